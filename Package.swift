@@ -1,0 +1,54 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+    name: "holdfast",
+    platforms: [.macOS(.v15)],
+    products: [
+        // The C library: what libholdfast.so is made of. The Makefile adds the static Swift
+        // runtime and the version script, because a manifest with unsafe flags could not be
+        // required by version.
+        .library(name: "holdfast", type: .dynamic, targets: ["HoldfastABI"]),
+        // The typed Swift face.
+        .library(name: "Holdfast", targets: ["Holdfast"]),
+    ],
+    targets: [
+        // Contracts and system libraries.
+        .systemLibrary(name: "CHoldfast", path: "include"),
+        .systemLibrary(
+            name: "CSQLite", pkgConfig: "sqlite3",
+            providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+
+        // C below the core: the only code that sees jansson.h, and the few system calls that
+        // Swift cannot make.
+        .target(name: "CHoldfastPayload", linkerSettings: [.linkedLibrary("jansson")]),
+        .target(name: "CHoldfastPlatform"),
+
+        .target(name: "HoldfastCore", dependencies: ["CHoldfastPayload", "CHoldfastPlatform"]),
+        .target(name: "HoldfastSQLite", dependencies: ["HoldfastCore", "CSQLite", "CHoldfastPlatform"]),
+
+        // The two faces, the only targets that name concrete engines.
+        .target(
+            name: "HoldfastABI", dependencies: ["CHoldfast", "CHoldfastPlatform", "HoldfastCore", "HoldfastSQLite"]),
+        .target(name: "Holdfast", dependencies: ["HoldfastCore", "HoldfastSQLite"]),
+
+        .executableTarget(
+            name: "IsoRegisters", dependencies: ["Holdfast"], path: "Sources/Examples/IsoRegisters"),
+
+        .testTarget(name: "HoldfastCoreTests", dependencies: ["HoldfastCore", "CHoldfastPayload"]),
+        .testTarget(name: "HoldfastTests", dependencies: ["Holdfast"]),
+        .testTarget(name: "SimulationTests", dependencies: ["HoldfastCore"]),
+    ],
+    swiftLanguageModes: [.v6]
+)
+
+for target in package.targets where target.type != .system {
+    var settings = target.swiftSettings ?? []
+    settings += [
+        .enableUpcomingFeature("ExistentialAny"),
+        .enableUpcomingFeature("MemberImportVisibility"),
+        .enableUpcomingFeature("InternalImportsByDefault"),
+        .treatAllWarnings(as: .error),
+    ]
+    target.swiftSettings = settings
+}

@@ -1,0 +1,111 @@
+/*
+ * Payloads: every JSON text that enters the library passes here, and nothing else sees jansson.
+ *
+ * Two uses. A small payload (options, a filter) is parsed into a tree and walked. An entity is only
+ * checked and its id found: its bytes are kept as they came.
+ */
+#ifndef CHOLDFAST_PAYLOAD_H
+#define CHOLDFAST_PAYLOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Limits of one payload. */
+typedef struct hfp_limits {
+    size_t max_bytes;
+    size_t max_depth; /* nested arrays and objects; a scalar has depth 0, {} and [] have depth 1 */
+} hfp_limits;
+
+typedef enum hfp_failure {
+    HFP_OK = 0,
+    HFP_INVALID_JSON,   /* no JSON, duplicate key, trailing bytes, bad UTF-8, number out of range */
+    HFP_TOO_LARGE,      /* max_bytes exceeded */
+    HFP_TOO_DEEP,       /* max_depth exceeded */
+    HFP_NOT_AN_OBJECT,  /* an entity that is no object */
+    HFP_NOT_AN_ARRAY,   /* a batch that is no array */
+    HFP_INVALID_ID,     /* empty, too long, control characters, neither text nor 64-bit integer */
+    HFP_NO_MEMORY
+} hfp_failure;
+
+/* Why a payload was refused. `message` is one impersonal sentence without the position. */
+typedef struct hfp_error {
+    hfp_failure failure;
+    size_t position; /* bytes from the payload's beginning */
+    char message[200];
+} hfp_error;
+
+/* --- Trees ------------------------------------------------------------------------------------ */
+
+typedef struct hfp_tree hfp_tree;   /* owned: released with hfp_tree_free */
+typedef struct hfp_value hfp_value; /* borrowed from its tree */
+
+typedef enum hfp_type {
+    HFP_NULL, HFP_FALSE, HFP_TRUE, HFP_INTEGER, HFP_REAL, HFP_STRING, HFP_ARRAY, HFP_OBJECT
+} hfp_type;
+
+/* Parses one JSON value of any type. NULL on failure, with *error filled. */
+hfp_tree *hfp_tree_parse(const char *bytes, size_t length, hfp_limits limits, hfp_error *error);
+void hfp_tree_free(hfp_tree *tree);
+const hfp_value *hfp_tree_root(const hfp_tree *tree);
+
+hfp_type hfp_value_type(const hfp_value *value);
+int64_t hfp_value_integer(const hfp_value *value);
+double hfp_value_real(const hfp_value *value);
+/* UTF-8 without escapes; may hold NUL bytes. */
+const char *hfp_value_string(const hfp_value *value, size_t *length);
+size_t hfp_value_count(const hfp_value *value); /* members of an array or object */
+const hfp_value *hfp_value_element(const hfp_value *array, size_t index);
+
+/* The members of an object, in the order of the text:
+ *   for (void *m = hfp_object_first(o); m; m = hfp_object_next(o, m)) ... */
+void *hfp_object_first(const hfp_value *object);
+void *hfp_object_next(const hfp_value *object, void *member);
+const char *hfp_member_name(void *member, size_t *length);
+const hfp_value *hfp_member_value(void *member);
+
+/* --- Entities --------------------------------------------------------------------------------- */
+
+#define HFP_ID_MAX_BYTES 512
+
+typedef enum hfp_id_type { HFP_ID_ABSENT, HFP_ID_STRING, HFP_ID_INTEGER } hfp_id_type;
+
+/* One checked entity: where its text lies in the payload, and its id without escapes. An integer id
+ * is its decimal text, so 42 and "42" are one id. */
+typedef struct hfp_entity {
+    size_t start;  /* of the opening brace, bytes from the payload's beginning */
+    size_t length; /* up to and with the closing brace */
+    hfp_id_type id_type;
+    size_t id_length;
+    char id[HFP_ID_MAX_BYTES];
+} hfp_entity;
+
+/* Checks one entity. White space around it is allowed and not part of its span. `key` is the name of
+ * the member that holds the id, without NUL bytes. An absent member is no failure: HFP_ID_ABSENT. */
+bool hfp_entity_check(const char *bytes, size_t length, const char *key, hfp_limits limits,
+                      hfp_entity *entity, hfp_error *error);
+
+/* Checks an id given by itself: 1 to HFP_ID_MAX_BYTES bytes of UTF-8 without control characters
+ * (U+0000 to U+001F, U+007F). */
+bool hfp_id_check(const char *bytes, size_t length, hfp_error *error);
+
+/* Walks a batch, a JSON array of entities, one at a time and without building a tree of the whole.
+ * max_bytes and max_depth hold for each entity. Positions count from the batch's beginning. */
+typedef struct hfp_batch {
+    const char *bytes;
+    size_t length;
+    size_t position; /* next byte to read */
+    size_t index;    /* of the next entity */
+    const char *key;
+    hfp_limits limits;
+} hfp_batch;
+
+typedef enum hfp_batch_step { HFP_BATCH_ENTITY, HFP_BATCH_END, HFP_BATCH_FAILED } hfp_batch_step;
+
+/* Keeps the pointers; fails where the text does not begin with '['. */
+bool hfp_batch_begin(hfp_batch *batch, const char *bytes, size_t length, const char *key, hfp_limits limits,
+                     hfp_error *error);
+/* HFP_BATCH_END is answered only after the closing ']' and nothing but white space behind it. */
+hfp_batch_step hfp_batch_next(hfp_batch *batch, hfp_entity *entity, hfp_error *error);
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * What the files of this target share. Not public: it shows jansson.
+ */
+#ifndef HOLDFAST_PAYLOAD_PARSE_H
+#define HOLDFAST_PAYLOAD_PARSE_H
+
+#include "CHoldfastPayload.h"
+
+#include <jansson.h>
+
+#if defined(__GNUC__)
+#define HFP_FORMAT(format, first) __attribute__((format(printf, format, first)))
+#else
+#define HFP_FORMAT(format, first)
+#endif
+
+/* --- parse.c: one JSON value ------------------------------------------------------------------ */
+
+/* Checks the limits, then parses. *end is behind the value's last byte. */
+json_t *hfp_parse(const char *bytes, size_t length, hfp_limits limits, size_t *end, hfp_error *error);
+
+/* Parses a text that is known to keep the limits. */
+json_t *hfp_parse_within_limits(const char *bytes, size_t length, size_t *end, hfp_error *error);
+
+/* The limits cut to what jansson can bear. */
+hfp_limits hfp_effective_limits(hfp_limits limits);
+
+/* Refuses a text in which no JSON value was found: empty, blank, or begun by a byte-order mark.
+ * False where it is none of these. */
+bool hfp_refuse_blank(const char *bytes, size_t length, hfp_error *error);
+
+/* Fill *error. The first answers false, so that a check can end with it. */
+bool hfp_refuse(hfp_error *error, hfp_failure failure, size_t position, const char *format, ...)
+    HFP_FORMAT(4, 5);
+void hfp_refuse_too_deep(hfp_error *error, size_t position, hfp_limits limits);
+
+/* --- scan.c: texts that may be malformed, without a tree -------------------------------------- */
+
+typedef enum hfp_scan {
+    HFP_SCAN_CLOSED,   /* *position is behind the bracket that closes the first one */
+    HFP_SCAN_OPEN,     /* the text ended first */
+    HFP_SCAN_TOO_DEEP, /* *position is that of the first bracket nested too deep */
+} hfp_scan;
+
+/* Follows brackets outside of strings. As long as the text is valid JSON it nests as jansson sees it. */
+hfp_scan hfp_scan_brackets(const char *bytes, size_t length, size_t max_depth, size_t *position);
+
+/* Whether the text could nest deeper than that, judged by its number of brackets alone. */
+bool hfp_scan_may_exceed_depth(const char *bytes, size_t length, size_t max_depth);
+
+size_t hfp_skip_white_space(const char *bytes, size_t length, size_t position);
+
+/* From the opening quote to behind the closing one, or to the end of the text. */
+size_t hfp_skip_string(const char *bytes, size_t length, size_t position);
+
+/* "an array", "a string", ...: the type of the JSON value that begins with this byte; NULL for none. */
+const char *hfp_type_beginning_with(char byte);
+
+/* --- entity.c --------------------------------------------------------------------------------- */
+
+/* Checks an entity whose text keeps the limits. */
+bool hfp_entity_check_within_limits(const char *bytes, size_t length, const char *key, hfp_entity *entity,
+                                    hfp_error *error);
+
+#endif

@@ -1,0 +1,81 @@
+#include "parse.h"
+
+/* In ASCII a square bracket and the brace of the same kind differ in one bit only. */
+static bool is_opening(char byte) { return (byte | 0x20) == '{'; }
+static bool is_closing(char byte) { return (byte | 0x20) == '}'; }
+
+size_t hfp_skip_white_space(const char *bytes, size_t length, size_t position) {
+    while (position < length && (bytes[position] == ' ' || bytes[position] == '\n' ||
+                                 bytes[position] == '\r' || bytes[position] == '\t')) {
+        position++;
+    }
+    return position;
+}
+
+size_t hfp_skip_string(const char *bytes, size_t length, size_t position) {
+    for (position++; position < length; position++) {
+        if (bytes[position] == '"') {
+            return position + 1;
+        }
+        if (bytes[position] == '\\') {
+            position++;
+        }
+    }
+    return length;
+}
+
+hfp_scan hfp_scan_brackets(const char *bytes, size_t length, size_t max_depth, size_t *position) {
+    size_t depth = 0;
+    size_t at = 0;
+    while (at < length) {
+        char byte = bytes[at];
+        if (byte == '"') {
+            at = hfp_skip_string(bytes, length, at);
+            continue;
+        }
+        if (is_opening(byte)) {
+            if (depth == max_depth) {
+                *position = at;
+                return HFP_SCAN_TOO_DEEP;
+            }
+            depth++;
+        } else if (is_closing(byte)) {
+            if (depth <= 1) {
+                *position = at + 1;
+                return HFP_SCAN_CLOSED;
+            }
+            depth--;
+        }
+        at++;
+    }
+    return HFP_SCAN_OPEN;
+}
+
+bool hfp_scan_may_exceed_depth(const char *bytes, size_t length, size_t max_depth) {
+    if (length <= max_depth) {
+        return false;
+    }
+    size_t opening = 0; /* counted without branches, many bytes at a time */
+    for (size_t at = 0; at < length; at++) {
+        opening += is_opening(bytes[at]);
+    }
+    return opening > max_depth;
+}
+
+const char *hfp_type_beginning_with(char byte) {
+    switch (byte) {
+    case '{':
+        return "an object";
+    case '[':
+        return "an array";
+    case '"':
+        return "a string";
+    case 't':
+    case 'f':
+        return "a boolean";
+    case 'n':
+        return "null";
+    default:
+        return byte == '-' || (byte >= '0' && byte <= '9') ? "a number" : NULL;
+    }
+}

@@ -1,0 +1,46 @@
+/// What became of a commit whose call failed.
+public enum CommitState: Int32, Sendable {
+    case none = 0
+    case unknown = 1
+    case done = 2
+}
+
+/// Every failure inside and at the borders of the library: a status, one impersonal sentence that
+/// names the thing and the cure, and details for programs.
+public struct HoldfastError: Error, Sendable {
+    public var status: Status
+    public var message: String
+    public var commitState: CommitState
+    /// Members of the error's JSON detail, in order.
+    public var detail: [(name: String, value: DetailValue)]
+    /// The failure behind this one, if any.
+    public var cause: Cause?
+
+    public enum DetailValue: Sendable {
+        case text(String)
+        case number(UInt64)
+        case texts([String])
+        /// A JSON text that is used as it is.
+        case json([UInt8])
+    }
+
+    /// A box, because an error may be the cause of another.
+    public final class Cause: Sendable {
+        public let error: HoldfastError
+        public init(_ error: HoldfastError) { self.error = error }
+    }
+
+    public init(
+        _ status: Status, _ message: String, commitState: CommitState = .none,
+        detail: [(name: String, value: DetailValue)] = [], cause: HoldfastError? = nil
+    ) {
+        self.status = status
+        self.message = message
+        self.commitState = commitState
+        self.detail = detail
+        self.cause = cause.map(Cause.init)
+    }
+
+    /// Whether running the same work again may succeed.
+    public var isRetryable: Bool { status.isRetryable && commitState == .none }
+}

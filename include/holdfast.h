@@ -1,0 +1,46 @@
+/*
+ * Holdfast: an embeddable transactional repository.
+ *
+ * A program opens a store, works on repositories of JSON entities inside transactions, and is told what
+ * became of each commit. This header brings in all the others; each holds one concept:
+ *
+ *   holdfast/base.h         annotations, HF_NTS, buffers
+ *   holdfast/status.h       the outcome of every call
+ *   holdfast/error.h        what went wrong, as an object
+ *   holdfast/version.h      which contract, which features
+ *   holdfast/log.h          what the library tells the host's log
+ *   holdfast/event.h        how asynchronous outcomes arrive
+ *   holdfast/store.h        a database: open, close, sync, events
+ *   holdfast/transaction.h  one unit of work: begin, commit, submit, roll back, run with retry
+ *   holdfast/entity.h       a JSON object with an id
+ *   holdfast/repository.h   a named collection of entities: write and read
+ *
+ * Conventions. Functions are hf_<module>_<verb> and answer an hf_status, HF_OK being 0. What is given back
+ * through `out_` parameters belongs to the caller; such a parameter may be NULL where its comment says so.
+ * `hf_error **out_error` comes last and may be NULL. Lengths are in bytes, times in milliseconds. Options are
+ * JSON objects, and NULL means the defaults. A callback comes with user_data and a destructor, which runs
+ * exactly once.
+ *
+ * Handles. hf_store, hf_repository, hf_transaction and hf_error are opaque and checked on every call: one
+ * that was freed, is of another type, or never was, answers HF_INVALID_HANDLE. They may be freed in any
+ * order. Handles inherited by a forked child answer HF_FORKED there.
+ *
+ * Threads. Every function may be called from any thread. The library's own threads block all signals.
+ *
+ * The library never prints, never exits, and installs no signal handlers.
+ */
+#ifndef HOLDFAST_H
+#define HOLDFAST_H
+
+#include <holdfast/base.h>
+#include <holdfast/entity.h>
+#include <holdfast/error.h>
+#include <holdfast/event.h>
+#include <holdfast/log.h>
+#include <holdfast/repository.h>
+#include <holdfast/status.h>
+#include <holdfast/store.h>
+#include <holdfast/transaction.h>
+#include <holdfast/version.h>
+
+#endif

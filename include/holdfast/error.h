@@ -1,0 +1,62 @@
+/*
+ * Error: what went wrong, as an object that travels with the call.
+ *
+ * Every function that can fail takes `hf_error **out_error` last. NULL means: the status is enough.
+ * On failure *out_error receives a new error that the caller frees with hf_error_free; on success,
+ * and where a status is documented as an answer without an error object, it receives NULL. There is
+ * no last error per thread.
+ *
+ * All texts and details that an error lends stay valid until that error is freed. Errors are
+ * immutable: any thread may read one, at the same time as others.
+ */
+#ifndef HOLDFAST_ERROR_H
+#define HOLDFAST_ERROR_H
+
+#include <holdfast/base.h>
+#include <holdfast/status.h>
+
+HF_BEGIN_DECLS
+
+typedef struct hf_error hf_error;
+
+/** The status the failing call returned. HF_INVALID_HANDLE for NULL or a freed error. Cannot fail. Any
+ * thread. */
+hf_status hf_error_status(const hf_error *HF_NULLABLE error);
+
+/**
+ * One sentence that names the thing and the cure: UTF-8, closed with NUL, borrowed from the error.
+ * A constant text for NULL or a freed error, never NULL. Cannot fail. Any thread.
+ */
+const char *HF_NONNULL hf_error_message(const hf_error *HF_NULLABLE error);
+
+/**
+ * Whether running the same work again may succeed: a conflict, or a full queue. False for NULL or a
+ * freed error. Cannot fail. Any thread.
+ */
+bool hf_error_is_retryable(const hf_error *HF_NULLABLE error);
+
+/** What became of the commit. HF_COMMIT_NONE for NULL or a freed error. Cannot fail. Any thread. */
+hf_commit_state hf_error_commit_state(const hf_error *HF_NULLABLE error);
+
+/**
+ * Details for programs: a JSON object, closed with NUL, borrowed from the error; "{}" when there are
+ * none. Members, each only where it applies: `position` (bytes into the payload), `option` and
+ * `nearest`, `repository`, `id`, `ids`, `expected` and `actual` (versions), `attempts`, `holder`,
+ * `cause`. Readers must ignore members they do not know.
+ *
+ * out_length receives its length in bytes; NULL allowed. Cannot fail. Any thread.
+ */
+const char *HF_NONNULL hf_error_detail(const hf_error *HF_NULLABLE error, size_t *HF_NULLABLE out_length);
+
+/**
+ * The error behind this one, or NULL. The result belongs to the caller, who frees it, and stays
+ * valid after the outer error is freed. Cannot fail. Any thread.
+ */
+HF_WARN_UNUSED hf_error *HF_NULLABLE hf_error_cause(const hf_error *HF_NULLABLE error);
+
+/** Frees an error. NULL, and an error freed before, do nothing. Cannot fail. Any thread. */
+void hf_error_free(hf_error *HF_NULLABLE error);
+
+HF_END_DECLS
+
+#endif

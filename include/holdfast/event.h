@@ -1,0 +1,71 @@
+/*
+ * Event: how the library tells that something asynchronous has ended.
+ *
+ * Each accepted commit has exactly one event: successes arrive in commit order, failures when they
+ * are decided. A transaction begun after an event was received sees what it tells of. A store is
+ * opened for one of two ways to hear of its events:
+ *
+ *   "delivery": "callback" (default)  the store's one callback thread calls the function given with
+ *                                     the commit. The call may come before hf_transaction_submit has
+ *                                     returned, never on the submitting thread's stack.
+ *   "delivery": "queue"               nothing is called. The host takes events with hf_store_events,
+ *                                     on any thread, whenever it likes or when the descriptor of
+ *                                     hf_store_event_fd becomes readable.
+ *
+ * No lock of the library is held while a callback runs. Inside it every function is allowed; those
+ * that would have to wait for this very thread answer HF_WOULD_DEADLOCK, and hf_store_close returns
+ * at once and completes after the callback. Callbacks must not throw C++ exceptions or longjmp out.
+ */
+#ifndef HOLDFAST_EVENT_H
+#define HOLDFAST_EVENT_H
+
+#include <holdfast/base.h>
+#include <holdfast/error.h>
+#include <holdfast/status.h>
+
+HF_BEGIN_DECLS
+
+struct hf_event;
+
+/**
+ * Receives an event.
+ *
+ * event: borrowed for this call, with all that it holds. user_data: as given with the commit.
+ * Runs on the store's callback thread.
+ */
+typedef void (*hf_event_fn)(const struct hf_event *HF_NONNULL event, void *HF_NULLABLE user_data);
+
+typedef enum HF_OPEN_ENUM hf_event_kind {
+    /** A submitted commit has ended. */
+    HF_EVENT_COMMIT = 1
+} hf_event_kind;
+
+/** One event. Later versions may give new kinds; a program ignores kinds it does not know. */
+typedef struct hf_event {
+    hf_event_kind kind;
+    /** HF_OK, or why the commit failed. */
+    hf_status status;
+    /** The commit's sequence number; 0 when it failed or wrote nothing. */
+    uint64_t sequence;
+    /** The receipt (see transaction.h) when status is HF_OK, else empty. */
+    hf_buffer receipt;
+    /** The error when status is not HF_OK, else NULL. */
+    hf_error *HF_NULLABLE error;
+    /** As given with the commit. Under "queue" delivery `callback` is there for the host to call, if it
+     * likes. */
+    hf_event_fn HF_NULLABLE callback;
+    void *HF_NULLABLE user_data;
+    /** Called with user_data by hf_events_free; not for the host to call. */
+    void (*HF_NULLABLE free_user_data)(void *HF_NULLABLE);
+} hf_event;
+
+/**
+ * Frees what events taken with hf_store_events hold: receipts, errors, and user_data through its
+ * destructor. The array itself is the caller's. NULL with count 0 is allowed.
+ * Cannot fail. Any thread, once for each event.
+ */
+void hf_events_free(hf_event *HF_NULLABLE events, size_t count);
+
+HF_END_DECLS
+
+#endif

@@ -1,0 +1,52 @@
+/*
+ * Log: what the library has to say to the host's log. The library itself never prints.
+ */
+#ifndef HOLDFAST_LOG_H
+#define HOLDFAST_LOG_H
+
+#include <holdfast/base.h>
+#include <holdfast/error.h>
+#include <holdfast/status.h>
+
+HF_BEGIN_DECLS
+
+typedef enum HF_OPEN_ENUM hf_log_level {
+    /** Opens, closes, checkpoints. */
+    HF_LOG_INFO = 1,
+    /** Slow commits, retries with the ids that collided, snapshots taken back from long readers. */
+    HF_LOG_WARNING = 2,
+    /** Storage failures and recoveries. */
+    HF_LOG_ERROR = 3
+} hf_log_level;
+
+/**
+ * Receives one log entry.
+ *
+ * message: one sentence, UTF-8, closed with NUL. fields: a JSON object with what the sentence speaks
+ * of, such as {"store":"music.db","milliseconds":412}, closed with NUL. Both are borrowed for this call.
+ * user_data: as given to hf_set_log_callback.
+ *
+ * Called on the thread where the entry arose, which may be the caller's or one of the library's, and
+ * by several threads at once; no lock of the library is held. It must return soon: a committer waits.
+ * It may call any function of the library that does not wait for a commit.
+ */
+typedef void (*hf_log_fn)(hf_log_level level, const char *HF_NONNULL message, const char *HF_NONNULL fields,
+                          void *HF_NULLABLE user_data);
+
+/**
+ * Sets the one receiver of log entries of this process, in place of the one before.
+ *
+ * callback: NULL for none, which is how a process begins. user_data: handed to each call; NULL allowed.
+ * free_user_data: called exactly once with user_data, when the callback was replaced and its last call
+ * has returned, or when this call fails; NULL allowed.
+ *
+ * Errors: HF_FORKED in a forked child for a callback set by its parent is never given: the child
+ * begins without one. Cannot fail otherwise. Any thread, also from inside the callback.
+ */
+hf_status hf_set_log_callback(hf_log_fn HF_NULLABLE callback, void *HF_NULLABLE user_data,
+                              void (*HF_NULLABLE free_user_data)(void *HF_NULLABLE),
+                              hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+HF_END_DECLS
+
+#endif

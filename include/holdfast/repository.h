@@ -1,0 +1,226 @@
+/*
+ * Repository: a named collection of entities in a store.
+ *
+ * Every function takes a transaction that may be NULL.
+ *
+ *   With a transaction, reads see its snapshot and its own writes. Writes are checked at the call, against
+ *   the same view, and stored when it commits. A failed call leaves the transaction as it was, and open.
+ *
+ *   With NULL, a read sees the newest committed state, and a write is a transaction of its own: it is judged
+ *   on the newest state when its turn comes, so it answers HF_EXISTS, HF_NOT_FOUND or HF_VERSION_MISMATCH and
+ *   never HF_CONFLICT; it blocks until stored. Batches are atomic.
+ *
+ * Texts and payloads are UTF-8 bytes with their length, or closed with NUL and given the length HF_NTS. They
+ * are copied before the call returns.
+ *
+ * Every function here may be called from any thread. Every function may answer HF_INVALID_HANDLE, HF_FORKED,
+ * HF_CLOSED, HF_INVALID_ARGUMENT (NULL where not allowed; a transaction of another store), HF_INVALID_STATE
+ * (the transaction has ended), HF_IO, HF_CORRUPT, HF_NO_MEMORY; with a transaction HF_CONFLICT (its snapshot
+ * was taken back and what it read has changed); writes also HF_READ_ONLY, and with NULL what
+ * hf_transaction_commit answers. The comments name what is particular.
+ */
+#ifndef HOLDFAST_REPOSITORY_H
+#define HOLDFAST_REPOSITORY_H
+
+#include <holdfast/base.h>
+#include <holdfast/entity.h>
+#include <holdfast/error.h>
+#include <holdfast/status.h>
+#include <holdfast/store.h>
+#include <holdfast/transaction.h>
+
+HF_BEGIN_DECLS
+
+typedef struct hf_repository hf_repository;
+
+/**
+ * Opens a repository, creating it where the store has none of that name.
+ *
+ * name: NUL-terminated: a letter or underscore, then letters, digits, underscores and hyphens, all ASCII, 1
+ * to 64 bytes; not beginning with "holdfast_" or "sqlite_". Names that differ only in case name one
+ * repository and must be written as at its creation.
+ *
+ * options: NUL-terminated JSON object, or NULL.
+ *   "key": text ("id")       the member that holds an entity's id. Stored at creation; later opens must say
+ *                            the same or nothing.
+ *   "create": bool (true)    false: HF_NOT_FOUND where there is no such repository
+ *
+ * out_repository receives the handle, freed with hf_repository_free. It keeps the store alive.
+ *
+ * Errors: HF_INVALID_NAME, HF_INVALID_JSON, HF_INVALID_OPTION (also another key than at creation),
+ * HF_EXISTS (the name differs in case from an existing one), HF_NOT_FOUND, HF_READ_ONLY (to be created in a
+ * read-only store). Blocks when it has to create.
+ */
+HF_WARN_UNUSED hf_status hf_repository_open(hf_store *HF_NULLABLE store, const char *HF_NULLABLE name,
+                                            const char *HF_NULLABLE options,
+                                            hf_repository *HF_NULLABLE *HF_NULLABLE out_repository,
+                                            hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/** Frees the handle; the entities stay. NULL and a freed handle do nothing. Cannot fail. */
+void hf_repository_free(hf_repository *HF_NULLABLE repository);
+
+/* --- Writing one ------------------------------------------------------------------------------- */
+
+/**
+ * Stores a new entity. Without an id it is given one (UUIDv7, RFC 9562) as its first member.
+ *
+ * entity, length: the JSON object. out_entity: receives the entity as stored, its version 0 inside a
+ * transaction; NULL if not wanted.
+ *
+ * Errors: HF_EXISTS (the id is taken), HF_INVALID_JSON, HF_INVALID_ENTITY, HF_INVALID_ID.
+ */
+hf_status hf_repository_add(hf_repository *HF_NULLABLE repository, hf_transaction *HF_NULLABLE transaction,
+                            const char *HF_NULLABLE entity, size_t length, hf_entity *HF_NULLABLE out_entity,
+                            hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Replaces an existing entity.
+ *
+ * expected_version: the version the entity must have; 0 for any.
+ *
+ * Errors: HF_NOT_FOUND, HF_VERSION_MISMATCH (the detail has `expected` and `actual`), HF_INVALID_JSON,
+ * HF_INVALID_ENTITY (also without an id), HF_INVALID_ID.
+ */
+hf_status hf_repository_update(hf_repository *HF_NULLABLE repository, hf_transaction *HF_NULLABLE transaction,
+                               const char *HF_NULLABLE entity, size_t length, uint64_t expected_version,
+                               hf_entity *HF_NULLABLE out_entity,
+                               hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Stores an entity, new or not. Without an id it is given one. Reads nothing, so a transaction that only
+ * saves never conflicts.
+ *
+ * Errors: HF_INVALID_JSON, HF_INVALID_ENTITY, HF_INVALID_ID.
+ */
+hf_status hf_repository_save(hf_repository *HF_NULLABLE repository, hf_transaction *HF_NULLABLE transaction,
+                             const char *HF_NULLABLE entity, size_t length, hf_entity *HF_NULLABLE out_entity,
+                             hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Changes some members of an existing entity by a JSON merge patch (RFC 7396): members of the patch replace,
+ * null removes, nested objects merge; all else keeps its bytes.
+ *
+ * id, id_length: the entity's. patch, patch_length: a JSON object. expected_version: 0 for any.
+ *
+ * Errors: HF_NOT_FOUND, HF_VERSION_MISMATCH, HF_INVALID_JSON, HF_INVALID_ID, HF_INVALID_ENTITY (the patch is
+ * no object, would change or remove the id, or the result is over the limits).
+ */
+hf_status hf_repository_patch(hf_repository *HF_NULLABLE repository, hf_transaction *HF_NULLABLE transaction,
+                              const char *HF_NULLABLE id, size_t id_length, const char *HF_NULLABLE patch,
+                              size_t patch_length, uint64_t expected_version,
+                              hf_entity *HF_NULLABLE out_entity,
+                              hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Deletes an entity. expected_version: 0 for any.
+ * Errors: HF_NOT_FOUND, HF_VERSION_MISMATCH, HF_INVALID_ID.
+ */
+hf_status hf_repository_delete(hf_repository *HF_NULLABLE repository, hf_transaction *HF_NULLABLE transaction,
+                               const char *HF_NULLABLE id, size_t id_length, uint64_t expected_version,
+                               hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/* --- Writing many: each call is atomic, and its errors say at which index ----------------------- */
+
+/**
+ * hf_repository_add for each element of a JSON array. out_entities: the entities as stored, in the order
+ * given; NULL if not wanted. An id given twice is HF_EXISTS.
+ */
+hf_status hf_repository_add_many(hf_repository *HF_NULLABLE repository,
+                                 hf_transaction *HF_NULLABLE transaction, const char *HF_NULLABLE entities,
+                                 size_t length, hf_entity_list *HF_NULLABLE out_entities,
+                                 hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/** hf_repository_update, of any version, for each element of a JSON array. */
+hf_status hf_repository_update_many(hf_repository *HF_NULLABLE repository,
+                                    hf_transaction *HF_NULLABLE transaction, const char *HF_NULLABLE entities,
+                                    size_t length, hf_entity_list *HF_NULLABLE out_entities,
+                                    hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/** hf_repository_save for each element of a JSON array; of an id given twice the last stays. */
+hf_status hf_repository_save_many(hf_repository *HF_NULLABLE repository,
+                                  hf_transaction *HF_NULLABLE transaction, const char *HF_NULLABLE entities,
+                                  size_t length, hf_entity_list *HF_NULLABLE out_entities,
+                                  hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * hf_repository_patch, of any version, for each element of a JSON array: an object that holds the id under
+ * the repository's key and the members to change beside it.
+ */
+hf_status hf_repository_patch_many(hf_repository *HF_NULLABLE repository,
+                                   hf_transaction *HF_NULLABLE transaction, const char *HF_NULLABLE patches,
+                                   size_t length, hf_entity_list *HF_NULLABLE out_entities,
+                                   hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/** hf_repository_delete, of any version, for each element of a JSON array of ids (text or integers). */
+hf_status hf_repository_delete_many(hf_repository *HF_NULLABLE repository,
+                                    hf_transaction *HF_NULLABLE transaction, const char *HF_NULLABLE ids,
+                                    size_t length, hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Deletes every entity that matches. filter: see hf_repository_find; NULL for all. out_count: how many; NULL
+ * if not wanted. With NULL for the transaction it is run as hf_store_transact would. Errors: HF_INVALID_JSON,
+ * HF_INVALID_QUERY.
+ */
+hf_status hf_repository_delete_all(hf_repository *HF_NULLABLE repository,
+                                   hf_transaction *HF_NULLABLE transaction, const char *HF_NULLABLE filter,
+                                   size_t filter_length, uint64_t *HF_NULLABLE out_count,
+                                   hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/* --- Reading ------------------------------------------------------------------------------------ */
+
+/**
+ * Fetches one entity. out_entity: receives its bytes and version; must not be NULL.
+ * HF_NOT_FOUND comes without an error object and leaves out_entity as it was. Errors: HF_INVALID_ID.
+ */
+hf_status hf_repository_fetch(hf_repository *HF_NULLABLE repository, hf_transaction *HF_NULLABLE transaction,
+                              const char *HF_NULLABLE id, size_t id_length, hf_entity *HF_NULLABLE out_entity,
+                              hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Fetches the entities of a JSON array of ids, in the order given; ids without an entity are left out.
+ * Errors: HF_INVALID_JSON, HF_INVALID_ID.
+ */
+hf_status hf_repository_fetch_many(hf_repository *HF_NULLABLE repository,
+                                   hf_transaction *HF_NULLABLE transaction, const char *HF_NULLABLE ids,
+                                   size_t length, hf_entity_list *HF_NULLABLE out_entities,
+                                   hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/** Fetches every entity, ordered by the bytes of the ids. */
+hf_status hf_repository_fetch_all(hf_repository *HF_NULLABLE repository,
+                                  hf_transaction *HF_NULLABLE transaction,
+                                  hf_entity_list *HF_NULLABLE out_entities,
+                                  hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Fetches the entities that match a filter, ordered by the bytes of the ids.
+ *
+ * filter, filter_length: a JSON object of conditions that must all hold, with MongoDB's meaning:
+ *   {"country": "DE"}            the member equals; where it is an array, the array or any element of it
+ *   {"address.city": "Kassel"}   members of members, through arrays too; a number names an element
+ *   {"deleted": null}            null or missing
+ *   {"age": {"$eq": 7}}          the same, spelt out
+ * NULL matches everything. Other operators answer HF_INVALID_QUERY.
+ *
+ * options: NUL-terminated JSON object, or NULL: "limit": 0..2^53 (0 = none), "skip": 0..2^53 (0).
+ *
+ * Errors: HF_INVALID_JSON, HF_INVALID_QUERY, HF_INVALID_OPTION.
+ */
+hf_status hf_repository_find(hf_repository *HF_NULLABLE repository, hf_transaction *HF_NULLABLE transaction,
+                             const char *HF_NULLABLE filter, size_t filter_length,
+                             const char *HF_NULLABLE options, hf_entity_list *HF_NULLABLE out_entities,
+                             hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/** Counts the entities that match a filter (see hf_repository_find); NULL for all. */
+hf_status hf_repository_count(hf_repository *HF_NULLABLE repository, hf_transaction *HF_NULLABLE transaction,
+                              const char *HF_NULLABLE filter, size_t filter_length,
+                              uint64_t *HF_NULLABLE out_count, hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/** Whether there is an entity of this id. Errors: HF_INVALID_ID. */
+hf_status hf_repository_contains(hf_repository *HF_NULLABLE repository,
+                                 hf_transaction *HF_NULLABLE transaction, const char *HF_NULLABLE id,
+                                 size_t id_length, bool *HF_NULLABLE out_contains,
+                                 hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+HF_END_DECLS
+
+#endif

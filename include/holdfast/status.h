@@ -1,0 +1,117 @@
+/*
+ * Status: the outcome of every call, as a number. Numbers are given by hand, only ever appended,
+ * and never reused, so a program compiled against an older header reads them right.
+ */
+#ifndef HOLDFAST_STATUS_H
+#define HOLDFAST_STATUS_H
+
+#include <holdfast/base.h>
+
+HF_BEGIN_DECLS
+
+typedef enum HF_OPEN_ENUM hf_status {
+    /** Done. */
+    HF_OK = 0,
+
+    /* What a caller passed. Repeating the same call gives the same answer. */
+
+    /** A parameter is missing, NULL where it must not be, or outside its documented range. */
+    HF_INVALID_ARGUMENT = 1,
+    /** A handle that was freed, never existed, or is of another type. */
+    HF_INVALID_HANDLE = 2,
+    /** A payload is no JSON, or JSON beyond the limits for depth and size. The detail has `position`. */
+    HF_INVALID_JSON = 3,
+    /** An entity is no JSON object, or its id is missing where one is needed. */
+    HF_INVALID_ENTITY = 4,
+    /** An id is empty, too long, holds control characters, or is neither text nor a 64-bit integer. */
+    HF_INVALID_ID = 5,
+    /** A repository's name does not follow the rule given at hf_repository_open. */
+    HF_INVALID_NAME = 6,
+    /** An option is unknown or has a wrong type or value. The detail has `option` and perhaps `nearest`. */
+    HF_INVALID_OPTION = 7,
+    /** A filter uses an unknown operator or a wrong operand. */
+    HF_INVALID_QUERY = 8,
+    /** The store's URL names no engine that this library has. */
+    HF_INVALID_URL = 9,
+    /** The call is not allowed in the object's present state, such as a write in a finished transaction. */
+    HF_INVALID_STATE = 10,
+    /** This library or engine does not offer what was asked. */
+    HF_UNSUPPORTED = 11,
+    /** The library's API version is older than the one the program selects. */
+    HF_VERSION_UNSUPPORTED = 12,
+
+    /* What the data say. */
+
+    /** No such entity. From a fetch it is an answer and comes without an error object. */
+    HF_NOT_FOUND = 20,
+    /** An entity, or a repository, of this name is there already. */
+    HF_EXISTS = 21,
+    /** The expected version that the caller gave is not the entity's. Never retried by the library. */
+    HF_VERSION_MISMATCH = 22,
+    /** The idempotency key was used before for other content. */
+    HF_KEY_REUSED = 23,
+    /** A stored record cannot be read. The detail names `repository` and `id`; other records stay readable.
+     */
+    HF_CORRUPT = 24,
+
+    /* What other work in progress says. */
+
+    /** Something that the transaction read was changed since. Means only "run again"; retryable. */
+    HF_CONFLICT = 30,
+    /** The queue is full, or another process holds the store. Retryable. */
+    HF_BUSY = 31,
+    /** The time allowed has passed and nothing was done. Comes without an error object from waits. */
+    HF_TIMEOUT = 32,
+    /** The commit was withdrawn by its owner while it was queued. Nothing was done. */
+    HF_CANCELLED = 33,
+    /** Waiting here would never end, such as waiting for the callback thread on the callback thread. */
+    HF_WOULD_DEADLOCK = 34,
+    /** The store is closed or closing. */
+    HF_CLOSED = 35,
+    /** The handle belongs to the parent of this forked process. */
+    HF_FORKED = 36,
+
+    /* What the storage says. */
+
+    /** The store's place does not exist or cannot be reached. */
+    HF_CANNOT_OPEN = 40,
+    /** The place holds something that is not a Holdfast store. */
+    HF_NOT_A_STORE = 41,
+    /** The store was written in a newer format than this library reads. */
+    HF_FORMAT_TOO_NEW = 42,
+    /** The store or the file system allows no writing. */
+    HF_READ_ONLY = 43,
+    /** No space is left. */
+    HF_FULL = 44,
+    /** Reading, writing or syncing failed. The commit state says what may have happened. */
+    HF_IO = 45,
+    /** Memory is exhausted. */
+    HF_NO_MEMORY = 46,
+    /** The place cannot hold a store safely: a symbolic link or a network file system. */
+    HF_UNSAFE_LOCATION = 47,
+
+    /** The host's own callback reported a failure; it travels back unchanged. */
+    HF_HOST_ERROR = 60,
+    /** A defect of the library. Please report it with the message. */
+    HF_INTERNAL = 61
+} hf_status;
+
+/**
+ * The name of a status, such as "HF_NOT_FOUND"; "HF_UNKNOWN" for a number that this library does not
+ * know. The text is constant and never freed. Cannot fail. Any thread.
+ */
+const char *HF_NONNULL hf_status_name(hf_status status);
+
+/** What became of a commit whose call failed. */
+typedef enum HF_OPEN_ENUM hf_commit_state {
+    /** Nothing of it was stored. */
+    HF_COMMIT_NONE = 0,
+    /** It may or may not have been stored: the failure came from the commit itself. */
+    HF_COMMIT_UNKNOWN = 1,
+    /** It was stored, although something afterwards failed. */
+    HF_COMMIT_DONE = 2
+} hf_commit_state;
+
+HF_END_DECLS
+
+#endif

@@ -1,0 +1,138 @@
+/*
+ * Store: one database, opened by URL. The unit of commit order: the commits of a store have a total
+ * order, and each successful one has its own sequence number.
+ */
+#ifndef HOLDFAST_STORE_H
+#define HOLDFAST_STORE_H
+
+#include <holdfast/base.h>
+#include <holdfast/error.h>
+#include <holdfast/event.h>
+#include <holdfast/status.h>
+
+HF_BEGIN_DECLS
+
+typedef struct hf_store hf_store;
+
+/**
+ * Opens a store, creating it where there is none.
+ *
+ * url: NUL-terminated UTF-8.
+ *   "music.db", "/srv/music.db", "sqlite:music.db"   an SQLite file (a path that begins like a scheme is
+ *                                                    written "./x:y.db")
+ *   "memory:"                                        a new store in this process's memory
+ *
+ * options: NUL-terminated JSON object, or NULL for the defaults. Unknown names are refused.
+ *   "create": bool (true)                  false: HF_CANNOT_OPEN where there is no store
+ *   "read_only": bool (false)              every write answers HF_READ_ONLY
+ *   "durability": "full" | "relaxed"       (full) what commits get that do not say otherwise
+ *   "delivery": "callback" | "queue"       (callback) see event.h
+ *   "max_in_flight": 1..1000000 (10000)    commits accepted and not yet delivered; see hf_transaction_submit
+ *   "max_entity_bytes": 64..268435456 (16777216)
+ *   "max_depth": 1..200 (100)              nested arrays and objects of an entity
+ *   "max_snapshots": 1..64 (16)            snapshots of the past held open for transactions; two file
+ *                                          descriptors each. A transaction that loses its snapshot moves
+ *                                          forward if nothing it read has changed, else HF_CONFLICT.
+ *   "snapshot_max_age_ms": 100..86400000 (60000)   a snapshot older than this may be taken back
+ *   "wal_limit_bytes": 1048576..2^40 (268435456)   SQLite: a write-ahead log beyond this takes snapshots back
+ *   "lock_timeout_ms": 0..86400000 (0)     SQLite: how long to wait for the process that holds the store
+ *   "idempotency_max_age_ms": 0..2^53 (604800000)  how long idempotency keys are kept,
+ *   "idempotency_max_count": 0..2^31 (100000)      and how many at least the newest
+ *   "log_retention": 1000..2^31 (100000)   commits kept in the commit log
+ *   "slow_commit_ms": 1..86400000 (1000)   a batch slower than this is logged as a warning
+ *   "allow_unsafe_location": bool (false)  allow a symbolic link or a network file system
+ *
+ * out_store receives the handle, freed with hf_store_free.
+ *
+ * Errors: HF_INVALID_ARGUMENT (NULL), HF_INVALID_URL, HF_INVALID_JSON, HF_INVALID_OPTION,
+ * HF_CANNOT_OPEN (no such directory, a directory, no permission, no store and "create" false),
+ * HF_NOT_A_STORE (a foreign SQLite file, or no SQLite file), HF_FORMAT_TOO_NEW, HF_READ_ONLY (a store
+ * to be recovered or created where nothing can be written), HF_BUSY (another process, or another open
+ * in this one, holds it; the detail's `holder` names it), HF_UNSAFE_LOCATION, HF_FULL, HF_IO,
+ * HF_NO_MEMORY, HF_FORKED (the file was open in the parent when this process was forked).
+ *
+ * Any thread. Does I/O; starts the store's threads.
+ */
+HF_WARN_UNUSED hf_status hf_store_open(const char *HF_NULLABLE url, const char *HF_NULLABLE options,
+                                       hf_store *HF_NULLABLE *HF_NULLABLE out_store,
+                                       hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Closes a store: refuses new work, rolls back open transactions, finishes what was accepted, delivers
+ * its events, releases the file.
+ *
+ * timeout_ms: how long to wait, in milliseconds; -1 for ever, 0 not at all.
+ *
+ * The handle, and those of its repositories and transactions, stay valid until freed; their calls
+ * answer HF_CLOSED. Under "queue" delivery undelivered events can still be taken. Closing a closed
+ * store is HF_OK. From inside a callback of this store it returns HF_OK at once and completes afterwards.
+ *
+ * Errors: HF_TIMEOUT (without an error object: still closing; call again to wait on), HF_INVALID_HANDLE,
+ * HF_FORKED. A failure of the last write to the file is HF_IO; the store is closed all the same, and what
+ * was acknowledged as durable is.
+ *
+ * Any thread. May block for timeout_ms.
+ */
+hf_status hf_store_close(hf_store *HF_NULLABLE store, int64_t timeout_ms,
+                         hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Frees the handle. A store that is still open is closed, as hf_store_close with -1 does (from inside a
+ * callback: afterwards). Repositories and transactions of it may be freed before or after, in any order.
+ * Events not taken are dropped, their user_data freed. NULL and a freed handle do nothing. Cannot fail.
+ * Any thread.
+ */
+void hf_store_free(hf_store *HF_NULLABLE store);
+
+/**
+ * Makes everything committed before this call durable, also what was committed as "relaxed".
+ * Errors: HF_IO, HF_CLOSED, HF_INVALID_HANDLE, HF_FORKED. Any thread. Blocks for one sync of the file.
+ */
+hf_status hf_store_sync(hf_store *HF_NULLABLE store, hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Takes events that are ready, waiting for the first.
+ *
+ * events: an array of at least `capacity` elements, overwritten. timeout_ms: how long to wait for the
+ * first event, in milliseconds; -1 for ever, 0 not at all.
+ *
+ * Returns the number of events taken, 0 when the time has passed, or the negative of a status:
+ * -HF_CLOSED when the store is closed and every event was taken, -HF_INVALID_ARGUMENT for a NULL array,
+ * capacity 0, or a store without "queue" delivery, -HF_INVALID_HANDLE, -HF_FORKED.
+ *
+ * What the events hold belongs to the caller: hf_events_free. Any thread, several at once.
+ */
+int32_t hf_store_events(hf_store *HF_NULLABLE store, hf_event *HF_NULLABLE events, size_t capacity,
+                        int64_t timeout_ms);
+
+/**
+ * A descriptor that is readable while events wait to be taken, and once the store is closed, for
+ * poll, epoll and the like. It is the library's: neither read from it nor close it; it is valid until
+ * hf_store_free. close-on-exec.
+ *
+ * Errors: HF_UNSUPPORTED for a store without "queue" delivery, HF_INVALID_ARGUMENT, HF_INVALID_HANDLE,
+ * HF_FORKED. Any thread.
+ */
+hf_status hf_store_event_fd(hf_store *HF_NULLABLE store, int *HF_NULLABLE out_descriptor,
+                            hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Describes the store as a JSON object: "url", "engine", "format", "read_only", "incarnation", "sequence"
+ * (of the newest visible commit), "position" (the token of that place), "in_flight", "snapshots" (held
+ * open), "transactions" (open), "repositories" (an array of {"name","key"}). Readers ignore other members.
+ *
+ * out_description: see hf_buffer. Errors: HF_CLOSED, HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED.
+ * Any thread; does no I/O.
+ */
+hf_status hf_store_describe(hf_store *HF_NULLABLE store, hf_buffer *HF_NULLABLE out_description,
+                            hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * How many handles of a kind live in this process: "store", "repository", "transaction", "error"; NULL for
+ * all. For tests that nothing leaks. 0 for an unknown kind. Cannot fail. Any thread.
+ */
+size_t hf_handle_count(const char *HF_NULLABLE kind);
+
+HF_END_DECLS
+
+#endif

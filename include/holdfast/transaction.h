@@ -1,0 +1,195 @@
+/*
+ * Transaction: one unit of work over a store. All of it is stored, or nothing.
+ *
+ *                   commit / submit                  stored
+ *      OPEN  ------------------------->  COMMITTING  --------->  COMMITTED
+ *       |  ^                               |      \
+ *       |  | HF_BUSY from submit           |       \  refused, withdrawn, or failed
+ *       |  +-------------------------------+        +--------->  FAILED
+ *       |      rollback, free, or close of the store
+ *       +----------------------------------------------------->  ROLLED_BACK
+ *
+ * Reads. The snapshot is fixed at the transaction's first read; later reads see that snapshot overlaid
+ * with the transaction's own writes. A transaction that only writes holds no snapshot.
+ *
+ * Isolation is serializable: a transaction is refused with HF_CONFLICT if something that it read (an
+ * entity, the absence of one, the result of a query) was changed by a commit after its snapshot.
+ * A transaction that wrote nothing never conflicts at commit. With "isolation": "snapshot" only the
+ * entities that it wrote are compared: the first to commit wins.
+ *
+ * Durability. "full": nothing is visible or completed before it is synced to the disk. "relaxed":
+ * completed when visible; a power cut may lose the last moments, never consistency; a killed process
+ * loses nothing.
+ *
+ * Receipts are what a commit answers, a JSON object:
+ *   {"sequence": 17, "position": "7d0c…:17", "durable": true, "attempts": 1, "replayed": false,
+ *    "changes": [{"repository": "songs", "id": "s1", "operation": "put", "version": 17},
+ *                {"repository": "songs", "id": "s2", "operation": "delete", "version": 17}],
+ *    "secondary": []}
+ * `changes` are the final changes of the transaction, one for each entity, ordered by repository and id;
+ * `version` is the entity's version from now on, to be given as an expected version; `position` is an
+ * opaque token of the place in the store's history; `secondary` lists what went wrong on the side.
+ * A commit that changed nothing has sequence 0 and no position. Readers ignore members they do not know.
+ *
+ * Threads: a transaction is bound to no thread. Calls on one transaction from several threads at once
+ * are safe and take turns.
+ */
+#ifndef HOLDFAST_TRANSACTION_H
+#define HOLDFAST_TRANSACTION_H
+
+#include <holdfast/base.h>
+#include <holdfast/error.h>
+#include <holdfast/event.h>
+#include <holdfast/status.h>
+#include <holdfast/store.h>
+
+HF_BEGIN_DECLS
+
+typedef struct hf_transaction hf_transaction;
+
+typedef enum HF_OPEN_ENUM hf_transaction_state {
+    HF_TRANSACTION_OPEN = 1,
+    HF_TRANSACTION_COMMITTING = 2,
+    HF_TRANSACTION_COMMITTED = 3,
+    HF_TRANSACTION_ROLLED_BACK = 4,
+    HF_TRANSACTION_FAILED = 5
+} hf_transaction_state;
+
+/**
+ * Begins a transaction. Does no I/O and holds nothing of the storage until its first read.
+ *
+ * options: NUL-terminated JSON object, or NULL.
+ *   "isolation": "serializable" | "snapshot"   (serializable)
+ *   "durability": "full" | "relaxed"           (the store's)
+ *   "timeout_ms": 0..86400000 (30000)          how long the commit may wait: for a place under
+ *                                              "max_in_flight" and then in the queue. Once it is being
+ *                                              stored the true result is told, late if need be.
+ *   "idempotency_key": text, 1..255 bytes      The first commit with this key is stored and its receipt
+ *                                              kept. A later one with the same key and the same writes
+ *                                              changes nothing and gets that receipt with "replayed":
+ *                                              true; with other writes it is HF_KEY_REUSED.
+ *
+ * out_transaction receives the handle, freed with hf_transaction_free.
+ * Errors: HF_INVALID_ARGUMENT, HF_INVALID_JSON, HF_INVALID_OPTION, HF_CLOSED, HF_INVALID_HANDLE, HF_FORKED.
+ * Any thread. Does not block.
+ */
+HF_WARN_UNUSED hf_status hf_transaction_begin(hf_store *HF_NULLABLE store, const char *HF_NULLABLE options,
+                                              hf_transaction *HF_NULLABLE *HF_NULLABLE out_transaction,
+                                              hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Commits and waits for the outcome.
+ *
+ * out_receipt: receives the receipt; NULL if not wanted.
+ *
+ * Errors: HF_CONFLICT (retryable; the detail's `ids` name what changed), HF_KEY_REUSED, HF_TIMEOUT (with an
+ * error object: withdrawn from the queue, nothing was stored), HF_BUSY ("max_in_flight" reached on the
+ * callback thread; the transaction stays open), HF_READ_ONLY, HF_FULL, HF_IO and HF_NO_MEMORY
+ * (hf_error_commit_state tells whether something may have been stored), HF_INVALID_STATE, HF_CLOSED,
+ * HF_INVALID_HANDLE, HF_FORKED.
+ * After any of them but HF_BUSY, HF_INVALID_STATE and HF_FORKED the transaction has failed and can only be
+ * freed.
+ *
+ * Any thread, the callback thread included. Blocks until the commit is stored.
+ */
+hf_status hf_transaction_commit(hf_transaction *HF_NULLABLE transaction, hf_buffer *HF_NULLABLE out_receipt,
+                                hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Hands the commit over and returns; the outcome arrives as an event (see event.h).
+ *
+ * on_done: called with the event under "callback" delivery, found in the event under "queue"; NULL allowed.
+ * user_data: handed to on_done, found in the event; NULL allowed.
+ * free_user_data: called with user_data exactly once: after the event was delivered (under "queue": by
+ * hf_events_free), or before this call returns a failure; NULL allowed.
+ *
+ * Does no I/O on this thread. When "max_in_flight" commits are under way it waits up to the transaction's
+ * "timeout_ms" for a place, but never on the store's callback thread. HF_OK: accepted, exactly one event
+ * will come. The handle may be freed at once; the commit goes on.
+ *
+ * Errors: HF_BUSY (no place; the transaction stays open and can be submitted again), HF_INVALID_STATE,
+ * HF_CLOSED, HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED. Conflicts and storage failures come as
+ * events. Any thread.
+ */
+hf_status hf_transaction_submit(hf_transaction *HF_NULLABLE transaction, hf_event_fn HF_NULLABLE on_done,
+                                void *HF_NULLABLE user_data,
+                                void (*HF_NULLABLE free_user_data)(void *HF_NULLABLE),
+                                hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Withdraws a submitted commit while it is queued; its event then tells HF_CANCELLED.
+ * Errors: HF_INVALID_STATE when it is too late (it is being stored or has ended) or was never submitted,
+ * HF_INVALID_HANDLE, HF_FORKED. Any thread. Does not block.
+ */
+hf_status hf_transaction_cancel(hf_transaction *HF_NULLABLE transaction,
+                                hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Discards the transaction. Rolling back one that was rolled back is HF_OK.
+ * Errors: HF_INVALID_STATE (submitted, committed or failed), HF_INVALID_HANDLE, HF_FORKED. Any thread.
+ * Does not block.
+ */
+hf_status hf_transaction_rollback(hf_transaction *HF_NULLABLE transaction,
+                                  hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Marks a place to which the transaction's writes can be rolled back. out_savepoint receives its number.
+ * Errors: HF_INVALID_STATE, HF_INVALID_ARGUMENT, HF_CLOSED, HF_INVALID_HANDLE, HF_FORKED. Any thread.
+ * Does not block.
+ */
+hf_status hf_transaction_savepoint(hf_transaction *HF_NULLABLE transaction,
+                                   uint64_t *HF_NULLABLE out_savepoint,
+                                   hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Discards what was written after the savepoint, and the savepoints after it; it itself stays and can be
+ * rolled back to again. What was read stays read: the conflict check still counts it.
+ * Errors: HF_INVALID_ARGUMENT (no such savepoint), HF_INVALID_STATE, HF_CLOSED, HF_INVALID_HANDLE, HF_FORKED.
+ * Any thread. Does not block.
+ */
+hf_status hf_transaction_rollback_to(hf_transaction *HF_NULLABLE transaction, uint64_t savepoint,
+                                     hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/** The transaction's state. Errors: HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED. Any thread. */
+hf_status hf_transaction_get_state(hf_transaction *HF_NULLABLE transaction,
+                                   hf_transaction_state *HF_NULLABLE out_state,
+                                   hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Frees the handle; an open transaction is rolled back, a submitted one goes on. NULL and a freed handle do
+ * nothing. Cannot fail. Any thread.
+ */
+void hf_transaction_free(hf_transaction *HF_NULLABLE transaction);
+
+/**
+ * The body of a transaction that may have to run more than once.
+ *
+ * transaction: borrowed for this call; not to be committed, submitted or rolled back here (HF_INVALID_STATE).
+ * Answers HF_OK to commit; HF_CONFLICT to run again; any other status to roll back and have
+ * hf_store_transact return it.
+ */
+typedef hf_status (*hf_transaction_fn)(hf_transaction *HF_NONNULL transaction, void *HF_NULLABLE user_data);
+
+/**
+ * Runs the body in a transaction and commits it; on a conflict runs it again on the newest state, after a
+ * short random pause that grows.
+ *
+ * body: called on this thread, once or more. user_data: handed to it; NULL allowed.
+ * options: as for hf_transaction_begin, and
+ *   "max_attempts": 1..1000 (20)
+ *   "timeout_ms" holds for all attempts together.
+ * With an idempotency key that was used, the body does not run and the first receipt is answered with
+ * "replayed": true.
+ * out_receipt: receives the receipt, its `attempts` telling how often the body ran; NULL if not wanted.
+ *
+ * Errors: those of hf_transaction_commit; HF_CONFLICT only when the attempts or the time are used up, with
+ * the detail's `attempts`; what the body answered (with an error object that says so); HF_INVALID_ARGUMENT,
+ * HF_INVALID_JSON, HF_INVALID_OPTION. Any thread. Blocks.
+ */
+hf_status hf_store_transact(hf_store *HF_NULLABLE store, hf_transaction_fn HF_NULLABLE body,
+                            void *HF_NULLABLE user_data, const char *HF_NULLABLE options,
+                            hf_buffer *HF_NULLABLE out_receipt, hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+HF_END_DECLS
+
+#endif

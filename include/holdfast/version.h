@@ -1,0 +1,37 @@
+/*
+ * Version: which contract the program was written for, and what this library can do.
+ */
+#ifndef HOLDFAST_VERSION_H
+#define HOLDFAST_VERSION_H
+
+#include <holdfast/base.h>
+#include <holdfast/error.h>
+#include <holdfast/status.h>
+
+HF_BEGIN_DECLS
+
+/** The version of the contract in these headers. Rises when functions or options are added. */
+#define HF_API_VERSION 1
+
+/**
+ * Says which contract the program was compiled against. Call it once, first, with HF_API_VERSION;
+ * calling it again, or not at all, does no harm.
+ *
+ * Errors: HF_VERSION_UNSUPPORTED when this library is older than `api_version`, with both numbers in
+ * the message; HF_INVALID_ARGUMENT when `api_version` is less than 1. Any thread.
+ */
+hf_status hf_version_select(int32_t api_version, hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/** The library's own version, such as "0.1.0". Constant text. Cannot fail. Any thread. */
+const char *HF_NONNULL hf_version_text(void);
+
+/**
+ * Whether this library has a feature, so that a program can ask before it relies on it. Known names:
+ * "sqlite", "memory" (engines); "queue_delivery", "idempotency", "savepoints", "filters". A name that
+ * the library does not know is answered with false, as is NULL. Cannot fail. Any thread.
+ */
+bool hf_feature_available(const char *HF_NULLABLE name);
+
+HF_END_DECLS
+
+#endif
