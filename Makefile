@@ -1,0 +1,168 @@
+# Holdfast. SwiftPM builds; this file adds what a manifest cannot say (a statically linked Swift runtime, the
+# list of exported symbols, the soname) and strings the tests together. `make help` lists the targets.
+
+VERSION := 0.1.0
+SONAME := libholdfast.so.0
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+CC ?= cc
+PYTHON ?= python3
+
+BUILD := $(CURDIR)/.build
+LIBRARY_DIRECTORY := $(BUILD)/holdfast
+LIBRARY := $(LIBRARY_DIRECTORY)/libholdfast.so.$(VERSION)
+DEMO_PREFIX := $(BUILD)/demo-prefix
+VENV := $(BUILD)/venv
+
+PACKAGES := build-essential clang-format iso-codes libcmocka-dev libjansson-dev libsqlite3-dev pkg-config \
+    python3-venv sqlite3
+
+C_WARNINGS := -Wall -Wextra -Wpedantic -Werror
+HEADERS := $(wildcard include/holdfast/*.h)
+C_FILES = $(shell find include Sources Tests bindings -name '*.[ch]' -not -path '*/build/*')
+ABI_TESTS := $(patsubst Tests/ABI/%.c,%,$(wildcard Tests/ABI/test_*.c))
+TEST_PARTS := test-headers test-payload test-abi test-symbols test-swift test-python
+
+# Swift's backtracer may hang after a crash where there is no terminal.
+export SWIFT_BACKTRACE := enable=no
+# Where the Python package finds the library to load or to bundle.
+export HOLDFAST_LIBRARY := $(LIBRARY)
+
+.NOTPARALLEL:
+.PHONY: help library install uninstall dependencies demo demo-c demo-python demo-swift test $(TEST_PARTS) \
+    lint format clean
+
+help: ## Lists the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+# --- Build ------------------------------------------------------------------------------------------
+
+# Its own scratch path: other flags than the tests' must not rebuild everything. The runtime is linked
+# statically and no run path is set, so the library can be moved; it cannot be unloaded, because its
+# threads and the Swift runtime cannot.
+library: ## Builds .build/holdfast/libholdfast.so
+	swift build -c release --product holdfast --scratch-path $(BUILD)/release-library \
+	    --explicit-target-dependency-import-check error --disable-local-rpath -Xswiftc -static-stdlib \
+	    -Xlinker --version-script=$(CURDIR)/bindings/c/exports.map -Xlinker --gc-sections -Xlinker -s \
+	    -Xlinker -soname=$(SONAME) -Xlinker -z -Xlinker nodelete
+	@mkdir -p $(LIBRARY_DIRECTORY)
+	@cmp -s $(BUILD)/release-library/release/libholdfast.so $(LIBRARY) || \
+	    install -m 755 $(BUILD)/release-library/release/libholdfast.so $(LIBRARY)
+	@ln -sf $(notdir $(LIBRARY)) $(LIBRARY_DIRECTORY)/$(SONAME)
+	@ln -sf $(SONAME) $(LIBRARY_DIRECTORY)/libholdfast.so
+
+install: library ## Installs library, headers and holdfast.pc under PREFIX (default /usr/local)
+	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/holdfast
+	install -m 755 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/
+	ln -sf $(notdir $(LIBRARY)) $(DESTDIR)$(PREFIX)/lib/$(SONAME)
+	ln -sf $(SONAME) $(DESTDIR)$(PREFIX)/lib/libholdfast.so
+	install -m 644 include/holdfast.h $(DESTDIR)$(PREFIX)/include/
+	install -m 644 $(HEADERS) $(DESTDIR)$(PREFIX)/include/holdfast/
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' bindings/c/holdfast.pc.in \
+	    > $(DESTDIR)$(PREFIX)/lib/pkgconfig/holdfast.pc
+	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then ldconfig; fi
+
+uninstall: ## Removes what install put under PREFIX
+	rm -f $(DESTDIR)$(PREFIX)/lib/libholdfast.so $(DESTDIR)$(PREFIX)/lib/$(SONAME)
+	rm -f $(DESTDIR)$(PREFIX)/lib/$(notdir $(LIBRARY)) $(DESTDIR)$(PREFIX)/lib/pkgconfig/holdfast.pc
+	rm -f $(DESTDIR)$(PREFIX)/include/holdfast.h
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/include/holdfast/,$(notdir $(HEADERS)))
+	-rmdir $(DESTDIR)$(PREFIX)/include/holdfast
+
+dependencies: ## Installs the Debian packages that are missing
+	@command -v swift > /dev/null || { echo "Swift 6.3 is needed: https://www.swift.org/install/linux" >&2; exit 1; }
+	@missing=; \
+	for package in $(PACKAGES); do \
+	    dpkg -s $$package 2> /dev/null | grep -q '^Status: install ok installed' || missing="$$missing $$package"; \
+	done; \
+	[ -n "$$missing" ] || exit 0; \
+	root=; [ "$$(id -u)" -eq 0 ] || root=sudo; \
+	echo "Installing:$$missing"; \
+	{ $$root apt-get update -qq && $$root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing; } \
+	    < /dev/null || { echo "Could not install:$$missing. Install them by hand and run make again." >&2; exit 1; }
+
+# --- Examples ---------------------------------------------------------------------------------------
+
+demo: dependencies demo-c demo-python demo-swift ## Runs the examples in C, Python and Swift
+
+demo-c:
+	@$(MAKE) --no-print-directory install PREFIX=$(DEMO_PREFIX) > /dev/null
+	PKG_CONFIG_PATH=$(DEMO_PREFIX)/lib/pkgconfig; export PKG_CONFIG_PATH; \
+	$(CC) -o $(BUILD)/iso_registers bindings/c/examples/iso_registers.c \
+	    $$(pkg-config --cflags --libs holdfast jansson) -Wl,-rpath,$(DEMO_PREFIX)/lib
+	$(BUILD)/iso_registers
+
+demo-python: library $(VENV)/tools
+	$(VENV)/bin/pip install --quiet --force-reinstall --no-deps ./bindings/python
+	$(VENV)/bin/python bindings/python/examples/iso_registers.py
+
+demo-swift:
+	swift run -c release IsoRegisters
+
+# --- Tests ------------------------------------------------------------------------------------------
+
+test: dependencies library ## Runs every test; says at the end which parts failed
+	@failed=; \
+	for part in $(TEST_PARTS); do \
+	    echo "=== $$part"; \
+	    $(MAKE) --no-print-directory $$part || failed="$$failed $$part"; \
+	done; \
+	if [ -n "$$failed" ]; then echo "FAILED:$$failed" >&2; exit 1; fi; \
+	echo "All parts passed: $(TEST_PARTS)"
+
+test-headers: ## Each header alone, C99 and C++17, with every compiler here
+	Tests/Headers/check.sh
+
+test-payload: ## The payload parser under the address and undefined-behaviour sanitizers
+	@mkdir -p $(BUILD)/payload
+	$(CC) -std=c99 -g $(C_WARNINGS) -fsanitize=address,undefined -fno-sanitize-recover=all \
+	    Tests/Payload/*.c Sources/CHoldfastPayload/*.c -ISources/CHoldfastPayload/include \
+	    -o $(BUILD)/payload/tests -ljansson -lcmocka
+	$(BUILD)/payload/tests
+
+test-abi: library $(addprefix $(BUILD)/abi/,$(ABI_TESTS)) ## The C contract, against the release library
+	@failed=; \
+	for test in $(ABI_TESTS); do \
+	    timeout 300 $(BUILD)/abi/$$test || failed="$$failed $$test"; \
+	done; \
+	if [ -n "$$failed" ]; then echo "FAILED:$$failed" >&2; exit 1; fi
+
+$(BUILD)/abi/%: Tests/ABI/%.c Tests/ABI/support.c Tests/ABI/support.h include/holdfast.h $(HEADERS)
+	@mkdir -p $(BUILD)/abi
+	$(CC) -std=c99 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror -DHOLDFAST_VERSION='"$(VERSION)"' -Iinclude \
+	    $< Tests/ABI/support.c -o $@ -L$(LIBRARY_DIRECTORY) -lholdfast -Wl,-rpath,$(LIBRARY_DIRECTORY) \
+	    -lcmocka -ljansson -pthread
+
+test-symbols: library ## What the library exports, needs and weighs
+	Tests/Symbols/check.sh $(LIBRARY) $(SONAME)
+
+test-swift: ## The core and the Swift API
+	swift test
+
+test-python: library $(VENV)/tools ## The Python package
+	$(VENV)/bin/pip install --quiet --force-reinstall --no-deps ./bindings/python
+	$(VENV)/bin/python -m pytest -q bindings/python/tests
+
+# Ranges, so that a new major version of a tool changes nothing by itself.
+$(VENV)/tools: Makefile
+	$(PYTHON) -m venv $(VENV)
+	$(VENV)/bin/pip install --quiet 'pytest>=8,<9' 'hypothesis>=6.100,<7' 'ruff>=0.14,<0.15'
+	@touch $@
+
+# --- Style ------------------------------------------------------------------------------------------
+
+lint: dependencies $(VENV)/tools ## Checks formatting and the rules that a machine can check
+	swift format lint --strict --recursive Sources Tests Package.swift
+	clang-format --dry-run --Werror $(C_FILES)
+	$(VENV)/bin/ruff check bindings/python Tests
+	$(VENV)/bin/ruff format --check bindings/python Tests
+	Tests/Style/check.sh
+
+format: dependencies $(VENV)/tools ## Rewrites the sources as lint wants them
+	swift format --in-place --recursive Sources Tests Package.swift
+	clang-format -i $(C_FILES)
+	$(VENV)/bin/ruff format bindings/python Tests
+
+clean: ## Removes everything built
+	rm -rf $(BUILD) bindings/python/build bindings/python/*.egg-info

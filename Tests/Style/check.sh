@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Rules of this code that no formatter knows.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+failed=0
+
+forbid() { # what it would mean, pattern, paths
+    local meaning=$1 pattern=$2
+    shift 2
+    if grep -rnE --include='*.swift' --include='*.c' --include='*.h' --include='*.py' "$pattern" "$@"; then
+        echo "FAILED: $meaning" >&2
+        failed=1
+    fi
+}
+
+forbid "Foundation would make the library nine times as large" \
+    '^ *((public|internal|package|private|fileprivate) )?import Foundation' \
+    Sources/HoldfastCore Sources/HoldfastSQLite Sources/HoldfastABI
+forbid "the boundary must not trap on a caller's input" \
+    'try!|fatalError\(|preconditionFailure\(' Sources/HoldfastABI
+forbid "the library never prints" '(^|[^a-zA-Z_.])(print|debugPrint)\(' \
+    Sources/HoldfastCore Sources/HoldfastSQLite Sources/HoldfastABI Sources/Holdfast
+forbid "a skipped test proves nothing" 'XCTSkip|\.disabled\(|pytest\.mark\.skip|pytest\.skip\(|[^_]skip\(\);' \
+    Tests bindings/python
+
+while IFS= read -r file; do
+    if grep -q 'jansson\.h' "$file"; then
+        echo "FAILED: $file: only CHoldfastPayload sees jansson" >&2
+        failed=1
+    fi
+done < <(find Sources include -name '*.[ch]' -not -path 'Sources/CHoldfastPayload/*')
+
+while read -r lines file; do
+    if [ "$file" != total ] && [ "$lines" -gt 500 ]; then
+        echo "FAILED: $file has $lines lines; one concept a file, 500 lines at most" >&2
+        failed=1
+    fi
+done < <(find Sources Tests include bindings -name '*.swift' -o -name '*.[ch]' -o -name '*.py' | xargs wc -l)
+
+exit "$failed"

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Usage: check.sh <library> <soname>. Checks that the library exports exactly the functions of the headers,
+# needs nothing that a host may not have, carries no run path, and stays small.
+set -euo pipefail
+
+library=$(realpath "$1")
+soname=$2
+cd "$(dirname "$0")/../.."
+
+largest=$((12 * 1024 * 1024))
+allowed='^(libc|libm|libstdc\+\+|libgcc_s|libjansson|libsqlite3|ld-linux-[a-z0-9_-]+)\.so\.[0-9]+$'
+failed=0
+
+fail() {
+    echo "FAILED: $1" >&2
+    failed=1
+}
+
+# In the preprocessed headers only declarations of functions have a name followed by a parenthesis.
+declared=$(cc -E -P -Iinclude include/holdfast.h | grep -oE '\bhf_[a-z0-9_]+ *\(' | tr -d ' (' | sort -u)
+exported=$(nm -D --defined-only "$library" | awk '{ print $3 }' | sort -u)
+dynamic=$(readelf -d -W "$library")
+
+missing=$(comm -23 <(echo "$declared") <(echo "$exported"))
+surplus=$(comm -13 <(echo "$declared") <(echo "$exported"))
+[ -n "$declared" ] || fail "no functions were found in the headers"
+[ -z "$missing" ] || fail "declared and not exported: $(echo "$missing" | tr '\n' ' ')"
+[ -z "$surplus" ] || fail "exported and not declared: $(echo "$surplus" | tr '\n' ' ')"
+
+for needed in $(echo "$dynamic" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p'); do
+    [[ $needed =~ $allowed ]] || fail "needs $needed"
+done
+
+! grep -qE '\((RPATH|RUNPATH)\)' <<< "$dynamic" || fail "has a run path"
+grep -qF "[$soname]" <<< "$(grep SONAME <<< "$dynamic")" || fail "the soname is not $soname"
+
+size=$(stat -c %s "$library")
+[ "$size" -lt "$largest" ] || fail "$size bytes, allowed are $largest"
+
+[ "$failed" -eq 0 ] || exit 1
+echo "$(wc -l <<< "$exported") functions exported as declared; $size bytes"
