@@ -71,9 +71,13 @@ static bool take_id(const json_t *value, hfp_entity *entity, hfp_error *error) {
     return hfp_refuse(error, HFP_INVALID_ID, 0, "the id is an object: %s", only);
 }
 
-/* Describes a parsed entity, and consumes its value. */
-static bool describe(json_t *value, const char *bytes, size_t end, const char *key, hfp_entity *entity,
-                     hfp_error *error) {
+bool hfp_entity_check(const char *bytes, size_t length, const char *key, hfp_limits limits,
+                      hfp_entity *entity, hfp_error *error) {
+    size_t end;
+    json_t *value = hfp_parse(bytes, length, limits, &end, error);
+    if (value == NULL) {
+        return false;
+    }
     size_t start = hfp_skip_white_space(bytes, end, 0);
     bool valid = json_is_object(value);
     entity->start = start;
@@ -92,18 +96,4 @@ static bool describe(json_t *value, const char *bytes, size_t end, const char *k
     }
     json_decref(value);
     return valid;
-}
-
-bool hfp_entity_check(const char *bytes, size_t length, const char *key, hfp_limits limits,
-                      hfp_entity *entity, hfp_error *error) {
-    size_t end;
-    json_t *value = hfp_parse(bytes, length, limits, &end, error);
-    return value != NULL && describe(value, bytes, end, key, entity, error);
-}
-
-bool hfp_entity_check_within_limits(const char *bytes, size_t length, const char *key, hfp_entity *entity,
-                                    hfp_error *error) {
-    size_t end;
-    json_t *value = hfp_parse_within_limits(bytes, length, &end, error);
-    return value != NULL && describe(value, bytes, end, key, entity, error);
 }

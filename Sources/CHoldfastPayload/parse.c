@@ -7,7 +7,7 @@
 
 /* jansson descends 2,048 values deep, a scalar in the innermost array included, and counts bytes in an int.
  */
-enum { JANSSON_MAX_DEPTH = 2047 };
+#define JANSSON_MAX_DEPTH ((size_t)2047)
 #define JANSSON_MAX_BYTES ((size_t)INT_MAX)
 
 /* The end of the text is checked here and not by jansson, which would answer with the end of the
@@ -24,11 +24,6 @@ bool hfp_refuse(hfp_error *error, hfp_failure failure, size_t position, const ch
     vsnprintf(error->message, sizeof error->message, format, arguments);
     va_end(arguments);
     return false;
-}
-
-void hfp_refuse_too_deep(hfp_error *error, size_t position, hfp_limits limits) {
-    hfp_refuse(error, HFP_TOO_DEEP, position, "arrays and objects are nested deeper than the limit of %zu",
-               limits.max_depth);
 }
 
 bool hfp_refuse_blank(const char *bytes, size_t length, hfp_error *error) {
@@ -56,7 +51,7 @@ static const char *syntax_message(const char *text) {
         {"':' expected", "a colon is expected behind a member name"},
         {"'}' expected", "a comma or a closing brace is expected behind a member"},
         {"']' expected", "a comma or a closing bracket is expected behind an element"},
-        {"unexpected token", "a value is expected, with no comma before a closing bracket"},
+        {"unexpected token", "a value is expected where a bracket, a comma or a colon stands"},
         {"unexpected newline", "a string contains a line break: it must be written as \\n"},
         {"control character", "a string contains a control character: it must be escaped"},
         {"invalid escape", "a string contains an unknown escape: a backslash must be doubled"},
@@ -112,12 +107,35 @@ static void refuse_as_jansson(const char *bytes, size_t length, const json_error
 
 /* --- Parsing --- */
 
-json_t *hfp_parse_within_limits(const char *bytes, size_t length, size_t *end, hfp_error *error) {
+/* Refuses what must not reach jansson. */
+static bool keeps_limits(const char *bytes, size_t length, hfp_limits limits, hfp_error *error) {
+    size_t max_bytes = limits.max_bytes < JANSSON_MAX_BYTES ? limits.max_bytes : JANSSON_MAX_BYTES;
+    size_t max_depth = limits.max_depth < JANSSON_MAX_DEPTH ? limits.max_depth : JANSSON_MAX_DEPTH;
+    if (length > max_bytes) {
+        return hfp_refuse(error, HFP_TOO_LARGE, max_bytes,
+                          "the payload is longer than the limit of %zu bytes", max_bytes);
+    }
+    size_t bracket;
+    if (hfp_scan_may_exceed_depth(bytes, length, max_depth) &&
+        hfp_scan_brackets(bytes, length, max_depth, &bracket) == HFP_SCAN_TOO_DEEP) {
+        return hfp_refuse(error, HFP_TOO_DEEP, bracket,
+                          "arrays and objects are nested deeper than the limit of %zu", max_depth);
+    }
     /* jansson loses a NUL byte that follows a number or a word, and would accept the text. */
     const char *nul = memchr(bytes, '\0', length);
     if (nul != NULL) {
-        hfp_refuse(error, HFP_INVALID_JSON, (size_t)(nul - bytes),
-                   "the text contains a NUL byte: in a string it must be written as \\u0000");
+        return hfp_refuse(error, HFP_INVALID_JSON, (size_t)(nul - bytes),
+                          "the text contains a NUL byte: in a string it must be written as \\u0000");
+    }
+    return true;
+}
+
+json_t *hfp_parse(const char *bytes, size_t length, hfp_limits limits, size_t *end, hfp_error *error) {
+    if (length == 0) {
+        hfp_refuse_blank(bytes, length, error);
+        return NULL;
+    }
+    if (!keeps_limits(bytes, length, limits, error)) {
         return NULL;
     }
     json_error_t why;
@@ -135,34 +153,4 @@ json_t *hfp_parse_within_limits(const char *bytes, size_t length, size_t *end, h
         return NULL;
     }
     return value;
-}
-
-hfp_limits hfp_effective_limits(hfp_limits limits) {
-    if (limits.max_bytes > JANSSON_MAX_BYTES) {
-        limits.max_bytes = JANSSON_MAX_BYTES;
-    }
-    if (limits.max_depth > JANSSON_MAX_DEPTH) {
-        limits.max_depth = JANSSON_MAX_DEPTH;
-    }
-    return limits;
-}
-
-json_t *hfp_parse(const char *bytes, size_t length, hfp_limits limits, size_t *end, hfp_error *error) {
-    limits = hfp_effective_limits(limits);
-    if (length == 0) {
-        hfp_refuse_blank(bytes, length, error);
-        return NULL;
-    }
-    if (length > limits.max_bytes) {
-        hfp_refuse(error, HFP_TOO_LARGE, limits.max_bytes, "the payload has %zu bytes: the limit is %zu",
-                   length, limits.max_bytes);
-        return NULL;
-    }
-    size_t bracket;
-    if (hfp_scan_may_exceed_depth(bytes, length, limits.max_depth) &&
-        hfp_scan_brackets(bytes, length, limits.max_depth, &bracket) == HFP_SCAN_TOO_DEEP) {
-        hfp_refuse_too_deep(error, bracket, limits);
-        return NULL;
-    }
-    return hfp_parse_within_limits(bytes, length, end, error);
 }

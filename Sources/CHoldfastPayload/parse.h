@@ -9,9 +9,9 @@
 #include <jansson.h>
 
 #if defined(__GNUC__)
-#define HFP_FORMAT(format, first) __attribute__((format(printf, format, first)))
+#define HFP_PRINTF(text, values) __attribute__((format(printf, text, values)))
 #else
-#define HFP_FORMAT(format, first)
+#define HFP_PRINTF(text, values)
 #endif
 
 /* --- parse.c: one JSON value ------------------------------------------------------------------ */
@@ -19,20 +19,13 @@
 /* Checks the limits, then parses. *end is behind the value's last byte. */
 json_t *hfp_parse(const char *bytes, size_t length, hfp_limits limits, size_t *end, hfp_error *error);
 
-/* Parses a text that is known to keep the limits. */
-json_t *hfp_parse_within_limits(const char *bytes, size_t length, size_t *end, hfp_error *error);
-
-/* The limits cut to what jansson can bear. */
-hfp_limits hfp_effective_limits(hfp_limits limits);
-
 /* Refuses a text in which no JSON value was found: empty, blank, or begun by a byte-order mark.
  * False where it is none of these. */
 bool hfp_refuse_blank(const char *bytes, size_t length, hfp_error *error);
 
-/* Fill *error. The first answers false, so that a check can end with it. */
+/* Fills *error and answers false, so that a check can end with it. */
 bool hfp_refuse(hfp_error *error, hfp_failure failure, size_t position, const char *format, ...)
-    HFP_FORMAT(4, 5);
-void hfp_refuse_too_deep(hfp_error *error, size_t position, hfp_limits limits);
+    HFP_PRINTF(4, 5);
 
 /* --- scan.c: texts that may be malformed, without a tree -------------------------------------- */
 
@@ -55,11 +48,5 @@ size_t hfp_skip_string(const char *bytes, size_t length, size_t position);
 
 /* "an array", "a string", ...: the type of the JSON value that begins with this byte; NULL for none. */
 const char *hfp_type_beginning_with(char byte);
-
-/* --- entity.c --------------------------------------------------------------------------------- */
-
-/* Checks an entity whose text keeps the limits. */
-bool hfp_entity_check_within_limits(const char *bytes, size_t length, const char *key, hfp_entity *entity,
-                                    hfp_error *error);
 
 #endif

@@ -3,6 +3,15 @@
  *
  * Two uses. A small payload (options, a filter) is parsed into a tree and walked. An entity is only
  * checked and its id found: its bytes are kept as they came.
+ *
+ * What counts as JSON is RFC 8259 in UTF-8, exactly one value with white space around it, and stricter
+ * where the RFC leaves a choice. Refused are: a byte-order mark; a member name that appears twice in an
+ * object (compared without escapes) or contains \u0000; a \u escape of one half of a surrogate pair;
+ * an integer beyond 64 bits, signed; a real beyond a double (one too small for a double counts as 0).
+ *
+ * Lengths are bytes; `bytes` may be NULL where the length is 0. Any text is safe to pass. Functions here
+ * keep no state and may run on any thread; a tree may be read from several at once. jansson is used as
+ * the host has set it up, its allocator included.
  */
 #ifndef CHOLDFAST_PAYLOAD_H
 #define CHOLDFAST_PAYLOAD_H
@@ -11,27 +20,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Limits of one payload. */
+/* Limits of one payload. Beyond what jansson can bear they count as that: 2^31 - 1 bytes and a depth
+ * of 2,047. */
 typedef struct hfp_limits {
-    size_t max_bytes;
+    size_t max_bytes; /* of the whole payload, with the white space around the value */
     size_t max_depth; /* nested arrays and objects; a scalar has depth 0, {} and [] have depth 1 */
 } hfp_limits;
 
 typedef enum hfp_failure {
     HFP_OK = 0,
-    HFP_INVALID_JSON,   /* no JSON, duplicate key, trailing bytes, bad UTF-8, number out of range */
-    HFP_TOO_LARGE,      /* max_bytes exceeded */
-    HFP_TOO_DEEP,       /* max_depth exceeded */
-    HFP_NOT_AN_OBJECT,  /* an entity that is no object */
-    HFP_NOT_AN_ARRAY,   /* a batch that is no array */
-    HFP_INVALID_ID,     /* empty, too long, control characters, neither text nor 64-bit integer */
+    HFP_INVALID_JSON,  /* no JSON, duplicate key, trailing bytes, bad UTF-8, number out of range */
+    HFP_TOO_LARGE,     /* max_bytes exceeded */
+    HFP_TOO_DEEP,      /* max_depth exceeded */
+    HFP_NOT_AN_OBJECT, /* an entity that is no object */
+    HFP_NOT_AN_ARRAY,  /* a batch that is no array */
+    HFP_INVALID_ID,    /* empty, too long, control characters, neither text nor 64-bit integer */
     HFP_NO_MEMORY
 } hfp_failure;
 
-/* Why a payload was refused. `message` is one impersonal sentence without the position. */
+/* Why a payload was refused; written only on failure. `message` is one impersonal sentence in ASCII
+ * without the position.
+ *
+ * `position` counts bytes from the payload's beginning. For a mistake of syntax, a number out of range
+ * and a name that appears twice it is where reading stopped, just behind the word or sign that cannot
+ * stand there. Otherwise it is exactly the first byte that is at fault: of a bad UTF-8 sequence, of text
+ * behind the value, of an id's value, the bracket that is too deep, the byte behind max_bytes. */
 typedef struct hfp_error {
     hfp_failure failure;
-    size_t position; /* bytes from the payload's beginning */
+    size_t position;
     char message[200];
 } hfp_error;
 
@@ -41,7 +57,14 @@ typedef struct hfp_tree hfp_tree;   /* owned: released with hfp_tree_free */
 typedef struct hfp_value hfp_value; /* borrowed from its tree */
 
 typedef enum hfp_type {
-    HFP_NULL, HFP_FALSE, HFP_TRUE, HFP_INTEGER, HFP_REAL, HFP_STRING, HFP_ARRAY, HFP_OBJECT
+    HFP_NULL,
+    HFP_FALSE,
+    HFP_TRUE,
+    HFP_INTEGER,
+    HFP_REAL,
+    HFP_STRING,
+    HFP_ARRAY,
+    HFP_OBJECT
 } hfp_type;
 
 /* Parses one JSON value of any type. NULL on failure, with *error filled. */
@@ -50,17 +73,19 @@ void hfp_tree_free(hfp_tree *tree);
 const hfp_value *hfp_tree_root(const hfp_tree *tree);
 
 hfp_type hfp_value_type(const hfp_value *value);
+/* Of a value of another type the three answer 0, 0.0, and NULL with length 0. */
 int64_t hfp_value_integer(const hfp_value *value);
 double hfp_value_real(const hfp_value *value);
 /* UTF-8 without escapes; may hold NUL bytes. */
 const char *hfp_value_string(const hfp_value *value, size_t *length);
-size_t hfp_value_count(const hfp_value *value); /* members of an array or object */
-const hfp_value *hfp_value_element(const hfp_value *array, size_t index);
+size_t hfp_value_count(const hfp_value *value); /* elements of an array, members of an object, else 0 */
+const hfp_value *hfp_value_element(const hfp_value *array, size_t index); /* NULL beyond the last */
 
-/* The members of an object, in the order of the text:
+/* The members of an object, in the order of the text; NULL behind the last and for other types:
  *   for (void *m = hfp_object_first(o); m; m = hfp_object_next(o, m)) ... */
 void *hfp_object_first(const hfp_value *object);
 void *hfp_object_next(const hfp_value *object, void *member);
+/* UTF-8 without escapes and without NUL bytes; one more closes it. */
 const char *hfp_member_name(void *member, size_t *length);
 const hfp_value *hfp_member_value(void *member);
 
@@ -81,16 +106,18 @@ typedef struct hfp_entity {
 } hfp_entity;
 
 /* Checks one entity. White space around it is allowed and not part of its span. `key` is the name of
- * the member that holds the id, without NUL bytes. An absent member is no failure: HFP_ID_ABSENT. */
+ * the member that holds the id, without escapes and NUL bytes. An absent member is no failure:
+ * HFP_ID_ABSENT. *entity is defined only where true is answered. */
 bool hfp_entity_check(const char *bytes, size_t length, const char *key, hfp_limits limits,
                       hfp_entity *entity, hfp_error *error);
 
 /* Checks an id given by itself: 1 to HFP_ID_MAX_BYTES bytes of UTF-8 without control characters
- * (U+0000 to U+001F, U+007F). */
+ * (U+0000 to U+001F, U+007F). The position is that of the first bad byte. */
 bool hfp_id_check(const char *bytes, size_t length, hfp_error *error);
 
 /* Walks a batch, a JSON array of entities, one at a time and without building a tree of the whole.
- * max_bytes and max_depth hold for each entity. Positions count from the batch's beginning. */
+ * max_bytes and max_depth hold for each entity, without the white space around it; the batch itself may
+ * have any length. Positions count from the batch's beginning. */
 typedef struct hfp_batch {
     const char *bytes;
     size_t length;
@@ -105,7 +132,9 @@ typedef enum hfp_batch_step { HFP_BATCH_ENTITY, HFP_BATCH_END, HFP_BATCH_FAILED 
 /* Keeps the pointers; fails where the text does not begin with '['. */
 bool hfp_batch_begin(hfp_batch *batch, const char *bytes, size_t length, const char *key, hfp_limits limits,
                      hfp_error *error);
-/* HFP_BATCH_END is answered only after the closing ']' and nothing but white space behind it. */
+/* HFP_BATCH_END is answered only after the closing ']' and nothing but white space behind it. After
+ * HFP_BATCH_FAILED `index` is that of the refused element, which the message names too. Called again
+ * after either, it gives the same answer. */
 hfp_batch_step hfp_batch_next(hfp_batch *batch, hfp_entity *entity, hfp_error *error);
 
 #endif

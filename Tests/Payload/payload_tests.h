@@ -1,0 +1,36 @@
+/*
+ * Shared by the payload's tests: cmocka with what it needs before it, and checks on exact copies of the
+ * text, so that the address sanitizer sees every byte read beyond it.
+ */
+#ifndef PAYLOAD_TESTS_H
+#define PAYLOAD_TESTS_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "CHoldfastPayload.h"
+
+static const hfp_limits roomy = {1 << 20, 64};
+
+/* A text that may hold NUL bytes, from a literal. */
+typedef struct text {
+    const char *bytes;
+    size_t length;
+} text;
+#define TEXT(literal)                                                                                        \
+    { literal, sizeof(literal) - 1 }
+
+char *exact_copy(const char *bytes, size_t length);
+bool check_entity(text payload, hfp_limits limits, hfp_entity *entity, hfp_error *error);
+void assert_refused(const hfp_error *error, hfp_failure failure, size_t position, const char *words);
+
+int run_tree_tests(void);
+int run_entity_tests(void);
+int run_batch_tests(void);
+int run_robustness_tests(void);
+
+#endif
