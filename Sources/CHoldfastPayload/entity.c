@@ -29,7 +29,7 @@ static size_t value_position(const char *bytes, size_t start, size_t end, json_t
             commas -= depth == 1;
             break;
         case ':':
-            if (depth == 1 && commas == 0) {
+            if (commas == 0) { /* the first colon behind that comma is its own */
                 return hfp_skip_white_space(bytes, end, at + 1);
             }
             break;

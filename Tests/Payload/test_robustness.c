@@ -25,14 +25,14 @@ static size_t mutate(char *bytes, size_t length) {
             memmove(bytes + at, bytes + at + 1, length - at - 1);
             length--;
             break;
-        case 2: /* swap */ {
+        case 2: { /* swap */
             uint32_t other = random_below((uint32_t)length);
             char byte = bytes[at];
             bytes[at] = bytes[other];
             bytes[other] = byte;
             break;
         }
-        default: /* cut short, mostly a little */
+        default: /* cut short, now and then */
             length -= random_below(8) == 0 ? at : 0;
             break;
         }
