@@ -1,0 +1,35 @@
+/// A copy of the state that is changed alone and published whole.
+final class MemoryWrite: StorageWrite {
+    let head: CommitSequence
+
+    private let storage: MemoryStorage
+    private var state: MemoryState
+
+    init(of storage: MemoryStorage, state: MemoryState) {
+        self.storage = storage
+        self.state = state
+        head = state.newestSequence
+    }
+
+    func fetch(
+        _ keys: [EntityKey], _ body: (Int, EntityView) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) {
+        for (index, key) in keys.enumerated() {
+            _ = try state.fetch(key) { (view) throws(HoldfastError) in try body(index, view) }
+        }
+    }
+
+    func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]? { state.log(after: sequence) }
+
+    func idempotencyRecords(_ keys: [[UInt8]]) throws(HoldfastError) -> [IdempotencyRecord?] {
+        keys.map { state.idempotencyRecord($0) }
+    }
+
+    func repositories() throws(HoldfastError) -> [RepositoryRecord] { state.repositories }
+
+    func apply(_ batch: WriteBatch) throws(HoldfastError) { state.apply(batch) }
+
+    func commit(durable: Bool) throws(HoldfastError) { storage.endWrite(publishing: state) }
+
+    func rollback() { storage.endWrite(publishing: nil) }
+}
