@@ -1,5 +1,3 @@
-import Glibc
-
 /// A commit's place in the total order of its store's commits, and the version of the entities that
 /// it wrote. Zero stands for "never" and for what is not committed yet.
 public typealias CommitSequence = UInt64
@@ -16,22 +14,10 @@ public struct EntityID: Hashable, Comparable, Sendable {
     /// For bytes already checked by the payload parser or read from the storage.
     public init(unchecked bytes: [UInt8]) { self.bytes = bytes }
 
-    @inlinable
     public static func < (left: EntityID, right: EntityID) -> Bool {
-        left.bytes.withUnsafeBytes { a in right.bytes.withUnsafeBytes { b in compareBytes(a, b) < 0 } }
+        left.bytes.withBytes { a in right.bytes.withBytes { b in compareBytes(a, b) < 0 } }
     }
 
     /// For messages. Stored ids are valid UTF-8, so nothing is repaired here.
     public var text: String { String(decoding: bytes, as: UTF8.self) }
-}
-
-/// Orders two byte strings as memcmp does, a prefix before what it begins.
-@inlinable
-public func compareBytes(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
-    let common = min(left.count, right.count)
-    if common > 0 {
-        let order = memcmp(left.baseAddress!, right.baseAddress!, common)
-        if order != 0 { return Int(order) }
-    }
-    return left.count - right.count
 }

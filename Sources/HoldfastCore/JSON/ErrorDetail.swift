@@ -4,18 +4,7 @@ extension HoldfastError {
     public var detailJSON: [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
-        for (name, value) in detail {
-            writer.member(name)
-            switch value {
-            case .text(let text): writer.string(text)
-            case .number(let number): writer.unsigned(number)
-            case .texts(let texts):
-                writer.beginArray()
-                for text in texts { writer.string(text) }
-                writer.endArray()
-            case .json(let json): writer.raw(json)
-            }
-        }
+        writer.details(detail)
         if let cause = cause?.error {
             writer.member("cause")
             writer.beginObject()
@@ -27,6 +16,34 @@ extension HoldfastError {
         }
         writer.endObject()
         return writer.bytes
+    }
+}
+
+extension HoldfastError {
+    /// Details as an object.
+    static func json(of details: [(name: String, value: DetailValue)]) -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.details(details)
+        writer.endObject()
+        return writer.bytes
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func details(_ details: [(name: String, value: HoldfastError.DetailValue)]) {
+        for (name, value) in details {
+            member(name)
+            switch value {
+            case .text(let text): string(text)
+            case .number(let number): unsigned(number)
+            case .texts(let texts):
+                beginArray()
+                for text in texts { string(text) }
+                endArray()
+            case .json(let json): raw(json)
+            }
+        }
     }
 }
 

@@ -39,6 +39,12 @@ public enum JSONValue: Sendable, Hashable {
         }
     }
 
+    /// A member of an object; nil where there is none, or the value is no object.
+    func member(_ name: StaticString) -> JSONValue? {
+        guard case .object(let members) = self else { return nil }
+        return members.first { $0.name.elementsEqual(name.description.utf8) }?.value
+    }
+
     /// Parses one JSON value of any type. `what` names the payload in messages, without an article:
     /// "store options".
     public static func parse(

@@ -5,8 +5,9 @@
 /// objects are written anew, because nulls may have to be left out of them. New members are appended
 /// at the end of their object, in the patch's order; null removes a member with its comma.
 public struct MergePatch: Sendable {
-    private let text: [UInt8]
-    private let root: Node
+    /// The patch as it was given.
+    let text: [UInt8]
+    private var root: Node
 
     /// An object of the patch.
     private struct Node: Sendable {
@@ -14,6 +15,10 @@ public struct MergePatch: Sendable {
         /// The indexes of `changes` in bytewise order of their names, so that a target member finds
         /// its change by bisection and a wide patch costs no quadratic time.
         var byName: [Int] = []
+
+        mutating func sortNames() {
+            byName = changes.indices.sorted { changes[$0].name.lexicographicallyPrecedes(changes[$1].name) }
+        }
     }
 
     private struct Change: Sendable {
@@ -62,9 +67,14 @@ public struct MergePatch: Sendable {
                     name: try walker.decode(member.name),
                     nameText: (member.name.start - 1)..<(member.name.end + 1), kind: kind))
         }
-        let changes = node.changes
-        node.byName = changes.indices.sorted { changes[$0].name.lexicographicallyPrecedes(changes[$1].name) }
+        node.sortNames()
         return node
+    }
+
+    /// Leaves a member of the top level as it is in every target.
+    mutating func leaveOut(_ name: [UInt8]) {
+        root.changes.removeAll { $0.name == name }
+        root.sortNames()
     }
 
     /// The names of the members that the patch changes at the top level, in its order.

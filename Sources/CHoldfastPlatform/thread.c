@@ -1,0 +1,50 @@
+#define _GNU_SOURCE
+#include "CHoldfastPlatform.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct start {
+    void (*body)(void *context);
+    void *context;
+    char name[16];
+} start;
+
+static void *run(void *argument) {
+    start begin = *(start *)argument;
+    free(argument);
+    pthread_setname_np(pthread_self(), begin.name);
+    begin.body(begin.context);
+    return NULL;
+}
+
+int hfp_thread_start(const char *name, void (*body)(void *context), void *context) {
+    start *begin = malloc(sizeof *begin);
+    if (begin == NULL)
+        return ENOMEM;
+    begin->body = body;
+    begin->context = context;
+    strncpy(begin->name, name, sizeof begin->name - 1);
+    begin->name[sizeof begin->name - 1] = '\0';
+
+    /* A thread inherits the mask of its creator: blocking before and restoring after leaves no moment in
+     * which the new thread could take a signal. */
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_t thread;
+    int failure = pthread_create(&thread, &attributes, run, begin);
+    pthread_attr_destroy(&attributes);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (failure)
+        free(begin);
+    return failure;
+}
+
+uint64_t hfp_thread_current(void) { return (uint64_t)(uintptr_t)pthread_self(); }

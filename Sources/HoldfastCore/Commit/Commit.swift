@@ -1,0 +1,67 @@
+internal import Synchronization
+
+/// How a commit ended.
+public typealias CommitOutcome = Result<Receipt, HoldfastError>
+
+/// Hears of an asynchronous commit's outcome. Called exactly once for each accepted commit, on the thread that
+/// delivers, or released without a call when a store is freed with events that nobody took.
+public protocol CommitObserver: AnyObject, Sendable {
+    func committed(_ outcome: CommitOutcome)
+}
+
+/// A write set on its way through the queue: what it wants, what it relies on, and what became of it.
+public final class Commit: @unchecked Sendable {
+    // Sendable: the request is immutable; `stage` is guarded by the queue's lock; `outcome` and `results` are
+    // written by the leader before `isDone` is released, and read after it was acquired.
+
+    // The request.
+    let writes: [Write]
+    let reads: ReadSet?
+    let isDurable: Bool
+    /// Monotonic; past it the commit is withdrawn while it is queued.
+    let deadline: UInt64?
+    let idempotencyKey: [UInt8]?
+    let attempts: Int
+    /// Nil for a commit whose owner waits.
+    let observer: (any CommitObserver)?
+    /// A repository to create, instead of writes.
+    let createsRepository: (name: String, key: String)?
+    /// Whether the owner wants to see patched entities.
+    let wantsResults: Bool
+    let size: Int
+
+    // Its way.
+    enum Stage { case new, queued, taken, ended }
+    var stage = Stage.new
+    var commitIdentifier: UInt64 = 0
+
+    // Its end.
+    private(set) var outcome: CommitOutcome?
+    /// The final text of each written entity, in the order of `writes`, where wanted.
+    var results: [[UInt8]] = []
+    private let done = Atomic<Bool>(false)
+
+    init(
+        writes: [Write], reads: ReadSet? = nil, isDurable: Bool, deadline: UInt64?, idempotencyKey: [UInt8]? = nil,
+        attempts: Int = 1, observer: (any CommitObserver)? = nil,
+        createsRepository: (name: String, key: String)? = nil, wantsResults: Bool = false
+    ) {
+        self.writes = writes
+        self.reads = reads
+        self.isDurable = isDurable
+        self.deadline = deadline
+        self.idempotencyKey = idempotencyKey
+        self.attempts = attempts
+        self.observer = observer
+        self.createsRepository = createsRepository
+        self.wantsResults = wantsResults
+        size = writes.reduce(256) { $0 + $1.size }
+    }
+
+    var isDone: Bool { done.load(ordering: .acquiring) }
+
+    func end(_ outcome: CommitOutcome) {
+        self.outcome = outcome
+        done.store(true, ordering: .releasing)
+    }
+}

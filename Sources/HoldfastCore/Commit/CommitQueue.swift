@@ -1,0 +1,261 @@
+/// Where commits wait for their turn.
+///
+/// There is one leader at a time: whoever takes the lead carries everything that waits, up to a bound, through one
+/// engine transaction and one sync. An owner that waits for its commit leads by itself when nobody does, which saves
+/// it two thread switches, and steps down after the batch that held its own. Commits whose owners do not wait are
+/// carried by the committer, a worker of the store.
+///
+/// Invariants, under `state`:
+///  1. A commit is in `waiting` exactly while its stage is `.queued`.
+///  2. When `waiting` is not empty and nobody leads, somebody was woken to lead: the committer, or the owners in
+///     `ownersWaiting`, each of whom tries to lead before it sleeps.
+///  3. Every commit that was accepted ends once: by the leader's batch, or by its withdrawal from `waiting`.
+final class CommitQueue: Sendable {
+    private struct State {
+        var waiting: [Commit] = []
+        var isLed = false
+        /// Of the waiting: those whose owners sleep, and those that rely on reads.
+        var ownersWaiting = 0
+        var readersWaiting = 0
+        var isClosing = false
+        /// Accepted from owners that do not wait, and not yet delivered.
+        var inFlight = 0
+    }
+
+    /// Bounds of one batch. A batch always holds at least one commit.
+    private static let batchBytes = 8 << 20
+    private static let batchCommits = 4096
+
+    private let state = Lock(State())
+    private let committer: LeaderOnly<BatchCommitter>
+    private let delivery: Delivery
+    private let log: StoreLog
+    private let time: any TimeSource
+    private let maxInFlight: Int
+    /// Moves on when a batch has ended, and when an event was delivered.
+    private let progress = Gate()
+    private let wakeCommitter: @Sendable () -> Void
+
+    init(
+        committer: sending BatchCommitter, delivery: Delivery, log: StoreLog, time: any TimeSource,
+        maxInFlight: Int, wakeCommitter: @escaping @Sendable () -> Void
+    ) {
+        self.committer = LeaderOnly(committer)
+        self.delivery = delivery
+        self.log = log
+        self.time = time
+        self.maxInFlight = maxInFlight
+        self.wakeCommitter = wakeCommitter
+    }
+
+    var inFlight: Int { state.withLock { $0.inFlight } }
+    /// Whether a waiting commit relies on reads, so that recent commits must be remembered for it.
+    var hasReaders: Bool { state.withLock { $0.readersWaiting > 0 } }
+
+    // MARK: For owners
+
+    /// Queues a commit that has an observer, and returns. When too many are in flight it waits for a place, at most
+    /// until the commit's deadline and never on the delivering thread, which alone makes places.
+    func submit(_ commit: Commit) throws(HoldfastError) {
+        while true {
+            let seen = progress.number
+            let accepted = try state.withLock { state throws(HoldfastError) -> Bool? in
+                if state.isClosing { throw Store.closed }
+                guard state.inFlight < maxInFlight else { return nil }
+                state.inFlight += 1
+                enqueue(commit, &state)
+                return !state.isLed
+            }
+            if let nobodyLeads = accepted {
+                if nobodyLeads { wakeCommitter() }
+                return
+            }
+            let now = time.monotonicNanoseconds()
+            let rest = commit.deadline.map { $0 > now ? $0 - now : 0 }
+            if rest == 0 || delivery.isCurrentThread {
+                throw HoldfastError(
+                    .busy,
+                    "\(maxInFlight) commits are in flight, which is the store's limit: take events, wait, or raise "
+                        + "max_in_flight")
+            }
+            progress.wait(while: seen, nanoseconds: rest)
+        }
+    }
+
+    /// Commits and waits for the outcome.
+    func commit(_ commit: Commit) throws(HoldfastError) -> Receipt {
+        try state.withLock { state throws(HoldfastError) in
+            if state.isClosing { throw Store.closed }
+            enqueue(commit, &state)
+        }
+        while !commit.isDone {
+            let seen = progress.number
+            if commit.isDone { break }
+            if let batch = takeLead() {
+                lead(batch)
+                continue
+            }
+            guard let deadline = commit.deadline else {
+                progress.wait(while: seen)
+                continue
+            }
+            let now = time.monotonicNanoseconds()
+            if now < deadline {
+                progress.wait(while: seen, nanoseconds: deadline - now)
+            } else if withdraw(commit, Self.timedOut) {
+                break
+            } else {
+                // It is being stored: the true result, late as it may be.
+                progress.wait(while: seen)
+            }
+        }
+        return try commit.outcome!.get()
+    }
+
+    /// Withdraws a queued commit. Answers false when it is too late.
+    func cancel(_ commit: Commit) -> Bool {
+        withdraw(commit, HoldfastError(.cancelled, "the commit was withdrawn while it was queued"))
+    }
+
+    /// Notes that events have been delivered, which makes places.
+    func delivered(_ count: Int) {
+        state.withLock { $0.inFlight -= count }
+        progress.advance()
+    }
+
+    /// Makes everything committed before this call durable.
+    func sync() throws(HoldfastError) {
+        try alone { committer throws(HoldfastError) in try committer.sync() }
+    }
+
+    // MARK: For the committer
+
+    /// Carries one batch if there is one and nobody leads. Answers whether it did.
+    func leadOnce() -> Bool {
+        guard let batch = takeLead() else { return false }
+        lead(batch)
+        return true
+    }
+
+    func beginClosing() {
+        state.withLock { $0.isClosing = true }
+        progress.advance()
+    }
+
+    /// After `beginClosing`: whether everything that was accepted has ended.
+    var isDrained: Bool { state.withLock { $0.isClosing && $0.waiting.isEmpty && !$0.isLed } }
+
+    /// The newest sequence, once the queue is drained.
+    var head: CommitSequence { committer.value.head }
+
+    // MARK: Leading
+
+    private func enqueue(_ commit: Commit, _ state: inout State) {
+        commit.stage = .queued
+        state.waiting.append(commit)
+        if commit.observer == nil { state.ownersWaiting += 1 }
+        if commit.reads != nil { state.readersWaiting += 1 }
+    }
+
+    private func noteLeaving(_ commit: Commit, _ state: inout State) {
+        if commit.observer == nil { state.ownersWaiting -= 1 }
+        if commit.reads != nil { state.readersWaiting -= 1 }
+    }
+
+    /// Becomes the leader and takes a batch, or answers nil: somebody leads, or nothing waits.
+    private func takeLead() -> [Commit]? {
+        state.withLock { state in
+            guard !state.isLed, !state.waiting.isEmpty else { return nil }
+            state.isLed = true
+            var count = 0
+            var bytes = 0
+            while count < state.waiting.count && count < Self.batchCommits {
+                bytes += state.waiting[count].size
+                if count > 0 && bytes > Self.batchBytes { break }
+                count += 1
+            }
+            let batch: [Commit]
+            if count == state.waiting.count {
+                batch = state.waiting
+                state.waiting = []
+            } else {
+                batch = Array(state.waiting[..<count])
+                state.waiting.removeFirst(count)
+            }
+            for commit in batch {
+                commit.stage = .taken
+                noteLeaving(commit, &state)
+            }
+            return batch
+        }
+    }
+
+    /// Carries the batch and steps down.
+    private func lead(_ batch: [Commit]) {
+        let now = time.monotonicNanoseconds()
+        var timely = batch
+        if batch.contains(where: { $0.deadline.map { $0 < now } ?? false }) {
+            timely = batch.filter { $0.deadline.map { $0 >= now } ?? true }
+            for commit in batch where commit.deadline.map({ $0 < now }) ?? false { commit.end(.failure(Self.timedOut)) }
+        }
+        if !timely.isEmpty { committer.value.run(timely) }
+        delivery.post(batch.filter { $0.observer != nil })
+        let notes = committer.value.takeNotes()
+        stepDown()
+        // The host's log is not called by a leader.
+        for note in notes { log.write(note) }
+    }
+
+    private func stepDown() {
+        let committerIsNeeded = state.withLock { state in
+            state.isLed = false
+            // Sleeping owners are woken below and one of them leads on.
+            return state.isClosing || (!state.waiting.isEmpty && state.ownersWaiting == 0)
+        }
+        progress.advance()
+        if committerIsNeeded { wakeCommitter() }
+    }
+
+    /// Runs something as the leader, without a batch.
+    private func alone(_ body: (BatchCommitter) throws(HoldfastError) -> Void) throws(HoldfastError) {
+        while true {
+            let seen = progress.number
+            let leads = try state.withLock { state throws(HoldfastError) in
+                if state.isClosing { throw Store.closed }
+                if state.isLed { return false }
+                state.isLed = true
+                return true
+            }
+            if leads { break }
+            progress.wait(while: seen)
+        }
+        defer { stepDown() }
+        try body(committer.value)
+    }
+
+    private func withdraw(_ commit: Commit, _ reason: HoldfastError) -> Bool {
+        let withdrawn = state.withLock { state in
+            guard commit.stage == .queued, let index = state.waiting.firstIndex(where: { $0 === commit }) else {
+                return false
+            }
+            state.waiting.remove(at: index)
+            commit.stage = .ended
+            noteLeaving(commit, &state)
+            return true
+        }
+        guard withdrawn else { return false }
+        commit.end(.failure(reason))
+        if commit.observer != nil { delivery.post([commit]) }
+        return true
+    }
+
+    private static let timedOut = HoldfastError(
+        .timeout, "the commit waited longer than its timeout_ms and was withdrawn: nothing was stored")
+}
+
+/// What only the leader touches. Sendable, because `CommitQueue` lets one thread at a time lead, and passing the lead
+/// on goes through its lock.
+private final class LeaderOnly<Value>: @unchecked Sendable {
+    let value: Value
+    init(_ value: sending Value) { self.value = value }
+}

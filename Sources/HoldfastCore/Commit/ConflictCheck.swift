@@ -1,0 +1,74 @@
+/// Whether something that a transaction read has changed since its snapshot. Used where a commit is judged, and
+/// where a transaction that lost its snapshot wants to move on to a newer one.
+///
+/// What matters is the state now: a query relies on which entities match it, so each entity changed since is
+/// matched in its newest form. An entity that began to match and ceased again is no conflict; one that matched
+/// in the snapshot and changed in any way is.
+struct ConflictCheck {
+    /// The changes since the snapshot, for key reads.
+    var lastWrite: (EntityKey) -> CommitSequence
+    /// The keys changed since the snapshot, for queries; may repeat.
+    var changedKeys: () -> [EntityKey]
+    /// Lends the newest text of the keys that exist.
+    var newest: ([EntityKey], (UnsafeRawBufferPointer) throws(HoldfastError) -> Bool) throws(HoldfastError) -> Bool
+
+    /// How many ids an error names at most.
+    private static let namedLimit = 16
+
+    /// Nil when nothing relevant changed.
+    func conflict(of reads: ReadSet, named repositoryName: (RepositoryID) -> String) throws(HoldfastError)
+        -> HoldfastError?
+    {
+        var changed: [(key: EntityKey, actual: CommitSequence)] = []
+        for key in reads.keys {
+            let written = lastWrite(key)
+            if written > reads.snapshot { changed.append((key, written)) }
+        }
+        if changed.isEmpty && !reads.predicates.isEmpty {
+            let keys = changedKeys()
+            for predicate in reads.predicates {
+                if let key = try firstChange(of: predicate, among: keys) {
+                    changed.append((key, lastWrite(key)))
+                    break
+                }
+            }
+        }
+        guard !changed.isEmpty else { return nil }
+        changed.sort { $0.key < $1.key }
+        return Self.error(
+            changed.prefix(Self.namedLimit), count: changed.count, snapshot: reads.snapshot, repositoryName)
+    }
+
+    private func firstChange(
+        of predicate: ReadSet.Predicate, among keys: [EntityKey]
+    ) throws(HoldfastError) -> EntityKey? {
+        for key in keys where key.repository == predicate.repository {
+            guard let matched = predicate.matched, !predicate.filter.isAll else { return key }
+            if matched.contains(key.id) { return key }
+            let matches = try newest([key]) { body throws(HoldfastError) in try predicate.filter.matches(body) }
+            if matches { return key }
+        }
+        return nil
+    }
+
+    private static func error(
+        _ changed: ArraySlice<(key: EntityKey, actual: CommitSequence)>, count: Int, snapshot: CommitSequence,
+        _ repositoryName: (RepositoryID) -> String
+    ) -> HoldfastError {
+        let first = changed.first!
+        let others = count > 1 ? " and \(count - 1) more" : ""
+        return HoldfastError(
+            .conflict,
+            "\(repositoryName(first.key.repository)) \"\(first.key.id.text)\"\(others) changed since the transaction "
+                + "read it: run the transaction again",
+            detail: [
+                ("repository", .text(repositoryName(first.key.repository))),
+                ("ids", .texts(changed.map(\.key.id.text))),
+                ("snapshot", .number(snapshot)),
+                ("actual", .number(first.actual)),
+            ])
+    }
+
+    static let trimmed = HoldfastError(
+        .conflict, "the commit log no longer reaches back to the transaction's snapshot: run the transaction again")
+}

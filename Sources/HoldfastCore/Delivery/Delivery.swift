@@ -1,0 +1,142 @@
+internal import CHoldfastPlatform
+
+/// How the outcomes of asynchronous commits reach the host.
+public enum DeliveryMode: String, Sendable {
+    /// One thread of the store's calls the observers.
+    case callback
+    /// The host takes the events when it likes, and a descriptor tells when there are any.
+    case queue
+}
+
+/// An outcome on its way to its observer.
+public struct CommitEvent: Sendable {
+    public let outcome: CommitOutcome
+    public let observer: any CommitObserver
+}
+
+/// Brings outcomes to their observers in the order in which they were posted, each exactly once.
+final class Delivery: Sendable {
+    private struct State {
+        var events: [CommitEvent] = []
+        var isClosing = false
+        var isFinished = false
+        var worker: (any Worker)?
+    }
+
+    let mode: DeliveryMode
+    private let state = Lock(State())
+    private let arrival = Gate()
+    /// Readable while events wait, and when closed; -1 in callback mode.
+    let descriptor: Int32
+    private let time: any TimeSource
+
+    init(mode: DeliveryMode, time: any TimeSource) throws(HoldfastError) {
+        self.mode = mode
+        self.time = time
+        descriptor = mode == .queue ? hfp_event_create() : -1
+        if mode == .queue && descriptor < 0 {
+            throw HoldfastError(
+                .noMemory,
+                "the system gives no descriptor for events (error \(-descriptor)): close some, or raise the limit")
+        }
+    }
+
+    deinit { if descriptor >= 0 { hfp_event_close(descriptor) } }
+
+    /// Starts the callback thread. `delivered` hears how many events it has delivered; `finished`, that it ends.
+    func start(
+        _ workers: any Workers, delivered: @escaping @Sendable (Int) -> Void, finished: @escaping @Sendable () -> Void
+    ) throws(HoldfastError) {
+        guard mode == .callback else { return }
+        let worker = try workers.start(name: "hf-callbacks") { [self] in
+            let (events, isOver) = state.withLock { state in
+                defer { state.events = [] }
+                return (state.events, state.isClosing && state.events.isEmpty)
+            }
+            if isOver {
+                state.withLock {
+                    $0.isFinished = true
+                    $0.worker = nil
+                }
+                finished()
+                return .finished
+            }
+            if events.isEmpty { return .sleep() }
+            for event in events {
+                event.observer.committed(event.outcome)
+                delivered(1)
+            }
+            return .again
+        }
+        state.withLock { $0.worker = worker }
+    }
+
+    /// Whether the caller is the thread that calls observers.
+    var isCurrentThread: Bool { state.withLock { $0.worker }?.isCurrent ?? false }
+
+    /// Takes commits that have ended and have observers.
+    func post(_ commits: [Commit]) {
+        if commits.isEmpty { return }
+        let worker = state.withLock { state in
+            let wasEmpty = state.events.isEmpty
+            for commit in commits {
+                state.events.append(CommitEvent(outcome: commit.outcome!, observer: commit.observer!))
+            }
+            if wasEmpty && mode == .queue { hfp_event_set(descriptor) }
+            return state.worker
+        }
+        if mode == .callback { worker?.wake() } else { arrival.advance() }
+    }
+
+    /// Takes up to `limit` events, waiting for the first at most until the monotonic deadline (nil: for ever).
+    /// Nil when closed and everything was taken.
+    func take(limit: Int, deadline: UInt64?) -> [CommitEvent]? {
+        while true {
+            let seen = arrival.number
+            let taken: [CommitEvent]? = state.withLock { state in
+                if state.events.isEmpty { return state.isClosing ? nil : [] }
+                let taken: [CommitEvent]
+                if state.events.count <= limit {
+                    taken = state.events
+                    state.events = []
+                } else {
+                    taken = Array(state.events[..<limit])
+                    state.events.removeFirst(limit)
+                }
+                if state.events.isEmpty && !state.isClosing { hfp_event_clear(descriptor) }
+                return taken
+            }
+            guard let taken, taken.isEmpty else { return taken }
+            guard let deadline else {
+                arrival.wait(while: seen)
+                continue
+            }
+            let now = time.monotonicNanoseconds()
+            if now >= deadline { return [] }
+            arrival.wait(while: seen, nanoseconds: deadline - now)
+        }
+    }
+
+    /// No event comes after this one call. What waits is still delivered.
+    func close() {
+        let worker = state.withLock { state in
+            state.isClosing = true
+            if mode == .queue { hfp_event_set(descriptor) }
+            return state.worker
+        }
+        worker?.wake()
+        arrival.advance()
+    }
+
+    /// Whether nothing is left for this side to do: in queue mode the rest is the host's.
+    var isFinished: Bool { mode == .queue || state.withLock { $0.isFinished } }
+
+    /// Lets go of events that nobody will take.
+    func dropAll() {
+        let dropped = state.withLock { state in
+            defer { state.events = [] }
+            return state.events
+        }
+        _ = dropped
+    }
+}

@@ -1,0 +1,38 @@
+import Glibc
+
+/// The one lock of the library: a pthread mutex around the state that it guards. (The standard library's
+/// `Mutex` is invisible to the thread sanitizer on Linux, which is how this library proves its locking.)
+///
+/// Never held while the host's code runs.
+public final class Lock<State>: @unchecked Sendable {
+    // Sendable although it holds mutable state: every access goes through `withLock`.
+    private var state: State
+    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+
+    public init(_ state: sending State) {
+        self.state = state
+        mutex = .allocate(capacity: 1)
+        pthread_mutex_init(mutex, nil)
+    }
+
+    deinit {
+        pthread_mutex_destroy(mutex)
+        mutex.deallocate()
+    }
+
+    @inlinable
+    public func withLock<Result, Failure: Error>(
+        _ body: (inout State) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        acquire()
+        defer { release() }
+        return try body(&guarded)
+    }
+
+    @usableFromInline func acquire() { pthread_mutex_lock(mutex) }
+    @usableFromInline func release() { pthread_mutex_unlock(mutex) }
+    @usableFromInline var guarded: State {
+        get { state }
+        _modify { yield &state }
+    }
+}

@@ -1,0 +1,107 @@
+internal import CHoldfastPlatform
+
+/// Runs loops beside the callers. The library has three: the committer, the callback thread, and the
+/// checkpointer of an engine.
+public protocol Workers: Sendable {
+    /// Runs `turn` again and again, never twice at once, as its answers say. Fails only when the system
+    /// has no more threads.
+    func start(name: String, turn: @escaping @Sendable () -> Turn) throws(HoldfastError) -> any Worker
+}
+
+/// What a turn answers: when the next is due.
+public enum Turn: Sendable {
+    case again
+    /// At the next wake, or at this monotonic time if it comes first.
+    case sleep(until: UInt64? = nil)
+    /// Never.
+    case finished
+}
+
+public protocol Worker: Sendable {
+    /// Has the next turn run soon. A wake during a turn is not lost. Any thread.
+    func wake()
+    /// Whether the caller runs on this worker.
+    var isCurrent: Bool { get }
+    /// Waits until the last turn, which answered `.finished`, has returned, at most until this monotonic time
+    /// (nil: for ever). Answers whether it has. Not to be called by the worker itself.
+    func waitUntilFinished(deadline: UInt64?) -> Bool
+}
+
+/// A thread for each worker.
+public struct ThreadWorkers: Workers {
+    public init() {}
+
+    public func start(name: String, turn: @escaping @Sendable () -> Turn) throws(HoldfastError) -> any Worker {
+        let worker = ThreadWorker(turn: turn)
+        // The retain is given to the thread and taken back by its body below.
+        let context = Unmanaged.passRetained(worker).toOpaque()
+        let failure = hfp_thread_start(
+            name, { Unmanaged<ThreadWorker>.fromOpaque($0!).takeRetainedValue().run() }, context)
+        if failure != 0 {
+            Unmanaged<ThreadWorker>.fromOpaque(context).release()
+            throw HoldfastError(
+                .noMemory, "the system gives no more threads (error \(failure)): close other stores, or raise the limit"
+            )
+        }
+        return worker
+    }
+}
+
+private final class ThreadWorker: Worker {
+    private struct State {
+        var thread: UInt64?
+        var finished = false
+    }
+
+    private let turn: Lock<(@Sendable () -> Turn)?>
+    private let state = Lock(State())
+    private let signal = Gate()
+    private let end = Gate()
+    private let time = SystemTime()
+
+    init(turn: @escaping @Sendable () -> Turn) { self.turn = Lock(turn) }
+
+    func wake() { signal.advance() }
+
+    var isCurrent: Bool { state.withLock { $0.thread } == hfp_thread_current() }
+
+    func waitUntilFinished(deadline: UInt64?) -> Bool {
+        while true {
+            let seen = end.number
+            if state.withLock({ $0.finished }) { return true }
+            guard let deadline else {
+                end.wait(while: seen)
+                continue
+            }
+            let now = time.monotonicNanoseconds()
+            if now >= deadline { return false }
+            end.wait(while: seen, nanoseconds: deadline - now)
+        }
+    }
+
+    func run() {
+        state.withLock { $0.thread = hfp_thread_current() }
+        let turn = turn.withLock { $0! }
+        loop: while true {
+            let seen = signal.number
+            switch turn() {
+            case .again: continue
+            case .sleep(let until):
+                guard let until else {
+                    signal.wait(while: seen)
+                    continue
+                }
+                let now = time.monotonicNanoseconds()
+                if now < until { signal.wait(while: seen, nanoseconds: until - now) }
+            case .finished: break loop
+            }
+        }
+        // The loop's closure holds what it works on; it goes before anyone is told that this is over.
+        self.turn.withLock { $0 = nil }
+        state.withLock {
+            $0.finished = true
+            $0.thread = nil
+        }
+        end.advance()
+    }
+}

@@ -1,0 +1,60 @@
+/// What a store is opened with; `store.h` describes each.
+public struct StoreOptions: Sendable {
+    public var create = true
+    public var readOnly = false
+    public var isDurable = true
+    public var delivery = DeliveryMode.callback
+    public var maxInFlight = 10_000
+    public var limits = PayloadLimits.standard
+    public var maxSnapshots = 16
+    public var snapshotMaxAgeMilliseconds: UInt64 = 60_000
+    public var walLimitBytes: UInt64 = 268_435_456
+    public var lockTimeoutMilliseconds: UInt64 = 0
+    public var idempotencyMaxAgeMilliseconds: UInt64 = 604_800_000
+    public var idempotencyMaxCount = 100_000
+    public var logRetention: UInt64 = 100_000
+    public var slowCommitMilliseconds: UInt64 = 1000
+    public var allowUnsafeLocation = false
+
+    public init() {}
+
+    public init(json: UnsafeRawBufferPointer?) throws(HoldfastError) {
+        var reader = try OptionReader(json: json, what: "store options")
+        let day: Int64 = 86_400_000
+        let beyond: Int64 = 1 << 53
+        if let value = try reader.boolean("create") { create = value }
+        if let value = try reader.boolean("read_only") { readOnly = value }
+        if let value = try reader.durability() { isDurable = value }
+        if let value = try reader.text("delivery", oneOf: ["callback", "queue"]) {
+            delivery = DeliveryMode(rawValue: value)!
+        }
+        if let value = try reader.integer("max_in_flight", in: 1...1_000_000) { maxInFlight = Int(value) }
+        if let value = try reader.integer("max_entity_bytes", in: 64...268_435_456) { limits.maxBytes = Int(value) }
+        if let value = try reader.integer("max_depth", in: 1...200) { limits.maxDepth = Int(value) }
+        if let value = try reader.integer("max_snapshots", in: 1...64) { maxSnapshots = Int(value) }
+        if let value = try reader.integer("snapshot_max_age_ms", in: 100...day) {
+            snapshotMaxAgeMilliseconds = UInt64(value)
+        }
+        if let value = try reader.integer("wal_limit_bytes", in: 1_048_576...(1 << 40)) {
+            walLimitBytes = UInt64(value)
+        }
+        if let value = try reader.integer("lock_timeout_ms", in: 0...day) { lockTimeoutMilliseconds = UInt64(value) }
+        if let value = try reader.integer("idempotency_max_age_ms", in: 0...beyond) {
+            idempotencyMaxAgeMilliseconds = UInt64(value)
+        }
+        if let value = try reader.integer("idempotency_max_count", in: 0...(1 << 31)) {
+            idempotencyMaxCount = Int(value)
+        }
+        if let value = try reader.integer("log_retention", in: 1000...(1 << 31)) { logRetention = UInt64(value) }
+        if let value = try reader.integer("slow_commit_ms", in: 1...day) { slowCommitMilliseconds = UInt64(value) }
+        if let value = try reader.boolean("allow_unsafe_location") { allowUnsafeLocation = value }
+        try reader.finish()
+    }
+}
+
+extension OptionReader {
+    /// "durability": whether a commit is synced before it is told.
+    mutating func durability() throws(HoldfastError) -> Bool? {
+        try text("durability", oneOf: ["full", "relaxed"]).map { $0 == "full" }
+    }
+}

@@ -1,0 +1,40 @@
+public enum Isolation: Sendable {
+    /// Refused when anything that was read has changed.
+    case serializable
+    /// Refused when anything that was written has changed.
+    case snapshot
+}
+
+/// What a transaction is begun with; `transaction.h` describes each.
+public struct TransactionOptions: Sendable {
+    public var isolation = Isolation.serializable
+    /// Nil: the store's.
+    public var isDurable: Bool?
+    public var timeoutMilliseconds: UInt64 = 30_000
+    public var idempotencyKey: [UInt8]?
+    /// For `Store.transact` alone.
+    public var maxAttempts = 20
+
+    public init() {}
+
+    /// `allowsAttempts`: whether "max_attempts" is an option here.
+    public init(json: UnsafeRawBufferPointer?, allowsAttempts: Bool = false) throws(HoldfastError) {
+        var reader = try OptionReader(json: json, what: "transaction options")
+        if let value = try reader.text("isolation", oneOf: ["serializable", "snapshot"]) {
+            isolation = value == "snapshot" ? .snapshot : .serializable
+        }
+        isDurable = try reader.durability()
+        if let value = try reader.integer("timeout_ms", in: 0...86_400_000) { timeoutMilliseconds = UInt64(value) }
+        if let value = try reader.text("idempotency_key") {
+            let bytes = Array(value.utf8)
+            guard (1...255).contains(bytes.count) else {
+                throw HoldfastError(
+                    .invalidOption, "the option \"idempotency_key\" has \(bytes.count) bytes: give 1 to 255",
+                    detail: [("option", .text("idempotency_key"))])
+            }
+            idempotencyKey = bytes
+        }
+        if allowsAttempts, let value = try reader.integer("max_attempts", in: 1...1000) { maxAttempts = Int(value) }
+        try reader.finish()
+    }
+}

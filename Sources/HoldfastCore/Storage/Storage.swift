@@ -1,0 +1,146 @@
+/// Where a store's entities live: the interface between the core and an engine.
+///
+/// It is small and key-value shaped. An engine keeps entities under (repository, id) with a version, keeps the
+/// commit log, and gives snapshots. It decides nothing: conflicts, preconditions, filters and merges are judged
+/// once, in the core, inside the engine's write transaction. An engine therefore needs five calls for a whole
+/// batch of commits, whatever their number, which is what one reached over a network needs.
+///
+/// Beside each method stand its statements on SQLite and on PostgreSQL. Tables, SQLite's layout:
+///
+///     holdfast_meta(name, value)                           marks: format, incarnation, reserved sequence
+///     holdfast_repository(id, name, key)                   the catalogue
+///     holdfast_entity(repository, id, version, body)       one row an entity
+///     holdfast_log(sequence, commit_id, time, changes)     one row a commit
+///     holdfast_idempotency(key, fingerprint, sequence, time, receipt)
+///
+/// On PostgreSQL each key begins with the store's id, and the counter row `holdfast_store(id, head)` stands for
+/// SQLite's one writer.
+///
+/// Every engine passes the conformance suite (`Tests/HoldfastCoreTests/Conformance`).
+public protocol Storage: AnyObject, Sendable {
+    /// "sqlite", "memory".
+    var engine: String { get }
+
+    /// What the host would call the place: the path.
+    var location: String { get }
+
+    var isReadOnly: Bool { get }
+
+    /// The catalogue and the marks as they are now. Called after opening and after `recover`.
+    ///
+    ///     SQLite       SELECT name, value FROM holdfast_meta; SELECT id, name, key FROM holdfast_repository;
+    ///                  SELECT max(sequence) FROM holdfast_log
+    ///     PostgreSQL   the same WHERE store = $1, and SELECT head FROM holdfast_store WHERE id = $1
+    func readState() throws(HoldfastError) -> StorageState
+
+    /// Opens a view of the newest committed state that later commits do not change. Any thread.
+    ///
+    ///     SQLite       BEGIN; SELECT max(sequence) FROM holdfast_log        (on a connection of its own)
+    ///     PostgreSQL   BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT head FROM holdfast_store …
+    func beginSnapshot() throws(HoldfastError) -> any StorageSnapshot
+
+    /// Opens the write transaction: from here to its end no other writer commits. Called by one thread at a
+    /// time. `.busy` when another process does not let go in time.
+    ///
+    ///     SQLite       BEGIN IMMEDIATE; SELECT max(sequence) FROM holdfast_log
+    ///     PostgreSQL   BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT head FROM holdfast_store …
+    func beginWrite() throws(HoldfastError) -> any StorageWrite
+
+    /// Makes every commit that returned before durable. Called by the thread that owns the queue.
+    ///
+    ///     SQLite       xSync of the write-ahead log
+    ///     PostgreSQL   a commit with synchronous_commit = on
+    func sync() throws(HoldfastError)
+
+    /// After `StorageWrite.commit` has failed: drops every connection and opens anew, so that what is then
+    /// readable is durable. Open snapshots answer `.io` from here on.
+    func recover() throws(HoldfastError)
+
+    /// Whether the log holds this commit: how the outcome of a failed `commit` is found out.
+    ///
+    ///     both         SELECT commit_id = $2 FROM holdfast_log WHERE sequence = $1
+    func contains(commit identifier: UInt64, at sequence: CommitSequence) throws(HoldfastError) -> Bool
+
+    /// Notes that no sequence after `head` was used, so that none is skipped at the next open, and lets go of the
+    /// place. Snapshots are closed before. Called once; the storage is not used afterwards, also if it throws.
+    ///
+    ///     SQLite       UPDATE holdfast_meta SET value = $head WHERE name = 'reserved'; PRAGMA wal_checkpoint(TRUNCATE)
+    ///     PostgreSQL   nothing to note: the counter row has it
+    func close(head: CommitSequence) throws(HoldfastError)
+
+    /// Gives the engine the core's help with what only the core can do. Called once, right after opening.
+    func attach(_ host: any StorageHost)
+}
+
+/// What the core does for an engine. Held weakly by the engine.
+public protocol StorageHost: AnyObject, Sendable {
+    /// Takes snapshots back that are older than this (nil: all of them, also one kept only for speed), so that
+    /// the engine can reuse the space that they pin. Their transactions move forward or meet a conflict.
+    func releaseSnapshots(olderThanMilliseconds age: UInt64?)
+}
+
+/// What a store begins with.
+public struct StorageState: Sendable {
+    /// 16 random bytes, set when the store was created, and anew when it is restored.
+    public var incarnation: [UInt8]
+    /// The newest sequence in the log; after an unclean close the mark up to which sequences were reserved.
+    public var head: CommitSequence
+    /// Sequences up to this one may be used without being reserved first.
+    public var reservedThrough: CommitSequence
+    public var repositories: [RepositoryRecord]
+    /// The format of the storage's layout, for `describe`.
+    public var format: Int
+
+    public init(
+        incarnation: [UInt8], head: CommitSequence, reservedThrough: CommitSequence,
+        repositories: [RepositoryRecord], format: Int
+    ) {
+        self.incarnation = incarnation
+        self.head = head
+        self.reservedThrough = reservedThrough
+        self.repositories = repositories
+        self.format = format
+    }
+}
+
+/// A repository as the catalogue knows it.
+public struct RepositoryRecord: Sendable, Equatable {
+    public var id: RepositoryID
+    public var name: String
+    /// The member that holds an entity's id.
+    public var key: String
+
+    public init(id: RepositoryID, name: String, key: String) {
+        self.id = id
+        self.name = name
+        self.key = key
+    }
+}
+
+/// Names an entity within a store.
+public struct EntityKey: Hashable, Comparable, Sendable {
+    public var repository: RepositoryID
+    public var id: EntityID
+
+    public init(_ repository: RepositoryID, _ id: EntityID) {
+        self.repository = repository
+        self.id = id
+    }
+
+    public static func < (left: EntityKey, right: EntityKey) -> Bool {
+        left.repository == right.repository ? left.id < right.id : left.repository < right.repository
+    }
+}
+
+/// An entity as it lies in the storage, lent for the duration of one call: copy what shall last.
+public struct EntityView {
+    public let id: UnsafeRawBufferPointer
+    public let version: CommitSequence
+    public let body: UnsafeRawBufferPointer
+
+    public init(id: UnsafeRawBufferPointer, version: CommitSequence, body: UnsafeRawBufferPointer) {
+        self.id = id
+        self.version = version
+        self.body = body
+    }
+}

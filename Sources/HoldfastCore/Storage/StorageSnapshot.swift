@@ -1,0 +1,36 @@
+/// A view of the committed state at one sequence. Used by several threads; an engine whose connection serves
+/// one thread at a time locks it inside. The closures that are handed in only copy, compare and match; they
+/// never call back into the storage.
+public protocol StorageSnapshot: AnyObject, Sendable {
+    /// The newest commit that is visible here, read inside the snapshot itself.
+    var sequence: CommitSequence { get }
+
+    /// Lends the entity to `body` and answers true, or answers false if there is none.
+    ///
+    ///     both         SELECT version, body FROM holdfast_entity WHERE repository = $1 AND id = $2
+    func fetch(
+        _ key: EntityKey, _ body: (EntityView) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) -> Bool
+
+    /// Lends the entities of a repository in the order of their ids' bytes, beginning behind `after` (nil: with the
+    /// first), until `body` answers false.
+    ///
+    ///     both         SELECT id, version, body FROM holdfast_entity WHERE repository = $1 AND id > $2 ORDER BY id
+    ///                  (PostgreSQL: COLLATE "C")
+    func scan(
+        _ repository: RepositoryID, after: EntityID?, _ body: (EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError)
+
+    /// The log behind `sequence`, oldest first; nil where it was trimmed past that.
+    ///
+    ///     both         SELECT sequence, commit_id, time, changes FROM holdfast_log WHERE sequence > $1 ORDER BY sequence
+    func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]?
+
+    /// Looks up what a commit with this idempotency key left.
+    ///
+    ///     both         SELECT fingerprint, sequence, time, receipt FROM holdfast_idempotency WHERE key = $1
+    func idempotencyRecord(_ key: [UInt8]) throws(HoldfastError) -> IdempotencyRecord?
+
+    /// Ends the snapshot. Waits for a call in progress; calls after it answer `.io`. May be called again.
+    func close()
+}

@@ -1,0 +1,122 @@
+/// The engine's write transaction, which carries a batch of commits. Used by one thread. Exactly one of
+/// `commit` and `rollback` ends it.
+public protocol StorageWrite: AnyObject {
+    /// The newest sequence in the log, read inside.
+    var head: CommitSequence { get }
+
+    /// Lends those of the entities that exist, each with its index in `keys`, in any order.
+    ///
+    ///     SQLite       SELECT version, body FROM holdfast_entity WHERE repository = ? AND id = ?     (for each)
+    ///     PostgreSQL   SELECT … FROM holdfast_entity JOIN unnest($1, $2) … FOR UPDATE                 (for all)
+    func fetch(
+        _ keys: [EntityKey], _ body: (Int, EntityView) throws(HoldfastError) -> Void
+    ) throws(HoldfastError)
+
+    /// As `StorageSnapshot.log`.
+    func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]?
+
+    /// As `StorageSnapshot.idempotencyRecord`, for several keys.
+    func idempotencyRecords(_ keys: [[UInt8]]) throws(HoldfastError) -> [IdempotencyRecord?]
+
+    /// The catalogue as it is inside this transaction.
+    func repositories() throws(HoldfastError) -> [RepositoryRecord]
+
+    /// Stores everything of a batch.
+    ///
+    ///     SQLite       INSERT INTO holdfast_entity … ON CONFLICT (repository, id) DO UPDATE SET …; DELETE …;
+    ///                  INSERT INTO holdfast_log …; INSERT INTO holdfast_repository …; CREATE VIEW …;
+    ///                  INSERT OR REPLACE INTO holdfast_idempotency …; UPDATE holdfast_meta …; DELETE of old log
+    ///     PostgreSQL   the same with unnest of arrays, and UPDATE holdfast_store SET head = $2 WHERE id = $1 last
+    func apply(_ batch: WriteBatch) throws(HoldfastError)
+
+    /// Ends with everything stored; with `durable` it is on the disk before this returns and before any other
+    /// connection sees it. A failure from here leaves the outcome unknown.
+    ///
+    ///     SQLite       COMMIT, with PRAGMA synchronous = FULL or NORMAL
+    ///     PostgreSQL   COMMIT, with synchronous_commit on or off
+    func commit(durable: Bool) throws(HoldfastError)
+
+    /// Ends with nothing stored.
+    func rollback()
+}
+
+/// All that one engine transaction stores.
+public struct WriteBatch: Sendable {
+    /// The final change of each entity, ordered by key, so that neighbours meet on the same page.
+    public var changes: [EntityChange] = []
+    /// One entry for each commit, in order.
+    public var log: [LogEntry] = []
+    public var createdRepositories: [RepositoryRecord] = []
+    public var idempotency: [IdempotencyRecord] = []
+    /// Sequences up to this one are reserved from now on.
+    public var reservedThrough: CommitSequence?
+    /// Log entries below this sequence are no longer needed.
+    public var trimLogBelow: CommitSequence?
+    /// Idempotency records from before this wall time are no longer needed,
+    public var trimIdempotencyBefore: UInt64?
+    /// nor are any but so many of the newest.
+    public var keepIdempotency: Int?
+
+    public init() {}
+}
+
+/// What becomes of one entity.
+public struct EntityChange: Sendable {
+    public var key: EntityKey
+    public var version: CommitSequence
+    /// The entity's text, or nil when it is deleted.
+    public var body: [UInt8]?
+
+    public init(key: EntityKey, version: CommitSequence, body: [UInt8]?) {
+        self.key = key
+        self.version = version
+        self.body = body
+    }
+}
+
+/// One commit in the log: which ids it changed, without their bodies.
+public struct LogEntry: Sendable, Equatable {
+    public struct Change: Sendable, Equatable {
+        public var key: EntityKey
+        public var isDeletion: Bool
+
+        public init(key: EntityKey, isDeletion: Bool) {
+            self.key = key
+            self.isDeletion = isDeletion
+        }
+    }
+
+    public var sequence: CommitSequence
+    /// Random; tells this commit from another that got the same sequence after a failure.
+    public var commitIdentifier: UInt64
+    /// When, in milliseconds since 1970.
+    public var time: UInt64
+    /// Ordered by key.
+    public var changes: [Change]
+
+    public init(sequence: CommitSequence, commitIdentifier: UInt64, time: UInt64, changes: [Change]) {
+        self.sequence = sequence
+        self.commitIdentifier = commitIdentifier
+        self.time = time
+        self.changes = changes
+    }
+}
+
+/// What is kept of a commit that carried an idempotency key.
+public struct IdempotencyRecord: Sendable, Equatable {
+    public var key: [UInt8]
+    /// Of the write set, without assigned ids.
+    public var fingerprint: UInt64
+    public var sequence: CommitSequence
+    public var time: UInt64
+    /// The receipt's JSON as it was answered first.
+    public var receipt: [UInt8]
+
+    public init(key: [UInt8], fingerprint: UInt64, sequence: CommitSequence, time: UInt64, receipt: [UInt8]) {
+        self.key = key
+        self.fingerprint = fingerprint
+        self.sequence = sequence
+        self.time = time
+        self.receipt = receipt
+    }
+}

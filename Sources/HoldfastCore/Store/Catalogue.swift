@@ -1,0 +1,48 @@
+/// The repositories of a store, as this process knows them.
+final class Catalogue: Sendable {
+    private struct State {
+        var byName: [String: RepositoryRecord] = [:]
+        var names: [RepositoryID: String] = [:]
+    }
+
+    private let state = Lock(State())
+
+    init(_ records: [RepositoryRecord]) { add(records) }
+
+    func add(_ records: [RepositoryRecord]) {
+        state.withLock { state in
+            for record in records {
+                state.byName[record.name.lowercased()] = record
+                state.names[record.id] = record.name
+            }
+        }
+    }
+
+    /// By name, in any case.
+    func find(_ name: String) -> RepositoryRecord? { state.withLock { $0.byName[name.lowercased()] } }
+
+    func name(of repository: RepositoryID) -> String { state.withLock { $0.names[repository] ?? "" } }
+
+    var all: [RepositoryRecord] { state.withLock { $0.byName.values.sorted { $0.name < $1.name } } }
+
+    /// What may name a repository; `repository.h` gives the rule. ASCII alone, because names become SQL views and
+    /// parts of messages in every language.
+    static func check(_ name: String) throws(HoldfastError) {
+        let bytes = Array(name.utf8)
+        func isLetter(_ byte: UInt8) -> Bool {
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) || byte == UInt8(ascii: "_")
+        }
+        func isOther(_ byte: UInt8) -> Bool {
+            (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "-")
+        }
+        let isReserved = ["holdfast_", "sqlite_"].contains { name.lowercased().hasPrefix($0) }
+        guard (1...64).contains(bytes.count), isLetter(bytes[0]), bytes.allSatisfy({ isLetter($0) || isOther($0) }),
+            !isReserved
+        else {
+            throw HoldfastError(
+                .invalidName,
+                "\"\(name)\" cannot name a repository: take 1 to 64 ASCII letters, digits, underscores and hyphens, "
+                    + "beginning with a letter or underscore, not with \"holdfast_\" or \"sqlite_\"")
+        }
+    }
+}

@@ -1,0 +1,59 @@
+public enum LogLevel: Int32, Sendable {
+    case info = 1
+    case warning = 2
+    case error = 3
+}
+
+/// The host's receiver of log entries, one for the process. Entries arise on any thread; no lock is held while the
+/// receiver runs, and it lives until its last call has returned.
+public protocol LogReceiver: AnyObject, Sendable {
+    func receive(_ level: LogLevel, _ message: String, fields: [UInt8])
+}
+
+public enum Log {
+    public typealias Field = (name: String, value: HoldfastError.DetailValue)
+
+    private static let receiver = Lock<(any LogReceiver)?>(nil)
+
+    /// Sets the receiver; nil for none.
+    public static func set(_ newReceiver: (any LogReceiver)?) {
+        // The old one is released outside the lock: its end may run the host's destructor.
+        let old = receiver.withLock { current in
+            defer { current = newReceiver }
+            return current
+        }
+        _ = old
+    }
+
+    public static func write(_ level: LogLevel, _ message: String, _ fields: @autoclosure () -> [Field]) {
+        guard let receiver = receiver.withLock({ $0 }) else { return }
+        receiver.receive(level, message, fields: HoldfastError.json(of: fields()))
+    }
+}
+
+/// The log of one store: every entry names it.
+struct StoreLog: Sendable {
+    let location: String
+
+    struct Entry: Sendable {
+        var level: LogLevel
+        var message: String
+        var fields: [Log.Field]
+    }
+
+    func write(_ entry: Entry) {
+        Log.write(entry.level, entry.message, [("store", .text(location))] + entry.fields)
+    }
+
+    func info(_ message: String, _ fields: @autoclosure () -> [Log.Field] = []) {
+        Log.write(.info, message, [("store", .text(location))] + fields())
+    }
+
+    func warning(_ message: String, _ fields: @autoclosure () -> [Log.Field] = []) {
+        Log.write(.warning, message, [("store", .text(location))] + fields())
+    }
+
+    func error(_ message: String, _ fields: @autoclosure () -> [Log.Field] = []) {
+        Log.write(.error, message, [("store", .text(location))] + fields())
+    }
+}

@@ -1,0 +1,109 @@
+/// Reading.
+extension Repository {
+    /// Lends the entity's version and text to `body`, or answers false. `body` may be called again, with a newer state,
+    /// when a snapshot is taken back; it only copies.
+    public func fetch(
+        _ id: EntityID, in transaction: Transaction? = nil,
+        _ body: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) -> Bool {
+        if let transaction = try checked(transaction) { return try transaction.fetch(key(id), body) }
+        return try store.read { snapshot throws(HoldfastError) in
+            try snapshot.fetch(key(id)) { view throws(HoldfastError) in try body(view.version, view.body) }
+        }
+    }
+
+    public func contains(_ id: EntityID, in transaction: Transaction? = nil) throws(HoldfastError) -> Bool {
+        try fetch(id, in: transaction) { _, _ in }
+    }
+
+    /// `ids` is a JSON array. Ids without an entity are left out.
+    public func fetchMany(
+        _ ids: UnsafeRawBufferPointer, in transaction: Transaction? = nil
+    ) throws(HoldfastError) -> EntityList {
+        let ids = try EntityID.list(ids, limits: store.options.limits)
+        var list = EntityList()
+        func append(_ id: EntityID, _ version: CommitSequence, _ text: UnsafeRawBufferPointer) {
+            id.bytes.withBytes { list.append(id: $0, version: version, text: text) }
+        }
+        if let transaction = try checked(transaction) {
+            for id in ids {
+                var found: (CommitSequence, [UInt8])?
+                if try transaction.fetch(key(id), { found = ($0, Array($1)) }), let (version, text) = found {
+                    list.append(id: id, version: version, text: text)
+                }
+            }
+        } else {
+            // One snapshot for all, so that they belong together.
+            try store.read { snapshot throws(HoldfastError) in
+                list = EntityList()
+                for id in ids {
+                    _ = try snapshot.fetch(key(id)) { view throws(HoldfastError) in append(id, view.version, view.body)
+                    }
+                }
+            }
+        }
+        list.finish()
+        return list
+    }
+
+    /// The entities that match, in the order of their ids. `limit` 0 stands for all.
+    public func find(
+        _ filter: Filter = .all, skip: UInt64 = 0, limit: UInt64 = 0, in transaction: Transaction? = nil
+    ) throws(HoldfastError) -> EntityList {
+        var list = EntityList()
+        var skipped: UInt64 = 0
+        try scan(filter, in: transaction) {
+            list = EntityList()
+            skipped = 0
+        } visit: { view in
+            if skipped < skip {
+                skipped += 1
+                return true
+            }
+            list.append(id: view.id, version: view.version, text: view.body)
+            return limit == 0 || UInt64(list.count) < limit
+        }
+        list.finish()
+        return list
+    }
+
+    public func count(_ filter: Filter = .all, in transaction: Transaction? = nil) throws(HoldfastError) -> UInt64 {
+        var count: UInt64 = 0
+        try scan(filter, in: transaction) {
+            count = 0
+        } visit: { _ in
+            count += 1
+            return true
+        }
+        return count
+    }
+
+    private func scan(
+        _ filter: Filter, in transaction: Transaction?, begin: () -> Void,
+        visit: (EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        let transaction = try checked(transaction)
+        if let id = filter.idEquality(key: record.key) {
+            // The filter names its one candidate, so only that one is read, and relied on.
+            begin()
+            var copy: (version: CommitSequence, text: [UInt8])?
+            guard try fetch(id, in: transaction, { copy = ($0, Array($1)) }), let copy else { return }
+            try id.bytes.withBytes { id throws(HoldfastError) in
+                try copy.text.withBytes { text throws(HoldfastError) in
+                    if try filter.matches(text) {
+                        _ = try visit(EntityView(id: id, version: copy.version, body: text))
+                    }
+                }
+            }
+        } else if let transaction {
+            try transaction.scan(record.id, filter, begin: begin, visit: visit)
+        } else {
+            try store.read { snapshot throws(HoldfastError) in
+                begin()
+                try snapshot.scan(record.id, after: nil) { view throws(HoldfastError) in
+                    try filter.matches(view.body) ? try visit(view) : true
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+/// Writing. Each verb makes the writes that it stands for; one function below carries them out, inside a transaction
+/// or as a commit of their own.
+extension Repository {
+    // MARK: One
+
+    public func add(_ entity: UnsafeRawBufferPointer, in transaction: Transaction? = nil) throws(HoldfastError)
+        -> Entity
+    {
+        try perform(put(entity, .absent, assigning: true), in: transaction)
+    }
+
+    /// `expectedVersion` 0 stands for any.
+    public func update(
+        _ entity: UnsafeRawBufferPointer, expectedVersion: CommitSequence = 0, in transaction: Transaction? = nil
+    ) throws(HoldfastError) -> Entity {
+        try perform(put(entity, .expecting(expectedVersion), assigning: false), in: transaction)
+    }
+
+    public func save(_ entity: UnsafeRawBufferPointer, in transaction: Transaction? = nil) throws(HoldfastError)
+        -> Entity
+    {
+        try perform(put(entity, .none, assigning: true), in: transaction)
+    }
+
+    public func patch(
+        _ id: EntityID, _ patch: UnsafeRawBufferPointer, expectedVersion: CommitSequence = 0,
+        in transaction: Transaction? = nil
+    ) throws(HoldfastError) -> Entity {
+        let payload = try EntityPayload(patch, key: record.key, limits: store.options.limits, what: "patch")
+        if let changed = payload.id, changed != id {
+            throw HoldfastError(
+                .invalidEntity,
+                "the patch would change the id \"\(id.text)\" to \"\(changed.text)\": leave \"\(record.key)\" out of it"
+            )
+        }
+        return try perform(self.patch(id, payload, .expecting(expectedVersion)), in: transaction)
+    }
+
+    public func delete(
+        _ id: EntityID, expectedVersion: CommitSequence = 0, in transaction: Transaction? = nil
+    ) throws(HoldfastError) {
+        let write = Write(key: key(id), action: .delete, precondition: .expecting(expectedVersion))
+        _ = try perform([write], in: transaction, wantsResults: false)
+    }
+
+    // MARK: Many
+
+    public func addMany(
+        _ entities: UnsafeRawBufferPointer, in transaction: Transaction? = nil
+    ) throws(HoldfastError) -> EntityList {
+        try performMany(entities, in: transaction) { payload throws(HoldfastError) in
+            try put(payload, .absent, assigning: true)
+        }
+    }
+
+    public func updateMany(
+        _ entities: UnsafeRawBufferPointer, in transaction: Transaction? = nil
+    ) throws(HoldfastError) -> EntityList {
+        try performMany(entities, in: transaction) { payload throws(HoldfastError) in
+            try put(payload, .present, assigning: false)
+        }
+    }
+
+    public func saveMany(
+        _ entities: UnsafeRawBufferPointer, in transaction: Transaction? = nil
+    ) throws(HoldfastError) -> EntityList {
+        try performMany(entities, in: transaction) { payload throws(HoldfastError) in
+            try put(payload, .none, assigning: true)
+        }
+    }
+
+    /// Each element holds the id and, beside it, the members to change.
+    public func patchMany(
+        _ patches: UnsafeRawBufferPointer, in transaction: Transaction? = nil
+    ) throws(HoldfastError) -> EntityList {
+        try performMany(patches, in: transaction) { payload throws(HoldfastError) in
+            guard let id = payload.id else { throw missingID("patch") }
+            return try patch(id, payload, .present)
+        }
+    }
+
+    /// `ids` is a JSON array.
+    public func deleteMany(_ ids: UnsafeRawBufferPointer, in transaction: Transaction? = nil) throws(HoldfastError) {
+        let writes = try EntityID.list(ids, limits: store.options.limits).map {
+            Write(key: key($0), action: .delete, precondition: .present)
+        }
+        _ = try perform(writes, in: transaction, wantsResults: false)
+    }
+
+    /// Deletes what matches and answers how many that were.
+    public func deleteAll(_ filter: Filter = .all, in transaction: Transaction? = nil) throws(HoldfastError) -> UInt64 {
+        guard let transaction = try checked(transaction) else {
+            var count: UInt64 = 0
+            _ = try store.transact(TransactionOptions()) { transaction throws(HoldfastError) in
+                count = try self.deleteAll(filter, in: transaction)
+            }
+            return count
+        }
+        let matching = try find(filter, in: transaction)
+        let writes = matching.items.map { item in
+            Write(key: key(EntityID(unchecked: Array(matching.ids[item.id]))), action: .delete)
+        }
+        _ = try perform(writes, in: transaction, wantsResults: false)
+        return UInt64(writes.count)
+    }
+
+    // MARK: Making writes
+
+    private func put(
+        _ entity: UnsafeRawBufferPointer, _ precondition: Write.Precondition, assigning: Bool
+    ) throws(HoldfastError) -> Write {
+        try put(
+            EntityPayload(entity, key: record.key, limits: store.options.limits), precondition, assigning: assigning)
+    }
+
+    private func put(
+        _ payload: EntityPayload, _ precondition: Write.Precondition, assigning: Bool
+    ) throws(HoldfastError) -> Write {
+        if let id = payload.id {
+            return Write(key: key(id), action: .put(Array(payload.text)), precondition: precondition)
+        }
+        guard assigning else { throw missingID("entity") }
+        let id = store.assignID()
+        let text = try AssignedID.insert(id, named: record.key, into: payload.text)
+        return Write(
+            key: key(id), action: .put(text), precondition: precondition, textBeforeAssignment: Array(payload.text))
+    }
+
+    private func patch(
+        _ id: EntityID, _ payload: EntityPayload, _ precondition: Write.Precondition
+    ) throws(HoldfastError) -> Write {
+        var patch = try MergePatch(payload.text, limits: store.options.limits)
+        // The id stays as it is written in the entity: 42 does not become "42".
+        patch.leaveOut(Array(record.key.utf8))
+        return Write(key: key(id), action: .patch(patch), precondition: precondition)
+    }
+
+    private func missingID(_ what: String) -> HoldfastError {
+        HoldfastError(
+            .invalidEntity, "the \(what) has no \"\(record.key)\": it must name the entity that is meant")
+    }
+
+    // MARK: Carrying them out
+
+    private func perform(_ write: Write, in transaction: Transaction?) throws(HoldfastError) -> Entity {
+        let (texts, version) = try perform([write], in: transaction, wantsResults: true)
+        return Entity(id: write.key.id, text: texts[0], version: version)
+    }
+
+    private func performMany(
+        _ payload: UnsafeRawBufferPointer, in transaction: Transaction?,
+        _ make: (EntityPayload) throws(HoldfastError) -> Write
+    ) throws(HoldfastError) -> EntityList {
+        var writes: [Write] = []
+        try EntityPayload.forEach(in: payload, key: record.key, limits: store.options.limits, what: "batch") {
+            _, entity throws(HoldfastError) in writes.append(try make(entity))
+        }
+        var list = EntityList()
+        if !writes.isEmpty {
+            let (texts, version) = try perform(writes, in: transaction, wantsResults: true)
+            for (write, text) in zip(writes, texts) { list.append(id: write.key.id, version: version, text: text) }
+        }
+        list.finish()
+        return list
+    }
+
+    /// The final texts, in the order of the writes, and their version.
+    private func perform(
+        _ writes: [Write], in transaction: Transaction?, wantsResults: Bool
+    ) throws(HoldfastError) -> (texts: [[UInt8]], version: CommitSequence) {
+        if let transaction = try checked(transaction) {
+            return (try transaction.write(writes, wantsResults: wantsResults, repository: name), 0)
+        }
+        try store.requireWritable()
+        if writes.isEmpty { return ([], 0) }
+        let commit = Commit(
+            writes: writes, isDurable: store.options.isDurable,
+            deadline: store.deadline(inMilliseconds: TransactionOptions().timeoutMilliseconds),
+            wantsResults: wantsResults)
+        let receipt = try store.queue.commit(commit)
+        return (commit.results, receipt.sequence)
+    }
+}
+
+extension Write.Precondition {
+    /// Present, in this version; 0 stands for any.
+    static func expecting(_ version: CommitSequence) -> Self { version == 0 ? .present : .version(version) }
+}

@@ -1,0 +1,32 @@
+/// A named collection of entities. Every call takes a transaction that may be nil: then a read sees the newest
+/// committed state, and a write is a commit of its own, judged when its turn comes.
+public final class Repository: Sendable {
+    public let store: Store
+    public let record: RepositoryRecord
+
+    init(store: Store, record: RepositoryRecord) {
+        self.store = store
+        self.record = record
+    }
+
+    public var name: String { record.name }
+
+    func key(_ id: EntityID) -> EntityKey { EntityKey(record.id, id) }
+
+    /// Refuses a transaction of another store.
+    func checked(_ transaction: Transaction?) throws(HoldfastError) -> Transaction? {
+        if let transaction, transaction.store !== store {
+            throw HoldfastError(
+                .invalidArgument, "the transaction belongs to another store than the repository \"\(name)\"")
+        }
+        return transaction
+    }
+}
+
+/// An entity as the library gives it back.
+public struct Entity: Sendable {
+    public var id: EntityID
+    public var text: [UInt8]
+    /// 0 while its transaction is open.
+    public var version: CommitSequence
+}

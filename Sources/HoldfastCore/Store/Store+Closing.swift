@@ -1,0 +1,26 @@
+extension Store {
+    /// Closes the store and waits at most so long (nil: for ever). Answers whether it is closed. From inside a callback
+    /// of this store it answers true at once, and the store closes after the callback.
+    public func close(timeoutMilliseconds: UInt64?) throws(HoldfastError) -> Bool {
+        closing.begin()
+        if delivery.isCurrentThread { return true }
+        return try closing.wait(until: timeoutMilliseconds.map(deadline))
+    }
+
+    public var isClosed: Bool { closing.hasBegun }
+
+    // MARK: Events
+
+    /// Takes events in queue delivery; nil when the store is closed and all were taken.
+    public func takeEvents(limit: Int, timeoutMilliseconds: UInt64?) -> [CommitEvent]? {
+        guard let events = delivery.take(limit: limit, deadline: timeoutMilliseconds.map(deadline)) else { return nil }
+        if !events.isEmpty { queue.delivered(events.count) }
+        return events
+    }
+
+    /// Readable while events wait, in queue delivery; nil in callback delivery.
+    public var eventDescriptor: Int32? { delivery.mode == .queue ? delivery.descriptor : nil }
+
+    /// Lets go of events that nobody will take.
+    public func dropEvents() { delivery.dropAll() }
+}

@@ -1,0 +1,54 @@
+extension Store {
+    /// Runs `body` in a transaction and commits it; on a conflict again, on the newest state. The transaction is
+    /// ended by this call, not by the body.
+    public func transact(
+        _ options: TransactionOptions, _ body: (Transaction) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) -> Receipt {
+        let deadline = deadline(inMilliseconds: options.timeoutMilliseconds)
+        if let key = options.idempotencyKey, let receipt = try replay(key) { return receipt }
+        var attempt = 1
+        while true {
+            let transaction = try begin(options)
+            transaction.setManaged(true)
+            do throws(HoldfastError) {
+                try body(transaction)
+                return try transaction.commit(attempts: attempt, deadline: deadline, isManager: true)
+            } catch {
+                try? transaction.rollback(isManager: true)
+                guard error.status == .conflict else { throw error }
+                let pause = backoff(attempt)
+                guard attempt < options.maxAttempts, environment.time.monotonicNanoseconds() &+ pause < deadline else {
+                    throw Self.gaveUp(error, after: attempt)
+                }
+                log.info(
+                    "a transaction runs again after a conflict",
+                    [("attempt", .number(UInt64(attempt))), ("conflict", .json(error.detailJSON))])
+                let gate = Gate()
+                gate.wait(while: gate.number, nanoseconds: pause)
+                attempt += 1
+            }
+        }
+    }
+
+    /// What an earlier commit with this idempotency key answered.
+    public func replay(_ key: [UInt8]) throws(HoldfastError) -> Receipt? {
+        let record = try read { snapshot throws(HoldfastError) in try snapshot.idempotencyRecord(key) }
+        let oldest = environment.time.wallMilliseconds() &- options.idempotencyMaxAgeMilliseconds
+        guard let record, Int64(bitPattern: record.time &- oldest) >= 0 else { return nil }
+        return try Receipt(replaying: record.receipt)
+    }
+
+    /// Full jitter (Brooker, "Exponential Backoff and Jitter", 2015), from 0.2 ms, never above 50 ms.
+    public func backoff(_ attempt: Int) -> UInt64 {
+        let ceiling = min(50_000_000, UInt64(200_000) << UInt64(min(attempt, 10)))
+        return environment.random.next() % ceiling
+    }
+
+    private static func gaveUp(_ conflict: HoldfastError, after attempts: Int) -> HoldfastError {
+        HoldfastError(
+            .conflict,
+            "the transaction met a conflict in each of \(attempts) attempts: raise max_attempts or timeout_ms, or let it "
+                + "read less",
+            detail: conflict.detail + [("attempts", .number(UInt64(attempts)))], cause: conflict)
+    }
+}

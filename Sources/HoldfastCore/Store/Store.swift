@@ -1,0 +1,255 @@
+internal import Synchronization
+
+/// One database: the unit of commit order. Opened by a face, which chooses the engine.
+///
+/// A commit's way: `Repository` or `Transaction` make a `Commit` → `CommitQueue` gives it a turn → `BatchCommitter`
+/// judges and stores it through `Storage` → `SnapshotPool` shows it → `Delivery` tells its observer.
+public final class Store: Sendable {
+    public let url: String
+    public let options: StoreOptions
+    public let storage: any Storage
+    let environment: Environment
+    let snapshots: SnapshotPool
+    let catalogue: Catalogue
+    let queue: CommitQueue
+    let delivery: Delivery
+    let log: StoreLog
+    let openTransactions = Atomic<Int>(0)
+    let closing: StoreClosing
+
+    private let incarnation: String
+    private let format: Int
+    private let ids = Lock(UUIDv7Generator())
+
+    /// Takes over an opened storage; when this throws, the storage is closed.
+    public convenience init(
+        url: String, storage: any Storage, options: StoreOptions, environment: Environment = .system
+    ) throws(HoldfastError) {
+        try self.init(url: url, storage: storage, options: options, environment: environment, checks: .all)
+    }
+
+    /// `checks`: less than all only in tests of the proofs.
+    init(
+        url: String, storage: any Storage, options: StoreOptions, environment: Environment, checks: ConflictChecks
+    ) throws(HoldfastError) {
+        let began = environment.time.monotonicNanoseconds()
+        do throws(HoldfastError) {
+            let state = try storage.readState()
+            let delivery = try Delivery(mode: options.delivery, time: environment.time)
+            let log = StoreLog(location: storage.location)
+            let snapshots = SnapshotPool(
+                storage: storage, time: environment.time, limit: options.maxSnapshots, horizon: state.head)
+            let catalogue = Catalogue(state.repositories)
+            let committer = WorkerSlot()
+            let queueSlot = Lock<Unowned<CommitQueue>?>(nil)
+            var settings = BatchCommitter.Settings()
+            settings.logRetention = options.logRetention
+            settings.idempotencyMaxAge = options.idempotencyMaxAgeMilliseconds
+            settings.idempotencyMaxCount = options.idempotencyMaxCount
+            settings.slowBatchNanoseconds = options.slowCommitMilliseconds * 1_000_000
+            settings.checks = checks
+            let batchCommitter = BatchCommitter(
+                storage: storage, state: state, environment: environment, settings: settings,
+                isHeld: { snapshots.isHeld || queueSlot.withLock { $0?.object?.hasReaders } ?? false },
+                publish: { published in
+                    catalogue.add(published.createdRepositories)
+                    snapshots.publish(published.horizon)
+                },
+                dropSnapshots: { snapshots.revoke(olderThanMilliseconds: nil) })
+            let queue = CommitQueue(
+                committer: batchCommitter, delivery: delivery, log: log, time: environment.time,
+                maxInFlight: options.maxInFlight, wakeCommitter: { committer.wake() })
+            queueSlot.withLock { $0 = Unowned(queue) }
+            let closing = StoreClosing(
+                storage: storage, queue: queue, delivery: delivery, snapshots: snapshots, time: environment.time,
+                log: log, committer: committer)
+
+            self.url = url
+            self.options = options
+            self.storage = storage
+            self.environment = environment
+            self.snapshots = snapshots
+            self.catalogue = catalogue
+            self.queue = queue
+            self.delivery = delivery
+            self.log = log
+            self.closing = closing
+            incarnation = hexadecimal(state.incarnation)
+            format = state.format
+
+            try delivery.start(
+                environment.workers, delivered: { queue.delivered($0) }, finished: { committer.wake() })
+            committer.set(
+                try environment.workers.start(name: "hf-committer") {
+                    queue.leadOnce() ? .again : closing.turn()
+                })
+        } catch {
+            try? storage.close(head: 0)
+            throw error
+        }
+        storage.attach(self)
+        let milliseconds = (environment.time.monotonicNanoseconds() &- began) / 1_000_000
+        log.info("store opened", [("engine", .text(storage.engine)), ("milliseconds", .number(milliseconds))])
+    }
+
+    static let closed = HoldfastError(.closed, "the store is closed: open it again")
+
+    // MARK: Repositories and transactions
+
+    /// Opens a repository, creating it where there is none of this name, under this key.
+    public func repository(_ name: String, options: RepositoryOptions = .init()) throws(HoldfastError) -> Repository {
+        try Catalogue.check(name)
+        try requireOpen()
+        if catalogue.find(name) == nil {
+            guard options.create else {
+                throw HoldfastError(.notFound, "the store has no repository \"\(name)\": open it with \"create\": true")
+            }
+            try requireWritable()
+            let commit = Commit(
+                writes: [], isDurable: true, deadline: nil, createsRepository: (name, options.key ?? "id"))
+            do throws(HoldfastError) {
+                _ = try queue.commit(commit)
+            } catch {
+                // Somebody else was first: that is as good.
+                guard error.status == .exists else { throw error }
+            }
+        }
+        guard let record = catalogue.find(name) else {
+            throw HoldfastError(.internal, "the repository \"\(name)\" was created and cannot be found")
+        }
+        guard record.name.utf8.elementsEqual(name.utf8) else {
+            throw HoldfastError(
+                .exists, "the store has a repository \"\(record.name)\", which differs from \"\(name)\" only in case")
+        }
+        if let key = options.key, !key.utf8.elementsEqual(record.key.utf8) {
+            throw HoldfastError(
+                .invalidOption,
+                "the repository \"\(name)\" was created with the key \"\(record.key)\", not \"\(key)\": leave \"key\" out",
+                detail: [("option", .text("key"))])
+        }
+        return Repository(store: self, record: record)
+    }
+
+    public func begin(_ options: TransactionOptions = .init()) throws(HoldfastError) -> Transaction {
+        try requireOpen()
+        return Transaction(store: self, options: options)
+    }
+
+    // MARK: Reading
+
+    /// Runs `body` on a snapshot of the newest committed state; again, on a newer one, when it is taken back meanwhile.
+    func read<Result>(
+        _ body: (any StorageSnapshot) throws(HoldfastError) -> Result
+    ) throws(HoldfastError) -> Result {
+        while true {
+            let shared = try snapshots.acquire()
+            defer { snapshots.release(shared) }
+            do throws(HoldfastError) {
+                return try body(shared.storage)
+            } catch {
+                guard snapshots.isRevoked(shared) else { throw error }
+                try requireOpen()
+            }
+        }
+    }
+
+    // MARK: State
+
+    /// Makes everything committed before this call durable.
+    public func sync() throws(HoldfastError) {
+        try requireOpen()
+        try queue.sync()
+    }
+
+    func requireOpen() throws(HoldfastError) {
+        if closing.hasBegun { throw Self.closed }
+    }
+
+    func requireWritable() throws(HoldfastError) {
+        try requireOpen()
+        if storage.isReadOnly {
+            throw HoldfastError(.readOnly, "the store was opened read-only: open it with \"read_only\": false to write")
+        }
+    }
+
+    func deadline(inMilliseconds milliseconds: UInt64) -> UInt64 {
+        environment.time.monotonicNanoseconds() &+ milliseconds &* 1_000_000
+    }
+
+    func assignID() -> EntityID {
+        let now = environment.time.wallMilliseconds()
+        let random = (high: environment.random.next(), low: environment.random.next())
+        return ids.withLock { $0.next(milliseconds: now, random: random) }
+    }
+
+    /// As `hf_store_describe` documents it.
+    public func describe() throws(HoldfastError) -> [UInt8] {
+        try requireOpen()
+        let horizon = snapshots.horizon
+        var writer = JSONWriter()
+        writer.beginObject()
+        func text(_ name: String, _ value: String) {
+            writer.member(name)
+            writer.string(value)
+        }
+        func number(_ name: String, _ value: UInt64) {
+            writer.member(name)
+            writer.unsigned(value)
+        }
+        text("url", url)
+        text("engine", storage.engine)
+        number("format", UInt64(format))
+        writer.member("read_only")
+        writer.boolean(storage.isReadOnly)
+        text("incarnation", incarnation)
+        number("sequence", horizon)
+        text("position", "\(incarnation):\(horizon)")
+        number("in_flight", UInt64(queue.inFlight))
+        number("snapshots", UInt64(snapshots.openCount))
+        number("transactions", UInt64(max(0, openTransactions.load(ordering: .relaxed))))
+        writer.member("repositories")
+        writer.beginArray()
+        for record in catalogue.all {
+            writer.beginObject()
+            text("name", record.name)
+            text("key", record.key)
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.endObject()
+        return writer.bytes
+    }
+}
+
+extension Store: StorageHost {
+    public func releaseSnapshots(olderThanMilliseconds age: UInt64?) {
+        let before = snapshots.openCount
+        snapshots.revoke(olderThanMilliseconds: age)
+        let count = before - snapshots.openCount
+        if count > 0 && age != nil {
+            log.warning("snapshots were taken back from long readers", [("snapshots", .number(UInt64(max(0, count))))])
+        }
+    }
+}
+
+/// What a repository is opened with; `repository.h` describes each.
+public struct RepositoryOptions: Sendable {
+    /// Nil: as at its creation, "id" for a new one.
+    public var key: String?
+    public var create = true
+
+    public init() {}
+
+    public init(json: UnsafeRawBufferPointer?) throws(HoldfastError) {
+        var reader = try OptionReader(json: json, what: "repository options")
+        key = try reader.text("key")
+        if let key, key.isEmpty || key.utf8.count > 255 || key.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f }) {
+            throw HoldfastError(
+                .invalidOption,
+                "the option \"key\" must be a member's name of 1 to 255 bytes without control characters",
+                detail: [("option", .text("key"))])
+        }
+        if let value = try reader.boolean("create") { create = value }
+        try reader.finish()
+    }
+}

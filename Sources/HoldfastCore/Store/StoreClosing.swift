@@ -1,0 +1,130 @@
+internal import Synchronization
+
+/// How a store ends: new work is refused, what was accepted is finished and delivered, and the storage is let go.
+/// The committer does it, step by step and without waiting, so that a close may be asked for from anywhere, the
+/// callback thread included.
+///
+///     open → draining (commits end) → delivering (observers hear) → closed
+final class StoreClosing: Sendable {
+    private enum Step { case open, draining, delivering, closed }
+
+    private struct State {
+        var step = Step.open
+        var failure: HoldfastError?
+    }
+
+    private let storage: any Storage
+    private let queue: CommitQueue
+    private let delivery: Delivery
+    private let snapshots: SnapshotPool
+    private let time: any TimeSource
+    private let log: StoreLog
+    private let committer: WorkerSlot
+    private let state = Lock(State())
+    private let begun = Atomic<Bool>(false)
+    private let ended = Gate()
+
+    init(
+        storage: any Storage, queue: CommitQueue, delivery: Delivery, snapshots: SnapshotPool, time: any TimeSource,
+        log: StoreLog, committer: WorkerSlot
+    ) {
+        self.storage = storage
+        self.queue = queue
+        self.delivery = delivery
+        self.snapshots = snapshots
+        self.time = time
+        self.log = log
+        self.committer = committer
+    }
+
+    var hasBegun: Bool { begun.load(ordering: .acquiring) }
+
+    /// Asks for the end. Returns at once.
+    func begin() {
+        let isFirst = state.withLock { state in
+            guard state.step == .open else { return false }
+            state.step = .draining
+            return true
+        }
+        guard isFirst else { return }
+        begun.store(true, ordering: .releasing)
+        queue.beginClosing()
+        committer.wake()
+    }
+
+    /// Waits for the end at most until the monotonic deadline (nil: for ever). Answers whether it was reached.
+    func wait(until deadline: UInt64?) throws(HoldfastError) -> Bool {
+        while true {
+            let seen = ended.number
+            let (step, failure) = state.withLock { state in
+                defer { if state.step == .closed { state.failure = nil } }
+                return (state.step, state.failure)
+            }
+            if step == .closed {
+                if let failure { throw failure }
+                return true
+            }
+            guard let deadline else {
+                ended.wait(while: seen)
+                continue
+            }
+            let now = time.monotonicNanoseconds()
+            if now >= deadline { return false }
+            ended.wait(while: seen, nanoseconds: deadline - now)
+        }
+    }
+
+    /// The committer's turn when no batch waits.
+    func turn() -> Turn {
+        switch state.withLock({ $0.step }) {
+        case .open: return .sleep()
+        case .draining:
+            guard queue.isDrained else { return .sleep() }
+            snapshots.close()
+            delivery.close()
+            state.withLock { $0.step = .delivering }
+            return .again
+        case .delivering:
+            guard delivery.isFinished else { return .sleep() }
+            finish()
+            return .finished
+        case .closed: return .finished
+        }
+    }
+
+    private func finish() {
+        var failure: HoldfastError?
+        do throws(HoldfastError) {
+            try storage.close(head: queue.head)
+        } catch {
+            failure = error
+            log.error("the store could not be closed cleanly", [("reason", .text(error.message))])
+        }
+        if failure == nil { log.info("store closed") }
+        committer.set(nil)
+        state.withLock { state in
+            state.step = .closed
+            state.failure = failure
+        }
+        ended.advance()
+    }
+}
+
+/// Where a worker will be found once it is started. What it runs needs to be able to wake it.
+final class WorkerSlot: Sendable {
+    private let worker = Lock<(any Worker)?>(nil)
+
+    func set(_ newWorker: (any Worker)?) {
+        worker.withLock { $0 = newWorker }
+        newWorker?.wake()
+    }
+
+    func wake() { worker.withLock { $0 }?.wake() }
+    var isCurrent: Bool { worker.withLock { $0 }?.isCurrent ?? false }
+}
+
+/// A reference that keeps nothing alive, for closures that would close a circle.
+struct Unowned<Object: AnyObject & Sendable>: Sendable {
+    weak let object: Object?
+    init(_ object: Object) { self.object = object }
+}

@@ -1,0 +1,25 @@
+/// What a transaction read, and so relies on when it commits.
+///
+/// Keys are recorded whether an entity was found or not. A query is recorded as what it is, a predicate
+/// (precision locking: Jordan, Banerjee, Batman 1981; used for optimistic validation by HyPer: Neumann, Mühlbauer,
+/// Kemper, SIGMOD 2015), so that an entity which begins to match is noticed too.
+struct ReadSet: Sendable {
+    struct Predicate: Sendable {
+        var repository: RepositoryID
+        var filter: Filter
+        /// The ids that matched; nil when they were too many to keep, and any change of the repository counts.
+        var matched: Set<EntityID>?
+    }
+
+    /// Beyond so many matches a query relies on its whole repository.
+    static let matchedLimit = 10_000
+
+    /// The sequence of the snapshot that all reads saw.
+    var snapshot: CommitSequence
+    var keys: Set<EntityKey> = []
+    var predicates: [Predicate] = []
+
+    init(snapshot: CommitSequence) { self.snapshot = snapshot }
+
+    var isEmpty: Bool { keys.isEmpty && predicates.isEmpty }
+}

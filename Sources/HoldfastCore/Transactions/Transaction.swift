@@ -1,0 +1,182 @@
+internal import Synchronization
+
+/// One unit of work over a store: all of it is stored, or nothing.
+///
+///     from         by                                          to
+///     open         commit, submit accepted                     committing
+///     open         rollback, store closed                      rolledBack
+///     committing   stored                                      committed
+///     committing   refused, withdrawn, storage failure         failed
+///
+/// Calls from several threads take turns; the lock is not held while a commit waits.
+public final class Transaction: Sendable {
+    public enum Phase: Sendable {
+        case open
+        case committing
+        case committed
+        case rolledBack
+        case failed
+    }
+
+    struct State {
+        var phase = Phase.open
+        var view: TransactionView
+        var buffer = WriteBuffer()
+        /// What was submitted: it knows how it ended.
+        var submitted: Commit?
+        /// Inside the body of `Store.transact`, which commits by itself.
+        var isManaged = false
+    }
+
+    public let store: Store
+    let options: TransactionOptions
+    private let state: Lock<State>
+
+    init(store: Store, options: TransactionOptions) {
+        self.store = store
+        self.options = options
+        state = Lock(State(view: TransactionView(pool: store.snapshots, names: store.catalogue)))
+        store.openTransactions.add(1, ordering: .relaxed)
+    }
+
+    deinit {
+        if state.withLock({ $0.phase == .open }) { try? rollback() }
+    }
+
+    public var phase: Phase {
+        state.withLock { state in
+            guard state.phase == .committing, let submitted = state.submitted, submitted.isDone else {
+                return state.phase
+            }
+            if case .success? = submitted.outcome { return .committed }
+            return .failed
+        }
+    }
+
+    // MARK: Reading and writing
+
+    /// Runs `body` on the transaction's view and writes while it is open.
+    func withOpen<Result>(_ body: (inout State) throws(HoldfastError) -> Result) throws(HoldfastError) -> Result {
+        try store.requireOpen()
+        return try state.withLock { state throws(HoldfastError) in
+            try Self.requireOpen(state)
+            return try body(&state)
+        }
+    }
+
+    public func savepoint() throws(HoldfastError) -> UInt64 {
+        try withOpen { $0.buffer.savepoint() }
+    }
+
+    public func rollBack(to savepoint: UInt64) throws(HoldfastError) {
+        let exists = try withOpen { $0.buffer.rollBack(to: savepoint) }
+        if !exists {
+            throw HoldfastError(
+                .invalidArgument,
+                "the transaction has no savepoint \(savepoint): it was never made, or rolled back over")
+        }
+    }
+
+    // MARK: Ending
+
+    /// Commits and waits for the outcome.
+    public func commit() throws(HoldfastError) -> Receipt {
+        try commit(attempts: 1, deadline: deadline, isManager: false)
+    }
+
+    func commit(attempts: Int, deadline: UInt64, isManager: Bool) throws(HoldfastError) -> Receipt {
+        let commit = try prepare(nil, attempts: attempts, deadline: deadline, isManager: isManager)
+        do throws(HoldfastError) {
+            let receipt = commit.writes.isEmpty ? .empty(attempts: attempts) : try store.queue.commit(commit)
+            state.withLock { $0.phase = .committed }
+            return receipt
+        } catch {
+            state.withLock { $0.phase = .failed }
+            throw error
+        }
+    }
+
+    /// Hands the commit over; `observer` hears of the outcome. Throws when it was not accepted; `.busy` leaves the
+    /// transaction open.
+    public func submit(_ observer: any CommitObserver) throws(HoldfastError) {
+        let commit = try prepare(observer, attempts: 1, deadline: deadline, isManager: false)
+        do throws(HoldfastError) {
+            try store.queue.submit(commit)
+            state.withLock { discard(&$0) }
+        } catch {
+            state.withLock { state in
+                state.submitted = nil
+                state.phase = error.status == .busy ? .open : .failed
+                if error.status != .busy { discard(&state) }
+            }
+            throw error
+        }
+    }
+
+    public func cancel() throws(HoldfastError) {
+        let submitted = state.withLock { $0.submitted }
+        guard let submitted else {
+            throw HoldfastError(.invalidState, "the transaction was not submitted: use rollback to discard it")
+        }
+        if !store.queue.cancel(submitted) {
+            throw HoldfastError(
+                .invalidState, "it is too late to withdraw the commit: its event tells what became of it")
+        }
+    }
+
+    public func rollback() throws(HoldfastError) { try rollback(isManager: false) }
+
+    func rollback(isManager: Bool) throws(HoldfastError) {
+        try state.withLock { state throws(HoldfastError) in
+            if state.phase == .rolledBack { return }
+            if state.isManaged && !isManager { throw Self.managed }
+            try Self.requireOpen(state)
+            state.phase = .rolledBack
+            discard(&state)
+        }
+    }
+
+    func setManaged(_ isManaged: Bool) { state.withLock { $0.isManaged = isManaged } }
+
+    private var deadline: UInt64 { store.deadline(inMilliseconds: options.timeoutMilliseconds) }
+
+    /// Makes the commit that is queued, and from here on lets nobody write or read.
+    private func prepare(
+        _ observer: (any CommitObserver)?, attempts: Int, deadline: UInt64, isManager: Bool
+    ) throws(HoldfastError) -> Commit {
+        try withOpen { state throws(HoldfastError) in
+            if state.isManaged && !isManager { throw Self.managed }
+            if !state.buffer.isEmpty { try store.requireWritable() }
+            let writes = state.buffer.writes()
+            let commit = Commit(
+                writes: writes, reads: state.view.readsForCommit(options.isolation, writes),
+                isDurable: options.isDurable ?? store.options.isDurable, deadline: deadline,
+                idempotencyKey: options.idempotencyKey, attempts: attempts, observer: observer)
+            state.phase = .committing
+            if observer == nil { discard(&state) } else { state.submitted = commit }
+            return commit
+        }
+    }
+
+    /// Lets go of everything that only an open transaction needs.
+    private func discard(_ state: inout State) {
+        state.view.release()
+        state.buffer = WriteBuffer()
+        store.openTransactions.subtract(1, ordering: .relaxed)
+    }
+
+    private static func requireOpen(_ state: State) throws(HoldfastError) {
+        let ended =
+            switch state.phase {
+            case .open: ""
+            case .committing: "is being committed"
+            case .committed: "was committed"
+            case .rolledBack: "was rolled back"
+            case .failed: "has failed"
+            }
+        if !ended.isEmpty { throw HoldfastError(.invalidState, "the transaction \(ended): begin a new one") }
+    }
+
+    private static let managed = HoldfastError(
+        .invalidState, "the transaction is ended by the call that runs this body: return instead")
+}
