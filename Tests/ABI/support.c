@@ -1,0 +1,324 @@
+#include "support.h"
+
+#include <dirent.h>
+#include <signal.h>
+
+/* --- Scenarios ---------------------------------------------------------------------------------- */
+
+enum { SECONDS_FOR_ONE_SCENARIO = 120 };
+
+typedef struct instance {
+    const scenario *scenario;
+    fixture fixture;
+    char name[160];
+} instance;
+
+static const char *running = "";
+
+static void give_up(int signal) {
+    (void)signal;
+    static const char text[] = "HUNG: ";
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0 ||
+        write(STDERR_FILENO, running, strlen(running)) < 0 || write(STDERR_FILENO, "\n", 1) < 0) {
+        _exit(98);
+    }
+    _exit(99);
+}
+
+static void remove_directory(const char *path) {
+    DIR *directory = opendir(path);
+    if (directory == NULL) {
+        return;
+    }
+    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) {
+            char child[512];
+            snprintf(child, sizeof child, "%s/%s", path, entry->d_name);
+            if (unlink(child) != 0) {
+                remove_directory(child);
+            }
+        }
+    }
+    closedir(directory);
+    rmdir(path);
+}
+
+static void run_instance(void **state) {
+    instance *i = *state;
+    running = i->name;
+    strcpy(i->fixture.directory, "/tmp/holdfast-test-XXXXXX");
+    assert_non_null(mkdtemp(i->fixture.directory));
+    if (strcmp(i->fixture.engine, "memory") == 0) {
+        strcpy(i->fixture.url, "memory:");
+    } else {
+        snprintf(i->fixture.url, sizeof i->fixture.url, "%s/store.db", i->fixture.directory);
+    }
+    size_t before = hf_handle_count(NULL);
+    alarm(SECONDS_FOR_ONE_SCENARIO);
+    i->scenario->run(&i->fixture);
+    alarm(0);
+    assert_int_equal(hf_handle_count(NULL), before);
+}
+
+static int tear_down(void **state) {
+    instance *i = *state;
+    alarm(0);
+    remove_directory(i->fixture.directory);
+    return 0;
+}
+
+int run_scenarios(const char *group, const scenario *scenarios, size_t count) {
+    static const struct {
+        int engine;
+        const char *name;
+    } engines[] = {{ON_MEMORY, "memory"}, {ON_SQLITE, "sqlite"}};
+
+    signal(SIGALRM, give_up);
+    instance *instances = calloc(count * COUNT_OF(engines), sizeof *instances);
+    struct CMUnitTest *tests = calloc(count * COUNT_OF(engines), sizeof *tests);
+    size_t total = 0;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t e = 0; e < COUNT_OF(engines); e++) {
+            if ((scenarios[i].engines & engines[e].engine) == 0) {
+                continue;
+            }
+            instance *new = &instances[total];
+            new->scenario = &scenarios[i];
+            new->fixture.engine = engines[e].name;
+            snprintf(new->name, sizeof new->name, "%s [%s]", scenarios[i].sentence, engines[e].name);
+            tests[total] = (struct CMUnitTest){new->name, run_instance, NULL, tear_down, new};
+            total++;
+        }
+    }
+    int failures = _cmocka_run_group_tests(group, tests, total, NULL, NULL);
+    free(instances);
+    free(tests);
+    return failures;
+}
+
+/* --- Factories ---------------------------------------------------------------------------------- */
+
+hf_store *open_store(const fixture *f, const char *options) { return open_store_at(f->url, options); }
+
+hf_store *open_store_at(const char *url, const char *options) {
+    hf_store *store = NULL;
+    expect_ok(hf_store_open, url, options, &store);
+    assert_non_null(store);
+    return store;
+}
+
+hf_repository *open_repository(hf_store *store, const char *name) {
+    hf_repository *repository = NULL;
+    expect_ok(hf_repository_open, store, name, NULL, &repository);
+    assert_non_null(repository);
+    return repository;
+}
+
+hf_transaction *begin(hf_store *store, const char *options) {
+    hf_transaction *transaction = NULL;
+    expect_ok(hf_transaction_begin, store, options, &transaction);
+    assert_non_null(transaction);
+    return transaction;
+}
+
+/* --- Expectations ------------------------------------------------------------------------------- */
+
+hf_error *check_outcome(const char *call, hf_status expected, hf_status actual, hf_error *error,
+                        const char *file, int line) {
+    if (actual != expected) {
+        print_error("%s answered %s, expected %s: %s %s\n", call, hf_status_name(actual),
+                    hf_status_name(expected), error ? hf_error_message(error) : "",
+                    error ? hf_error_detail(error, NULL) : "");
+        _fail(file, line);
+    }
+    if (expected == HF_OK) {
+        _assert_true(error == NULL, "no error object on success", file, line);
+        return NULL;
+    }
+    if (error == NULL) {
+        print_error("%s answered %s without an error object\n", call, hf_status_name(actual));
+        _fail(file, line);
+    }
+    _assert_int_equal(hf_error_status(error), expected, file, line);
+    _assert_true(strlen(hf_error_message(error)) > 0, "the error has a message", file, line);
+    size_t length = 0;
+    const char *detail = hf_error_detail(error, &length);
+    json_t *parsed = json_loadb(detail, length, 0, NULL);
+    if (!json_is_object(parsed) || detail[length] != '\0') {
+        print_error("%s: the detail is no JSON object: %s\n", call, detail);
+        _fail(file, line);
+    }
+    json_decref(parsed);
+    return error;
+}
+
+void check_answer(const char *call, hf_status expected, hf_status actual, hf_error *error, const char *file,
+                  int line) {
+    if (actual != expected || error != NULL) {
+        print_error("%s answered %s%s, expected %s without an error object\n", call, hf_status_name(actual),
+                    error ? " with an error object" : "", hf_status_name(expected));
+        _fail(file, line);
+    }
+}
+
+void check_detail(hf_error *error, const char *name, const char *json, const char *file, int line) {
+    json_t *detail = json_loads(hf_error_detail(error, NULL), 0, NULL);
+    json_t *expected = json_loads(json, JSON_DECODE_ANY, NULL);
+    assert_non_null(expected);
+    if (!json_equal(json_object_get(detail, name), expected)) {
+        print_error("detail %s, expected \"%s\": %s (%s)\n", hf_error_detail(error, NULL), name, json,
+                    hf_error_message(error));
+        _fail(file, line);
+    }
+    json_decref(expected);
+    json_decref(detail);
+    hf_error_free(error);
+}
+
+void check_entity(hf_repository *repository, hf_transaction *transaction, const char *id, const char *json,
+                  const char *file, int line) {
+    hf_entity entity = HF_ENTITY_INIT;
+    hf_status status = hf_repository_fetch(repository, transaction, id, HF_NTS, &entity, NULL);
+    if (status != HF_OK) {
+        print_error("fetch of %s answered %s\n", id, hf_status_name(status));
+        _fail(file, line);
+    }
+    _assert_string_equal(entity.data, json, file, line);
+    _assert_int_equal(entity.length, strlen(json), file, line);
+    hf_entity_free(&entity);
+}
+
+/* --- Shorthands --------------------------------------------------------------------------------- */
+
+void save(hf_repository *repository, hf_transaction *transaction, const char *json) {
+    expect_ok(hf_repository_save, repository, transaction, json, HF_NTS, NULL);
+}
+
+uint64_t version_of(hf_repository *repository, hf_transaction *transaction, const char *id) {
+    hf_entity entity = HF_ENTITY_INIT;
+    expect_ok(hf_repository_fetch, repository, transaction, id, HF_NTS, &entity);
+    uint64_t version = entity.version;
+    hf_entity_free(&entity);
+    return version;
+}
+
+int64_t integer_in(hf_repository *repository, hf_transaction *transaction, const char *id, const char *name) {
+    hf_entity entity = HF_ENTITY_INIT;
+    expect_ok(hf_repository_fetch, repository, transaction, id, HF_NTS, &entity);
+    json_t *parsed = json_loadb(entity.data, entity.length, 0, NULL);
+    assert_true(json_is_integer(json_object_get(parsed, name)));
+    int64_t value = json_integer_value(json_object_get(parsed, name));
+    json_decref(parsed);
+    hf_entity_free(&entity);
+    return value;
+}
+
+json_t *commit(hf_transaction *transaction) {
+    hf_buffer receipt = HF_BUFFER_INIT;
+    expect_ok(hf_transaction_commit, transaction, &receipt);
+    json_t *parsed = json_loadb(receipt.data, receipt.length, 0, NULL);
+    assert_true(json_is_object(parsed));
+    assert_int_equal(receipt.data[receipt.length], '\0');
+    hf_buffer_free(&receipt);
+    hf_transaction_free(transaction);
+    return parsed;
+}
+
+void commit_quietly(hf_transaction *transaction) { json_decref(commit(transaction)); }
+
+json_t *describe(hf_store *store) {
+    hf_buffer description = HF_BUFFER_INIT;
+    expect_ok(hf_store_describe, store, &description);
+    json_t *parsed = json_loadb(description.data, description.length, 0, NULL);
+    assert_true(json_is_object(parsed));
+    hf_buffer_free(&description);
+    return parsed;
+}
+
+double seconds_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+void sleep_milliseconds(long milliseconds) {
+    struct timespec span = {milliseconds / 1000, milliseconds % 1000 * 1000000};
+    while (nanosleep(&span, &span) != 0 && errno == EINTR) {
+    }
+}
+
+/* --- Outcomes of submitted commits ------------------------------------------------------------------- */
+
+typedef struct ticket {
+    recorder *recorder;
+    size_t number;
+    bool freed;
+} ticket;
+
+/* Tickets live as long as their recorder, so that one used after its destructor ran can be noticed. */
+typedef struct owning_recorder {
+    recorder base;
+    ticket tickets[];
+} owning_recorder;
+
+recorder *new_recorder(size_t capacity) {
+    owning_recorder *r = calloc(1, sizeof *r + capacity * sizeof *r->tickets);
+    pthread_mutex_init(&r->base.lock, NULL);
+    pthread_cond_init(&r->base.changed, NULL);
+    r->base.capacity = capacity;
+    r->base.outcomes = calloc(capacity, sizeof *r->base.outcomes);
+    return &r->base;
+}
+
+void *new_ticket(recorder *r, size_t number) {
+    assert_true(number < r->capacity);
+    ticket *t = &((owning_recorder *)r)->tickets[number];
+    *t = (ticket){r, number, false};
+    return t;
+}
+
+void record_event(const hf_event *event, void *user_data) {
+    ticket *t = user_data;
+    recorder *r = t->recorder;
+    bool consistent = event->kind == HF_EVENT_COMMIT && event->user_data == user_data &&
+                      (event->status == HF_OK) == (event->error == NULL) &&
+                      (event->status == HF_OK) == (event->receipt.length > 0) &&
+                      (event->error == NULL || hf_error_status(event->error) == event->status);
+    pthread_mutex_lock(&r->lock);
+    if (t->freed || !consistent || r->count == r->capacity) {
+        r->out_of_step++;
+    } else {
+        r->outcomes[r->count++] = (outcome){t->number, event->status, event->sequence};
+    }
+    pthread_cond_broadcast(&r->changed);
+    pthread_mutex_unlock(&r->lock);
+}
+
+void free_ticket(void *user_data) {
+    ticket *t = user_data;
+    recorder *r = t->recorder;
+    pthread_mutex_lock(&r->lock);
+    if (t->freed) {
+        r->out_of_step++;
+    }
+    t->freed = true;
+    r->freed++;
+    pthread_cond_broadcast(&r->changed);
+    pthread_mutex_unlock(&r->lock);
+}
+
+void wait_for_freed(recorder *r, size_t count) {
+    pthread_mutex_lock(&r->lock);
+    while (r->freed < count) {
+        pthread_cond_wait(&r->changed, &r->lock);
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
+void free_recorder(recorder *r) {
+    assert_int_equal(r->out_of_step, 0);
+    pthread_cond_destroy(&r->changed);
+    pthread_mutex_destroy(&r->lock);
+    free(r->outcomes);
+    free(r);
+}

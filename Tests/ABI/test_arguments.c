@@ -1,0 +1,150 @@
+/* NULL where something is needed is an answer and never a crash, and it leaves no trace. */
+#include "support.h"
+
+static const char thing[] = "{\"id\":\"a\"}";
+
+static void every_missing_parameter_of_a_repository_is_told(fixture *f) {
+    hf_store *store = open_store(f, NULL);
+    hf_repository *r = open_repository(store, "things");
+    hf_transaction *both[] = {NULL, begin(store, NULL)};
+    for (size_t i = 0; i < COUNT_OF(both); i++) {
+        hf_transaction *t = both[i];
+        hf_entity_list list = HF_ENTITY_LIST_INIT;
+        hf_entity entity = HF_ENTITY_INIT;
+        bool contains = false;
+        expect(HF_INVALID_ARGUMENT, hf_repository_add, r, t, NULL, 4, NULL);
+        expect(HF_INVALID_ARGUMENT, hf_repository_add, r, t, NULL, HF_NTS, NULL);
+        expect(HF_INVALID_ARGUMENT, hf_repository_update, r, t, NULL, HF_NTS, 0, NULL);
+        expect(HF_INVALID_ARGUMENT, hf_repository_save, r, t, NULL, HF_NTS, NULL);
+        expect(HF_INVALID_ARGUMENT, hf_repository_patch, r, t, NULL, HF_NTS, "{}", 2, 0, NULL);
+        expect(HF_INVALID_ARGUMENT, hf_repository_patch, r, t, "a", 1, NULL, HF_NTS, 0, NULL);
+        expect(HF_INVALID_ARGUMENT, hf_repository_delete, r, t, NULL, 1, 0);
+        expect(HF_INVALID_ARGUMENT, hf_repository_add_many, r, t, NULL, HF_NTS, NULL);
+        expect(HF_INVALID_ARGUMENT, hf_repository_update_many, r, t, NULL, HF_NTS, NULL);
+        expect(HF_INVALID_ARGUMENT, hf_repository_save_many, r, t, NULL, HF_NTS, NULL);
+        expect(HF_INVALID_ARGUMENT, hf_repository_patch_many, r, t, NULL, HF_NTS, NULL);
+        expect(HF_INVALID_ARGUMENT, hf_repository_delete_many, r, t, NULL, HF_NTS);
+        expect(HF_INVALID_ARGUMENT, hf_repository_fetch, r, t, NULL, HF_NTS, &entity);
+        expect(HF_INVALID_ARGUMENT, hf_repository_fetch, r, t, "a", 1, NULL);
+        expect(HF_INVALID_ARGUMENT, hf_repository_fetch_many, r, t, NULL, HF_NTS, &list);
+        expect(HF_INVALID_ARGUMENT, hf_repository_fetch_many, r, t, "[]", 2, NULL);
+        expect(HF_INVALID_ARGUMENT, hf_repository_fetch_all, r, t, NULL);
+        expect(HF_INVALID_ARGUMENT, hf_repository_find, r, t, "{}", 2, NULL, NULL);
+        expect(HF_INVALID_ARGUMENT, hf_repository_count, r, t, "{}", 2, NULL);
+        expect(HF_INVALID_ARGUMENT, hf_repository_contains, r, t, NULL, HF_NTS, &contains);
+        expect(HF_INVALID_ARGUMENT, hf_repository_contains, r, t, "a", 1, NULL);
+    }
+    commit_quietly(both[1]);
+    expect_count(r, NULL, NULL, 0);
+    hf_repository_free(r);
+    hf_store_free(store);
+}
+
+static void every_missing_parameter_of_a_store_and_a_transaction_is_told(fixture *f) {
+    hf_store *store = open_store(f, NULL), *other = NULL;
+    hf_repository *r = NULL;
+    hf_transaction *t = begin(store, NULL);
+    expect(HF_INVALID_ARGUMENT, hf_store_open, NULL, NULL, &other);
+    expect(HF_INVALID_ARGUMENT, hf_store_open, "memory:", NULL, NULL);
+    expect(HF_INVALID_ARGUMENT, hf_store_describe, store, NULL);
+    expect(HF_INVALID_ARGUMENT, hf_repository_open, store, NULL, NULL, &r);
+    expect(HF_INVALID_ARGUMENT, hf_repository_open, store, "things", NULL, NULL);
+    expect(HF_INVALID_ARGUMENT, hf_transaction_begin, store, NULL, NULL);
+    expect(HF_INVALID_ARGUMENT, hf_transaction_savepoint, t, NULL);
+    expect(HF_INVALID_ARGUMENT, hf_transaction_get_state, t, NULL);
+    expect(HF_INVALID_ARGUMENT, hf_store_transact, store, NULL, NULL, NULL, NULL);
+    assert_int_equal(hf_store_events(store, NULL, 1, 0), -HF_INVALID_ARGUMENT);
+    hf_transaction_free(t);
+    hf_store_free(store);
+
+    store = open_store(f, "{\"delivery\":\"queue\"}");
+    hf_event event;
+    expect(HF_INVALID_ARGUMENT, hf_store_event_fd, store, NULL);
+    assert_int_equal(hf_store_events(store, NULL, 1, 0), -HF_INVALID_ARGUMENT);
+    assert_int_equal(hf_store_events(store, &event, 0, 0), -HF_INVALID_ARGUMENT);
+    assert_int_equal(hf_store_events(store, &event, 1, 0), 0);
+    hf_store_free(store);
+}
+
+static void what_may_be_null_may_be_null_all_at_once(fixture *f) {
+    hf_store *store = open_store(f, NULL);
+    hf_repository *r = open_repository(store, "things");
+    hf_transaction *t = begin(store, NULL);
+    assert_int_equal(hf_repository_add(r, NULL, thing, HF_NTS, NULL, NULL), HF_OK);
+    assert_int_equal(hf_repository_add(r, NULL, thing, HF_NTS, NULL, NULL), HF_EXISTS);
+    assert_int_equal(hf_repository_update(r, NULL, thing, HF_NTS, 0, NULL, NULL), HF_OK);
+    assert_int_equal(hf_repository_update_many(r, NULL, "[{\"id\":\"a\"}]", HF_NTS, NULL, NULL), HF_OK);
+    assert_int_equal(hf_repository_delete_all(r, NULL, NULL, 0, NULL, NULL), HF_OK);
+    assert_int_equal(hf_repository_delete_all(r, NULL, NULL, HF_NTS, NULL, NULL), HF_OK);
+    assert_int_equal(hf_repository_save(r, t, "{", HF_NTS, NULL, NULL), HF_INVALID_JSON);
+    assert_int_equal(hf_repository_save(r, t, thing, HF_NTS, NULL, NULL), HF_OK);
+    assert_int_equal(hf_transaction_submit(t, NULL, NULL, NULL, NULL), HF_OK);
+    assert_int_equal(hf_transaction_rollback(t, NULL), HF_INVALID_STATE);
+    hf_transaction_free(t);
+    assert_int_equal(hf_store_sync(store, NULL), HF_OK);
+    hf_repository_free(r);
+    hf_store_free(store);
+}
+
+static void an_error_says_the_same_until_it_is_freed_and_nothing_afterwards(fixture *f) {
+    hf_store *store = open_store(f, NULL);
+    hf_error *error = error_of(HF_INVALID_ARGUMENT, hf_transaction_begin, store, NULL, NULL);
+    const char *message = hf_error_message(error);
+    size_t length = 0;
+    assert_ptr_equal(hf_error_message(error), message);
+    assert_int_equal(strlen(hf_error_detail(error, &length)), length);
+    assert_non_null(hf_error_detail(error, NULL));
+    assert_false(hf_error_is_retryable(error));
+    assert_int_equal(hf_error_commit_state(error), HF_COMMIT_NONE);
+    assert_null(hf_error_cause(error));
+    hf_error_free(error);
+
+    hf_error *none[] = {NULL, error, (hf_error *)store};
+    for (size_t i = 0; i < COUNT_OF(none); i++) {
+        assert_int_equal(hf_error_status(none[i]), HF_INVALID_HANDLE);
+        assert_non_null(hf_error_message(none[i]));
+        assert_string_equal(hf_error_detail(none[i], &length), "{}");
+        assert_int_equal(length, 2);
+        assert_false(hf_error_is_retryable(none[i]));
+        assert_int_equal(hf_error_commit_state(none[i]), HF_COMMIT_NONE);
+        assert_null(hf_error_cause(none[i]));
+        hf_error_free(none[i]);
+    }
+    expect_ok(hf_store_sync, store);
+    hf_store_free(store);
+}
+
+static void a_failed_call_leaves_what_it_would_have_written(fixture *f) {
+    hf_store *store = open_store(f, NULL);
+    hf_repository *r = open_repository(store, "things");
+    hf_entity entity = HF_ENTITY_INIT;
+    hf_entity_list list = HF_ENTITY_LIST_INIT;
+    expect_ok(hf_repository_add, r, NULL, thing, HF_NTS, &entity);
+    expect_ok(hf_repository_fetch_all, r, NULL, &list);
+    hf_entity kept = entity;
+    hf_entity_list kept_list = list;
+    expect(HF_EXISTS, hf_repository_add, r, NULL, thing, HF_NTS, &entity);
+    expect(HF_INVALID_ID, hf_repository_fetch, r, NULL, "", 0, &entity);
+    expect_answer(HF_NOT_FOUND, hf_repository_fetch, r, NULL, "b", 1, &entity);
+    expect(HF_INVALID_JSON, hf_repository_fetch_many, r, NULL, "[", 1, &list);
+    expect(HF_INVALID_QUERY, hf_repository_find, r, NULL, "{\"a\":{\"$b\":1}}", HF_NTS, NULL, &list);
+    assert_memory_equal(&entity, &kept, sizeof entity);
+    assert_memory_equal(&list, &kept_list, sizeof list);
+    assert_string_equal(entity.data, thing);
+    assert_memory_equal(list.items[0].data, thing, sizeof thing - 1);
+    hf_entity_free(&entity);
+    hf_entity_list_free(&list);
+    hf_repository_free(r);
+    hf_store_free(store);
+}
+
+int main(void) {
+    static const scenario scenarios[] = {
+        EACH_ENGINE(every_missing_parameter_of_a_repository_is_told),
+        EACH_ENGINE(every_missing_parameter_of_a_store_and_a_transaction_is_told),
+        EACH_ENGINE(what_may_be_null_may_be_null_all_at_once),
+        EACH_ENGINE(an_error_says_the_same_until_it_is_freed_and_nothing_afterwards),
+        EACH_ENGINE(a_failed_call_leaves_what_it_would_have_written),
+    };
+    return run_scenarios("arguments", scenarios, COUNT_OF(scenarios));
+}

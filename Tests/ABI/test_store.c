@@ -1,0 +1,284 @@
+/* A store: what its URL and options may say, where it can live, what it tells about itself. */
+#include "support.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+static const char *self;
+
+/* A path in the scenario's own directory; the text is good until the next call. */
+static const char *path_in(const fixture *f, const char *name) {
+    static char path[160];
+    snprintf(path, sizeof path, "%s/%s", f->directory, name);
+    return path;
+}
+
+static void write_file(const char *path, const char *text) {
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void run_sqlite(const char *path, const char *sql) {
+    char command[512];
+    snprintf(command, sizeof command, "sqlite3 '%s' '%s' > /dev/null", path, sql);
+    assert_int_equal(system(command), 0);
+}
+
+static void refuse_to_open(hf_status expected, const char *url, const char *options) {
+    hf_store *store = NULL;
+    hf_error *error = error_of(expected, hf_store_open, url, options, &store);
+    assert_null(store);
+    hf_error_free(error);
+}
+
+static void what_was_committed_is_there_after_reopening(fixture *f) {
+    hf_store *store = open_store(f, NULL);
+    hf_repository *songs = open_repository(store, "songs");
+    save(songs, NULL, "{\"id\":\"s1\",\"plays\":1}");
+    uint64_t version = version_of(songs, NULL, "s1");
+    hf_repository_free(songs);
+    hf_store_free(store);
+
+    store = open_store(f, NULL);
+    songs = open_repository(store, "songs");
+    expect_entity(songs, NULL, "s1", "{\"id\":\"s1\",\"plays\":1}");
+    assert_int_equal(version_of(songs, NULL, "s1"), version);
+    save(songs, NULL, "{\"id\":\"s1\",\"plays\":2}");
+    assert_true(version_of(songs, NULL, "s1") > version);
+    hf_repository_free(songs);
+    hf_store_free(store);
+}
+
+static void every_memory_store_is_a_new_one(fixture *f) {
+    hf_store *one = open_store(f, NULL), *other = open_store(f, NULL);
+    hf_repository *ours = open_repository(one, "songs"), *theirs = open_repository(other, "songs");
+    save(ours, NULL, "{\"id\":\"s1\"}");
+    expect_absent(theirs, NULL, "s1");
+    hf_transaction *t = begin(other, NULL);
+    expect(HF_INVALID_ARGUMENT, hf_repository_save, ours, t, "{\"id\":\"s2\"}", HF_NTS, NULL);
+    hf_transaction_free(t);
+    hf_repository_free(ours), hf_repository_free(theirs);
+    hf_store_free(one), hf_store_free(other);
+}
+
+static void the_scheme_may_be_written_out(fixture *f) {
+    char url[200];
+    snprintf(url, sizeof url, "sqlite:%s", f->url);
+    hf_store_free(open_store_at(url, NULL));
+    assert_int_equal(access(f->url, F_OK), 0);
+    hf_store_free(open_store(f, "{\"create\":false}"));
+}
+
+static void an_url_of_no_engine_is_refused(fixture *f) {
+    (void)f;
+    static const char *const urls[] = {"oracle:scott", "memory:shared", "", "sqlite:", "http://x/y"};
+    for (size_t i = 0; i < COUNT_OF(urls); i++) {
+        refuse_to_open(HF_INVALID_URL, urls[i], NULL);
+    }
+}
+
+static void the_file_is_readable_by_its_owner_alone(fixture *f) {
+    hf_store_free(open_store(f, NULL));
+    struct stat status;
+    assert_int_equal(stat(f->url, &status), 0);
+    assert_int_equal(status.st_mode & 0777, 0600);
+}
+
+static void without_create_a_missing_store_cannot_be_opened(fixture *f) {
+    refuse_to_open(HF_CANNOT_OPEN, f->url, "{\"create\":false}");
+    assert_int_not_equal(access(f->url, F_OK), 0);
+}
+
+static void a_missing_directory_and_a_directory_cannot_be_opened(fixture *f) {
+    refuse_to_open(HF_CANNOT_OPEN, path_in(f, "missing/store.db"), NULL);
+    refuse_to_open(HF_CANNOT_OPEN, f->directory, NULL);
+}
+
+static void a_foreign_database_and_a_text_file_are_no_stores_and_stay_untouched(fixture *f) {
+    const char *path = path_in(f, "foreign.db");
+    run_sqlite(path, "create table t(x); insert into t values(1)");
+    refuse_to_open(HF_NOT_A_STORE, path, NULL);
+    run_sqlite(path, "insert into t values(2)");
+    char command[256];
+    snprintf(command, sizeof command, "test \"$(sqlite3 '%s' 'select count(*) from sqlite_schema')\" = 1",
+             path);
+    assert_int_equal(system(command), 0);
+
+    path = path_in(f, "letter.txt");
+    write_file(path, "Dear reader, this is no database, although it is longer than a header of one.\n"
+                     "It goes on for a while, so that nobody takes it for one that was cut short.\n");
+    refuse_to_open(HF_NOT_A_STORE, path, NULL);
+}
+
+static void a_newer_format_is_refused(fixture *f) {
+    hf_store_free(open_store(f, NULL));
+    run_sqlite(f->url, "pragma user_version = 1000000");
+    refuse_to_open(HF_FORMAT_TOO_NEW, f->url, NULL);
+}
+
+static void a_second_open_is_busy_and_names_the_holder(fixture *f) {
+    hf_store *store = open_store(f, NULL);
+    hf_store *second = NULL;
+    hf_error *error = error_of(HF_BUSY, hf_store_open, f->url, NULL, &second);
+    assert_true(hf_error_is_retryable(error));
+    json_t *detail = json_loads(hf_error_detail(error, NULL), 0, NULL);
+    assert_non_null(json_object_get(detail, "holder"));
+    json_decref(detail);
+    hf_error_free(error);
+    hf_store_free(store);
+    hf_store_free(open_store(f, NULL));
+}
+
+/* The status with which another process, this program run anew, opens the URL. */
+static int open_elsewhere(const char *url) {
+    pid_t child = fork();
+    if (child == 0) {
+        execl(self, self, "open", url, (char *)NULL);
+        _exit(127);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void another_process_finds_the_store_busy_until_it_is_closed(fixture *f) {
+    hf_store *store = open_store(f, NULL);
+    assert_int_equal(open_elsewhere(f->url), HF_BUSY);
+    expect_ok(hf_store_close, store, -1);
+    assert_int_equal(open_elsewhere(f->url), HF_OK);
+    hf_store_free(store);
+}
+
+static void a_symbolic_link_is_unsafe_unless_allowed(fixture *f) {
+    const char *link = path_in(f, "link.db");
+    hf_store_free(open_store(f, NULL));
+    assert_int_equal(symlink(f->url, link), 0);
+    refuse_to_open(HF_UNSAFE_LOCATION, link, NULL);
+    hf_store_free(open_store_at(link, "{\"allow_unsafe_location\":true}"));
+}
+
+static void a_read_only_store_reads_and_refuses_every_write(fixture *f) {
+    hf_store *store = open_store(f, NULL);
+    hf_repository *songs = open_repository(store, "songs");
+    save(songs, NULL, "{\"id\":\"s1\"}");
+    hf_repository_free(songs);
+    hf_store_free(store);
+
+    store = open_store(f, "{\"read_only\":true}");
+    songs = open_repository(store, "songs");
+    expect_entity(songs, NULL, "s1", "{\"id\":\"s1\"}");
+    expect(HF_READ_ONLY, hf_repository_save, songs, NULL, "{\"id\":\"s2\"}", HF_NTS, NULL);
+    expect(HF_READ_ONLY, hf_repository_add, songs, NULL, "{\"id\":\"s2\"}", HF_NTS, NULL);
+    expect(HF_READ_ONLY, hf_repository_update, songs, NULL, "{\"id\":\"s1\"}", HF_NTS, 0, NULL);
+    expect(HF_READ_ONLY, hf_repository_patch, songs, NULL, "s1", HF_NTS, "{\"x\":1}", HF_NTS, 0, NULL);
+    expect(HF_READ_ONLY, hf_repository_delete, songs, NULL, "s1", HF_NTS, 0);
+    expect(HF_READ_ONLY, hf_repository_save_many, songs, NULL, "[{\"id\":\"s2\"}]", HF_NTS, NULL);
+    expect(HF_READ_ONLY, hf_repository_delete_all, songs, NULL, NULL, 0, NULL);
+    hf_transaction *t = begin(store, NULL);
+    expect_entity(songs, t, "s1", "{\"id\":\"s1\"}");
+    expect(HF_READ_ONLY, hf_repository_save, songs, t, "{\"id\":\"s2\"}", HF_NTS, NULL);
+    expect_ok(hf_transaction_rollback, t);
+    hf_transaction_free(t);
+    hf_repository *other = NULL;
+    expect(HF_READ_ONLY, hf_repository_open, store, "others", NULL, &other);
+    assert_null(other);
+    hf_repository_free(songs);
+    hf_store_free(store);
+}
+
+static void a_store_describes_itself(fixture *f) {
+    hf_store *store = open_store(f, NULL);
+    hf_repository *songs = NULL;
+    expect_ok(hf_repository_open, store, "songs", "{\"key\":\"isrc\"}", &songs);
+    save(songs, NULL, "{\"isrc\":\"DE1\"}");
+    hf_transaction *t = begin(store, NULL);
+
+    json_t *description = describe(store);
+    assert_string_equal(json_string_value(json_object_get(description, "engine")), f->engine);
+    assert_true(json_is_string(json_object_get(description, "url")));
+    assert_true(json_is_string(json_object_get(description, "position")));
+    assert_true(json_is_string(json_object_get(description, "incarnation")));
+    assert_true(json_is_integer(json_object_get(description, "format")));
+    assert_true(json_is_false(json_object_get(description, "read_only")));
+    assert_int_equal(json_integer_value(json_object_get(description, "in_flight")), 0);
+    assert_int_equal(json_integer_value(json_object_get(description, "transactions")), 1);
+    assert_true(json_is_integer(json_object_get(description, "snapshots")));
+    assert_int_equal(json_integer_value(json_object_get(description, "sequence")),
+                     version_of(songs, NULL, "DE1"));
+    json_t *repositories = json_pack("[{ssss}]", "name", "songs", "key", "isrc");
+    assert_true(json_equal(json_object_get(description, "repositories"), repositories));
+    json_decref(repositories);
+    json_decref(description);
+
+    hf_transaction_free(t);
+    hf_repository_free(songs);
+    hf_store_free(store);
+}
+
+static void a_buffer_is_used_again_and_kept_on_failure(fixture *f) {
+    hf_store *store = open_store(f, NULL);
+    hf_buffer buffer = HF_BUFFER_INIT;
+    expect_ok(hf_store_describe, store, &buffer);
+    char *memory = buffer.data;
+    expect_ok(hf_store_describe, store, &buffer);
+    assert_ptr_equal(buffer.data, memory);
+    size_t length = buffer.length;
+    expect_ok(hf_store_close, store, -1);
+    expect(HF_CLOSED, hf_store_describe, store, &buffer);
+    assert_ptr_equal(buffer.data, memory);
+    assert_int_equal(buffer.length, length);
+    hf_buffer_free(&buffer);
+    assert_null(buffer.data);
+    assert_int_equal(buffer.length + buffer.capacity, 0);
+    hf_store_free(store);
+}
+
+static void handles_are_counted_by_kind(fixture *f) {
+    size_t stores = hf_handle_count("store"), all = hf_handle_count(NULL);
+    hf_store *store = open_store(f, NULL);
+    hf_repository *songs = open_repository(store, "songs");
+    hf_transaction *t = begin(store, NULL);
+    hf_error *error = error_of(HF_INVALID_JSON, hf_repository_save, songs, NULL, "{", HF_NTS, NULL);
+    assert_int_equal(hf_handle_count("store"), stores + 1);
+    assert_int_equal(hf_handle_count("repository"), 1);
+    assert_int_equal(hf_handle_count("transaction"), 1);
+    assert_int_equal(hf_handle_count("error"), 1);
+    assert_int_equal(hf_handle_count(NULL), all + 4);
+    assert_int_equal(hf_handle_count("stroe"), 0);
+    hf_error_free(error);
+    hf_transaction_free(t), hf_repository_free(songs), hf_store_free(store);
+    assert_int_equal(hf_handle_count(NULL), all);
+}
+
+int main(int argc, char **argv) {
+    if (argc == 3 && strcmp(argv[1], "open") == 0) {
+        hf_store *store = NULL;
+        hf_status status = hf_store_open(argv[2], NULL, &store, NULL);
+        hf_store_free(store);
+        return (int)status;
+    }
+    self = argv[0];
+    static const scenario scenarios[] = {
+        SQLITE_ONLY(what_was_committed_is_there_after_reopening),
+        ONCE(every_memory_store_is_a_new_one),
+        SQLITE_ONLY(the_scheme_may_be_written_out),
+        ONCE(an_url_of_no_engine_is_refused),
+        SQLITE_ONLY(the_file_is_readable_by_its_owner_alone),
+        SQLITE_ONLY(without_create_a_missing_store_cannot_be_opened),
+        SQLITE_ONLY(a_missing_directory_and_a_directory_cannot_be_opened),
+        SQLITE_ONLY(a_foreign_database_and_a_text_file_are_no_stores_and_stay_untouched),
+        SQLITE_ONLY(a_newer_format_is_refused),
+        SQLITE_ONLY(a_second_open_is_busy_and_names_the_holder),
+        SQLITE_ONLY(another_process_finds_the_store_busy_until_it_is_closed),
+        SQLITE_ONLY(a_symbolic_link_is_unsafe_unless_allowed),
+        SQLITE_ONLY(a_read_only_store_reads_and_refuses_every_write),
+        EACH_ENGINE(a_store_describes_itself),
+        EACH_ENGINE(a_buffer_is_used_again_and_kept_on_failure),
+        EACH_ENGINE(handles_are_counted_by_kind),
+    };
+    return run_scenarios("store", scenarios, COUNT_OF(scenarios));
+}
