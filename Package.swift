@@ -35,7 +35,13 @@ let package = Package(
         .executableTarget(
             name: "IsoRegisters", dependencies: ["Holdfast"], path: "Sources/Examples/IsoRegisters"),
 
-        .testTarget(name: "HoldfastCoreTests", dependencies: ["HoldfastCore", "CHoldfastPayload"]),
+        // What the tests share.
+        .target(name: "SeededRandom", path: "Tests/SeededRandom"),
+        .target(name: "StorageConformance", dependencies: ["HoldfastCore"], path: "Tests/StorageConformance"),
+
+        .testTarget(
+            name: "HoldfastCoreTests",
+            dependencies: ["HoldfastCore", "CHoldfastPayload", "SeededRandom", "StorageConformance"]),
         .testTarget(name: "HoldfastTests", dependencies: ["Holdfast"]),
         .testTarget(name: "SimulationTests", dependencies: ["HoldfastCore"]),
     ],

@@ -1,0 +1,79 @@
+import HoldfastCore
+
+extension StorageConformance {
+    static let log: [Check] = [
+        Check("the log tells every commit behind a sequence, oldest first, with its changes") { place in
+            var storage = try place.open()
+            try storage.begin(with: [EntityChange(songs, "a", 1, "{}")])
+            var entries: [LogEntry] = []
+            for (sequence, changes) in [
+                (2, [EntityChange(songs, "\u{0}\u{e9}", 2, "{}"), EntityChange(albums, "", 2, nil)]),
+                (3, []),
+                (7, [EntityChange(songs, "a", 7, nil), EntityChange(9_000_000_000, "b", 7, "{}")]),
+                (8, (0..<3_000).map { EntityChange(songs, "s\($0)", 8, $0.isMultiple(of: 7) ? nil : "{}") }),
+            ] as [(CommitSequence, [EntityChange])] {
+                let batch = WriteBatch(at: sequence, changes)
+                entries += batch.log
+                try storage.store(batch, durable: sequence != 3)
+            }
+            func compare() throws {
+                let snapshot = try storage.beginSnapshot()
+                defer { snapshot.close() }
+                let write = try storage.beginWrite()
+                defer { write.rollback() }
+                for after in 1...9 as ClosedRange<CommitSequence> {
+                    let expected = entries.filter { $0.sequence > after }
+                    try expect(snapshot.log(after: after), is: expected, "log of a snapshot behind \(after)")
+                    try expect(write.log(after: after), is: expected, "log of a write behind \(after)")
+                }
+            }
+            try compare()
+            try storage.close(head: 8)
+            storage = try place.open()
+            try compare()
+        },
+        Check("a log that was trimmed answers nil where entries are missing, and all of them elsewhere") { place in
+            let storage = try place.open()
+            try storage.begin()
+            for sequence in 2...10 as ClosedRange<CommitSequence> { try storage.store(WriteBatch(at: sequence)) }
+            var batch = WriteBatch(at: 11)
+            batch.trimLogBelow = 6
+            try storage.store(batch)
+            let snapshot = try storage.beginSnapshot()
+            defer { snapshot.close() }
+            let write = try storage.beginWrite()
+            defer { write.rollback() }
+            for after in 0...4 as ClosedRange<CommitSequence> {
+                try expect(snapshot.log(after: after), is: nil, "log behind \(after)")
+                try expect(write.log(after: after), is: nil, "log of a write behind \(after)")
+            }
+            for after in 5...11 as ClosedRange<CommitSequence> {
+                try expect(snapshot.log(after: after)?.map(\.sequence), is: Array(after..<11).map { $0 + 1 }, "log")
+            }
+        },
+        Check("a log that was trimmed stays so when the storage is opened anew") { place in
+            var storage = try place.open()
+            try storage.begin()
+            for sequence in 2...5 as ClosedRange<CommitSequence> { try storage.store(WriteBatch(at: sequence)) }
+            var batch = WriteBatch(at: 6)
+            batch.trimLogBelow = 6
+            try storage.store(batch)
+            try storage.close(head: 6)
+            storage = try place.open()
+            try storage.look { snapshot throws(HoldfastError) in
+                if try snapshot.log(after: 4) != nil { throw HoldfastError(.corrupt, "the log seems complete") }
+                if try snapshot.log(after: 5)?.count != 1 { throw HoldfastError(.corrupt, "the newest entry is gone") }
+            }
+            try expect(storage.readState().head, is: 6, "head")
+        },
+        Check("a commit is known by its identifier at its sequence, and by nothing else") { place in
+            let storage = try place.open()
+            try storage.begin()
+            try storage.store(WriteBatch(at: 2), durable: false)
+            try expect(storage.contains(commit: identifier(of: 2), at: 2), is: true, "the commit")
+            try expect(storage.contains(commit: identifier(of: 2), at: 1), is: false, "at another sequence")
+            try expect(storage.contains(commit: identifier(of: 3), at: 2), is: false, "with another identifier")
+            try expect(storage.contains(commit: identifier(of: 3), at: 3), is: false, "one that never was")
+        },
+    ]
+}

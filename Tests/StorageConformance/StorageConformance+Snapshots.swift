@@ -1,0 +1,106 @@
+import HoldfastCore
+
+extension StorageConformance {
+    static let snapshots: [Check] = [
+        Check("a snapshot sees nothing that is committed after it was begun") { place in
+            let storage = try place.open()
+            try storage.begin(with: ["changed", "deleted"].map { EntityChange(songs, $0, 1, "{}") })
+            let snapshot = try storage.beginSnapshot()
+            defer { snapshot.close() }
+            var batch = WriteBatch(
+                at: 2,
+                [
+                    EntityChange(songs, "changed", 2, "{\"new\":1}"), EntityChange(songs, "deleted", 2, nil),
+                    EntityChange(songs, "added", 2, "{}"),
+                ])
+            batch.idempotency = [IdempotencyRecord(key: [1], fingerprint: 1, sequence: 2, time: 1, receipt: [])]
+            try storage.store(batch)
+
+            try expect(snapshot.sequence, is: 1, "sequence")
+            let expected = [Stored("changed", 1, "{}"), Stored("deleted", 1, "{}")]
+            try expect(snapshot.list(songs), is: expected, "songs")
+            try expect(snapshot.fetch(songs, "added"), is: nil, "the added one")
+            try expect(snapshot.log(after: 0)?.map(\.sequence), is: [1], "log")
+            try expect(snapshot.idempotencyRecord([1]), is: nil, "idempotency record")
+
+            let now = try storage.look { s throws(HoldfastError) in try s.list(songs) }
+            try expect(now, is: [Stored("added", 2, "{}"), Stored("changed", 2, "{\"new\":1}")], "songs now")
+        },
+        Check("a snapshot's sequence is that of the newest commit that it sees, past gaps") { place in
+            let storage = try place.open()
+            try storage.begin()
+            try storage.store(WriteBatch(at: 5))
+            try storage.store(WriteBatch(at: 9), durable: false)
+            try expect(storage.look { $0.sequence }, is: 9, "sequence")
+        },
+        Check("snapshots of different commits are open at once while a writer goes on") { place in
+            let storage = try place.open()
+            try storage.begin(with: [EntityChange(songs, "a", 1, "{}")])
+            var open: [any StorageSnapshot] = []
+            for sequence in 2...20 as ClosedRange<CommitSequence> {
+                open.append(try storage.beginSnapshot())
+                try storage.store(WriteBatch(at: sequence, [EntityChange(songs, "a", sequence, "{}")]))
+            }
+            for (index, snapshot) in open.enumerated() {
+                let sequence = CommitSequence(index + 1)
+                try expect(snapshot.sequence, is: sequence, "sequence")
+                try expect(snapshot.fetch(songs, "a"), is: Stored("a", sequence, "{}"), "a")
+                snapshot.close()
+            }
+        },
+        Check("a write is invisible until it is committed") { place in
+            let storage = try place.open()
+            try storage.begin()
+            let write = try storage.beginWrite()
+            try write.apply(WriteBatch(at: 2, [EntityChange(songs, "a", 2, "{}")]))
+            try expect(storage.look { s throws(HoldfastError) in try s.list(songs) }, is: [], "songs before")
+            try expect(storage.look { $0.sequence }, is: 1, "sequence before")
+            try write.commit(durable: true)
+            try expect(storage.look { s throws(HoldfastError) in try s.list(songs).count }, is: 1, "songs after")
+        },
+        Check("a snapshot that was closed answers io, and may be closed again") { place in
+            let storage = try place.open()
+            try storage.begin(with: [EntityChange(songs, "a", 1, "{}")])
+            let snapshot = try storage.beginSnapshot()
+            snapshot.close()
+            snapshot.close()
+            try expect(.io) { () throws(HoldfastError) in _ = try snapshot.fetch(songs, "a") }
+            try expect(.io) { () throws(HoldfastError) in _ = try snapshot.list(songs) }
+            try expect(.io) { () throws(HoldfastError) in _ = try snapshot.log(after: 0) }
+            try expect(.io) { () throws(HoldfastError) in _ = try snapshot.idempotencyRecord([1]) }
+        },
+        Check("several threads read one snapshot, while another is closed under its reader") { place in
+            let storage = try place.open()
+            try storage.begin(with: (0..<100).map { EntityChange(songs, "s\($0)", 1, "{\"n\":\($0)}") })
+            let kept = try storage.beginSnapshot()
+            let closed = try storage.beginSnapshot()
+            defer { kept.close() }
+            let faults = Lock<[String]>([])
+            var threads: [any Worker] = []
+            for _ in 0..<4 {
+                threads.append(
+                    try ThreadWorkers().start(name: "reader") {
+                        do throws(HoldfastError) {
+                            for n in 0..<100 where try kept.fetch(songs, "s\(n)") != Stored("s\(n)", 1, "{\"n\":\(n)}")
+                            {
+                                faults.withLock { $0.append("s\(n) is wrong") }
+                            }
+                            let count = try kept.list(songs).count
+                            if count != 100 { faults.withLock { $0.append("\(count) songs") } }
+                        } catch {
+                            faults.withLock { $0.append("\(error)") }
+                        }
+                        do throws(HoldfastError) {
+                            for _ in 0..<1_000 { _ = try closed.list(songs) }
+                        } catch {
+                            if error.status != .io { faults.withLock { $0.append("\(error)") } }
+                        }
+                        return .finished
+                    })
+            }
+            closed.close()
+            for thread in threads { _ = thread.waitUntilFinished(deadline: nil) }
+            try expect(faults.withLock { $0 }, is: [], "faults")
+        },
+    ]
+}
