@@ -1,0 +1,299 @@
+/* Isolation: which histories of two transactions are refused, and which are not. Each scenario interleaves
+ * by hand what in life two threads would do. */
+#include "support.h"
+
+typedef struct pair {
+    hf_store *store;
+    hf_repository *accounts;
+    hf_transaction *one, *two;
+} pair;
+
+/* Two accounts of 100 each, and two open transactions. */
+static pair open_pair(const fixture *f, const char *options) {
+    pair p = {open_store(f, NULL), NULL, NULL, NULL};
+    p.accounts = open_repository(p.store, "accounts");
+    save(p.accounts, NULL, "{\"id\":\"a\",\"n\":100}");
+    save(p.accounts, NULL, "{\"id\":\"b\",\"n\":100}");
+    p.one = begin(p.store, options);
+    p.two = begin(p.store, options);
+    return p;
+}
+
+static void close_pair(pair p) {
+    hf_transaction_free(p.one), hf_transaction_free(p.two);
+    hf_repository_free(p.accounts);
+    hf_store_free(p.store);
+}
+
+static void put(pair p, hf_transaction *t, const char *id, int n) {
+    char json[64];
+    snprintf(json, sizeof json, "{\"id\":\"%s\",\"n\":%d}", id, n);
+    save(p.accounts, t, json);
+}
+
+static int64_t get(pair p, hf_transaction *t, const char *id) { return integer_in(p.accounts, t, id, "n"); }
+
+#define expect_commit(p, t) expect_ok(hf_transaction_commit, (p).t, NULL)
+#define expect_conflict(p, t) hf_error_free(error_of(HF_CONFLICT, hf_transaction_commit, (p).t, NULL))
+
+static void a_lost_update_is_refused(fixture *f) {
+    pair p = open_pair(f, NULL);
+    put(p, p.one, "a", (int)get(p, p.one, "a") + 10);
+    put(p, p.two, "a", (int)get(p, p.two, "a") + 1);
+    expect_commit(p, one);
+    hf_error *error = error_of(HF_CONFLICT, hf_transaction_commit, p.two, NULL);
+    assert_true(hf_error_is_retryable(error));
+    assert_int_equal(hf_error_commit_state(error), HF_COMMIT_NONE);
+    assert_non_null(strstr(hf_error_detail(error, NULL), "\"ids\""));
+    assert_non_null(strstr(hf_error_detail(error, NULL), "\"a\""));
+    hf_error_free(error);
+    assert_int_equal(get(p, NULL, "a"), 110);
+    hf_transaction_state state = 0;
+    expect_ok(hf_transaction_get_state, p.two, &state);
+    assert_int_equal(state, HF_TRANSACTION_FAILED);
+    expect(HF_INVALID_STATE, hf_transaction_rollback, p.two);
+    close_pair(p);
+}
+
+static void a_read_repeats_itself_and_does_not_move(fixture *f) {
+    pair p = open_pair(f, NULL);
+    assert_int_equal(get(p, p.one, "a"), 100);
+    put(p, NULL, "a", 1);
+    put(p, NULL, "b", 1);
+    assert_int_equal(get(p, p.one, "a"), 100);
+    assert_int_equal(get(p, p.one, "b"), 100);
+    expect_ok(hf_repository_delete, p.accounts, NULL, "a", 1, 0);
+    assert_int_equal(get(p, p.one, "a"), 100);
+    expect_count(p.accounts, p.one, NULL, 2);
+    expect_commit(p, one);
+    close_pair(p);
+}
+
+static void the_snapshot_is_fixed_at_the_first_read_and_not_at_begin(fixture *f) {
+    pair p = open_pair(f, NULL);
+    put(p, NULL, "a", 5);
+    assert_int_equal(get(p, p.one, "a"), 5);
+    put(p, NULL, "a", 6);
+    assert_int_equal(get(p, p.one, "a"), 5);
+    close_pair(p);
+}
+
+static void write_skew_is_refused(fixture *f) {
+    pair p = open_pair(f, NULL);
+    put(p, p.one, "a", (int)(get(p, p.one, "a") - get(p, p.one, "b")));
+    put(p, p.two, "b", (int)(get(p, p.two, "b") - get(p, p.two, "a")));
+    expect_commit(p, one);
+    expect_conflict(p, two);
+    assert_int_equal(get(p, NULL, "b"), 100);
+    close_pair(p);
+}
+
+static void a_phantom_in_a_count_is_refused(fixture *f) {
+    pair p = open_pair(f, NULL);
+    expect_count(p.accounts, p.one, "{\"n\":100}", 2);
+    put(p, p.one, "sum", 2);
+    put(p, NULL, "c", 100);
+    expect_conflict(p, one);
+    close_pair(p);
+}
+
+static void a_phantom_in_a_query_with_a_limit_is_refused(fixture *f) {
+    pair p = open_pair(f, NULL);
+    hf_entity_list list = HF_ENTITY_LIST_INIT;
+    expect_ok(hf_repository_find, p.accounts, p.one, "{\"n\":100}", HF_NTS, "{\"limit\":1}", &list);
+    hf_entity_list_free(&list);
+    put(p, p.one, "sum", 1);
+    put(p, NULL, "c", 100);
+    expect_conflict(p, one);
+    close_pair(p);
+}
+
+static void an_entity_that_leaves_a_query_is_refused(fixture *f) {
+    pair p = open_pair(f, NULL);
+    expect_count(p.accounts, p.one, "{\"n\":100}", 2);
+    put(p, p.one, "sum", 2);
+    put(p, NULL, "a", 1);
+    expect_conflict(p, one);
+    close_pair(p);
+}
+
+static void a_change_beside_the_query_is_no_conflict(fixture *f) {
+    pair p = open_pair(f, NULL);
+    expect_count(p.accounts, p.one, "{\"n\":100}", 2);
+    put(p, p.one, "sum", 2);
+    put(p, NULL, "c", 7);
+    put(p, NULL, "c", 8);
+    expect_commit(p, one);
+    assert_int_equal(get(p, NULL, "sum"), 2);
+    close_pair(p);
+}
+
+static void an_entity_found_missing_that_appears_is_refused(fixture *f) {
+    pair p = open_pair(f, NULL);
+    expect_absent(p.accounts, p.one, "c");
+    put(p, p.one, "sum", 2);
+    put(p, NULL, "c", 1);
+    expect_conflict(p, one);
+    close_pair(p);
+}
+
+static void adding_the_same_id_twice_is_refused(fixture *f) {
+    pair p = open_pair(f, NULL);
+    expect_ok(hf_repository_add, p.accounts, p.one, "{\"id\":\"c\"}", HF_NTS, NULL);
+    expect_ok(hf_repository_add, p.accounts, p.two, "{\"id\":\"c\"}", HF_NTS, NULL);
+    expect_commit(p, one);
+    expect_conflict(p, two);
+    close_pair(p);
+}
+
+static void every_way_of_reading_counts(fixture *f) {
+    for (int way = 0; way < 8; way++) {
+        pair p = open_pair(f, NULL);
+        hf_entity_list list = HF_ENTITY_LIST_INIT;
+        uint64_t n;
+        bool contains;
+        switch (way) {
+        case 0:
+            expect_ok(hf_repository_contains, p.accounts, p.one, "a", 1, &contains);
+            break;
+        case 1:
+            expect_ok(hf_repository_fetch_many, p.accounts, p.one, "[\"a\"]", HF_NTS, &list);
+            break;
+        case 2:
+            expect_ok(hf_repository_fetch_all, p.accounts, p.one, &list);
+            break;
+        case 3:
+            expect_ok(hf_repository_count, p.accounts, p.one, NULL, 0, &n);
+            break;
+        case 4:
+            expect_ok(hf_repository_update, p.accounts, p.one, "{\"id\":\"a\"}", HF_NTS, 0, NULL);
+            break;
+        case 5:
+            expect_ok(hf_repository_patch, p.accounts, p.one, "a", 1, "{\"m\":1}", HF_NTS, 0, NULL);
+            break;
+        case 6:
+            expect_ok(hf_repository_delete, p.accounts, p.one, "a", 1, 0);
+            break;
+        case 7:
+            expect_ok(hf_repository_delete_all, p.accounts, p.one, "{\"n\":100}", HF_NTS, &n);
+            break;
+        }
+        put(p, p.one, "sum", way);
+        expect_ok(hf_repository_delete, p.accounts, NULL, "a", 1, 0);
+        print_message("  way %d\n", way);
+        expect_conflict(p, one);
+        hf_entity_list_free(&list);
+        expect_ok(hf_repository_delete_all, p.accounts, NULL, NULL, 0, NULL);
+        close_pair(p);
+    }
+}
+
+static void a_transaction_that_only_saves_never_conflicts(fixture *f) {
+    pair p = open_pair(f, NULL);
+    put(p, p.one, "a", 1);
+    put(p, p.two, "a", 2);
+    expect_commit(p, one);
+    expect_commit(p, two);
+    assert_int_equal(get(p, NULL, "a"), 2);
+    close_pair(p);
+}
+
+static void a_transaction_that_wrote_nothing_never_conflicts(fixture *f) {
+    pair p = open_pair(f, NULL);
+    expect_count(p.accounts, p.one, NULL, 2);
+    put(p, NULL, "a", 1);
+    put(p, NULL, "c", 1);
+    expect_commit(p, one);
+    close_pair(p);
+}
+
+static void under_snapshot_isolation_write_skew_passes_and_a_lost_update_does_not(fixture *f) {
+    pair p = open_pair(f, "{\"isolation\":\"snapshot\"}");
+    put(p, p.one, "a", (int)get(p, p.one, "b"));
+    put(p, p.two, "b", (int)get(p, p.two, "a") + 1);
+    expect_commit(p, one);
+    expect_commit(p, two);
+    assert_int_equal(get(p, NULL, "b"), 101);
+    hf_transaction_free(p.one), hf_transaction_free(p.two);
+
+    p.one = begin(p.store, "{\"isolation\":\"snapshot\"}");
+    p.two = begin(p.store, "{\"isolation\":\"snapshot\"}");
+    put(p, p.one, "a", (int)get(p, p.one, "a") + 1);
+    put(p, p.two, "a", (int)get(p, p.two, "a") + 1);
+    expect_commit(p, one);
+    expect_conflict(p, two);
+    close_pair(p);
+}
+
+static void outside_a_transaction_a_write_is_judged_on_the_newest_state(fixture *f) {
+    pair p = open_pair(f, NULL);
+    assert_int_equal(get(p, p.one, "a"), 100);
+    put(p, NULL, "a", 1);
+    expect_ok(hf_repository_patch, p.accounts, NULL, "a", 1, "{\"m\":1}", HF_NTS, 0, NULL);
+    expect_entity(p.accounts, NULL, "a", "{\"id\":\"a\",\"n\":1,\"m\":1}");
+    expect_ok(hf_repository_delete, p.accounts, NULL, "a", 1, 0);
+    expect(HF_NOT_FOUND, hf_repository_update, p.accounts, NULL, "{\"id\":\"a\"}", HF_NTS, 0, NULL);
+    expect_ok(hf_repository_add, p.accounts, NULL, "{\"id\":\"a\"}", HF_NTS, NULL);
+    expect(HF_EXISTS, hf_repository_add, p.accounts, NULL, "{\"id\":\"a\"}", HF_NTS, NULL);
+    close_pair(p);
+}
+
+static void a_snapshot_taken_back_moves_forward_unless_what_was_read_has_changed(fixture *f) {
+    hf_store *store = open_store(f, "{\"max_snapshots\":1,\"snapshot_max_age_ms\":100}");
+    hf_repository *accounts = open_repository(store, "accounts");
+    save(accounts, NULL, "{\"id\":\"a\",\"n\":1}");
+    save(accounts, NULL, "{\"id\":\"b\",\"n\":1}");
+    hf_transaction *lucky = begin(store, NULL), *unlucky = begin(store, NULL);
+    assert_int_equal(integer_in(accounts, lucky, "a", "n"), 1);
+    assert_int_equal(integer_in(accounts, unlucky, "b", "n"), 1);
+    /* Other snapshots press theirs out. */
+    for (int i = 2; i < 6; i++) {
+        char json[64];
+        snprintf(json, sizeof json, "{\"id\":\"b\",\"n\":%d}", i);
+        save(accounts, NULL, json);
+        sleep_milliseconds(120);
+        hf_transaction *other = begin(store, NULL);
+        assert_int_equal(integer_in(accounts, other, "b", "n"), i);
+        hf_transaction_free(other);
+    }
+    /* Whether or not it was taken back: what it read has not changed, and it reads on and commits. */
+    assert_int_equal(integer_in(accounts, lucky, "a", "n"), 1);
+    save(accounts, lucky, "{\"id\":\"c\"}");
+    expect_ok(hf_transaction_commit, lucky, NULL);
+    hf_entity entity = HF_ENTITY_INIT;
+    hf_error *error = NULL;
+    hf_status status = hf_repository_fetch(accounts, unlucky, "b", 1, &entity, &error);
+    if (status == HF_OK) {
+        assert_string_equal(entity.data, "{\"id\":\"b\",\"n\":1}");
+    } else {
+        assert_int_equal(status, HF_CONFLICT);
+        assert_true(hf_error_is_retryable(error));
+    }
+    hf_error_free(error);
+    hf_entity_free(&entity);
+    hf_transaction_free(lucky), hf_transaction_free(unlucky);
+    hf_repository_free(accounts);
+    hf_store_free(store);
+}
+
+int main(void) {
+    static const scenario scenarios[] = {
+        EACH_ENGINE(a_lost_update_is_refused),
+        EACH_ENGINE(a_read_repeats_itself_and_does_not_move),
+        EACH_ENGINE(the_snapshot_is_fixed_at_the_first_read_and_not_at_begin),
+        EACH_ENGINE(write_skew_is_refused),
+        EACH_ENGINE(a_phantom_in_a_count_is_refused),
+        EACH_ENGINE(a_phantom_in_a_query_with_a_limit_is_refused),
+        EACH_ENGINE(an_entity_that_leaves_a_query_is_refused),
+        EACH_ENGINE(a_change_beside_the_query_is_no_conflict),
+        EACH_ENGINE(an_entity_found_missing_that_appears_is_refused),
+        EACH_ENGINE(adding_the_same_id_twice_is_refused),
+        EACH_ENGINE(every_way_of_reading_counts),
+        EACH_ENGINE(a_transaction_that_only_saves_never_conflicts),
+        EACH_ENGINE(a_transaction_that_wrote_nothing_never_conflicts),
+        EACH_ENGINE(under_snapshot_isolation_write_skew_passes_and_a_lost_update_does_not),
+        EACH_ENGINE(outside_a_transaction_a_write_is_judged_on_the_newest_state),
+        EACH_ENGINE(a_snapshot_taken_back_moves_forward_unless_what_was_read_has_changed),
+    };
+    return run_scenarios("isolation", scenarios, COUNT_OF(scenarios));
+}
