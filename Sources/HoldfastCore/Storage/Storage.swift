@@ -16,7 +16,7 @@
 /// On PostgreSQL each key begins with the store's id, and the counter row `holdfast_store(id, head)` stands for
 /// SQLite's one writer.
 ///
-/// Every engine passes the conformance suite (`Tests/HoldfastCoreTests/Conformance`).
+/// Every engine passes the conformance suite (`Tests/StorageConformance`).
 public protocol Storage: AnyObject, Sendable {
     /// "sqlite", "memory".
     var engine: String { get }
