@@ -27,10 +27,13 @@ let package = Package(
         .target(name: "HoldfastCore", dependencies: ["CHoldfastPayload", "CHoldfastPlatform"]),
         .target(name: "HoldfastSQLite", dependencies: ["HoldfastCore", "CSQLite", "CHoldfastPlatform"]),
 
-        // The two faces, the only targets that name concrete engines.
+        // Which engine keeps a store: the only target that names them all, for the two faces.
+        .target(name: "HoldfastEngines", dependencies: ["HoldfastCore", "HoldfastSQLite"]),
+
+        // The two faces.
         .target(
-            name: "HoldfastABI", dependencies: ["CHoldfast", "CHoldfastPlatform", "HoldfastCore", "HoldfastSQLite"]),
-        .target(name: "Holdfast", dependencies: ["HoldfastCore", "HoldfastSQLite"]),
+            name: "HoldfastABI", dependencies: ["CHoldfast", "CHoldfastPlatform", "HoldfastCore", "HoldfastEngines"]),
+        .target(name: "Holdfast", dependencies: ["HoldfastCore", "HoldfastEngines"]),
 
         .executableTarget(
             name: "IsoRegisters", dependencies: ["Holdfast"], path: "Sources/Examples/IsoRegisters"),

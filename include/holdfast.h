@@ -32,15 +32,15 @@
 #ifndef HOLDFAST_H
 #define HOLDFAST_H
 
-#include <holdfast/base.h>
-#include <holdfast/entity.h>
-#include <holdfast/error.h>
-#include <holdfast/event.h>
-#include <holdfast/log.h>
-#include <holdfast/repository.h>
-#include <holdfast/status.h>
-#include <holdfast/store.h>
-#include <holdfast/transaction.h>
-#include <holdfast/version.h>
+#include "holdfast/base.h"
+#include "holdfast/entity.h"
+#include "holdfast/error.h"
+#include "holdfast/event.h"
+#include "holdfast/log.h"
+#include "holdfast/repository.h"
+#include "holdfast/status.h"
+#include "holdfast/store.h"
+#include "holdfast/transaction.h"
+#include "holdfast/version.h"
 
 #endif

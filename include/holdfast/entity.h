@@ -18,7 +18,7 @@
 #ifndef HOLDFAST_ENTITY_H
 #define HOLDFAST_ENTITY_H
 
-#include <holdfast/base.h>
+#include "base.h"
 
 HF_BEGIN_DECLS
 

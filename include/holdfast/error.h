@@ -12,8 +12,8 @@
 #ifndef HOLDFAST_ERROR_H
 #define HOLDFAST_ERROR_H
 
-#include <holdfast/base.h>
-#include <holdfast/status.h>
+#include "base.h"
+#include "status.h"
 
 HF_BEGIN_DECLS
 

@@ -19,9 +19,9 @@
 #ifndef HOLDFAST_EVENT_H
 #define HOLDFAST_EVENT_H
 
-#include <holdfast/base.h>
-#include <holdfast/error.h>
-#include <holdfast/status.h>
+#include "base.h"
+#include "error.h"
+#include "status.h"
 
 HF_BEGIN_DECLS
 

@@ -4,9 +4,9 @@
 #ifndef HOLDFAST_LOG_H
 #define HOLDFAST_LOG_H
 
-#include <holdfast/base.h>
-#include <holdfast/error.h>
-#include <holdfast/status.h>
+#include "base.h"
+#include "error.h"
+#include "status.h"
 
 HF_BEGIN_DECLS
 

@@ -22,12 +22,12 @@
 #ifndef HOLDFAST_REPOSITORY_H
 #define HOLDFAST_REPOSITORY_H
 
-#include <holdfast/base.h>
-#include <holdfast/entity.h>
-#include <holdfast/error.h>
-#include <holdfast/status.h>
-#include <holdfast/store.h>
-#include <holdfast/transaction.h>
+#include "base.h"
+#include "entity.h"
+#include "error.h"
+#include "status.h"
+#include "store.h"
+#include "transaction.h"
 
 HF_BEGIN_DECLS
 

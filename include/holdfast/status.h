@@ -5,7 +5,7 @@
 #ifndef HOLDFAST_STATUS_H
 #define HOLDFAST_STATUS_H
 
-#include <holdfast/base.h>
+#include "base.h"
 
 HF_BEGIN_DECLS
 

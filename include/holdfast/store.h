@@ -5,10 +5,10 @@
 #ifndef HOLDFAST_STORE_H
 #define HOLDFAST_STORE_H
 
-#include <holdfast/base.h>
-#include <holdfast/error.h>
-#include <holdfast/event.h>
-#include <holdfast/status.h>
+#include "base.h"
+#include "error.h"
+#include "event.h"
+#include "status.h"
 
 HF_BEGIN_DECLS
 

@@ -37,11 +37,11 @@
 #ifndef HOLDFAST_TRANSACTION_H
 #define HOLDFAST_TRANSACTION_H
 
-#include <holdfast/base.h>
-#include <holdfast/error.h>
-#include <holdfast/event.h>
-#include <holdfast/status.h>
-#include <holdfast/store.h>
+#include "base.h"
+#include "error.h"
+#include "event.h"
+#include "status.h"
+#include "store.h"
 
 HF_BEGIN_DECLS
 

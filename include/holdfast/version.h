@@ -4,9 +4,9 @@
 #ifndef HOLDFAST_VERSION_H
 #define HOLDFAST_VERSION_H
 
-#include <holdfast/base.h>
-#include <holdfast/error.h>
-#include <holdfast/status.h>
+#include "base.h"
+#include "error.h"
+#include "status.h"
 
 HF_BEGIN_DECLS
 

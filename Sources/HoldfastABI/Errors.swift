@@ -1,0 +1,112 @@
+public import CHoldfast
+internal import Glibc
+internal import HoldfastCore
+
+/// What an `hf_error` stands for. Its texts have addresses that last as long as it does.
+final class ErrorObject: @unchecked Sendable {
+    // Sendable: immutable; the texts are only read.
+    let error: HoldfastError
+    let message: UnsafeMutablePointer<CChar>
+    let detail: UnsafeMutablePointer<CChar>
+    let detailLength: Int
+
+    init(_ error: HoldfastError) {
+        self.error = error
+        message = Self.text(Array(error.message.utf8))
+        let json = error.detailJSON
+        detail = Self.text(json)
+        detailLength = json.count
+    }
+
+    deinit {
+        message.deallocate()
+        detail.deallocate()
+    }
+
+    private static func text(_ bytes: [UInt8]) -> UnsafeMutablePointer<CChar> {
+        let text = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count + 1)
+        for (index, byte) in bytes.enumerated() { text[index] = CChar(bitPattern: byte) }
+        text[bytes.count] = 0
+        return text
+    }
+}
+
+public typealias OutError = UnsafeMutablePointer<OpaquePointer?>
+
+extension hf_status {
+    // An open C enumeration takes every number, so its initialiser never answers nil.
+    init(_ status: Status) { self.init(rawValue: UInt32(status.rawValue))! }
+}
+
+/// The one funnel: runs the body of an export, and turns what it throws into a status and an error object.
+func answer(_ outError: OutError?, _ body: () throws(HoldfastError) -> Void) -> hf_status {
+    answerStatus(outError) { () throws(HoldfastError) in
+        try body()
+        return hf_status.HF_OK
+    }
+}
+
+/// As `answer`, for bodies with answers of their own that are no errors.
+func answerStatus(_ outError: OutError?, _ body: () throws(HoldfastError) -> hf_status) -> hf_status {
+    outError?.pointee = nil
+    do {
+        return try body()
+    } catch {
+        if let outError { outError.pointee = errorHandle(error) }
+        return hf_status(error.status)
+    }
+}
+
+/// NULL only when there are no handles left.
+func errorHandle(_ error: HoldfastError) -> OpaquePointer? { try? HandleTable.insert(ErrorObject(error), .error) }
+
+private func read<Result>(_ error: OpaquePointer?, else fallback: Result, _ body: (ErrorObject) -> Result) -> Result {
+    (try? HandleTable.use(error, .error, ErrorObject.self) { object throws(HoldfastError) in body(object) }) ?? fallback
+}
+
+@_cdecl("hf_error_status") @implementation
+public func hf_error_status(_ error: OpaquePointer?) -> hf_status {
+    read(error, else: hf_status.HF_INVALID_HANDLE) { hf_status($0.error.status) }
+}
+
+@_cdecl("hf_error_message") @implementation
+public func hf_error_message(_ error: OpaquePointer?) -> UnsafePointer<CChar> {
+    read(error, else: constantText("the error is NULL or was freed")) { UnsafePointer($0.message) }
+}
+
+@_cdecl("hf_error_is_retryable") @implementation
+public func hf_error_is_retryable(_ error: OpaquePointer?) -> Bool {
+    read(error, else: false) { $0.error.isRetryable }
+}
+
+@_cdecl("hf_error_commit_state") @implementation
+public func hf_error_commit_state(_ error: OpaquePointer?) -> hf_commit_state {
+    read(error, else: hf_commit_state.HF_COMMIT_NONE) { hf_commit_state(rawValue: UInt32($0.error.commitState.rawValue))! }
+}
+
+@_cdecl("hf_error_detail") @implementation
+public func hf_error_detail(_ error: OpaquePointer?, _ out_length: UnsafeMutablePointer<Int>?) -> UnsafePointer<CChar> {
+    let (text, length) = read(error, else: (constantText("{}"), 2)) { (UnsafePointer($0.detail), $0.detailLength) }
+    out_length?.pointee = length
+    return text
+}
+
+@_cdecl("hf_error_cause") @implementation
+public func hf_error_cause(_ error: OpaquePointer?) -> OpaquePointer? {
+    read(error, else: nil) { $0.error.cause.flatMap { errorHandle($0.error) } }
+}
+
+@_cdecl("hf_error_free") @implementation
+public func hf_error_free(_ error: OpaquePointer?) {
+    _ = HandleTable.remove(error, .error, ErrorObject.self)
+}
+
+@_cdecl("hf_status_name") @implementation
+public func hf_status_name(_ status: hf_status) -> UnsafePointer<CChar> {
+    constantText(Int32(exactly: status.rawValue).flatMap(Status.init(rawValue:))?.name ?? "HF_UNKNOWN")
+}
+
+/// A literal's address, which lasts as long as the library is loaded.
+func constantText(_ text: StaticString) -> UnsafePointer<CChar> {
+    UnsafeRawPointer(text.utf8Start).assumingMemoryBound(to: CChar.self)
+}

@@ -1,0 +1,196 @@
+internal import CHoldfastPlatform
+internal import HoldfastCore
+internal import Synchronization
+
+/// What a handle may stand for.
+enum HandleKind: UInt64, CaseIterable {
+    case store = 1
+    case repository = 2
+    case transaction = 3
+    case error = 4
+
+    var name: String { "\(self)" }
+}
+
+/// All handles of the process. A handle is no address: it encodes a slot of this table and the slot's generation, so
+/// that a stale, foreign or invented one is told from a live one without touching what it may point to.
+///
+///     bits  0-3    0101, so that no handle is NULL, and none is the address of an aligned object
+///     bits  4-27   slot
+///     bits 28-30   kind
+///     bits 31-38   fork epoch: a forked child has another, and a table of its own
+///     bits 39-63   generation of the slot
+///
+/// A call pins the slot while it uses the object, so a handle can be freed by another thread, or from inside a
+/// callback, at any moment: the object goes when the last pin does. Pinning takes no lock.
+enum HandleTable {
+    private static let tag: UInt64 = 0b0101
+    private static let slotsInChunk = 1024
+    private static let chunkLimit = 16384
+
+    /// A slot's word: generation (25 bits), whether it is live (1), and how many calls use it (32).
+    private static let live: UInt64 = 1 << 32
+
+    private struct Slot: ~Copyable {
+        let word = Atomic<UInt64>(0)
+        /// Written only while the slot is not live and nobody pins it; retained for the table.
+        var object: Unmanaged<AnyObject>?
+    }
+
+    /// The slots of one process. Never freed, because lookups take no lock.
+    private final class Slots: @unchecked Sendable {
+        // Sendable: chunks are published with release and never move; the rest is behind the lock.
+        let epoch: UInt32
+        private let chunks: UnsafeMutablePointer<Atomic<UInt>>
+        private let free = Lock<(indexes: [Int], next: Int, used: Int)>((indexes: [], next: 0, used: 0))
+
+        init(epoch: UInt32) {
+            self.epoch = epoch
+            chunks = .allocate(capacity: chunkLimit)
+            for index in 0..<chunkLimit { (chunks + index).initialize(to: Atomic<UInt>(0)) }
+        }
+
+        subscript(index: Int) -> UnsafeMutablePointer<Slot>? {
+            guard index / slotsInChunk < chunkLimit else { return nil }
+            let address = chunks[index / slotsInChunk].load(ordering: .acquiring)
+            return UnsafeMutablePointer(bitPattern: address).map { $0 + index % slotsInChunk }
+        }
+
+        /// A slot that nobody uses; the one freed longest ago first, so that generations last long.
+        func take() -> Int? {
+            free.withLock { free in
+                if free.used < free.indexes.count {
+                    free.used += 1
+                    let index = free.indexes[free.used - 1]
+                    if free.used > 1024 && free.used * 2 > free.indexes.count {
+                        free.indexes.removeFirst(free.used)
+                        free.used = 0
+                    }
+                    return index
+                }
+                let index = free.next
+                guard index < slotsInChunk * chunkLimit else { return nil }
+                free.next += 1
+                if index % slotsInChunk == 0 {
+                    let chunk = UnsafeMutablePointer<Slot>.allocate(capacity: slotsInChunk)
+                    for offset in 0..<slotsInChunk { (chunk + offset).initialize(to: Slot()) }
+                    chunks[index / slotsInChunk].store(UInt(bitPattern: chunk), ordering: .releasing)
+                }
+                return index
+            }
+        }
+
+        func giveBack(_ index: Int) { free.withLock { $0.indexes.append(index) } }
+    }
+
+    private static let counts = Lock([Int](repeating: 0, count: 8))
+    /// The current process's slots: a retained `Slots`. Another after a fork, because the parent's lock may have been
+    /// held by a thread that does not exist in the child.
+    private static let current = Atomic<UInt>(0)
+
+    private static var slots: Slots {
+        let epoch = hfp_fork_epoch()
+        while true {
+            let address = current.load(ordering: .acquiring)
+            if let pointer = UnsafeRawPointer(bitPattern: address) {
+                // Retained by `current` for ever: see below.
+                let slots = Unmanaged<Slots>.fromOpaque(pointer).takeUnretainedValue()
+                if slots.epoch == epoch { return slots }
+            }
+            let fresh = Unmanaged.passRetained(Slots(epoch: epoch))
+            let new = UInt(bitPattern: fresh.toOpaque())
+            let (exchanged, _) = current.compareExchange(
+                expected: address, desired: new, ordering: .acquiringAndReleasing)
+            // The parent's slots stay: their handles are still recognised as inherited by their epoch.
+            if !exchanged { fresh.release() }
+        }
+    }
+
+    // MARK: For the exports
+
+    static func insert(_ object: AnyObject, _ kind: HandleKind) throws(HoldfastError) -> OpaquePointer {
+        let slots = slots
+        guard let index = slots.take(), let slot = slots[index] else {
+            throw HoldfastError(.noMemory, "16 million handles are in use: free those that are no longer needed")
+        }
+        slot.pointee.object = Unmanaged.passRetained(object)
+        let generation = slot.pointee.word.load(ordering: .relaxed) >> 39
+        slot.pointee.word.store(generation << 39 | live, ordering: .releasing)
+        counts.withLock { $0[Int(kind.rawValue)] += 1 }
+        let handle =
+            tag | UInt64(index) << 4 | kind.rawValue << 28 | UInt64(slots.epoch & 0xff) << 31 | generation << 39
+        return OpaquePointer(bitPattern: UInt(handle))!
+    }
+
+    /// Runs `body` with what the handle stands for.
+    static func use<Object: AnyObject, Result>(
+        _ handle: OpaquePointer?, _ kind: HandleKind, _ type: Object.Type,
+        _ body: (Object) throws(HoldfastError) -> Result
+    ) throws(HoldfastError) -> Result {
+        let (slot, index) = try pin(handle, kind)
+        defer { unpin(slot, index) }
+        // The slot is pinned, so the object lives; its kind was checked, so it is of this class.
+        return try body(unsafeDowncast(slot.pointee.object!.takeUnretainedValue(), to: type))
+    }
+
+    /// Takes the handle away from its owner and answers what it stood for; nil for none that is live.
+    static func remove<Object: AnyObject>(_ handle: OpaquePointer?, _ kind: HandleKind, _ type: Object.Type) -> Object? {
+        guard let (slot, index) = try? pin(handle, kind) else { return nil }
+        defer { unpin(slot, index) }
+        let object = unsafeDowncast(slot.pointee.object!.takeUnretainedValue(), to: type)
+        let before = slot.pointee.word.bitwiseAnd(~live, ordering: .acquiringAndReleasing).oldValue
+        // Two threads may free at once; one of them does.
+        guard before & live != 0 else { return nil }
+        counts.withLock { $0[Int(kind.rawValue)] -= 1 }
+        return object
+    }
+
+    static func count(_ kind: HandleKind?) -> Int {
+        counts.withLock { counts in kind.map { counts[Int($0.rawValue)] } ?? counts.reduce(0, +) }
+    }
+
+    // MARK: Pins
+
+    private static func pin(
+        _ handle: OpaquePointer?, _ kind: HandleKind
+    ) throws(HoldfastError) -> (UnsafeMutablePointer<Slot>, Int) {
+        guard let handle else {
+            throw HoldfastError(.invalidArgument, "the \(kind.name) is NULL: pass an open one")
+        }
+        let bits = UInt64(UInt(bitPattern: handle))
+        guard bits & 0xf == tag, let actual = HandleKind(rawValue: bits >> 28 & 0x7) else { throw invalid(kind) }
+        let slots = slots
+        if bits >> 31 & 0xff != UInt64(slots.epoch & 0xff) {
+            throw HoldfastError(
+                .forked, "the \(kind.name) belongs to the process that forked this one: open the store anew here")
+        }
+        let index = Int(bits >> 4 & 0xff_ffff)
+        guard let slot = slots[index] else { throw invalid(kind) }
+        var word = slot.pointee.word.load(ordering: .relaxed)
+        while true {
+            guard word >> 39 == bits >> 39, word & live != 0 else { throw invalid(kind) }
+            guard actual == kind else {
+                throw HoldfastError(.invalidHandle, "the handle is a \(actual.name), where a \(kind.name) is expected")
+            }
+            let (exchanged, original) = slot.pointee.word.compareExchange(
+                expected: word, desired: word + 1, ordering: .acquiringAndReleasing)
+            if exchanged { return (slot, index) }
+            word = original
+        }
+    }
+
+    private static func unpin(_ slot: UnsafeMutablePointer<Slot>, _ index: Int) {
+        let now = slot.pointee.word.subtract(1, ordering: .acquiringAndReleasing).newValue
+        guard now & live == 0, now & 0xffff_ffff == 0 else { return }
+        // Nobody can pin a dead slot again, so this thread alone is here.
+        let object = slot.pointee.object
+        slot.pointee.object = nil
+        slot.pointee.word.store((now >> 39 &+ 1) << 39, ordering: .releasing)
+        slots.giveBack(index)
+        object?.release()
+    }
+
+    private static func invalid(_ kind: HandleKind) -> HoldfastError {
+        HoldfastError(.invalidHandle, "the handle is no live \(kind.name): it was freed, or never was one")
+    }
+}

@@ -1,0 +1,284 @@
+public import CHoldfast
+internal import HoldfastCore
+
+private typealias OutEntity = UnsafeMutablePointer<hf_entity>
+private typealias OutList = UnsafeMutablePointer<hf_entity_list>
+
+/// Runs `body` with the repository and the transaction, which may be NULL.
+func useRepository<Result>(
+    _ repository: OpaquePointer?, _ transaction: OpaquePointer?,
+    _ body: (Repository, Transaction?) throws(HoldfastError) -> Result
+) throws(HoldfastError) -> Result {
+    try HandleTable.use(repository, .repository, Repository.self) { repository throws(HoldfastError) in
+        guard let transaction else { return try body(repository, nil) }
+        return try useTransaction(transaction) { transaction throws(HoldfastError) in
+            try body(repository, transaction)
+        }
+    }
+}
+
+@_cdecl("hf_repository_open") @implementation
+public func hf_repository_open(
+    _ store: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ options: UnsafePointer<CChar>?,
+    _ out_repository: UnsafeMutablePointer<OpaquePointer?>?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        let result = try required(out_repository, "out_repository")
+        try useStore(store) { store throws(HoldfastError) in
+            let repository = try store.repository(
+                text(name, "name"), options: RepositoryOptions(json: HoldfastABI.options(options)))
+            result.pointee = try HandleTable.insert(repository, .repository)
+        }
+    }
+}
+
+@_cdecl("hf_repository_free") @implementation
+public func hf_repository_free(_ repository: OpaquePointer?) {
+    _ = HandleTable.remove(repository, .repository, Repository.self)
+}
+
+// MARK: Writing one
+
+/// The shape of every call that writes one entity.
+private func write(
+    _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ out_entity: OutEntity?, _ out_error: OutError?,
+    _ body: (Repository, Transaction?) throws(HoldfastError) -> Entity
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        let entity = try useRepository(repository, transaction, body)
+        guard let out_entity else { return }
+        try entity.text.withBytes { bytes throws(HoldfastError) in
+            try fill(out_entity, with: bytes, version: entity.version)
+        }
+    }
+}
+
+@_cdecl("hf_repository_add") @implementation
+public func hf_repository_add(
+    _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ entity: UnsafePointer<CChar>?, _ length: Int,
+    _ out_entity: UnsafeMutablePointer<hf_entity>?, _ out_error: OutError?
+) -> hf_status {
+    write(repository, transaction, out_entity, out_error) { repository, transaction throws(HoldfastError) in
+        try repository.add(bytes(entity, length, "entity"), in: transaction)
+    }
+}
+
+@_cdecl("hf_repository_update") @implementation
+public func hf_repository_update(
+    _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ entity: UnsafePointer<CChar>?, _ length: Int,
+    _ expected_version: UInt64, _ out_entity: UnsafeMutablePointer<hf_entity>?, _ out_error: OutError?
+) -> hf_status {
+    write(repository, transaction, out_entity, out_error) { repository, transaction throws(HoldfastError) in
+        try repository.update(
+            bytes(entity, length, "entity"), expectedVersion: expected_version, in: transaction)
+    }
+}
+
+@_cdecl("hf_repository_save") @implementation
+public func hf_repository_save(
+    _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ entity: UnsafePointer<CChar>?, _ length: Int,
+    _ out_entity: UnsafeMutablePointer<hf_entity>?, _ out_error: OutError?
+) -> hf_status {
+    write(repository, transaction, out_entity, out_error) { repository, transaction throws(HoldfastError) in
+        try repository.save(bytes(entity, length, "entity"), in: transaction)
+    }
+}
+
+@_cdecl("hf_repository_patch") @implementation
+public func hf_repository_patch(
+    _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ id: UnsafePointer<CChar>?, _ id_length: Int,
+    _ patch: UnsafePointer<CChar>?, _ patch_length: Int, _ expected_version: UInt64,
+    _ out_entity: UnsafeMutablePointer<hf_entity>?, _ out_error: OutError?
+) -> hf_status {
+    write(repository, transaction, out_entity, out_error) { repository, transaction throws(HoldfastError) in
+        try repository.patch(
+            entityID(id, id_length), bytes(patch, patch_length, "patch"), expectedVersion: expected_version,
+            in: transaction)
+    }
+}
+
+@_cdecl("hf_repository_delete") @implementation
+public func hf_repository_delete(
+    _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ id: UnsafePointer<CChar>?, _ id_length: Int,
+    _ expected_version: UInt64, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        try useRepository(repository, transaction) { repository, transaction throws(HoldfastError) in
+            try repository.delete(entityID(id, id_length), expectedVersion: expected_version, in: transaction)
+        }
+    }
+}
+
+// MARK: Lists: writing many, and reading
+
+/// The shape of every call that answers a list, which may be unwanted where it only echoes what was written.
+private func list(
+    _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ out_entities: OutList?, _ out_error: OutError?,
+    isRequired: Bool = false, _ body: (Repository, Transaction?) throws(HoldfastError) -> EntityList
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        if isRequired { _ = try required(out_entities, "out_entities") }
+        let entities = try useRepository(repository, transaction, body)
+        if let out_entities { try fill(out_entities, with: entities) }
+    }
+}
+
+@_cdecl("hf_repository_add_many") @implementation
+public func hf_repository_add_many(
+    _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ entities: UnsafePointer<CChar>?, _ length: Int,
+    _ out_entities: UnsafeMutablePointer<hf_entity_list>?, _ out_error: OutError?
+) -> hf_status {
+    list(repository, transaction, out_entities, out_error) { repository, transaction throws(HoldfastError) in
+        try repository.addMany(bytes(entities, length, "entities"), in: transaction)
+    }
+}
+
+@_cdecl("hf_repository_update_many") @implementation
+public func hf_repository_update_many(
+    _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ entities: UnsafePointer<CChar>?, _ length: Int,
+    _ out_entities: UnsafeMutablePointer<hf_entity_list>?, _ out_error: OutError?
+) -> hf_status {
+    list(repository, transaction, out_entities, out_error) { repository, transaction throws(HoldfastError) in
+        try repository.updateMany(bytes(entities, length, "entities"), in: transaction)
+    }
+}
+
+@_cdecl("hf_repository_save_many") @implementation
+public func hf_repository_save_many(
+    _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ entities: UnsafePointer<CChar>?, _ length: Int,
+    _ out_entities: UnsafeMutablePointer<hf_entity_list>?, _ out_error: OutError?
+) -> hf_status {
+    list(repository, transaction, out_entities, out_error) { repository, transaction throws(HoldfastError) in
+        try repository.saveMany(bytes(entities, length, "entities"), in: transaction)
+    }
+}
+
+@_cdecl("hf_repository_patch_many") @implementation
+public func hf_repository_patch_many(
+    _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ patches: UnsafePointer<CChar>?, _ length: Int,
+    _ out_entities: UnsafeMutablePointer<hf_entity_list>?, _ out_error: OutError?
+) -> hf_status {
+    list(repository, transaction, out_entities, out_error) { repository, transaction throws(HoldfastError) in
+        try repository.patchMany(bytes(patches, length, "patches"), in: transaction)
+    }
+}
+
+@_cdecl("hf_repository_delete_many") @implementation
+public func hf_repository_delete_many(
+    _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ ids: UnsafePointer<CChar>?, _ length: Int,
+    _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        try useRepository(repository, transaction) { repository, transaction throws(HoldfastError) in
+            try repository.deleteMany(bytes(ids, length, "ids"), in: transaction)
+        }
+    }
+}
+
+@_cdecl("hf_repository_delete_all") @implementation
+public func hf_repository_delete_all(
+    _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ filter: UnsafePointer<CChar>?,
+    _ filter_length: Int, _ out_count: UnsafeMutablePointer<UInt64>?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        let filter = try parse(filter, filter_length)
+        let count = try useRepository(repository, transaction) { repository, transaction throws(HoldfastError) in
+            try repository.deleteAll(filter, in: transaction)
+        }
+        out_count?.pointee = count
+    }
+}
+
+@_cdecl("hf_repository_fetch") @implementation
+public func hf_repository_fetch(
+    _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ id: UnsafePointer<CChar>?, _ id_length: Int,
+    _ out_entity: UnsafeMutablePointer<hf_entity>?, _ out_error: OutError?
+) -> hf_status {
+    answerStatus(out_error) { () throws(HoldfastError) in
+        let result = try required(out_entity, "out_entity")
+        return try useRepository(repository, transaction) { repository, transaction throws(HoldfastError) in
+            let isFound = try repository.fetch(entityID(id, id_length), in: transaction) {
+                version, bytes throws(HoldfastError) in try fill(result, with: bytes, version: version)
+            }
+            return isFound ? hf_status.HF_OK : hf_status.HF_NOT_FOUND
+        }
+    }
+}
+
+@_cdecl("hf_repository_fetch_many") @implementation
+public func hf_repository_fetch_many(
+    _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ ids: UnsafePointer<CChar>?, _ length: Int,
+    _ out_entities: UnsafeMutablePointer<hf_entity_list>?, _ out_error: OutError?
+) -> hf_status {
+    list(repository, transaction, out_entities, out_error, isRequired: true) {
+        repository, transaction throws(HoldfastError) in
+        try repository.fetchMany(bytes(ids, length, "ids"), in: transaction)
+    }
+}
+
+@_cdecl("hf_repository_fetch_all") @implementation
+public func hf_repository_fetch_all(
+    _ repository: OpaquePointer?, _ transaction: OpaquePointer?,
+    _ out_entities: UnsafeMutablePointer<hf_entity_list>?, _ out_error: OutError?
+) -> hf_status {
+    list(repository, transaction, out_entities, out_error, isRequired: true) {
+        repository, transaction throws(HoldfastError) in try repository.find(in: transaction)
+    }
+}
+
+@_cdecl("hf_repository_find") @implementation
+public func hf_repository_find(
+    _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ filter: UnsafePointer<CChar>?,
+    _ filter_length: Int, _ options: UnsafePointer<CChar>?, _ out_entities: UnsafeMutablePointer<hf_entity_list>?,
+    _ out_error: OutError?
+) -> hf_status {
+    list(repository, transaction, out_entities, out_error, isRequired: true) {
+        repository, transaction throws(HoldfastError) in
+        let filter = try parse(filter, filter_length)
+        let (skip, limit) = try FindOptions.read(HoldfastABI.options(options))
+        return try repository.find(filter, skip: skip, limit: limit, in: transaction)
+    }
+}
+
+@_cdecl("hf_repository_count") @implementation
+public func hf_repository_count(
+    _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ filter: UnsafePointer<CChar>?,
+    _ filter_length: Int, _ out_count: UnsafeMutablePointer<UInt64>?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        let result = try required(out_count, "out_count")
+        let filter = try parse(filter, filter_length)
+        result.pointee = try useRepository(repository, transaction) { repository, transaction throws(HoldfastError) in
+            try repository.count(filter, in: transaction)
+        }
+    }
+}
+
+@_cdecl("hf_repository_contains") @implementation
+public func hf_repository_contains(
+    _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ id: UnsafePointer<CChar>?, _ id_length: Int,
+    _ out_contains: UnsafeMutablePointer<Bool>?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        let result = try required(out_contains, "out_contains")
+        result.pointee = try useRepository(repository, transaction) { repository, transaction throws(HoldfastError) in
+            try repository.contains(entityID(id, id_length), in: transaction)
+        }
+    }
+}
+
+/// A filter; NULL for all.
+private func parse(_ filter: UnsafePointer<CChar>?, _ length: Int) throws(HoldfastError) -> Filter {
+    guard let bytes = try optionalBytes(filter, length, "filter") else { return .all }
+    return try Filter.parse(bytes)
+}
+
+private enum FindOptions {
+    static func read(_ json: UnsafeRawBufferPointer?) throws(HoldfastError) -> (skip: UInt64, limit: UInt64) {
+        var reader = try OptionReader(json: json, what: "find options")
+        let skip = try reader.integer("skip", in: 0...(1 << 53)) ?? 0
+        let limit = try reader.integer("limit", in: 0...(1 << 53)) ?? 0
+        try reader.finish()
+        return (UInt64(skip), UInt64(limit))
+    }
+}

@@ -1,0 +1,81 @@
+public import CHoldfast
+internal import Glibc
+internal import HoldfastCore
+
+/// Memory that a caller keeps and passes again: `hf_buffer` and `hf_entity` begin alike.
+private func fill(
+    _ data: inout UnsafeMutablePointer<CChar>?, _ length: inout Int, _ capacity: inout Int,
+    with bytes: UnsafeRawBufferPointer
+) throws(HoldfastError) {
+    if data == nil || capacity < bytes.count + 1 {
+        let wanted = max(bytes.count + 1, capacity < (1 << 20) ? capacity * 2 : capacity)
+        guard let grown = realloc(data, wanted) else {
+            throw HoldfastError(.noMemory, "no memory for a result of \(bytes.count) bytes")
+        }
+        data = grown.assumingMemoryBound(to: CChar.self)
+        capacity = wanted
+    }
+    if let start = bytes.baseAddress { memcpy(data!, start, bytes.count) }
+    data![bytes.count] = 0
+    length = bytes.count
+}
+
+func fill(_ buffer: UnsafeMutablePointer<hf_buffer>, with bytes: [UInt8]) throws(HoldfastError) {
+    try bytes.withBytes { bytes throws(HoldfastError) in
+        try fill(&buffer.pointee.data, &buffer.pointee.length, &buffer.pointee.capacity, with: bytes)
+    }
+}
+
+func fill(
+    _ entity: UnsafeMutablePointer<hf_entity>, with bytes: UnsafeRawBufferPointer, version: CommitSequence
+) throws(HoldfastError) {
+    try fill(&entity.pointee.data, &entity.pointee.length, &entity.pointee.capacity, with: bytes)
+    entity.pointee.version = version
+}
+
+/// A list in one block: the views, the JSON with its NUL, the ids.
+func fill(_ list: UnsafeMutablePointer<hf_entity_list>, with entities: EntityList) throws(HoldfastError) {
+    let viewBytes = entities.count * MemoryLayout<hf_entity_view>.stride
+    guard let block = malloc(viewBytes + entities.json.count + 1 + entities.ids.count) else {
+        throw HoldfastError(.noMemory, "no memory for a list of \(entities.count) entities")
+    }
+    let views = block.bindMemory(to: hf_entity_view.self, capacity: entities.count)
+    let json = (block + viewBytes).assumingMemoryBound(to: CChar.self)
+    let ids = json + entities.json.count + 1
+    entities.json.withBytes { _ = memcpy(json, $0.baseAddress!, $0.count) }
+    json[entities.json.count] = 0
+    entities.ids.withBytes { bytes in
+        if let start = bytes.baseAddress { memcpy(ids, start, bytes.count) }
+    }
+    for (index, item) in entities.items.enumerated() {
+        (views + index).initialize(
+            to: hf_entity_view(
+                id: ids + item.id.lowerBound, id_length: item.id.count, data: json + item.text.lowerBound,
+                length: item.text.count, version: item.version))
+    }
+    hf_entity_list_free(list)
+    list.pointee = hf_entity_list(
+        items: UnsafePointer(views), count: entities.count, json: UnsafePointer(json), json_length: entities.json.count)
+}
+
+@_cdecl("hf_buffer_free") @implementation
+public func hf_buffer_free(_ buffer: UnsafeMutablePointer<hf_buffer>?) {
+    guard let buffer else { return }
+    free(buffer.pointee.data)
+    buffer.pointee = hf_buffer(data: nil, length: 0, capacity: 0)
+}
+
+@_cdecl("hf_entity_free") @implementation
+public func hf_entity_free(_ entity: UnsafeMutablePointer<hf_entity>?) {
+    guard let entity else { return }
+    free(entity.pointee.data)
+    entity.pointee = hf_entity(data: nil, length: 0, capacity: 0, version: 0)
+}
+
+@_cdecl("hf_entity_list_free") @implementation
+public func hf_entity_list_free(_ list: UnsafeMutablePointer<hf_entity_list>?) {
+    guard let list else { return }
+    // The block begins with the views.
+    free(UnsafeMutableRawPointer(mutating: list.pointee.items))
+    list.pointee = hf_entity_list(items: nil, count: 0, json: nil, json_length: 0)
+}

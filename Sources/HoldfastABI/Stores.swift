@@ -1,0 +1,111 @@
+public import CHoldfast
+internal import HoldfastCore
+internal import HoldfastEngines
+
+func useStore<Result>(
+    _ store: OpaquePointer?, _ body: (Store) throws(HoldfastError) -> Result
+) throws(HoldfastError) -> Result {
+    try HandleTable.use(store, .store, Store.self, body)
+}
+
+@_cdecl("hf_store_open") @implementation
+public func hf_store_open(
+    _ url: UnsafePointer<CChar>?, _ options: UnsafePointer<CChar>?, _ out_store: UnsafeMutablePointer<OpaquePointer?>?,
+    _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        let result = try required(out_store, "out_store")
+        let options = try StoreOptions(json: HoldfastABI.options(options))
+        let store = try StoreURL.open(text(url, "url"), options: options)
+        do throws(HoldfastError) {
+            result.pointee = try HandleTable.insert(store, .store)
+        } catch {
+            _ = try? store.close(timeoutMilliseconds: nil)
+            throw error
+        }
+    }
+}
+
+@_cdecl("hf_store_close") @implementation
+public func hf_store_close(_ store: OpaquePointer?, _ timeout_ms: Int64, _ out_error: OutError?) -> hf_status {
+    answerStatus(out_error) { () throws(HoldfastError) in
+        try useStore(store) { store throws(HoldfastError) in
+            try store.close(timeoutMilliseconds: waiting(timeout_ms)) ? hf_status.HF_OK : hf_status.HF_TIMEOUT
+        }
+    }
+}
+
+@_cdecl("hf_store_free") @implementation
+public func hf_store_free(_ store: OpaquePointer?) {
+    guard let store = HandleTable.remove(store, .store, Store.self) else { return }
+    // A failure of the last write was logged; nobody is left to be told.
+    _ = try? store.close(timeoutMilliseconds: nil)
+    store.dropEvents()
+}
+
+@_cdecl("hf_store_sync") @implementation
+public func hf_store_sync(_ store: OpaquePointer?, _ out_error: OutError?) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        try useStore(store) { store throws(HoldfastError) in try store.sync() }
+    }
+}
+
+@_cdecl("hf_store_events") @implementation
+public func hf_store_events(
+    _ store: OpaquePointer?, _ events: UnsafeMutablePointer<hf_event>?, _ capacity: Int, _ timeout_ms: Int64
+) -> Int32 {
+    var count: Int32 = 0
+    let status = answerStatus(nil) { () throws(HoldfastError) in
+        try useStore(store) { store throws(HoldfastError) in
+            guard let events, capacity > 0, store.eventDescriptor != nil else { return hf_status.HF_INVALID_ARGUMENT }
+            let limit = min(capacity, 1 << 16)
+            guard let taken = store.takeEvents(limit: limit, timeoutMilliseconds: waiting(timeout_ms)) else {
+                return hf_status.HF_CLOSED
+            }
+            for (index, event) in taken.enumerated() {
+                // Every observer of a store that was opened here is the host's.
+                let observer = unsafeDowncast(event.observer, to: HostObserver.self)
+                (events + index).initialize(to: observer.handOver(event.outcome))
+            }
+            count = Int32(taken.count)
+            return hf_status.HF_OK
+        }
+    }
+    return status == hf_status.HF_OK ? count : -Int32(status.rawValue)
+}
+
+@_cdecl("hf_store_event_fd") @implementation
+public func hf_store_event_fd(
+    _ store: OpaquePointer?, _ out_descriptor: UnsafeMutablePointer<Int32>?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        let result = try required(out_descriptor, "out_descriptor")
+        try useStore(store) { store throws(HoldfastError) in
+            guard let descriptor = store.eventDescriptor else {
+                throw HoldfastError(
+                    .unsupported, "the store delivers by callback: open it with \"delivery\": \"queue\" to take events")
+            }
+            result.pointee = descriptor
+        }
+    }
+}
+
+@_cdecl("hf_store_describe") @implementation
+public func hf_store_describe(
+    _ store: OpaquePointer?, _ out_description: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        let result = try required(out_description, "out_description")
+        try useStore(store) { store throws(HoldfastError) in try fill(result, with: store.describe()) }
+    }
+}
+
+@_cdecl("hf_handle_count") @implementation
+public func hf_handle_count(_ kind: UnsafePointer<CChar>?) -> Int {
+    guard let kind else { return HandleTable.count(nil) }
+    let name = String(cString: kind)
+    return HandleKind.allCases.first { $0.name == name }.map { HandleTable.count($0) } ?? 0
+}
+
+/// A timeout in milliseconds, negative for ever.
+private func waiting(_ milliseconds: Int64) -> UInt64? { milliseconds < 0 ? nil : UInt64(min(milliseconds, 1 << 40)) }

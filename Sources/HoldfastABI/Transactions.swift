@@ -1,0 +1,139 @@
+public import CHoldfast
+internal import HoldfastCore
+
+func useTransaction<Result>(
+    _ transaction: OpaquePointer?, _ body: (Transaction) throws(HoldfastError) -> Result
+) throws(HoldfastError) -> Result {
+    try HandleTable.use(transaction, .transaction, Transaction.self, body)
+}
+
+@_cdecl("hf_transaction_begin") @implementation
+public func hf_transaction_begin(
+    _ store: OpaquePointer?, _ options: UnsafePointer<CChar>?,
+    _ out_transaction: UnsafeMutablePointer<OpaquePointer?>?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        let result = try required(out_transaction, "out_transaction")
+        try useStore(store) { store throws(HoldfastError) in
+            let transaction = try store.begin(TransactionOptions(json: HoldfastABI.options(options)))
+            result.pointee = try HandleTable.insert(transaction, .transaction)
+        }
+    }
+}
+
+@_cdecl("hf_transaction_commit") @implementation
+public func hf_transaction_commit(
+    _ transaction: OpaquePointer?, _ out_receipt: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        try useTransaction(transaction) { transaction throws(HoldfastError) in
+            let receipt = try transaction.commit()
+            if let out_receipt { try fill(out_receipt, with: receipt.json) }
+        }
+    }
+}
+
+@_cdecl("hf_transaction_submit") @implementation
+public func hf_transaction_submit(
+    _ transaction: OpaquePointer?, _ on_done: hf_event_fn?, _ user_data: UnsafeMutableRawPointer?,
+    _ free_user_data: (@convention(c) (UnsafeMutableRawPointer?) -> Void)?, _ out_error: OutError?
+) -> hf_status {
+    let context = UserData(user_data, free_user_data)
+    let status = answer(out_error) { () throws(HoldfastError) in
+        try useTransaction(transaction) { transaction throws(HoldfastError) in
+            try transaction.submit(HostObserver(on_done, context))
+        }
+    }
+    if status != hf_status.HF_OK { context.end() }
+    return status
+}
+
+@_cdecl("hf_transaction_cancel") @implementation
+public func hf_transaction_cancel(_ transaction: OpaquePointer?, _ out_error: OutError?) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        try useTransaction(transaction) { transaction throws(HoldfastError) in try transaction.cancel() }
+    }
+}
+
+@_cdecl("hf_transaction_rollback") @implementation
+public func hf_transaction_rollback(_ transaction: OpaquePointer?, _ out_error: OutError?) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        try useTransaction(transaction) { transaction throws(HoldfastError) in try transaction.rollback() }
+    }
+}
+
+@_cdecl("hf_transaction_savepoint") @implementation
+public func hf_transaction_savepoint(
+    _ transaction: OpaquePointer?, _ out_savepoint: UnsafeMutablePointer<UInt64>?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        let result = try required(out_savepoint, "out_savepoint")
+        try useTransaction(transaction) { transaction throws(HoldfastError) in
+            result.pointee = try transaction.savepoint()
+        }
+    }
+}
+
+@_cdecl("hf_transaction_rollback_to") @implementation
+public func hf_transaction_rollback_to(
+    _ transaction: OpaquePointer?, _ savepoint: UInt64, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        try useTransaction(transaction) { transaction throws(HoldfastError) in try transaction.rollBack(to: savepoint) }
+    }
+}
+
+@_cdecl("hf_transaction_get_state") @implementation
+public func hf_transaction_get_state(
+    _ transaction: OpaquePointer?, _ out_state: UnsafeMutablePointer<hf_transaction_state>?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        let result = try required(out_state, "out_state")
+        try useTransaction(transaction) { transaction throws(HoldfastError) in
+            result.pointee =
+                switch transaction.phase {
+                case .open: hf_transaction_state.HF_TRANSACTION_OPEN
+                case .committing: hf_transaction_state.HF_TRANSACTION_COMMITTING
+                case .committed: hf_transaction_state.HF_TRANSACTION_COMMITTED
+                case .rolledBack: hf_transaction_state.HF_TRANSACTION_ROLLED_BACK
+                case .failed: hf_transaction_state.HF_TRANSACTION_FAILED
+                }
+        }
+    }
+}
+
+@_cdecl("hf_transaction_free") @implementation
+public func hf_transaction_free(_ transaction: OpaquePointer?) {
+    // An open transaction rolls itself back when it goes.
+    _ = HandleTable.remove(transaction, .transaction, Transaction.self)
+}
+
+@_cdecl("hf_store_transact") @implementation
+public func hf_store_transact(
+    _ store: OpaquePointer?, _ body: hf_transaction_fn?, _ user_data: UnsafeMutableRawPointer?,
+    _ options: UnsafePointer<CChar>?, _ out_receipt: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        guard let body else { throw HoldfastError(.invalidArgument, "body is NULL: pass the function to run") }
+        try useStore(store) { store throws(HoldfastError) in
+            let options = try TransactionOptions(json: HoldfastABI.options(options), allowsAttempts: true)
+            let receipt = try store.transact(options) { transaction throws(HoldfastError) in
+                let handle = try HandleTable.insert(transaction, .transaction)
+                let status = body(handle, user_data)
+                _ = HandleTable.remove(handle, .transaction, Transaction.self)
+                if status != hf_status.HF_OK { throw refusal(status) }
+            }
+            if let out_receipt { try fill(out_receipt, with: receipt.json) }
+        }
+    }
+}
+
+/// What a body's answer other than HF_OK means.
+private func refusal(_ status: hf_status) -> HoldfastError {
+    guard let known = Status(rawValue: Int32(bitPattern: status.rawValue)) else {
+        return HoldfastError(
+            .hostError, "the transaction's body answered \(status.rawValue), which is no status",
+            detail: [("code", .number(UInt64(status.rawValue)))])
+    }
+    return HoldfastError(known, "the transaction's body answered \(known.name)")
+}

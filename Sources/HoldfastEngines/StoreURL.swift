@@ -1,0 +1,73 @@
+public import HoldfastCore
+internal import HoldfastSQLite
+
+/// The one place that knows every engine: a store's URL names which of them keeps it.
+///
+///     memory:                          the process's memory
+///     sqlite:PATH, or a plain path     an SQLite file
+public enum StoreURL {
+    /// The engines of this library, by the names that `hf_feature_available` knows.
+    public static let engines = ["memory", "sqlite"]
+
+    public static func open(
+        _ url: String, options: StoreOptions, environment: Environment = .system
+    ) throws(HoldfastError) -> Store {
+        let storage: any Storage
+        switch try parse(url) {
+        case .memory:
+            storage = MemoryStorage(state: .fresh(random: environment.random))
+        case .file(let path):
+            var settings = SQLiteOptions()
+            settings.create = options.create
+            settings.readOnly = options.readOnly
+            settings.lockTimeoutMilliseconds = options.lockTimeoutMilliseconds
+            settings.snapshotMaxAgeMilliseconds = options.snapshotMaxAgeMilliseconds
+            settings.walLimitBytes = options.walLimitBytes
+            settings.allowUnsafeLocation = options.allowUnsafeLocation
+            storage = try SQLiteStorage.open(path: path, options: settings, environment: environment)
+        }
+        return try Store(url: url, storage: storage, options: options, environment: environment)
+    }
+
+    private enum Place {
+        case memory
+        case file(String)
+    }
+
+    private static func parse(_ url: String) throws(HoldfastError) -> Place {
+        guard !url.isEmpty else {
+            throw HoldfastError(.invalidURL, "the store's URL is empty: give a path, or \"memory:\"")
+        }
+        guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), isScheme(url.utf8[..<colon]) else {
+            return .file(url)
+        }
+        let rest = String(url[url.index(after: colon)...])
+        switch url[..<colon] {
+        case "memory":
+            guard rest.isEmpty else {
+                throw HoldfastError(
+                    .invalidURL, "\"\(url)\" names a place in memory: give \"memory:\" alone, each open is a new store")
+            }
+            return .memory
+        case "sqlite":
+            guard !rest.isEmpty else {
+                throw HoldfastError(.invalidURL, "\"\(url)\" has no path: give \"sqlite:PATH\"")
+            }
+            return .file(rest)
+        default:
+            throw HoldfastError(
+                .invalidURL,
+                "no engine is called \"\(url[..<colon])\": give a path, \"sqlite:PATH\" or \"memory:\" (a path that begins "
+                    + "like a scheme is written \"./\(url)\")")
+        }
+    }
+
+    /// RFC 3986, section 3.1.
+    private static func isScheme(_ bytes: Substring.UTF8View) -> Bool {
+        func isLetter(_ byte: UInt8) -> Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20) }
+        guard let first = bytes.first, isLetter(first) else { return false }
+        return bytes.allSatisfy { byte in
+            isLetter(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "+-.".utf8.contains(byte)
+        }
+    }
+}
