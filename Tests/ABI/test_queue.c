@@ -1,0 +1,267 @@
+/* Completions by queue: nothing is called, the host takes events when it likes. */
+#include "support.h"
+
+#include <fcntl.h>
+#include <poll.h>
+
+typedef struct room {
+    hf_store *store;
+    hf_repository *things;
+    int descriptor;
+} room;
+
+static room open_room(const fixture *f, const char *options) {
+    room r = {open_store(f, options), NULL, -1};
+    r.things = open_repository(r.store, "things");
+    expect_ok(hf_store_event_fd, r.store, &r.descriptor);
+    return r;
+}
+
+static void close_room(room r) {
+    hf_repository_free(r.things);
+    hf_store_free(r.store);
+}
+
+static const char queue[] = "{\"delivery\":\"queue\"}";
+
+static void submit(room r, recorder *recorder, size_t number) {
+    char json[64];
+    hf_transaction *t = begin(r.store, NULL);
+    snprintf(json, sizeof json, "{\"id\":%zu}", number);
+    save(r.things, t, json);
+    expect_ok(hf_transaction_submit, t, record_event, new_ticket(recorder, number), free_ticket);
+    hf_transaction_free(t);
+}
+
+static bool readable(int descriptor, int timeout_ms) {
+    struct pollfd p = {descriptor, POLLIN, 0};
+    return poll(&p, 1, timeout_ms) == 1;
+}
+
+/* Takes what is ready, calls the callbacks as a host's loop would, and frees the events. */
+static int32_t take(room r, int64_t timeout_ms) {
+    hf_event events[64];
+    int32_t count = hf_store_events(r.store, events, COUNT_OF(events), timeout_ms);
+    for (int32_t i = 0; i < count; i++) {
+        events[i].callback(&events[i], events[i].user_data);
+    }
+    if (count > 0) {
+        hf_events_free(events, (size_t)count);
+    }
+    return count;
+}
+
+static void the_descriptor_is_readable_while_events_wait(fixture *f) {
+    room r = open_room(f, queue);
+    recorder *rec = new_recorder(1);
+    assert_true(fcntl(r.descriptor, F_GETFD) & FD_CLOEXEC);
+    assert_false(readable(r.descriptor, 0));
+    assert_int_equal(take(r, 0), 0);
+    submit(r, rec, 0);
+    assert_true(readable(r.descriptor, 60000));
+    assert_true(readable(r.descriptor, 0));
+    assert_int_equal(rec->count, 0); /* nothing is called by itself */
+    assert_int_equal(take(r, 0), 1);
+    assert_int_equal(rec->count, 1);
+    assert_int_equal(rec->freed, 1);
+    assert_false(readable(r.descriptor, 0));
+    close_room(r);
+    free_recorder(rec);
+}
+
+static void ten_thousand_events_are_taken_once_each_and_in_commit_order(fixture *f) {
+    enum { COUNT = 10000 };
+    room r = open_room(f, queue);
+    recorder *rec = new_recorder(COUNT);
+    for (size_t i = 0; i < COUNT; i++) {
+        submit(r, rec, i);
+        if (i % 50 == 0) {
+            take(r, 0);
+        }
+    }
+    while (rec->count < COUNT) {
+        assert_true(readable(r.descriptor, 60000));
+        assert_true(take(r, 0) > 0);
+    }
+    assert_int_equal(take(r, 50), 0);
+    assert_int_equal(rec->freed, COUNT);
+    for (size_t i = 1; i < COUNT; i++) {
+        assert_true(rec->outcomes[i].sequence > rec->outcomes[i - 1].sequence);
+    }
+    close_room(r);
+    free_recorder(rec);
+}
+
+static void an_event_holds_what_the_callback_would_get(fixture *f) {
+    room r = open_room(f, queue);
+    recorder *rec = new_recorder(2);
+    hf_event event;
+    submit(r, rec, 0);
+    assert_int_equal(hf_store_events(r.store, &event, 1, -1), 1);
+    assert_int_equal(event.kind, HF_EVENT_COMMIT);
+    assert_int_equal(event.status, HF_OK);
+    assert_int_equal(event.sequence, version_of(r.things, NULL, "0"));
+    assert_null(event.error);
+    assert_true(event.callback == record_event && event.free_user_data == free_ticket);
+    json_t *receipt = json_loadb(event.receipt.data, event.receipt.length, 0, NULL);
+    assert_int_equal(json_integer_value(json_object_get(receipt, "sequence")), event.sequence);
+    json_decref(receipt);
+    hf_events_free(&event, 1);
+
+    hf_transaction *t = begin(r.store, NULL);
+    expect_entity(r.things, t, "0", "{\"id\":0}");
+    save(r.things, t, "{\"id\":1}");
+    save(r.things, NULL, "{\"id\":0,\"n\":1}");
+    expect_ok(hf_transaction_submit, t, NULL, new_ticket(rec, 1), free_ticket);
+    hf_transaction_free(t);
+    assert_int_equal(hf_store_events(r.store, &event, 1, -1), 1);
+    assert_int_equal(event.status, HF_CONFLICT);
+    assert_int_equal(event.sequence, 0);
+    assert_int_equal(event.receipt.length, 0);
+    assert_int_equal(hf_error_status(event.error), HF_CONFLICT);
+    assert_true(event.callback == NULL);
+    hf_events_free(&event, 1);
+    assert_int_equal(rec->freed, 2);
+    close_room(r);
+    free_recorder(rec);
+}
+
+static void waiting_ends_with_the_time_or_with_an_event(fixture *f) {
+    room r = open_room(f, queue);
+    recorder *rec = new_recorder(1);
+    double start = seconds_now();
+    assert_int_equal(take(r, 100), 0);
+    assert_true(seconds_now() - start >= 0.09);
+    submit(r, rec, 0);
+    assert_int_equal(take(r, 60000), 1);
+    close_room(r);
+    free_recorder(rec);
+}
+
+static void without_queue_delivery_there_is_no_queue(fixture *f) {
+    hf_store *store = open_store(f, NULL);
+    hf_event event;
+    int descriptor = -1;
+    assert_int_equal(hf_store_events(store, &event, 1, 0), -HF_INVALID_ARGUMENT);
+    expect(HF_UNSUPPORTED, hf_store_event_fd, store, &descriptor);
+    hf_store_free(store);
+}
+
+static void beyond_max_in_flight_a_commit_is_busy_until_events_are_taken(fixture *f) {
+    room r = open_room(f, "{\"delivery\":\"queue\",\"max_in_flight\":2}");
+    recorder *rec = new_recorder(4);
+    submit(r, rec, 0);
+    submit(r, rec, 1);
+    hf_transaction *t = begin(r.store, "{\"timeout_ms\":50}");
+    save(r.things, t, "{\"id\":2}");
+    double start = seconds_now();
+    hf_error *error =
+        error_of(HF_BUSY, hf_transaction_submit, t, record_event, new_ticket(rec, 2), free_ticket);
+    assert_true(hf_error_is_retryable(error));
+    hf_error_free(error);
+    assert_true(seconds_now() - start >= 0.04);
+    assert_int_equal(rec->freed, 1);
+    hf_transaction_state state = 0;
+    expect_ok(hf_transaction_get_state, t, &state);
+    assert_int_equal(state, HF_TRANSACTION_OPEN);
+    while (rec->count < 2) {
+        take(r, -1);
+    }
+    expect_ok(hf_transaction_submit, t, record_event, new_ticket(rec, 3), free_ticket);
+    hf_transaction_free(t);
+    take(r, -1);
+    assert_int_equal(rec->count, 3);
+    assert_int_equal(rec->freed, 4);
+    expect_count(r.things, NULL, NULL, 3);
+    close_room(r);
+    free_recorder(rec);
+}
+
+static void *take_one_later(void *argument) {
+    sleep_milliseconds(100);
+    assert_true(take(*(room *)argument, -1) > 0);
+    return NULL;
+}
+
+static void a_submit_waits_for_a_place(fixture *f) {
+    room r = open_room(f, "{\"delivery\":\"queue\",\"max_in_flight\":1}");
+    recorder *rec = new_recorder(2);
+    pthread_t taker;
+    submit(r, rec, 0);
+    assert_int_equal(pthread_create(&taker, NULL, take_one_later, &r), 0);
+    submit(r, rec, 1);
+    pthread_join(taker, NULL);
+    while (rec->count < 2) {
+        take(r, -1);
+    }
+    close_room(r);
+    free_recorder(rec);
+}
+
+static void after_close_the_rest_can_be_taken_and_then_it_is_closed(fixture *f) {
+    enum { COUNT = 100 };
+    room r = open_room(f, queue);
+    recorder *rec = new_recorder(COUNT);
+    for (size_t i = 0; i < COUNT; i++) {
+        submit(r, rec, i);
+    }
+    expect_ok(hf_store_close, r.store, -1);
+    assert_true(readable(r.descriptor, 0));
+    while (rec->count < COUNT) {
+        assert_true(take(r, 0) > 0);
+    }
+    assert_int_equal(take(r, 0), -HF_CLOSED);
+    assert_int_equal(take(r, -1), -HF_CLOSED);
+    assert_true(readable(r.descriptor, 0));
+    close_room(r);
+    free_recorder(rec);
+}
+
+static void events_not_taken_are_dropped_with_the_store(fixture *f) {
+    room r = open_room(f, queue);
+    recorder *rec = new_recorder(10);
+    for (size_t i = 0; i < 10; i++) {
+        submit(r, rec, i);
+    }
+    close_room(r);
+    assert_int_equal(rec->freed, 10);
+    assert_int_equal(rec->count, 0);
+    free_recorder(rec);
+}
+
+static void *wait_for_ever(void *argument) {
+    hf_event event;
+    return (void *)(intptr_t)hf_store_events(*(hf_store **)argument, &event, 1, -1);
+}
+
+static void closing_wakes_those_who_wait_for_events(fixture *f) {
+    room r = open_room(f, queue);
+    pthread_t waiters[4];
+    for (size_t i = 0; i < COUNT_OF(waiters); i++) {
+        assert_int_equal(pthread_create(&waiters[i], NULL, wait_for_ever, &r.store), 0);
+    }
+    sleep_milliseconds(50);
+    expect_ok(hf_store_close, r.store, -1);
+    for (size_t i = 0; i < COUNT_OF(waiters); i++) {
+        void *answer = NULL;
+        pthread_join(waiters[i], &answer);
+        assert_int_equal((intptr_t)answer, -HF_CLOSED);
+    }
+    close_room(r);
+}
+
+int main(void) {
+    static const scenario scenarios[] = {
+        EACH_ENGINE(the_descriptor_is_readable_while_events_wait),
+        EACH_ENGINE(ten_thousand_events_are_taken_once_each_and_in_commit_order),
+        EACH_ENGINE(an_event_holds_what_the_callback_would_get),
+        EACH_ENGINE(waiting_ends_with_the_time_or_with_an_event),
+        EACH_ENGINE(without_queue_delivery_there_is_no_queue),
+        EACH_ENGINE(beyond_max_in_flight_a_commit_is_busy_until_events_are_taken),
+        EACH_ENGINE(a_submit_waits_for_a_place),
+        EACH_ENGINE(after_close_the_rest_can_be_taken_and_then_it_is_closed),
+        EACH_ENGINE(events_not_taken_are_dropped_with_the_store),
+        EACH_ENGINE(closing_wakes_those_who_wait_for_events),
+    };
+    return run_scenarios("queue", scenarios, COUNT_OF(scenarios));
+}

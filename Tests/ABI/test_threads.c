@@ -1,0 +1,290 @@
+/* Many threads, and more open transactions than the process may have descriptors. */
+#include "support.h"
+
+#include <sys/resource.h>
+
+typedef struct room {
+    hf_store *store;
+    hf_repository *things;
+} room;
+
+static room open_room(const fixture *f, const char *options) {
+    room r = {open_store(f, options), NULL};
+    r.things = open_repository(r.store, "things");
+    return r;
+}
+
+static void close_room(room r) {
+    hf_repository_free(r.things);
+    hf_store_free(r.store);
+}
+
+/* A thread reports the number of its failures; cmocka's checks belong to the main thread alone. */
+typedef struct worker {
+    room room;
+    size_t number;
+    atomic_int *stop;
+    hf_transaction *shared;
+} worker;
+
+enum { MOST_THREADS = 64 };
+
+static void run_threads(room r, size_t count, void *(*run)(void *), atomic_int *stop,
+                        hf_transaction *shared) {
+    pthread_t threads[MOST_THREADS];
+    worker workers[MOST_THREADS];
+    for (size_t i = 0; i < count; i++) {
+        workers[i] = (worker){r, i, stop, shared};
+        assert_int_equal(pthread_create(&threads[i], NULL, run, &workers[i]), 0);
+    }
+    intptr_t failures = 0;
+    for (size_t i = 0; i < count; i++) {
+        void *answer = NULL;
+        pthread_join(threads[i], &answer);
+        failures += (intptr_t)answer;
+    }
+    assert_int_equal(failures, 0);
+}
+
+enum { COMMITS_EACH = 50 };
+
+static void *commit_one_by_one(void *argument) {
+    worker *w = argument;
+    intptr_t failures = 0;
+    uint64_t last = 0;
+    hf_entity entity = HF_ENTITY_INIT;
+    for (int i = 0; i < COMMITS_EACH; i++) {
+        char json[64], id[32];
+        snprintf(id, sizeof id, "%zu-%d", w->number, i);
+        snprintf(json, sizeof json, "{\"id\":\"%s\"}", id);
+        hf_transaction *t = NULL;
+        failures += hf_transaction_begin(w->room.store, NULL, &t, NULL) != HF_OK;
+        failures += hf_repository_save(w->room.things, t, json, HF_NTS, NULL, NULL) != HF_OK;
+        failures += hf_transaction_commit(t, NULL, NULL) != HF_OK;
+        hf_transaction_free(t);
+        failures += hf_repository_fetch(w->room.things, NULL, id, HF_NTS, &entity, NULL) != HF_OK;
+        failures += entity.version <= last;
+        last = entity.version;
+    }
+    hf_entity_free(&entity);
+    return (void *)failures;
+}
+
+static void sixty_four_threads_commit_and_read_what_they_wrote(fixture *f) {
+    room r = open_room(f, NULL);
+    run_threads(r, MOST_THREADS, commit_one_by_one, NULL, NULL);
+    expect_count(r.things, NULL, NULL, MOST_THREADS * COMMITS_EACH);
+    hf_entity_list list = HF_ENTITY_LIST_INIT;
+    expect_ok(hf_repository_fetch_all, r.things, NULL, &list);
+    for (size_t i = 0; i < list.count; i += 97) {
+        for (size_t j = 0; j < list.count; j++) {
+            assert_true(i == j || list.items[i].version != list.items[j].version);
+        }
+    }
+    hf_entity_list_free(&list);
+    close_room(r);
+}
+
+static hf_status add_one(hf_transaction *transaction, void *user_data) {
+    worker *w = user_data;
+    hf_entity entity = HF_ENTITY_INIT;
+    char json[64];
+    hf_status status = hf_repository_fetch(w->room.things, transaction, "counter", HF_NTS, &entity, NULL);
+    if (status == HF_OK) {
+        snprintf(json, sizeof json, "{\"id\":\"counter\",\"n\":%lld}",
+                 strtoll(strstr(entity.data, "\"n\":") + 4, NULL, 10) + 1);
+        status = hf_repository_save(w->room.things, transaction, json, HF_NTS, NULL, NULL);
+    }
+    hf_entity_free(&entity);
+    return status;
+}
+
+static void *increment_often(void *argument) {
+    worker *w = argument;
+    intptr_t failures = 0;
+    for (int i = 0; i < COMMITS_EACH; i++) {
+        failures +=
+            hf_store_transact(w->room.store, add_one, w, "{\"max_attempts\":1000}", NULL, NULL) != HF_OK;
+    }
+    return (void *)failures;
+}
+
+static void no_increment_of_a_shared_counter_is_lost(fixture *f) {
+    room r = open_room(f, NULL);
+    save(r.things, NULL, "{\"id\":\"counter\",\"n\":0}");
+    run_threads(r, 8, increment_often, NULL, NULL);
+    assert_int_equal(integer_in(r.things, NULL, "counter", "n"), 8 * COMMITS_EACH);
+    close_room(r);
+}
+
+static void *write_into_one(void *argument) {
+    worker *w = argument;
+    intptr_t failures = 0;
+    for (int i = 0; i < COMMITS_EACH; i++) {
+        char json[64];
+        snprintf(json, sizeof json, "{\"id\":\"%zu-%d\"}", w->number, i);
+        failures += hf_repository_save(w->room.things, w->shared, json, HF_NTS, NULL, NULL) != HF_OK;
+    }
+    return (void *)failures;
+}
+
+static void threads_take_turns_on_one_transaction(fixture *f) {
+    room r = open_room(f, NULL);
+    hf_transaction *t = begin(r.store, NULL);
+    run_threads(r, 8, write_into_one, NULL, t);
+    expect_count(r.things, t, NULL, 8 * COMMITS_EACH);
+    expect_count(r.things, NULL, NULL, 0);
+    commit_quietly(t);
+    expect_count(r.things, NULL, NULL, 8 * COMMITS_EACH);
+    close_room(r);
+}
+
+/* Transfers between two accounts; whoever reads both sees the same sum. */
+static void *transfer_or_audit(void *argument) {
+    worker *w = argument;
+    intptr_t failures = 0;
+    if (w->number == 0) {
+        for (int i = 0; i < 300; i++) {
+            char json[128];
+            snprintf(json, sizeof json, "[{\"id\":\"a\",\"n\":%d},{\"id\":\"b\",\"n\":%d}]", 1000 - i, i);
+            failures += hf_repository_save_many(w->room.things, NULL, json, HF_NTS, NULL, NULL) != HF_OK;
+        }
+        atomic_store(w->stop, 1);
+        return (void *)failures;
+    }
+    while (!atomic_load(w->stop)) {
+        hf_transaction *t = NULL;
+        hf_entity a = HF_ENTITY_INIT, b = HF_ENTITY_INIT;
+        failures += hf_transaction_begin(w->room.store, NULL, &t, NULL) != HF_OK;
+        hf_status first = hf_repository_fetch(w->room.things, t, "a", 1, &a, NULL);
+        hf_status second = hf_repository_fetch(w->room.things, t, "b", 1, &b, NULL);
+        /* A snapshot that was taken back may end in a conflict, never in a torn sum. */
+        failures += (first != HF_OK && first != HF_CONFLICT) || (second != HF_OK && second != HF_CONFLICT);
+        if (first == HF_OK && second == HF_OK) {
+            failures += strtol(strstr(a.data, "\"n\":") + 4, NULL, 10) +
+                            strtol(strstr(b.data, "\"n\":") + 4, NULL, 10) !=
+                        1000;
+        }
+        hf_transaction_free(t);
+        hf_entity_free(&a), hf_entity_free(&b);
+    }
+    return (void *)failures;
+}
+
+static void no_reader_sees_half_a_commit(fixture *f) {
+    room r = open_room(f, NULL);
+    atomic_int stop = 0;
+    save(r.things, NULL, "{\"id\":\"a\",\"n\":1000}");
+    save(r.things, NULL, "{\"id\":\"b\",\"n\":0}");
+    run_threads(r, 5, transfer_or_audit, &stop, NULL);
+    close_room(r);
+}
+
+static void *write_until_told(void *argument) {
+    worker *w = argument;
+    intptr_t failures = 0;
+    for (int i = 0; !atomic_load(w->stop); i++) {
+        char json[64];
+        snprintf(json, sizeof json, "{\"id\":\"hot\",\"n\":%d}", i);
+        failures += hf_repository_save(w->room.things, NULL, json, HF_NTS, NULL, NULL) != HF_OK;
+    }
+    return (void *)failures;
+}
+
+static void ten_thousand_transactions_read_on_under_a_limit_of_256_descriptors(fixture *f) {
+    enum { READERS = 10000 };
+    struct rlimit before, limit;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    limit = before;
+    limit.rlim_cur = 256;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+
+    room r = open_room(f, NULL);
+    save(r.things, NULL, "{\"id\":\"cold\",\"n\":1}");
+    save(r.things, NULL, "{\"id\":\"hot\",\"n\":0}");
+    atomic_int stop = 0;
+    worker writer = {r, 0, &stop, NULL};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, write_until_told, &writer), 0);
+
+    hf_transaction **readers = calloc(READERS, sizeof(hf_transaction *));
+    char(*seen)[64] = calloc(READERS, sizeof *seen);
+    hf_entity entity = HF_ENTITY_INIT;
+    for (size_t i = 0; i < READERS; i++) {
+        readers[i] = begin(r.store, NULL);
+        expect_ok(hf_repository_fetch, r.things, readers[i], i % 2 == 0 ? "cold" : "hot", HF_NTS, &entity);
+        snprintf(seen[i], sizeof *seen, "%s", entity.data);
+    }
+    size_t conflicts = 0;
+    for (size_t i = 0; i < READERS; i++) {
+        const char *id = i % 2 == 0 ? "cold" : "hot";
+        hf_status status = hf_repository_fetch(r.things, readers[i], id, HF_NTS, &entity, NULL);
+        if (status == HF_OK) {
+            assert_string_equal(entity.data, seen[i]);
+        } else {
+            assert_int_equal(status, HF_CONFLICT);
+            assert_int_equal(i % 2, 1); /* what does not change never conflicts */
+            conflicts++;
+        }
+    }
+    atomic_store(&stop, 1);
+    void *failures = NULL;
+    pthread_join(thread, &failures);
+    assert_int_equal((intptr_t)failures, 0);
+    assert_true(conflicts < READERS / 2);
+    for (size_t i = 0; i < READERS; i++) {
+        hf_transaction_free(readers[i]);
+    }
+    hf_entity_free(&entity);
+    free(readers);
+    free(seen);
+    close_room(r);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+static void *use_what_may_be_gone(void *argument) {
+    worker *w = argument;
+    intptr_t failures = 0;
+    hf_entity entity = HF_ENTITY_INIT;
+    for (;;) {
+        hf_status status = hf_repository_fetch(w->room.things, NULL, "a", 1, &entity, NULL);
+        if (status == HF_INVALID_HANDLE) {
+            break;
+        }
+        failures += status != HF_OK && status != HF_CLOSED;
+    }
+    hf_entity_free(&entity);
+    return (void *)failures;
+}
+
+static void *free_while_others_use(void *argument) {
+    worker *w = argument;
+    if (w->number != 0) {
+        return use_what_may_be_gone(argument);
+    }
+    sleep_milliseconds(20);
+    hf_store_free(w->room.store);
+    sleep_milliseconds(5);
+    hf_repository_free(w->room.things);
+    return NULL;
+}
+
+static void handles_may_be_freed_while_other_threads_use_them(fixture *f) {
+    for (int i = 0; i < 10; i++) {
+        room r = open_room(f, NULL);
+        save(r.things, NULL, "{\"id\":\"a\"}");
+        run_threads(r, 4, free_while_others_use, NULL, NULL);
+    }
+}
+
+int main(void) {
+    static const scenario scenarios[] = {
+        EACH_ENGINE(sixty_four_threads_commit_and_read_what_they_wrote),
+        EACH_ENGINE(no_increment_of_a_shared_counter_is_lost),
+        EACH_ENGINE(threads_take_turns_on_one_transaction),
+        EACH_ENGINE(no_reader_sees_half_a_commit),
+        EACH_ENGINE(ten_thousand_transactions_read_on_under_a_limit_of_256_descriptors),
+        EACH_ENGINE(handles_may_be_freed_while_other_threads_use_them),
+    };
+    return run_scenarios("threads", scenarios, COUNT_OF(scenarios));
+}
