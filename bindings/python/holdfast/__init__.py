@@ -1,0 +1,109 @@
+"""Holdfast: an embeddable transactional repository.
+
+    with holdfast.open("music.db") as store:
+        songs = store.repository("songs")
+        with store.transaction():
+            songs.add({"id": "s1", "plays": 1})
+            songs.patch("s1", {"plays": 2})
+
+Calls inside `store.transaction()` are stored together or not at all; any other call is a transaction of its
+own. `store.transact(fn)` runs a function again when it lost a race, `store.submit(fn)` returns a future.
+Every failure is an `Error` whose class names the status.
+"""
+
+from .errors import (
+    BusyError,
+    CancelledError,
+    CannotOpenError,
+    ClosedError,
+    CommitState,
+    ConflictError,
+    CorruptError,
+    Error,
+    ExistsError,
+    ForkedError,
+    FormatTooNewError,
+    FullError,
+    HostError,
+    InternalError,
+    InvalidArgumentError,
+    InvalidEntityError,
+    InvalidHandleError,
+    InvalidIdError,
+    InvalidJsonError,
+    InvalidNameError,
+    InvalidOptionError,
+    InvalidQueryError,
+    InvalidStateError,
+    InvalidUrlError,
+    IOError,
+    KeyReusedError,
+    NoMemoryError,
+    NotAStoreError,
+    NotFoundError,
+    ReadOnlyError,
+    TimeoutError,
+    UnsafeLocationError,
+    UnsupportedError,
+    VersionMismatchError,
+    VersionUnsupportedError,
+    WouldDeadlockError,
+)
+from .events import CommitFuture
+from .mapping import RepositoryMapping
+from .receipt import Change, Receipt
+from .repository import Repository
+from .store import Store, handle_count, open
+from .transaction import Transaction, TransactionState
+from .version import feature_available, version_text
+
+__all__ = [
+    "BusyError",
+    "CancelledError",
+    "CannotOpenError",
+    "Change",
+    "ClosedError",
+    "CommitFuture",
+    "CommitState",
+    "ConflictError",
+    "CorruptError",
+    "Error",
+    "ExistsError",
+    "ForkedError",
+    "FormatTooNewError",
+    "FullError",
+    "HostError",
+    "IOError",
+    "InternalError",
+    "InvalidArgumentError",
+    "InvalidEntityError",
+    "InvalidHandleError",
+    "InvalidIdError",
+    "InvalidJsonError",
+    "InvalidNameError",
+    "InvalidOptionError",
+    "InvalidQueryError",
+    "InvalidStateError",
+    "InvalidUrlError",
+    "KeyReusedError",
+    "NoMemoryError",
+    "NotAStoreError",
+    "NotFoundError",
+    "ReadOnlyError",
+    "Receipt",
+    "Repository",
+    "RepositoryMapping",
+    "Store",
+    "TimeoutError",
+    "Transaction",
+    "TransactionState",
+    "UnsafeLocationError",
+    "UnsupportedError",
+    "VersionMismatchError",
+    "VersionUnsupportedError",
+    "WouldDeadlockError",
+    "feature_available",
+    "handle_count",
+    "open",
+    "version_text",
+]

@@ -1,0 +1,181 @@
+"""Codec: how entities become JSON, and come back as objects of a repository's class."""
+
+import dataclasses
+import functools
+import json
+import os
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from typing import Any, Callable, Generic, Optional, TypeVar, Union
+
+from . import errors
+
+T = TypeVar("T")
+
+Reader = Callable[[Any], Any]
+
+_encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_UNIONS = (Union, getattr(types, "UnionType", Union))
+_BYTES = (bytes, bytearray, memoryview)
+
+
+def dump(value: Any) -> bytes:
+    """A value as JSON in UTF-8."""
+    return _encoder.encode(value).encode()
+
+
+def load(text: bytes) -> Any:
+    """The value of a JSON text in UTF-8."""
+    return json.loads(text.decode())
+
+
+def options_of(options: Mapping[str, Any]) -> Optional[bytes]:
+    """Options as the library takes them; those that are None are left out."""
+    given = {name: value for name, value in options.items() if value is not None}
+    return dump(given) if given else None
+
+
+def native_text(value: Union[str, "os.PathLike[str]"]) -> bytes:
+    """Text for a parameter that ends at its first NUL, which therefore must hold none."""
+    text = os.fsencode(value)
+    if b"\0" in text:
+        raise errors.InvalidArgumentError("The text must not hold a NUL character.")
+    return text
+
+
+def id_of(value: Any) -> bytes:
+    """The text of an id, which is given as text or as an integer."""
+    if type(value) is str:
+        return value.encode()
+    return str(plain_id(value)).encode()
+
+
+def plain_id(value: Any) -> Any:
+    """An id as given, refused unless it is text or an integer."""
+    if isinstance(value, (str, int)) and not isinstance(value, bool):
+        return value
+    raise TypeError(f"An id is text or an integer, not {type(value).__name__}.")
+
+
+class Codec(Generic[T]):
+    """Turns entities of one class into JSON and back. Without a class they are dicts.
+
+    Whatever the class, dicts, dataclasses, objects with `to_dict` or `model_dump`, and ready JSON in bytes
+    are taken for writing. An id of None counts as none.
+    """
+
+    def __init__(self, cls: Optional[type[T]], key: str) -> None:
+        self.key = key
+        self._type: type = dict if cls is None else cls
+        self._read = None if cls is None else _entity_reader(cls)
+
+    def is_complete(self, entity: Any) -> bool:
+        """Whether an entity is of the repository's class and has its id: it is what will be stored."""
+        if not isinstance(entity, self._type):
+            return False
+        id = entity.get(self.key) if isinstance(entity, dict) else getattr(entity, self.key, None)
+        return id is not None
+
+    def encode(self, entity: Any) -> bytes:
+        """The JSON of one entity."""
+        return bytes(entity) if isinstance(entity, _BYTES) else dump(self.members(entity))
+
+    def encode_many(self, entities: list[Any]) -> bytes:
+        """The JSON array of many entities."""
+        if any(isinstance(entity, _BYTES) for entity in entities):
+            return b"[" + b",".join(map(self.encode, entities)) + b"]"
+        return dump([self.members(entity) for entity in entities])
+
+    def decode(self, text: bytes) -> T:
+        """The entity of a JSON text."""
+        return self.from_members(load(text))
+
+    def decode_many(self, text: bytes) -> list[T]:
+        """The entities of a JSON array."""
+        entities = load(text)
+        return entities if self._read is None else list(map(self._read, entities))
+
+    def from_members(self, members: Any) -> T:
+        """The entity of these members."""
+        return members if self._read is None else self._read(members)
+
+    def members(self, entity: Any) -> dict[str, Any]:
+        """The members of an entity, without an id of None."""
+        members = _members(entity)
+        if self.key in members and members[self.key] is None:
+            members = {name: value for name, value in members.items() if name != self.key}
+        return members
+
+
+def _members(entity: Any) -> dict[str, Any]:
+    if isinstance(entity, dict):
+        return entity
+    if isinstance(entity, Mapping):
+        return dict(entity)
+    if isinstance(entity, _BYTES):
+        return load(bytes(entity))
+    if hasattr(entity, "model_dump"):
+        return entity.model_dump(mode="json")
+    if hasattr(entity, "to_dict"):
+        return entity.to_dict()
+    if dataclasses.is_dataclass(entity) and not isinstance(entity, type):
+        return dataclasses.asdict(entity)
+    raise TypeError(
+        f"An entity is a dict, a dataclass, an object with to_dict or model_dump, or bytes, "
+        f"not {type(entity).__name__}."
+    )
+
+
+def _entity_reader(cls: type) -> Reader:
+    for name in ("model_validate", "from_dict"):
+        if hasattr(cls, name):
+            return getattr(cls, name)
+    if dataclasses.is_dataclass(cls):
+        return functools.partial(_read_dataclass, cls)
+    raise TypeError(
+        f"A repository's class is a dataclass or has from_dict or model_validate; {cls.__name__} is neither."
+    )
+
+
+def _read_dataclass(cls: type, members: Any) -> Any:
+    """A dataclass from its members; what is no field is ignored, what is missing takes its default."""
+    values = {}
+    for name, reader in _fields(cls):
+        if name in members:
+            value = members[name]
+            values[name] = value if reader is None or value is None else reader(value)
+    return cls(**values)
+
+
+# Filled when the first entity is read, not when a class is named, so that classes may hold themselves.
+@functools.cache
+def _fields(cls: type) -> tuple[tuple[str, Optional[Reader]], ...]:
+    hints = typing.get_type_hints(cls, localns={cls.__name__: cls})
+    return tuple((field.name, _reader(hints[field.name])) for field in dataclasses.fields(cls) if field.init)
+
+
+def _reader(hint: Any) -> Optional[Reader]:
+    """What turns a JSON value into a field's type; None when the value is right as it is."""
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        return _entity_reader(hint)
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin in _UNIONS:
+        readers = [reader for reader in map(_reader, arguments) if reader is not None]
+        # Which of several classes a value stands for is not written in it.
+        return readers[0] if len(readers) == 1 else None
+    if not isinstance(origin, type):
+        return None
+    if issubclass(origin, Mapping) and len(arguments) == 2:
+        reader = _reader(arguments[1])
+        return reader and (lambda value: {name: _read(reader, item) for name, item in value.items()})
+    if issubclass(origin, Sequence) and arguments:
+        reader = _reader(arguments[0])
+        if issubclass(origin, tuple):
+            return lambda value: tuple(_read(reader, item) for item in value)
+        return reader and (lambda value: [_read(reader, item) for item in value])
+    return None
+
+
+def _read(reader: Optional[Reader], value: Any) -> Any:
+    return value if reader is None or value is None else reader(value)

@@ -1,0 +1,177 @@
+"""Handles: native objects owned by Python, the memory that calls answer into, what a fork leaves of both."""
+
+import ctypes
+import itertools
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Callable, Generic, Optional, TypeVar
+
+from . import errors
+from ._library import lib
+from ._signatures import hf_buffer, hf_entity, hf_entity_list, hf_error
+
+T = TypeVar("T")
+
+
+class Process:
+    """Tells the process that created an object from its forked children."""
+
+    epoch = object()
+
+    @classmethod
+    def renew(cls) -> None:
+        """Makes everything created so far foreign. Called in a forked child, before its first Python code."""
+        cls.epoch = object()
+
+
+class Handle:
+    """Owns one native handle and frees it once, in the process that made it.
+
+    The pointer stays what it was after that: the library answers "invalid handle" to a freed one, while
+    NULL would mean "no transaction".
+    """
+
+    __slots__ = ("__weakref__", "_epoch", "_free", "pointer")
+
+    def __init__(self, pointer: Any, free: Callable[[Any], None]) -> None:
+        self.pointer = pointer
+        self._free: Optional[Callable[[Any], None]] = free
+        self._epoch = Process.epoch
+
+    def free(self) -> None:
+        """Frees the native handle, unless that was done before or this is a forked child."""
+        free, self._free = self._free, None
+        if free is not None and self._epoch is Process.epoch:
+            free(self.pointer)
+
+    def check_process(self) -> None:
+        """Raises ForkedError in a forked child, for methods that use more than the library."""
+        if self._epoch is not Process.epoch:
+            raise errors.ForkedError("The store belongs to the parent of this process; open it anew here.")
+
+    def __del__(self) -> None:
+        # A net only: at shutdown the atexit hook has closed what was open, and nothing else is safe.
+        if not sys.is_finalizing():
+            self.free()
+
+
+class Registry(Generic[T]):
+    """Python objects that native code knows by an integer, with a lock of its own."""
+
+    def __init__(self) -> None:
+        self._objects: dict[int, T] = {}
+        self._tokens = itertools.count(1)
+        self.renew()
+
+    def renew(self) -> None:
+        """Replaces the lock, which another thread may have held when this process was forked."""
+        self._lock = threading.Lock()
+
+    def add(self, item: T) -> int:
+        """Keeps an object and answers its token, never 0."""
+        with self._lock:
+            token = next(self._tokens)
+            self._objects[token] = item
+        return token
+
+    def get(self, token: int) -> T:
+        """The object of a token."""
+        with self._lock:
+            return self._objects[token]
+
+    def remove(self, token: int) -> Optional[T]:
+        """Lets an object go and answers it, or None."""
+        with self._lock:
+            return self._objects.pop(token, None)
+
+    def remove_all(self) -> list[T]:
+        """Lets all objects go and answers them."""
+        with self._lock:
+            items = list(self._objects.values())
+            self._objects.clear()
+        return items
+
+
+class Result:
+    """Memory for one entity and one error, reused by call after call."""
+
+    __slots__ = ("entity", "entity_reference", "error", "error_reference")
+
+    # A buffer that grew beyond this is given back rather than kept for the next call.
+    LARGEST_KEPT = 1 << 20
+    # Results out of use. One is taken for a call and put back after it, so a signal handler, a finaliser or
+    # another thread that calls in between gets another one. pop and append are atomic.
+    _idle: "list[Result]" = []  # noqa: RUF012
+
+    def __init__(self) -> None:
+        self.entity = hf_entity()
+        self.entity_reference = ctypes.byref(self.entity)
+        self.error = ctypes.POINTER(hf_error)()
+        self.error_reference = ctypes.byref(self.error)
+
+    @classmethod
+    def take(cls) -> "Result":
+        """A result for one call."""
+        try:
+            return cls._idle.pop()
+        except IndexError:
+            return cls()
+
+    def put_back(self) -> None:
+        """Ends the call's use of this result."""
+        if self.entity.capacity > self.LARGEST_KEPT:
+            lib.hf_entity_free(self.entity_reference)
+        self._idle.append(self)
+
+    def check(self, status: int) -> None:
+        """Raises the exception of a failed call."""
+        if status:
+            errors.fail(status, self.error)
+
+    def bytes(self) -> "bytes":
+        """The entity's bytes."""
+        return ctypes.string_at(self.entity.data, self.entity.length)
+
+    def __del__(self) -> None:
+        if not sys.is_finalizing():
+            lib.hf_entity_free(self.entity_reference)
+
+
+def call(function: Callable[..., int], *arguments: Any) -> None:
+    """Calls a function that answers a status and takes the error last; raises what it tells."""
+    result = Result.take()
+    try:
+        result.check(function(*arguments, result.error_reference))
+    finally:
+        result.put_back()
+
+
+@contextmanager
+def native_buffer() -> Iterator[hf_buffer]:
+    """A text buffer, freed at the end of the block."""
+    buffer = hf_buffer()
+    try:
+        yield buffer
+    finally:
+        lib.hf_buffer_free(ctypes.byref(buffer))
+
+
+def text_of(buffer: hf_buffer) -> bytes:
+    """What a buffer holds."""
+    return ctypes.string_at(buffer.data, buffer.length) if buffer.data else b""
+
+
+@contextmanager
+def native_list() -> Iterator[hf_entity_list]:
+    """An entity list, freed at the end of the block."""
+    entities = hf_entity_list()
+    try:
+        yield entities
+    finally:
+        lib.hf_entity_list_free(ctypes.byref(entities))
+
+
+os.register_at_fork(after_in_child=Process.renew)

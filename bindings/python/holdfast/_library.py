@@ -1,0 +1,58 @@
+"""Finds the native library, checks its version, and gives every function its signature."""
+
+import ctypes
+import os
+from pathlib import Path
+
+from ._signatures import API_VERSION, FUNCTIONS
+
+FILE_NAME = "libholdfast.so"
+# The versions of the library that this package works with: from the first up to, not including, the second.
+OLDEST, FIRST_TOO_NEW = (0, 1), (1, 0)
+
+
+def find() -> Path:
+    """The library's path: $HOLDFAST_LIBRARY, else beside this package."""
+    named = os.environ.get("HOLDFAST_LIBRARY")
+    if named:
+        return Path(named)
+    bundled = Path(__file__).with_name(FILE_NAME)
+    if not bundled.exists():
+        raise ImportError(
+            f"holdfast: there is no {bundled}; install the package with its library, "
+            "or set HOLDFAST_LIBRARY to the path of one"
+        )
+    return bundled
+
+
+def load(path: Path) -> ctypes.CDLL:
+    """The library at this path, every function of the table bound."""
+    try:
+        library = ctypes.CDLL(str(path))
+    except OSError as error:
+        raise ImportError(f"holdfast: the library cannot be loaded: {error}") from error
+    for name, (result, parameters) in FUNCTIONS.items():
+        try:
+            function = getattr(library, name)
+        except AttributeError:
+            raise ImportError(f"holdfast: the library {path} has no function {name}") from None
+        function.restype = result
+        function.argtypes = parameters
+    check_version(library.hf_version_text().decode(), path)
+    if library.hf_version_select(API_VERSION, None):
+        raise ImportError(f"holdfast: the library {path} is older than API version {API_VERSION}")
+    return library
+
+
+def check_version(version: str, path: Path) -> None:
+    """Refuses a library whose version lies outside the range that this package works with."""
+    major, minor = (int(part) for part in version.split(".")[:2])
+    if not OLDEST <= (major, minor) < FIRST_TOO_NEW:
+        oldest, too_new = (".".join(map(str, bound)) for bound in (OLDEST, FIRST_TOO_NEW))
+        raise ImportError(
+            f"holdfast: the library {path} has version {version}; this package works with "
+            f"{oldest} and later, before {too_new}"
+        )
+
+
+lib = load(find())

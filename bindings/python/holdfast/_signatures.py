@@ -1,0 +1,166 @@
+"""The C contract as data: its types, structs and one table of every function, under their C names."""
+
+import ctypes
+from ctypes import POINTER, c_bool, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint64, c_void_p
+
+# Enumerations: each is an int at the boundary.
+hf_status = c_int
+hf_commit_state = c_int
+hf_event_kind = c_int
+hf_log_level = c_int
+hf_transaction_state = c_int
+
+API_VERSION = 1
+HF_OK = 0
+HF_NOT_FOUND = 20
+HF_CONFLICT = 30
+HF_TIMEOUT = 32
+HF_CANCELLED = 33
+HF_CLOSED = 35
+HF_HOST_ERROR = 60
+
+
+# Opaque handles, one distinct type each, so that ctypes refuses one for another.
+class hf_store(ctypes.Structure):
+    """A database."""
+
+
+class hf_repository(ctypes.Structure):
+    """A named collection of entities."""
+
+
+class hf_transaction(ctypes.Structure):
+    """One unit of work."""
+
+
+class hf_error(ctypes.Structure):
+    """What went wrong."""
+
+
+class hf_buffer(ctypes.Structure):
+    """Text that the caller owns."""
+
+    _fields_ = [("data", c_void_p), ("length", c_size_t), ("capacity", c_size_t)]
+
+
+class hf_entity(ctypes.Structure):
+    """One entity that the caller owns."""
+
+    _fields_ = [("data", c_void_p), ("length", c_size_t), ("capacity", c_size_t), ("version", c_uint64)]
+
+
+class hf_entity_view(ctypes.Structure):
+    """One entity of a list, borrowed from it."""
+
+    _fields_ = [
+        ("id", c_void_p),
+        ("id_length", c_size_t),
+        ("data", c_void_p),
+        ("length", c_size_t),
+        ("version", c_uint64),
+    ]
+
+
+class hf_entity_list(ctypes.Structure):
+    """Entities that the caller owns, in one block of memory."""
+
+    _fields_ = [
+        ("items", POINTER(hf_entity_view)),
+        ("count", c_size_t),
+        ("json", c_void_p),
+        ("json_length", c_size_t),
+    ]
+
+
+class hf_event(ctypes.Structure):
+    """The end of something asynchronous. The fields follow, because one is a function of this type."""
+
+
+# Functions that the host hands over.
+hf_event_fn = ctypes.CFUNCTYPE(None, POINTER(hf_event), c_void_p)
+hf_transaction_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_transaction), c_void_p)
+hf_log_fn = ctypes.CFUNCTYPE(None, hf_log_level, c_char_p, c_char_p, c_void_p)
+destructor = ctypes.CFUNCTYPE(None, c_void_p)
+
+hf_event._fields_ = [
+    ("kind", hf_event_kind),
+    ("status", hf_status),
+    ("sequence", c_uint64),
+    ("receipt", hf_buffer),
+    ("error", POINTER(hf_error)),
+    ("callback", hf_event_fn),
+    ("user_data", c_void_p),
+    ("free_user_data", destructor),
+]
+
+_store = POINTER(hf_store)
+_repository = POINTER(hf_repository)
+_transaction = POINTER(hf_transaction)
+_error = POINTER(hf_error)
+_out_error = POINTER(_error)
+_buffer = POINTER(hf_buffer)
+_entity = POINTER(hf_entity)
+_entity_list = POINTER(hf_entity_list)
+_events = POINTER(hf_event)
+
+# A text or payload and its length.
+_bytes = (c_char_p, c_size_t)
+# What every function of a repository takes first.
+_scope = (_repository, _transaction)
+
+# Name: (result, parameters).
+FUNCTIONS = {
+    "hf_buffer_free": (None, (_buffer,)),
+    "hf_entity_free": (None, (_entity,)),
+    "hf_entity_list_free": (None, (_entity_list,)),
+    "hf_status_name": (c_char_p, (hf_status,)),
+    "hf_error_status": (hf_status, (_error,)),
+    "hf_error_message": (c_char_p, (_error,)),
+    "hf_error_is_retryable": (c_bool, (_error,)),
+    "hf_error_commit_state": (hf_commit_state, (_error,)),
+    "hf_error_detail": (c_char_p, (_error, POINTER(c_size_t))),
+    "hf_error_cause": (_error, (_error,)),
+    "hf_error_free": (None, (_error,)),
+    "hf_version_select": (hf_status, (c_int32, _out_error)),
+    "hf_version_text": (c_char_p, ()),
+    "hf_feature_available": (c_bool, (c_char_p,)),
+    "hf_set_log_callback": (hf_status, (hf_log_fn, c_void_p, destructor, _out_error)),
+    "hf_events_free": (None, (_events, c_size_t)),
+    "hf_store_open": (hf_status, (c_char_p, c_char_p, POINTER(_store), _out_error)),
+    "hf_store_close": (hf_status, (_store, c_int64, _out_error)),
+    "hf_store_free": (None, (_store,)),
+    "hf_store_sync": (hf_status, (_store, _out_error)),
+    "hf_store_events": (c_int32, (_store, _events, c_size_t, c_int64)),
+    "hf_store_event_fd": (hf_status, (_store, POINTER(c_int), _out_error)),
+    "hf_store_describe": (hf_status, (_store, _buffer, _out_error)),
+    "hf_store_transact": (hf_status, (_store, hf_transaction_fn, c_void_p, c_char_p, _buffer, _out_error)),
+    "hf_handle_count": (c_size_t, (c_char_p,)),
+    "hf_transaction_begin": (hf_status, (_store, c_char_p, POINTER(_transaction), _out_error)),
+    "hf_transaction_commit": (hf_status, (_transaction, _buffer, _out_error)),
+    "hf_transaction_submit": (hf_status, (_transaction, hf_event_fn, c_void_p, destructor, _out_error)),
+    "hf_transaction_cancel": (hf_status, (_transaction, _out_error)),
+    "hf_transaction_rollback": (hf_status, (_transaction, _out_error)),
+    "hf_transaction_savepoint": (hf_status, (_transaction, POINTER(c_uint64), _out_error)),
+    "hf_transaction_rollback_to": (hf_status, (_transaction, c_uint64, _out_error)),
+    "hf_transaction_get_state": (hf_status, (_transaction, POINTER(hf_transaction_state), _out_error)),
+    "hf_transaction_free": (None, (_transaction,)),
+    "hf_repository_open": (hf_status, (_store, c_char_p, c_char_p, POINTER(_repository), _out_error)),
+    "hf_repository_free": (None, (_repository,)),
+    "hf_repository_add": (hf_status, (*_scope, *_bytes, _entity, _out_error)),
+    "hf_repository_update": (hf_status, (*_scope, *_bytes, c_uint64, _entity, _out_error)),
+    "hf_repository_save": (hf_status, (*_scope, *_bytes, _entity, _out_error)),
+    "hf_repository_patch": (hf_status, (*_scope, *_bytes, *_bytes, c_uint64, _entity, _out_error)),
+    "hf_repository_delete": (hf_status, (*_scope, *_bytes, c_uint64, _out_error)),
+    "hf_repository_add_many": (hf_status, (*_scope, *_bytes, _entity_list, _out_error)),
+    "hf_repository_update_many": (hf_status, (*_scope, *_bytes, _entity_list, _out_error)),
+    "hf_repository_save_many": (hf_status, (*_scope, *_bytes, _entity_list, _out_error)),
+    "hf_repository_patch_many": (hf_status, (*_scope, *_bytes, _entity_list, _out_error)),
+    "hf_repository_delete_many": (hf_status, (*_scope, *_bytes, _out_error)),
+    "hf_repository_delete_all": (hf_status, (*_scope, *_bytes, POINTER(c_uint64), _out_error)),
+    "hf_repository_fetch": (hf_status, (*_scope, *_bytes, _entity, _out_error)),
+    "hf_repository_fetch_many": (hf_status, (*_scope, *_bytes, _entity_list, _out_error)),
+    "hf_repository_fetch_all": (hf_status, (*_scope, _entity_list, _out_error)),
+    "hf_repository_find": (hf_status, (*_scope, *_bytes, c_char_p, _entity_list, _out_error)),
+    "hf_repository_count": (hf_status, (*_scope, *_bytes, POINTER(c_uint64), _out_error)),
+    "hf_repository_contains": (hf_status, (*_scope, *_bytes, POINTER(c_bool), _out_error)),
+}

@@ -1,0 +1,165 @@
+"""Running a function in a transaction, and again when it lost a race."""
+
+import contextvars
+import ctypes
+import os
+import time
+import types
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar
+
+from . import errors
+from ._codec import options_of
+from ._handles import Registry, Result, native_buffer, text_of
+from ._library import lib
+from ._signatures import HF_CONFLICT, HF_HOST_ERROR, HF_OK, hf_transaction_fn
+from .events import CommitFuture, Submission
+from .receipt import Receipt
+from .transaction import Transaction
+
+if TYPE_CHECKING:
+    from .store import Store
+
+T = TypeVar("T")
+
+# The library's own default, for submitted functions, whose first run it does not count.
+MAX_ATTEMPTS = 20
+
+
+def run(fn: Callable[[], T]) -> T:
+    """Calls the function; refuses a coroutine, which would do its work after the commit."""
+    value = fn()
+    if isinstance(value, types.CoroutineType):
+        value.close()
+        raise TypeError("A transaction's function must not be a coroutine function.")
+    return value
+
+
+class Body(Generic[T]):
+    """A function on its way through the library's retry loop, with what it answered last."""
+
+    def __init__(self, store: "Store", fn: Callable[[], T]) -> None:
+        self.store = store
+        self.fn = fn
+        self.ran = False
+        self.value: Any = None
+        self.exception: Optional[BaseException] = None
+        self.conflict: Optional[errors.ConflictError] = None
+
+    def attempt(self, pointer: Any) -> int:
+        """Runs the function once in this transaction and answers the library with a status."""
+        self.ran = True
+        try:
+            with Transaction(self.store, pointer, owned=False).joined():
+                self.value = run(self.fn)
+        except errors.ConflictError as error:
+            self.conflict = error
+            return HF_CONFLICT
+        except BaseException as error:
+            self.exception = error
+            return HF_HOST_ERROR
+        return HF_OK
+
+
+_bodies: Registry[Body[Any]] = Registry()
+os.register_at_fork(after_in_child=_bodies.renew)
+
+
+@hf_transaction_fn
+def _trampoline(pointer: Any, token: int) -> int:
+    return _bodies.get(token).attempt(pointer)
+
+
+def transact(body: Body[Any], options: Mapping[str, Any]) -> bytes:
+    """Runs the body until its transaction commits; answers the receipt's text. The value is in the body."""
+    token = _bodies.add(body)
+    result = Result.take()
+    try:
+        with native_buffer() as receipt:
+            status = lib.hf_store_transact(
+                body.store.pointer,
+                _trampoline,
+                token,
+                options_of(options),
+                ctypes.byref(receipt),
+                result.error_reference,
+            )
+            if body.exception is not None:
+                lib.hf_error_free(result.error)
+                raise body.exception
+            if status:
+                raise_from(status, result, body.conflict)
+            text = text_of(receipt)
+        if not body.ran and not Receipt.from_json(text).replayed:
+            # Ctrl-C arrived as the library called, before the first line of the body, and was lost there.
+            raise KeyboardInterrupt
+        return text
+    finally:
+        _bodies.remove(token)
+        result.put_back()
+
+
+def raise_from(status: int, result: Result, conflict: Optional[errors.ConflictError]) -> None:
+    """Raises a failed call's exception; a conflict that the function met last is its cause."""
+    try:
+        result.check(status)
+    except errors.ConflictError as error:
+        raise error from conflict
+
+
+class SubmittedFunction(Generic[T]):
+    """A function whose commit was submitted: what it takes to run it again after a conflict."""
+
+    def __init__(
+        self,
+        store: "Store",
+        fn: Callable[[], T],
+        options: Mapping[str, Any],
+        max_attempts: Optional[int],
+    ) -> None:
+        self._store = store
+        self._fn = fn
+        self._options = dict(options)
+        self._attempts_left = (max_attempts or MAX_ATTEMPTS) - 1
+        timeout = self._options.get("timeout_ms")
+        self._deadline = None if timeout is None else time.monotonic() + timeout / 1000
+        self._context = contextvars.copy_context()
+        self._value: Any = None
+
+    def submit(self) -> "CommitFuture[T]":
+        """Runs the function here and submits its commit."""
+        transaction = self._store.begin_with(self._options)
+        future: CommitFuture[T] = CommitFuture(transaction)
+        self._future = future
+        try:
+            with transaction.joined():
+                self._value = run(self._fn)
+            self._store._submit(Submission(future, lambda: self._value, self._retry))
+        except BaseException as error:
+            # Whatever keeps it from being rolled back, such as a closed store, must not hide the error.
+            with suppress(errors.Error):
+                transaction.rollback()
+            if not isinstance(error, errors.ConflictError):
+                raise
+            self._retry(error)
+        return future
+
+    def _retry(self, error: errors.Error) -> None:
+        if self._attempts_left < 1:
+            self._future.set_exception(error)
+            return
+        try:
+            self._store._run_later(self._future, lambda: self._context.run(self._run_again))
+        except RuntimeError:
+            # The worker takes nothing more: the interpreter is ending, or the store is closed.
+            self._future.set_exception(error)
+
+    def _run_again(self) -> None:
+        options = {**self._options, "max_attempts": self._attempts_left}
+        if self._deadline is not None:
+            options["timeout_ms"] = max(0, int((self._deadline - time.monotonic()) * 1000))
+        body = Body(self._store, self._fn)
+        body.value = self._value  # stays when the library finds that an earlier attempt was stored
+        self._future._transaction.receipt_text = transact(body, options)
+        self._future.set_result(body.value)

@@ -1,0 +1,50 @@
+"""Mapping: a repository seen as a dict from ids to entities."""
+
+from collections.abc import Iterator, MutableMapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from . import errors
+
+if TYPE_CHECKING:
+    from .repository import Repository
+
+T = TypeVar("T")
+
+
+class RepositoryMapping(MutableMapping[str, T]):
+    """A repository as a MutableMapping: keys are the ids as text, in the order of their bytes.
+
+    A value that is set need not hold its id; a value that is read does. Methods of several steps, such as
+    `pop` and `setdefault`, are atomic inside a transaction.
+    """
+
+    def __init__(self, repository: "Repository[T]") -> None:
+        self._repository = repository
+
+    def __repr__(self) -> str:
+        return f"<holdfast.RepositoryMapping of {self._repository!r}>"
+
+    def __getitem__(self, id: str) -> T:
+        return self._repository[id]
+
+    def __setitem__(self, id: str, entity: Any) -> None:
+        self._repository[id] = entity
+
+    def __delitem__(self, id: str) -> None:
+        del self._repository[id]
+
+    def __contains__(self, id: object) -> bool:
+        try:
+            return id in self._repository
+        except (TypeError, errors.InvalidIdError):
+            return False
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._repository.ids())
+
+    def __len__(self) -> int:
+        return len(self._repository)
+
+    def clear(self) -> None:
+        """Deletes every entity, in one commit."""
+        self._repository.delete_all()

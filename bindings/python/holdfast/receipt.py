@@ -1,0 +1,54 @@
+"""Receipt: what a commit answers."""
+
+import json
+from dataclasses import dataclass
+from typing import Any, Optional
+
+
+@dataclass(frozen=True)
+class Change:
+    """The final change of one entity by a transaction."""
+
+    repository: str
+    id: str
+    #: "put" or "delete".
+    operation: str
+    #: The entity's version from now on, to be given as an expected version.
+    version: int
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What a commit answers."""
+
+    #: The commit's number in the store's order; 0 when it changed nothing.
+    sequence: int
+    #: An opaque token of the place in the store's history; None when the commit changed nothing.
+    position: Optional[str]
+    #: Whether the commit is on the disk.
+    durable: bool
+    #: How often the transaction's body ran.
+    attempts: int
+    #: Whether this is the receipt of an earlier commit with the same idempotency key.
+    replayed: bool
+    #: One change for each entity, ordered by repository and id.
+    changes: tuple[Change, ...]
+    #: What went wrong on the side.
+    secondary: tuple[Any, ...]
+
+    @classmethod
+    def from_json(cls, text: bytes) -> "Receipt":
+        """Reads the library's receipt; members that this version does not know are ignored."""
+        data = json.loads(text)
+        return cls(
+            sequence=data["sequence"],
+            position=data.get("position"),
+            durable=data["durable"],
+            attempts=data["attempts"],
+            replayed=data["replayed"],
+            changes=tuple(
+                Change(change["repository"], change["id"], change["operation"], change["version"])
+                for change in data["changes"]
+            ),
+            secondary=tuple(data["secondary"]),
+        )

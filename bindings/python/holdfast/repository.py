@@ -1,0 +1,327 @@
+"""Repository: a named collection of entities in a store."""
+
+import ctypes
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar, Union
+
+from . import errors
+from ._codec import Codec, dump, id_of, native_text, options_of, plain_id
+from ._handles import Handle, Result, call, native_list
+from ._library import lib
+from ._signatures import HF_NOT_FOUND, hf_entity_list, hf_repository
+from .mapping import RepositoryMapping
+from .transaction import current_pointer
+
+if TYPE_CHECKING:
+    from .store import Store
+
+T = TypeVar("T")
+
+Id = Union[str, int]
+Filter = Optional[Mapping[str, Any]]
+#: What is taken for an entity: one of the repository's class, a dict, or JSON in bytes.
+EntityLike = Any
+
+
+class Repository(Generic[T]):
+    """A named collection of entities of one class.
+
+    Calls join the store's current transaction; without one, each reads the newest committed state, and each
+    write is a transaction of its own, stored when the call returns. `len`, `in`, `[]` go by ids; iterating
+    gives the entities, ordered by the bytes of their ids. An id is text or an integer; 42 and "42" name one.
+    """
+
+    def __init__(
+        self,
+        store: "Store",
+        name: str,
+        *,
+        cls: Optional[type[T]] = None,
+        key: Optional[str] = None,
+        create: bool = True,
+    ) -> None:
+        pointer = ctypes.POINTER(hf_repository)()
+        options = options_of({"key": key, "create": None if create else False})
+        call(lib.hf_repository_open, store.pointer, native_text(name), options, ctypes.byref(pointer))
+        #: The repository's name.
+        self.name = name
+        #: The native handle.
+        self.pointer = pointer
+        self._handle = Handle(pointer, lib.hf_repository_free)
+        self._store = store
+        self._codec: Codec[T] = Codec(cls, self._stored_key() if key is None else key)
+
+    def __repr__(self) -> str:
+        return f"<holdfast.Repository {self.name!r} of {self._store!r}>"
+
+    @property
+    def store(self) -> "Store":
+        """The store that it belongs to."""
+        return self._store
+
+    @property
+    def key(self) -> str:
+        """The member that holds an entity's id."""
+        return self._codec.key
+
+    # --- Writing one -----------------------------------------------------------------------------
+
+    def add(self, entity: EntityLike) -> T:
+        """Stores a new entity and answers it; without an id, a copy with the id that it was given (UUIDv7).
+
+        Raises ExistsError when the id is taken.
+        """
+        return self._write(lib.hf_repository_add, entity)
+
+    def update(self, entity: EntityLike, expected_version: int = 0) -> T:
+        """Replaces an existing entity and answers it. `expected_version` 0 means any.
+
+        Raises NotFoundError, or VersionMismatchError with "expected" and "actual" in its detail.
+        """
+        return self._write(lib.hf_repository_update, entity, expected_version)
+
+    def save(self, entity: EntityLike) -> T:
+        """Stores an entity, new or not, and answers it; without an id, a copy with the id that it was given.
+
+        Reads nothing, so a transaction that only saves never conflicts.
+        """
+        return self._write(lib.hf_repository_save, entity)
+
+    def patch(self, id: Id, changes: Union[Mapping[str, Any], bytes], expected_version: int = 0) -> T:
+        """Changes some members of an entity by a JSON merge patch (RFC 7396) and answers the whole.
+
+        Members of `changes` replace, None removes, nested dicts merge. Raises NotFoundError,
+        VersionMismatchError.
+        """
+        id_text = id_of(id)
+        text = bytes(changes) if isinstance(changes, (bytes, bytearray, memoryview)) else dump(dict(changes))
+        result = Result.take()
+        try:
+            result.check(
+                lib.hf_repository_patch(
+                    self.pointer,
+                    current_pointer(self._store),
+                    id_text,
+                    len(id_text),
+                    text,
+                    len(text),
+                    expected_version,
+                    result.entity_reference,
+                    result.error_reference,
+                )
+            )
+            return self._codec.decode(result.bytes())
+        finally:
+            result.put_back()
+
+    def delete(self, id: Id, expected_version: int = 0, missing_ok: bool = False) -> None:
+        """Deletes an entity. Raises NotFoundError unless `missing_ok`, VersionMismatchError."""
+        text = id_of(id)
+        try:
+            self._call(lib.hf_repository_delete, text, len(text), expected_version)
+        except errors.NotFoundError:
+            if not missing_ok:
+                raise
+
+    # --- Writing many: each call is atomic, and its errors say at which index --------------------
+
+    def add_many(self, entities: Iterable[EntityLike]) -> list[T]:
+        """Stores new entities and answers them, in the order given. Raises ExistsError."""
+        return self._write_many(lib.hf_repository_add_many, entities)
+
+    def update_many(self, entities: Iterable[EntityLike]) -> list[T]:
+        """Replaces existing entities, of any version, and answers them. Raises NotFoundError."""
+        return self._write_many(lib.hf_repository_update_many, entities)
+
+    def save_many(self, entities: Iterable[EntityLike]) -> list[T]:
+        """Stores entities, new or not, and answers them; of an id given twice the last stays."""
+        return self._write_many(lib.hf_repository_save_many, entities)
+
+    def patch_many(self, patches: Iterable[Mapping[str, Any]]) -> list[T]:
+        """Applies merge patches, each with the id under the repository's key; answers the whole entities."""
+        text = dump([dict(patch) for patch in patches])
+        return self._read_many(lib.hf_repository_patch_many, text, len(text))
+
+    def delete_many(self, ids: Iterable[Id]) -> None:
+        """Deletes entities of any version. Raises NotFoundError, and deletes none, when one is missing."""
+        self._call(lib.hf_repository_delete_many, *_counted(dump(list(map(plain_id, ids)))))
+
+    def delete_all(self, filter: Filter = None) -> int:
+        """Deletes every entity that matches the filter (see `find`) and answers how many."""
+        count = ctypes.c_uint64()
+        self._call(lib.hf_repository_delete_all, *_filter(filter), ctypes.byref(count))
+        return count.value
+
+    # --- Reading ---------------------------------------------------------------------------------
+
+    def fetch(self, id: Id, default: Any = None) -> Optional[T]:
+        """The entity of this id, or `default` where there is none."""
+        text = self.fetch_bytes(id)
+        return default if text is None else self._codec.decode(text)
+
+    def fetch_bytes(self, id: Id) -> Optional[bytes]:
+        """The bytes of an entity as they were stored, or None where there is none."""
+        fetched = self._fetch(id)
+        return fetched and fetched[0]
+
+    def fetch_versioned(self, id: Id) -> Optional[tuple[T, int]]:
+        """An entity and its version, to be given as `expected_version`; None where there is none.
+
+        The version is 0 for what the current transaction itself wrote.
+        """
+        fetched = self._fetch(id)
+        return fetched and (self._codec.decode(fetched[0]), fetched[1])
+
+    def fetch_many(self, ids: Iterable[Id]) -> list[T]:
+        """The entities of these ids, in the order given; ids without an entity are left out."""
+        return self._read_many(lib.hf_repository_fetch_many, *_counted(dump(list(map(plain_id, ids)))))
+
+    def fetch_all(self) -> list[T]:
+        """Every entity, ordered by the bytes of the ids."""
+        return self._read_many(lib.hf_repository_fetch_all)
+
+    def find(self, filter: Filter = None, *, limit: Optional[int] = None, skip: int = 0) -> list[T]:
+        """The entities that match a filter, ordered by the bytes of the ids.
+
+        A filter is a dict of conditions that must all hold, with MongoDB's meaning: {"country": "DE"},
+        {"address.city": "Kassel"}, {"deleted": None} (null or missing), {"age": {"$eq": 7}}. None matches
+        everything. `limit` None or 0 means no limit.
+        """
+        options = options_of({"limit": limit, "skip": skip or None})
+        return self._read_many(lib.hf_repository_find, *_filter(filter), options)
+
+    def first(self, filter: Filter = None) -> Optional[T]:
+        """The first entity that matches the filter, or None."""
+        found = self.find(filter, limit=1)
+        return found[0] if found else None
+
+    def count(self, filter: Filter = None) -> int:
+        """How many entities match the filter."""
+        count = ctypes.c_uint64()
+        self._call(lib.hf_repository_count, *_filter(filter), ctypes.byref(count))
+        return count.value
+
+    def contains(self, id: Id) -> bool:
+        """Whether there is an entity of this id."""
+        text = id_of(id)
+        contains = ctypes.c_bool()
+        self._call(lib.hf_repository_contains, text, len(text), ctypes.byref(contains))
+        return contains.value
+
+    # --- As a container --------------------------------------------------------------------------
+
+    def __getitem__(self, id: Id) -> T:
+        """The entity of this id. Raises NotFoundError, which is a KeyError."""
+        text = self.fetch_bytes(id)
+        if text is None:
+            raise errors.NotFoundError(f'There is no entity "{id}" in the repository "{self.name}".')
+        return self._codec.decode(text)
+
+    def __setitem__(self, id: Id, entity: EntityLike) -> None:
+        """Saves an entity under this id, which it may leave out but not contradict."""
+        members = self._codec.members(entity)
+        own = members.get(self.key, id)
+        if id_of(own) != id_of(id):
+            raise errors.InvalidIdError(f'The entity has the id "{own}" and cannot be saved as "{id}".')
+        self.save({self.key: own, **members})
+
+    def __delitem__(self, id: Id) -> None:
+        """Deletes the entity of this id. Raises NotFoundError, which is a KeyError."""
+        self.delete(id)
+
+    def __contains__(self, id: object) -> bool:
+        return self.contains(id)  # type: ignore[arg-type]
+
+    def __len__(self) -> int:
+        return self.count()
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.fetch_all())
+
+    def as_mapping(self) -> "RepositoryMapping[T]":
+        """The repository as a MutableMapping from ids, as text, to entities."""
+        return RepositoryMapping(self)
+
+    def ids(self) -> list[str]:
+        """The ids of all entities, ordered by their bytes."""
+        with native_list() as entities:
+            self._call(lib.hf_repository_fetch_all, ctypes.byref(entities))
+            return [
+                ctypes.string_at(view.id, view.id_length).decode()
+                for view in (entities.items[index] for index in range(entities.count))
+            ]
+
+    # --- Calling the library ---------------------------------------------------------------------
+
+    def _call(self, function: Callable[..., int], *arguments: Any) -> None:
+        call(function, self.pointer, current_pointer(self._store), *arguments)
+
+    def _fetch(self, id: Id) -> Optional[tuple[bytes, int]]:
+        text = id_of(id)
+        result = Result.take()
+        try:
+            status = lib.hf_repository_fetch(
+                self.pointer,
+                current_pointer(self._store),
+                text,
+                len(text),
+                result.entity_reference,
+                result.error_reference,
+            )
+            if status == HF_NOT_FOUND:
+                return None
+            result.check(status)
+            return result.bytes(), result.entity.version
+        finally:
+            result.put_back()
+
+    def _write(self, function: Callable[..., int], entity: EntityLike, *expected_version: int) -> T:
+        text = self._codec.encode(entity)
+        complete = self._codec.is_complete(entity)
+        result = Result.take()
+        try:
+            result.check(
+                function(
+                    self.pointer,
+                    current_pointer(self._store),
+                    text,
+                    len(text),
+                    *expected_version,
+                    None if complete else result.entity_reference,
+                    result.error_reference,
+                )
+            )
+            return entity if complete else self._codec.decode(result.bytes())
+        finally:
+            result.put_back()
+
+    def _write_many(self, function: Callable[..., int], entities: Iterable[EntityLike]) -> list[T]:
+        given = list(entities)
+        text = self._codec.encode_many(given)
+        if all(map(self._codec.is_complete, given)):
+            self._call(function, text, len(text), None)
+            return given
+        return self._read_many(function, text, len(text))
+
+    def _read_many(self, function: Callable[..., int], *arguments: Any) -> list[T]:
+        with native_list() as entities:
+            self._call(function, *arguments, ctypes.byref(entities))
+            return self._codec.decode_many(_json_of(entities))
+
+    def _stored_key(self) -> str:
+        for repository in self._store.describe()["repositories"]:
+            if repository["name"] == self.name:
+                return repository["key"]
+        return "id"
+
+
+def _counted(text: bytes) -> tuple[bytes, int]:
+    return text, len(text)
+
+
+def _filter(filter: Filter) -> tuple[Optional[bytes], int]:
+    return (None, 0) if filter is None else _counted(dump(dict(filter)))
+
+
+def _json_of(entities: hf_entity_list) -> bytes:
+    return ctypes.string_at(entities.json, entities.json_length) if entities.json else b"[]"

@@ -1,0 +1,372 @@
+"""Store: one database, opened by URL. The unit of commit order."""
+
+import atexit
+import ctypes
+import functools
+import math
+import os
+import sys
+import time
+import warnings
+import weakref
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from types import TracebackType
+from typing import Any, Callable, Literal, Optional, TypeVar, Union, overload
+
+from . import _transact, errors
+from ._codec import dump, load, native_text, options_of
+from ._handles import Handle, call, native_buffer, text_of
+from ._library import lib
+from ._signatures import hf_store, hf_transaction
+from .events import CommitFuture, Events, Submission
+from .receipt import Receipt
+from .repository import Repository
+from .transaction import Transaction, current_transaction
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+
+# A native wait lasts no longer than this, so that Ctrl-C is heard in between.
+_CLOSE_WAIT_MILLISECONDS = 100
+# How long the end of the interpreter waits for a store that was left open.
+_EXIT_TIMEOUT = 5.0
+
+_open_stores: "weakref.WeakSet[Store]" = weakref.WeakSet()
+
+
+def open(url: Union[str, "os.PathLike[str]"], **options: Any) -> "Store":
+    """Opens a store, creating it where there is none.
+
+    `url` is the path of an SQLite file ("music.db", "sqlite:music.db") or "memory:". The options are those of
+    `hf_store_open` in holdfast/store.h, by the same names: create, read_only, durability, max_in_flight,
+    max_entity_bytes, max_depth, max_snapshots, snapshot_max_age_ms, wal_limit_bytes, lock_timeout_ms,
+    idempotency_max_age_ms, idempotency_max_count, log_retention, slow_commit_ms, allow_unsafe_location.
+    """
+    return Store(url, **options)
+
+
+def handle_count(kind: Optional[str] = None) -> int:
+    """How many native handles live in this process: "store", "repository", "transaction", "error", or all."""
+    return lib.hf_handle_count(None if kind is None else kind.encode())
+
+
+class Store:
+    """One database. A context manager that closes it at the end of the block.
+
+    All times are in seconds. Methods may be called from any thread.
+    """
+
+    # Until it is open there is nothing to close.
+    _closed = True
+
+    def __init__(self, url: Union[str, "os.PathLike[str]"], **options: Any) -> None:
+        if "delivery" in options:
+            raise errors.InvalidOptionError('Python always uses queue delivery; leave out "delivery".')
+        store = ctypes.POINTER(hf_store)()
+        call(lib.hf_store_open, native_text(url), dump({**options, "delivery": "queue"}), ctypes.byref(store))
+        #: The native handle.
+        self.pointer = store
+        self._handle = Handle(store, lib.hf_store_free)
+        self._events = Events(store)
+        self._url = os.fspath(url)
+        self._closed = False
+        _open_stores.add(self)
+
+    def __repr__(self) -> str:
+        return f"<holdfast.Store {self._url!r}>"
+
+    # --- Life ------------------------------------------------------------------------------------
+
+    def close(self, timeout: Optional[float] = None) -> None:
+        """Refuses new work, rolls back open transactions, finishes what was submitted, completes its futures.
+
+        Raises TimeoutError when the time has passed; the store is still closing then, and can be closed
+        again. Closing a closed store does nothing.
+        """
+        self._handle.check_process()
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while True:
+            wait = _CLOSE_WAIT_MILLISECONDS
+            if deadline is not None:
+                wait = max(0, min(wait, math.ceil((deadline - time.monotonic()) * 1000)))
+            try:
+                call(lib.hf_store_close, self.pointer, wait)
+                break
+            except errors.TimeoutError:
+                if deadline is not None and time.monotonic() >= deadline:
+                    message = "The store is still closing; close it again to wait on."
+                    raise errors.TimeoutError(message) from None
+        self._closed = True
+        _open_stores.discard(self)
+        self._events.finish(None if deadline is None else max(0.0, deadline - time.monotonic()))
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        if error is None:
+            self.close()
+        else:
+            # What goes wrong while closing must not hide the block's own error.
+            with suppress(errors.Error):
+                self.close()
+
+    def __del__(self) -> None:
+        if not sys.is_finalizing() and not self._closed:
+            warnings.warn(f"unclosed store {self!r}", ResourceWarning, source=self, stacklevel=2)
+
+    # --- Repositories ----------------------------------------------------------------------------
+
+    @overload
+    def repository(
+        self, name: str, *, key: Optional[str] = None, create: bool = True
+    ) -> "Repository[dict[str, Any]]": ...
+
+    @overload
+    def repository(
+        self, name: str, *, cls: type[T], key: Optional[str] = None, create: bool = True
+    ) -> "Repository[T]": ...
+
+    def repository(
+        self, name: str, *, cls: Any = None, key: Optional[str] = None, create: bool = True
+    ) -> "Repository[Any]":
+        """Opens a repository, creating it where the store has none of that name.
+
+        `cls` is the class of its entities: a dataclass, or a class with from_dict and to_dict or with
+        model_validate and model_dump; without it they are dicts. `key` is the member that holds the id: "id"
+        for a new repository, else what it was created with.
+        """
+        return Repository(self, name, cls=cls, key=key, create=create)
+
+    # --- Transactions ----------------------------------------------------------------------------
+
+    def begin(
+        self,
+        *,
+        timeout: Optional[float] = None,
+        idempotency_key: Optional[str] = None,
+        isolation: Optional[str] = None,
+        durability: Optional[str] = None,
+    ) -> Transaction:
+        """Begins a transaction that the caller commits, submits or rolls back.
+
+        `timeout` is how long its commit may wait (30 seconds). `isolation` is "serializable" or "snapshot",
+        `durability` "full" or "relaxed". A second commit with the same `idempotency_key` and the same writes
+        changes nothing and gets the first receipt.
+        """
+        return self.begin_with(transaction_options(timeout, idempotency_key, isolation, durability))
+
+    def begin_with(self, options: Mapping[str, Any]) -> Transaction:
+        """Begins a transaction with options by their names in the library."""
+        pointer = ctypes.POINTER(hf_transaction)()
+        call(lib.hf_transaction_begin, self.pointer, options_of(options), ctypes.byref(pointer))
+        return Transaction(self, pointer)
+
+    @property
+    def current_transaction(self) -> Optional[Transaction]:
+        """The transaction that calls on this store's repositories join here; None when each is its own."""
+        return current_transaction(self)
+
+    @contextmanager
+    def transaction(
+        self,
+        *,
+        timeout: Optional[float] = None,
+        idempotency_key: Optional[str] = None,
+        isolation: Optional[str] = None,
+        durability: Optional[str] = None,
+    ) -> Iterator[Transaction]:
+        """A transaction for the block: commits at its end, rolls back on an exception. Options: see `begin`.
+
+        Inside another transaction of the store the block joins that one, whose options hold; its writes are
+        committed or rolled back with it. An idempotency key cannot join and is refused there.
+        """
+        outer = self._outer(idempotency_key)
+        if outer is not None:
+            yield outer
+            return
+        options = transaction_options(timeout, idempotency_key, isolation, durability)
+        with self.begin_with(options) as transaction:
+            yield transaction
+
+    @contextmanager
+    def savepoint(self) -> Iterator[int]:
+        """Inside a transaction: rolls back what the block wrote on an exception, which goes on its way."""
+        transaction = current_transaction(self)
+        if transaction is None:
+            raise errors.InvalidStateError("A savepoint needs a transaction; open one around it.")
+        savepoint = transaction.savepoint()
+        try:
+            yield savepoint
+        except BaseException:
+            with suppress(errors.Error):
+                transaction.rollback_to(savepoint)
+            raise
+
+    @overload
+    def transact(
+        self,
+        fn: Callable[[], T],
+        *,
+        max_attempts: Optional[int] = None,
+        timeout: Optional[float] = None,
+        idempotency_key: Optional[str] = None,
+        isolation: Optional[str] = None,
+        durability: Optional[str] = None,
+        receipt: Literal[False] = False,
+    ) -> T: ...
+
+    @overload
+    def transact(
+        self,
+        fn: Callable[[], T],
+        *,
+        max_attempts: Optional[int] = None,
+        timeout: Optional[float] = None,
+        idempotency_key: Optional[str] = None,
+        isolation: Optional[str] = None,
+        durability: Optional[str] = None,
+        receipt: Literal[True],
+    ) -> tuple[T, Receipt]: ...
+
+    def transact(
+        self,
+        fn: Callable[[], Any],
+        *,
+        max_attempts: Optional[int] = None,
+        timeout: Optional[float] = None,
+        idempotency_key: Optional[str] = None,
+        isolation: Optional[str] = None,
+        durability: Optional[str] = None,
+        receipt: bool = False,
+    ) -> Any:
+        """Runs the function in a transaction and commits it; on a conflict runs it again on the newest state.
+
+        Answers the function's value, or with `receipt=True` the pair of value and receipt. Tries at most
+        `max_attempts` times (20) within `timeout`. An exception of the function rolls back and travels out
+        unchanged, except ConflictError, which leads to another attempt. With an idempotency key that was
+        used, the function does not run, and its value is None. Inside another transaction of the store it
+        joins that one and runs once; there is no receipt then. Other options: see `begin`.
+        """
+        if self._outer(idempotency_key) is not None:
+            if receipt:
+                raise errors.InvalidStateError("What joins a transaction has no receipt of its own.")
+            return _transact.run(fn)
+        body = _transact.Body(self, fn)
+        options = transaction_options(timeout, idempotency_key, isolation, durability)
+        text = _transact.transact(body, {**options, "max_attempts": max_attempts})
+        return (body.value, Receipt.from_json(text)) if receipt else body.value
+
+    @overload
+    def transactional(self, function: F) -> F: ...
+
+    @overload
+    def transactional(
+        self,
+        *,
+        max_attempts: Optional[int] = None,
+        timeout: Optional[float] = None,
+        isolation: Optional[str] = None,
+        durability: Optional[str] = None,
+    ) -> Callable[[F], F]: ...
+
+    def transactional(self, function: Optional[Callable[..., Any]] = None, **options: Any) -> Any:
+        """Decorates a function so that each call of it runs as `transact` does."""
+
+        def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+            @functools.wraps(function)
+            def transactional(*arguments: Any, **keywords: Any) -> Any:
+                return self.transact(functools.partial(function, *arguments, **keywords), **options)
+
+            return transactional
+
+        return decorate if function is None else decorate(function)
+
+    def submit(
+        self,
+        fn: Callable[[], T],
+        *,
+        max_attempts: Optional[int] = None,
+        timeout: Optional[float] = None,
+        idempotency_key: Optional[str] = None,
+        isolation: Optional[str] = None,
+        durability: Optional[str] = None,
+    ) -> "CommitFuture[T]":
+        """Runs the function now, on this thread, submits its commit, and returns without waiting for it.
+
+        The future is completed with the function's value once the commit is stored; `future.receipt` is the
+        receipt. After a conflict the function runs again on the store's worker thread, at most `max_attempts`
+        times (20) in all. An exception of its first run is raised here, that of a later one by the future.
+        Not allowed inside a transaction of the store. Other options: see `begin`.
+        """
+        self._handle.check_process()
+        if current_transaction(self) is not None:
+            raise errors.InvalidStateError("Nothing is submitted inside a transaction; use transact there.")
+        options = transaction_options(timeout, idempotency_key, isolation, durability)
+        return _transact.SubmittedFunction(self, fn, options, max_attempts).submit()
+
+    # --- State -----------------------------------------------------------------------------------
+
+    def sync(self) -> None:
+        """Makes everything committed before this call durable, also what was committed as "relaxed"."""
+        call(lib.hf_store_sync, self.pointer)
+
+    def describe(self) -> dict[str, Any]:
+        """The store's state: "url", "engine", "format", "read_only", "incarnation", "sequence", "position",
+        "in_flight", "snapshots", "transactions", "repositories"."""
+        with native_buffer() as buffer:
+            call(lib.hf_store_describe, self.pointer, ctypes.byref(buffer))
+            return load(text_of(buffer))
+
+    @property
+    def position(self) -> str:
+        """The token of the newest visible commit's place in the store's history."""
+        return self.describe()["position"]
+
+    # --- For the package -------------------------------------------------------------------------
+
+    def _outer(self, idempotency_key: Optional[str]) -> Optional[Transaction]:
+        outer = current_transaction(self)
+        if outer is not None and idempotency_key is not None:
+            raise errors.InvalidStateError("An idempotency key belongs to the outermost transaction.")
+        return outer
+
+    def _submit(self, submission: Submission) -> None:
+        self._handle.check_process()
+        self._events.submit(submission)
+
+    def _run_later(self, future: "CommitFuture[Any]", work: Callable[[], None]) -> None:
+        self._events.run_later(future, work)
+
+
+def transaction_options(
+    timeout: Optional[float],
+    idempotency_key: Optional[str],
+    isolation: Optional[str],
+    durability: Optional[str],
+) -> dict[str, Any]:
+    """A transaction's options by their names in the library, without those that are None."""
+    options = {
+        "timeout_ms": None if timeout is None else math.ceil(timeout * 1000),
+        "idempotency_key": idempotency_key,
+        "isolation": isolation,
+        "durability": durability,
+    }
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _close_all() -> None:
+    for store in list(_open_stores):
+        with suppress(errors.Error):
+            store.close(_EXIT_TIMEOUT)
+
+
+# Before the interpreter ends: the event threads must have left Python by then. A forked child closes nothing.
+atexit.register(_close_all)
+os.register_at_fork(after_in_child=_open_stores.clear)

@@ -1,0 +1,159 @@
+"""Transaction: one unit of work over a store. All of it is stored, or nothing.
+
+The current transaction of a store is a context variable: calls on its repositories join it.
+"""
+
+import ctypes
+import enum
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar, Token
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional
+
+from ._handles import Handle, call, native_buffer, text_of
+from ._library import lib
+from ._signatures import hf_transaction_state
+from .errors import Error
+from .events import CommitFuture, Submission
+from .receipt import Receipt
+
+if TYPE_CHECKING:
+    from .store import Store
+
+
+class TransactionState(enum.IntEnum):
+    """Where a transaction stands."""
+
+    OPEN = 1
+    COMMITTING = 2
+    COMMITTED = 3
+    ROLLED_BACK = 4
+    FAILED = 5
+
+
+class _Scope(NamedTuple):
+    """One entry of the current transactions: there may be one for each of several stores."""
+
+    store: "Store"
+    transaction: "Transaction"
+    outer: Optional["_Scope"]
+
+
+_scope: ContextVar[Optional[_Scope]] = ContextVar("holdfast_transaction", default=None)
+
+
+def current_transaction(store: "Store") -> Optional["Transaction"]:
+    """The transaction that calls on this store's repositories join here, or None."""
+    scope = _scope.get()
+    while scope is not None and scope.store is not store:
+        scope = scope.outer
+    return scope and scope.transaction
+
+
+def current_pointer(store: "Store") -> Any:
+    """The native handle of the current transaction; None stands for a transaction of the call's own."""
+    # Nearly every call finds no scope at all, so that is asked first.
+    if _scope.get() is None:
+        return None
+    transaction = current_transaction(store)
+    return transaction and transaction.pointer
+
+
+class Transaction:
+    """One unit of work, begun with `store.begin()` or `store.transaction()`.
+
+    As a context manager it is the current transaction of the block, commits at the end, and rolls back on an
+    exception; once it was committed, submitted or rolled back inside the block, the end adds nothing. It is
+    bound to no thread.
+    """
+
+    def __init__(self, store: "Store", pointer: Any, *, owned: bool = True) -> None:
+        self._store = store
+        self._handle = Handle(pointer, lib.hf_transaction_free) if owned else None
+        self._entered: list[Token[Optional[_Scope]]] = []
+        self._receipt: Optional[Receipt] = None
+        self._settled = False
+        #: The native handle.
+        self.pointer = pointer
+        #: The receipt as the library gave it, read when it is asked for.
+        self.receipt_text = b""
+
+    @property
+    def state(self) -> TransactionState:
+        """Where the transaction stands."""
+        state = hf_transaction_state()
+        call(lib.hf_transaction_get_state, self.pointer, ctypes.byref(state))
+        return TransactionState(state.value)
+
+    @property
+    def receipt(self) -> Optional[Receipt]:
+        """What the commit answered; None before, and when it failed."""
+        if self._receipt is None and self.receipt_text:
+            self._receipt = Receipt.from_json(self.receipt_text)
+        return self._receipt
+
+    def commit(self) -> Receipt:
+        """Commits and waits for the outcome. Raises ConflictError when something read was changed since."""
+        self._settled = True
+        with native_buffer() as buffer:
+            call(lib.hf_transaction_commit, self.pointer, ctypes.byref(buffer))
+            self.receipt_text = text_of(buffer)
+        self._receipt = Receipt.from_json(self.receipt_text)
+        return self._receipt
+
+    def submit(self) -> "CommitFuture[Receipt]":
+        """Hands the commit over and returns; the future is completed with the receipt."""
+        self._settled = True
+        future: CommitFuture[Receipt] = CommitFuture(self)
+        self._store._submit(Submission(future, lambda: self.receipt))
+        return future
+
+    def rollback(self) -> None:
+        """Discards the transaction. Rolling back one that was rolled back does nothing."""
+        self._settled = True
+        call(lib.hf_transaction_rollback, self.pointer)
+
+    def savepoint(self) -> int:
+        """Marks a place to which the transaction's writes can be rolled back, and answers its number."""
+        savepoint = ctypes.c_uint64()
+        call(lib.hf_transaction_savepoint, self.pointer, ctypes.byref(savepoint))
+        return savepoint.value
+
+    def rollback_to(self, savepoint: int) -> None:
+        """Discards what was written after the savepoint; what was read stays read."""
+        call(lib.hf_transaction_rollback_to, self.pointer, savepoint)
+
+    @contextmanager
+    def joined(self) -> Iterator["Transaction"]:
+        """Makes this the current transaction within the block, and leaves it open at the end."""
+        self._enter()
+        try:
+            yield self
+        finally:
+            self._leave()
+
+    def __enter__(self) -> "Transaction":
+        self._enter()
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        self._leave()
+        if error is None:
+            if not self._settled:
+                self.commit()
+        else:
+            # Whatever keeps it from being rolled back, such as a closed store, must not hide the error.
+            with suppress(Error):
+                self.rollback()
+
+    def _enter(self) -> None:
+        self._entered.append(_scope.set(_Scope(self._store, self, _scope.get())))
+
+    def _leave(self) -> None:
+        _scope.reset(self._entered.pop())

@@ -1,0 +1,14 @@
+"""Version: which library this is, and what it can do."""
+
+from ._library import lib
+
+
+def version_text() -> str:
+    """The version of the native library, such as "0.1.0"."""
+    return lib.hf_version_text().decode()
+
+
+def feature_available(name: str) -> bool:
+    """Whether the library has a feature: "sqlite", "memory", "queue_delivery", "idempotency", "savepoints",
+    "filters". An unknown name is answered with False."""
+    return lib.hf_feature_available(name.encode())

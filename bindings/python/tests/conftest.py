@@ -1,0 +1,73 @@
+"""One factory for each resource. After every test no native handle may be left."""
+
+import gc
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1]
+REPOSITORY = PACKAGE.parents[1]
+os.environ.setdefault("HOLDFAST_LIBRARY", str(REPOSITORY / ".build" / "holdfast" / "libholdfast.so"))
+sys.path.insert(0, str(PACKAGE))
+# For the programs that tests start.
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(PACKAGE), os.environ.get("PYTHONPATH")]))
+
+import holdfast  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def nothing_leaks(request: pytest.FixtureRequest) -> Iterator[None]:
+    gc.collect()
+    before = holdfast.handle_count()
+    yield
+    request.node.funcargs.clear()
+    gc.collect()
+    assert holdfast.handle_count() == before, "the test left native handles behind"
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def engine(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """Where a store's file may be."""
+    return str(tmp_path / "store.db")
+
+
+@pytest.fixture
+def open_store(engine: str, path: str) -> Iterator[Callable[..., holdfast.Store]]:
+    """Opens a store of the engine under test and closes it after the test."""
+    stores: list[holdfast.Store] = []
+
+    def open_store(**options: Any) -> holdfast.Store:
+        stores.append(holdfast.open("memory:" if engine == "memory" else path, **options))
+        return stores[-1]
+
+    yield open_store
+    for store in stores:
+        store.close()
+    stores.clear()
+
+
+@pytest.fixture
+def store(open_store: Callable[..., holdfast.Store]) -> holdfast.Store:
+    return open_store()
+
+
+@pytest.fixture
+def songs(store: holdfast.Store) -> "holdfast.Repository[dict[str, Any]]":
+    return store.repository("songs")
+
+
+def in_thread(function: Callable[[], Any]) -> Any:
+    """Runs a function on another thread, where no transaction is current, and answers what it returns."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as executor:
+        return executor.submit(function).result()

@@ -1,0 +1,128 @@
+"""The package's copy of the C contract is the contract."""
+
+import ctypes
+import ctypes.util
+import inspect
+from pathlib import Path
+from typing import Any
+
+import headers
+import pytest
+
+import holdfast
+from holdfast import _library, _signatures
+
+CONTRACT = headers.read()
+
+SCALARS: dict[str, Any] = {
+    "void": None,
+    "bool": ctypes.c_bool,
+    "int": ctypes.c_int,
+    "int32_t": ctypes.c_int32,
+    "int64_t": ctypes.c_int64,
+    "uint64_t": ctypes.c_uint64,
+    "size_t": ctypes.c_size_t,
+    "void*": ctypes.c_void_p,
+    "char*": ctypes.c_char_p,
+    "destructor": _signatures.destructor,
+    **dict.fromkeys(CONTRACT.enums, ctypes.c_int),
+}
+
+
+def expected(c_type: str) -> Any:
+    if c_type in SCALARS:
+        return SCALARS[c_type]
+    if c_type in CONTRACT.function_types:
+        return getattr(_signatures, c_type)
+    if c_type.endswith("*"):
+        return ctypes.POINTER(expected(c_type[:-1]))
+    return getattr(_signatures, c_type)
+
+
+def test_the_reader_finds_the_contract() -> None:
+    assert len(CONTRACT.functions) > 50
+    assert CONTRACT.functions["hf_store_close"] == ("hf_status", ["hf_store*", "int64_t", "hf_error**"])
+    assert CONTRACT.opaque == {"hf_store", "hf_repository", "hf_transaction", "hf_error"}
+
+
+def test_the_table_names_every_function_of_the_headers_and_no_other() -> None:
+    assert set(_signatures.FUNCTIONS) == set(CONTRACT.functions)
+
+
+@pytest.mark.parametrize("name", sorted(CONTRACT.functions))
+def test_a_function_has_the_header_s_result_and_parameters(name: str) -> None:
+    declared = CONTRACT.functions[name]
+    result, parameters = _signatures.FUNCTIONS[name]
+    assert result == expected(declared.result)
+    assert list(parameters) == [expected(parameter) for parameter in declared.parameters]
+
+
+@pytest.mark.parametrize("name", sorted(CONTRACT.function_types))
+def test_a_function_type_has_the_header_s_result_and_parameters(name: str) -> None:
+    declared = CONTRACT.function_types[name]
+    function_type = getattr(_signatures, name)
+    assert function_type._restype_ == expected(declared.result)
+    assert list(function_type._argtypes_) == [expected(parameter) for parameter in declared.parameters]
+
+
+@pytest.mark.parametrize("name", sorted(CONTRACT.structs))
+def test_a_struct_has_the_header_s_fields(name: str) -> None:
+    # The address of text that somebody owns is kept as an address: ctypes would copy a char * up to its NUL.
+    fields = [
+        (field, ctypes.c_void_p if c_type == "char*" else expected(c_type))
+        for field, c_type in CONTRACT.structs[name]
+    ]
+    assert getattr(_signatures, name)._fields_ == fields
+
+
+def test_every_struct_and_handle_of_the_package_is_in_the_headers() -> None:
+    classes = {
+        name
+        for name, value in vars(_signatures).items()
+        if inspect.isclass(value) and issubclass(value, ctypes.Structure)
+    }
+    assert classes == set(CONTRACT.structs) | CONTRACT.opaque
+
+
+def test_the_constants_are_the_headers_numbers() -> None:
+    statuses = CONTRACT.enums["hf_status"]
+    copies = {name: value for name, value in vars(_signatures).items() if name.startswith("HF_")}
+    assert copies
+    assert copies == {name: statuses[name] for name in copies}
+    assert _signatures.API_VERSION == CONTRACT.constants["HF_API_VERSION"]
+
+
+@pytest.mark.parametrize(
+    ("c_name", "prefix", "enum"),
+    [
+        ("hf_commit_state", "HF_COMMIT_", holdfast.CommitState),
+        ("hf_transaction_state", "HF_TRANSACTION_", holdfast.TransactionState),
+    ],
+)
+def test_an_enumeration_has_the_header_s_members(c_name: str, prefix: str, enum: Any) -> None:
+    declared = {name[len(prefix) :]: value for name, value in CONTRACT.enums[c_name].items()}
+    assert {member.name: member.value for member in enum} == declared
+
+
+def test_a_library_without_one_of_the_functions_is_refused_by_that_name() -> None:
+    with pytest.raises(ImportError, match="has no function hf_"):
+        _library.load(Path(ctypes.util.find_library("c") or "libc.so.6"))
+
+
+def test_a_missing_library_is_an_import_error_that_names_it(tmp_path: Path) -> None:
+    with pytest.raises(ImportError, match=r"nowhere\.so"):
+        _library.load(tmp_path / "nowhere.so")
+
+
+def test_a_range_of_versions_is_accepted() -> None:
+    for version in ("0.1.0", "0.1.7", "0.9.0"):
+        _library.check_version(version, Path("lib"))
+    for version in ("0.0.9", "1.0.0", "2.3.4"):
+        with pytest.raises(ImportError, match=version):
+            _library.check_version(version, Path("lib"))
+
+
+def test_the_library_tells_its_version_and_features() -> None:
+    assert holdfast.version_text().count(".") == 2
+    assert holdfast.feature_available("queue_delivery")
+    assert not holdfast.feature_available("time travel")
