@@ -40,13 +40,17 @@ let package = Package(
 
         // What the tests share.
         .target(name: "SeededRandom", path: "Tests/SeededRandom"),
+        .target(name: "HistoryChecker", path: "Tests/HistoryChecker"),
         .target(name: "StorageConformance", dependencies: ["HoldfastCore"], path: "Tests/StorageConformance"),
 
         .testTarget(
             name: "HoldfastCoreTests",
             dependencies: ["HoldfastCore", "CHoldfastPayload", "SeededRandom", "StorageConformance"]),
         .testTarget(name: "HoldfastTests", dependencies: ["Holdfast"]),
-        .testTarget(name: "SimulationTests", dependencies: ["HoldfastCore"]),
+        .testTarget(name: "HistoryCheckerTests", dependencies: ["HistoryChecker", "SeededRandom"]),
+        .testTarget(
+            name: "SimulationTests",
+            dependencies: ["HoldfastCore", "HistoryChecker", "SeededRandom", "StorageConformance"]),
     ],
     swiftLanguageModes: [.v6]
 )
