@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 struct hfp_claim {
@@ -98,4 +99,9 @@ int hfp_open(const char *path, int flags, uint32_t mode) {
         descriptor = open(path, flags | O_CLOEXEC | O_NOFOLLOW, mode);
     } while (descriptor < 0 && errno == EINTR);
     return descriptor < 0 ? -errno : descriptor;
+}
+
+uint32_t hfp_file_system(const char *path) {
+    struct statfs status;
+    return statfs(path, &status) == 0 ? (uint32_t)status.f_type : 0;
 }

@@ -1,0 +1,189 @@
+import HoldfastCore
+import Synchronization
+
+/// Copies the write-ahead log into the database file, on a thread and a connection of its own.
+///
+///     every 4 MiB of log     PASSIVE: disturbs nobody
+///     from 16 MiB on         RESTART: copies the rest while writers wait for a moment, so that the next writer
+///                            overwrites the log from its beginning. PASSIVE alone never gets there under load,
+///                            because the log grows while it copies
+///     beyond the limit       the core takes all snapshots back, since one that reads from the log keeps it from
+///                            being overwritten; then RESTART
+///     idle for two seconds   TRUNCATE
+///
+/// While a snapshot stands in the way, those older than their maximal age are taken back from time to time.
+final class Checkpointer: Sendable {
+    struct Settings: Sendable {
+        var passiveBytes = 4 << 20
+        var restartBytes = 16 << 20
+        var limitBytes: Int
+        var snapshotMaxAge: UInt64
+        var idleNanoseconds: UInt64 = 2_000_000_000
+    }
+
+    private struct State {
+        var connection: Connection?
+        var isStopped = false
+        weak var host: (any StorageHost)?
+        /// The log's size from which RESTART is tried again.
+        var restartAt = 0
+        /// When snapshots are asked back again, if something stands in the way.
+        var retryAt: UInt64?
+    }
+
+    private static let pageBytes = 4096
+
+    private let settings: Settings
+    private let time: any TimeSource
+    private let doubt: Doubt
+    private let connect: @Sendable () throws(HoldfastError) -> Connection
+    private let state = Lock(State())
+    /// Apart from the state, whose lock is held during a checkpoint.
+    private let worker = Lock<(any Worker)?>(nil)
+
+    // Set by the committing thread, which takes no lock for it.
+    private let frames = Atomic(0)
+    private let lastCommit = Atomic<UInt64>(0)
+    /// How many frames the log had at the last pass.
+    private let copied = Atomic(0)
+    /// Whether the worker knows that there is something to do in the end.
+    private let isAwake = Atomic(false)
+
+    init(
+        settings: Settings, time: any TimeSource, doubt: Doubt,
+        connect: @escaping @Sendable () throws(HoldfastError) -> Connection
+    ) {
+        self.settings = settings
+        self.time = time
+        self.doubt = doubt
+        self.connect = connect
+    }
+
+    func start(_ workers: any Workers) throws(HoldfastError) {
+        let started = try workers.start(name: "hf-checkpoint") { [self] in turn() }
+        worker.withLock { $0 = started }
+    }
+
+    func attach(_ host: any StorageHost) { state.withLock { $0.host = host } }
+
+    /// Ends the worker and waits for it, and for the pass that it is in.
+    func stop() {
+        state.withLock { $0.isStopped = true }
+        if let worker = worker.withLock({ $0.take() }) {
+            worker.wake()
+            if !worker.isCurrent { _ = worker.waitUntilFinished(deadline: nil) }
+        }
+        state.withLock { $0.connection = nil }
+    }
+
+    /// Runs `body` while no checkpoint runs and none has a connection.
+    func pausing(_ body: () throws(HoldfastError) -> Void) throws(HoldfastError) {
+        try state.withLock { state throws(HoldfastError) in
+            state.connection = nil
+            try body()
+        }
+    }
+
+    /// Notes a commit, after which the log has so many frames. Called by the committing thread; never waits.
+    func noteCommit(frames: Int) {
+        // Fewer than at the last pass: the log was begun anew.
+        if frames < copied.load(ordering: .relaxed) { copied.store(0, ordering: .relaxed) }
+        self.frames.store(frames, ordering: .relaxed)
+        lastCommit.store(time.monotonicNanoseconds(), ordering: .releasing)
+        let isDue = (frames - copied.load(ordering: .relaxed)) * Self.pageBytes >= settings.passiveBytes
+        if isDue || !isAwake.exchange(true, ordering: .acquiringAndReleasing) {
+            worker.withLock { $0 }?.wake()
+        }
+    }
+
+    // MARK: The worker's turns
+
+    private func turn() -> Turn {
+        if state.withLock({ $0.isStopped }) { return .finished }
+        let now = time.monotonicNanoseconds()
+        let pending = (frames.load(ordering: .relaxed) - copied.load(ordering: .relaxed)) * Self.pageBytes
+        if pending >= settings.passiveBytes {
+            pass()
+            return .again
+        }
+        if let retryAt = state.withLock({ $0.retryAt }), retryAt <= now {
+            askForSnapshots(olderThan: settings.snapshotMaxAge)
+            pass(mustRestart: true)
+            return .again
+        }
+        return idle(now)
+    }
+
+    private func idle(_ now: UInt64) -> Turn {
+        let retryAt = state.withLock { $0.retryAt }
+        let last = lastCommit.load(ordering: .acquiring)
+        let due = last &+ settings.idleNanoseconds
+        if frames.load(ordering: .relaxed) > 0 && now < due { return .sleep(until: min(due, retryAt ?? due)) }
+        if frames.load(ordering: .relaxed) > 0 && retryAt == nil {
+            checkpoint(.truncate, waiting: 0)
+            return .again
+        }
+        isAwake.store(false, ordering: .sequentiallyConsistent)
+        // A commit that came before the line above did not wake this worker.
+        if lastCommit.load(ordering: .sequentiallyConsistent) != last { return .again }
+        return .sleep(until: retryAt)
+    }
+
+    private func pass(mustRestart: Bool = false) {
+        guard let first = checkpoint(.passive, waiting: 0) else { return }
+        let bytes = first * Self.pageBytes
+        guard mustRestart || bytes >= max(settings.restartBytes, state.withLock { $0.restartAt }) else { return }
+        // Most is copied and synced above, what has come since here, so that writers wait for little.
+        _ = checkpoint(.passive, waiting: 0)
+        if bytes > settings.limitBytes { askForSnapshots(olderThan: nil) }
+        checkpoint(.restart, waiting: bytes > settings.limitBytes ? 250 : 20)
+    }
+
+    private func askForSnapshots(olderThan age: UInt64?) {
+        // Outside the lock: the core's own locks come before this one.
+        state.withLock { $0.host }?.releaseSnapshots(olderThanMilliseconds: age)
+    }
+
+    /// The number of frames in the log, or nil if nothing could be done.
+    @discardableResult
+    private func checkpoint(_ kind: Connection.Checkpoint, waiting milliseconds: Int32) -> Int? {
+        let before = frames.load(ordering: .acquiring)
+        return state.withLock { state in
+            if state.isStopped { return nil }
+            do throws(HoldfastError) {
+                let connection = if let open = state.connection { open } else { try connect() }
+                state.connection = connection
+                connection.setBusyTimeout(milliseconds)
+                let result = try connection.checkpoint(kind)
+                copied.store(max(before, result.frames), ordering: .relaxed)
+                guard !result.isBlocked else {
+                    retryLater(kind, &state)
+                    return kind == .passive ? nil : result.frames
+                }
+                if kind != .passive {
+                    state.restartAt = 0
+                    state.retryAt = nil
+                }
+                // Unless there was a commit meanwhile, which then is found by the next turn.
+                if kind == .truncate { _ = frames.compareExchange(expected: before, desired: 0, ordering: .relaxed) }
+                return result.frames
+            } catch {
+                // The log stays as it is and grows on; a later pass may succeed. But a failed sync says that pages
+                // may be lost that a later sync would not write: see WALFile.rewrite.
+                if error.status == .io { doubt.arise() }
+                state.connection = nil
+                copied.store(before, ordering: .relaxed)
+                state.retryAt = time.monotonicNanoseconds() &+ 1_000_000_000
+                return nil
+            }
+        }
+    }
+
+    /// After somebody stood in the way: tried less and less often below the limit, because writers wait each time.
+    private func retryLater(_ kind: Connection.Checkpoint, _ state: inout State) {
+        let bytes = frames.load(ordering: .relaxed) * Self.pageBytes
+        state.restartAt = min(bytes * 2, max(bytes + settings.restartBytes, settings.limitBytes))
+        let milliseconds = min(max(settings.snapshotMaxAge / 4, 50), 10_000)
+        state.retryAt = time.monotonicNanoseconds() &+ milliseconds &* 1_000_000
+    }
+}

@@ -1,0 +1,163 @@
+import HoldfastCore
+
+/// What snapshots and write transactions read alike.
+extension Connection {
+    /// The newest sequence in the log, 0 for none.
+    func head() throws(HoldfastError) -> CommitSequence {
+        let statement = try statement(.head)
+        defer { statement.reset() }
+        guard try statement.step() else { return 0 }
+        if statement.isNull(0) { return 0 }
+        guard let head = statement.integer(0).flatMap(CommitSequence.init(exactly:)) else { throw corrupt("the log") }
+        return head
+    }
+
+    func fetch(
+        _ key: EntityKey, _ body: (EntityView) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) -> Bool {
+        do throws(HoldfastError) {
+            return try key.id.bytes.withBytes { id throws(HoldfastError) in
+                let statement = try statement(.fetch)
+                defer { statement.reset() }
+                try statement.bind(1, key.repository)
+                try statement.bind(2, text: id)
+                guard try statement.step() else { return false }
+                guard let version = statement.integer(0).flatMap(CommitSequence.init(exactly:)),
+                    let text = statement.text(1)
+                else { throw corrupt("a record") }
+                try body(EntityView(id: id, version: version, body: text))
+                return true
+            }
+        } catch {
+            throw naming(key.repository, key.id.text, error)
+        }
+    }
+
+    func scan(
+        _ repository: RepositoryID, after: EntityID?, _ body: (EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        var last = after?.text ?? ""
+        do throws(HoldfastError) {
+            // Every id is greater than the empty text, which none is.
+            try (after?.bytes ?? []).withBytes { start throws(HoldfastError) in
+                let statement = try statement(.scan)
+                defer { statement.reset() }
+                try statement.bind(1, repository)
+                try statement.bind(2, text: start)
+                while try statement.step() {
+                    guard let id = statement.text(0) else { throw corrupt("a record") }
+                    guard let version = statement.integer(1).flatMap(CommitSequence.init(exactly:)),
+                        let text = statement.text(2)
+                    else {
+                        last = String(decoding: id, as: UTF8.self)
+                        throw corrupt("a record")
+                    }
+                    guard try body(EntityView(id: id, version: version, body: text)) else { return }
+                }
+            }
+        } catch {
+            throw naming(repository, last, error)
+        }
+    }
+
+    /// The log behind `sequence`; nil where it was trimmed past that.
+    func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]? {
+        guard sequence < Int64.max else { return [] }
+        guard Int64(sequence) + 1 >= (try mark(.logStart) ?? 0) else { return nil }
+        let statement = try statement(.log)
+        defer { statement.reset() }
+        try statement.bind(1, Int64(sequence))
+        var entries: [LogEntry] = []
+        while try statement.step() {
+            guard let sequence = statement.integer(0).flatMap(CommitSequence.init(exactly:)),
+                let identifier = statement.integer(1),
+                let time = statement.integer(2).flatMap(UInt64.init(exactly:)),
+                let changes = statement.blob(3).flatMap(LogEncoding.decode)
+            else { throw corrupt("the log") }
+            entries.append(
+                LogEntry(
+                    sequence: sequence, commitIdentifier: UInt64(bitPattern: identifier), time: time, changes: changes))
+        }
+        return entries
+    }
+
+    func contains(commit identifier: UInt64, at sequence: CommitSequence) throws(HoldfastError) -> Bool {
+        let statement = try statement(.contains)
+        defer { statement.reset() }
+        try statement.bind(1, Int64(clamping: sequence))
+        try statement.bind(2, Int64(bitPattern: identifier))
+        return try statement.step() && statement.integer(0) == 1
+    }
+
+    func idempotencyRecord(_ key: [UInt8]) throws(HoldfastError) -> IdempotencyRecord? {
+        try key.withBytes { bytes throws(HoldfastError) in
+            let statement = try statement(.idempotency)
+            defer { statement.reset() }
+            try statement.bind(1, blob: bytes)
+            guard try statement.step() else { return nil }
+            guard let fingerprint = statement.integer(0),
+                let sequence = statement.integer(1).flatMap(CommitSequence.init(exactly:)),
+                let time = statement.integer(2).flatMap(UInt64.init(exactly:)), let receipt = statement.blob(3)
+            else { throw corrupt("an idempotency record") }
+            return IdempotencyRecord(
+                key: key, fingerprint: UInt64(bitPattern: fingerprint), sequence: sequence, time: time,
+                receipt: [UInt8](receipt))
+        }
+    }
+
+    func repositories() throws(HoldfastError) -> [RepositoryRecord] {
+        let statement = try statement(.repositories)
+        defer { statement.reset() }
+        var records: [RepositoryRecord] = []
+        while try statement.step() {
+            guard let id = statement.integer(0), let name = statement.text(1), let key = statement.text(2)
+            else { throw corrupt("the catalogue") }
+            records.append(
+                RepositoryRecord(
+                    id: id, name: String(decoding: name, as: UTF8.self), key: String(decoding: key, as: UTF8.self)))
+        }
+        return records
+    }
+
+    // MARK: Marks
+
+    func mark(_ mark: Mark) throws(HoldfastError) -> Int64? {
+        let name = Array(mark.rawValue.utf8)
+        return try name.withBytes { name throws(HoldfastError) in
+            let statement = try statement(.meta)
+            defer { statement.reset() }
+            try statement.bind(1, text: name)
+            guard try statement.step() else { return nil }
+            guard let value = statement.integer(0), value >= 0 else { throw corrupt("a mark") }
+            return value
+        }
+    }
+
+    func incarnation() throws(HoldfastError) -> [UInt8] {
+        let name = Array(Mark.incarnation.rawValue.utf8)
+        return try name.withBytes { name throws(HoldfastError) in
+            let statement = try statement(.meta)
+            defer { statement.reset() }
+            try statement.bind(1, text: name)
+            guard try statement.step(), let value = statement.blob(0), value.count == 16 else {
+                throw corrupt("the store's mark")
+            }
+            return [UInt8](value)
+        }
+    }
+
+    // MARK: Damage
+
+    private func corrupt(_ what: String) -> HoldfastError {
+        HoldfastError(.corrupt, "\(what) in \(path) is damaged: restore a backup, or delete and store it anew")
+    }
+
+    /// Adds to an error about damage which record it met.
+    private func naming(_ repository: RepositoryID, _ id: String, _ error: HoldfastError) -> HoldfastError {
+        guard error.status == .corrupt else { return error }
+        let name = (try? repositories())?.first { $0.id == repository }?.name ?? "\(repository)"
+        return HoldfastError(
+            .corrupt, "\(error.message) (repository \"\(name)\", at or behind id \"\(id)\")",
+            detail: [("repository", .text(name)), ("id", .text(id))], cause: error)
+    }
+}

@@ -1,0 +1,111 @@
+import HoldfastCore
+
+/// What only write transactions do.
+extension Connection {
+    func apply(_ batch: WriteBatch) throws(HoldfastError) {
+        for repository in batch.createdRepositories { try insert(repository) }
+        try apply(batch.changes)
+        try append(batch.log)
+        for record in batch.idempotency { try insert(record) }
+        if let reserved = batch.reservedThrough { try setMark(.reserved, Int64(clamping: reserved)) }
+        if let mark = batch.trimLogBelow { try trimLog(below: mark) }
+        if let time = batch.trimIdempotencyBefore {
+            try run(.trimIdempotencyByTime, with: Int64(clamping: time))
+        }
+        if let limit = batch.keepIdempotency { try run(.trimIdempotencyByCount, with: Int64(clamping: limit)) }
+    }
+
+    func setMark(_ mark: Mark, _ value: Int64) throws(HoldfastError) {
+        let name = Array(mark.rawValue.utf8)
+        try name.withBytes { name throws(HoldfastError) in
+            let statement = try statement(.setMeta)
+            defer { statement.reset() }
+            try statement.bind(1, text: name)
+            try statement.bind(2, value)
+            _ = try statement.step("writing")
+        }
+    }
+
+    func append(_ log: [LogEntry]) throws(HoldfastError) {
+        let statement = try statement(.insertLog)
+        var encoded: [UInt8] = []
+        for entry in log {
+            LogEncoding.encode(entry.changes, into: &encoded)
+            try encoded.withBytes { bytes throws(HoldfastError) in
+                defer { statement.reset() }
+                try statement.bind(1, Int64(clamping: entry.sequence))
+                try statement.bind(2, Int64(bitPattern: entry.commitIdentifier))
+                try statement.bind(3, Int64(clamping: entry.time))
+                try statement.bind(4, blob: bytes)
+                _ = try statement.step("writing")
+            }
+        }
+    }
+
+    private func apply(_ changes: [EntityChange]) throws(HoldfastError) {
+        let upsert = try statement(.upsert)
+        let delete = try statement(.delete)
+        for change in changes {
+            try change.key.id.bytes.withBytes { id throws(HoldfastError) in
+                let statement = change.body == nil ? delete : upsert
+                defer { statement.reset() }
+                try statement.bind(1, change.key.repository)
+                try statement.bind(2, text: id)
+                guard let body = change.body else {
+                    _ = try statement.step("writing")
+                    return
+                }
+                try statement.bind(3, Int64(clamping: change.version))
+                try body.withBytes { body throws(HoldfastError) in
+                    try statement.bind(4, text: body)
+                    _ = try statement.step("writing")
+                }
+            }
+        }
+    }
+
+    private func insert(_ repository: RepositoryRecord) throws(HoldfastError) {
+        let name = Array(repository.name.utf8)
+        let key = Array(repository.key.utf8)
+        try name.withBytes { name throws(HoldfastError) in
+            try key.withBytes { key throws(HoldfastError) in
+                let statement = try statement(.insertRepository)
+                defer { statement.reset() }
+                try statement.bind(1, repository.id)
+                try statement.bind(2, text: name)
+                try statement.bind(3, text: key)
+                _ = try statement.step("writing")
+            }
+        }
+        try execute(Schema.view(of: repository.id, named: repository.name), "writing")
+    }
+
+    private func insert(_ record: IdempotencyRecord) throws(HoldfastError) {
+        try record.key.withBytes { key throws(HoldfastError) in
+            try record.receipt.withBytes { receipt throws(HoldfastError) in
+                let statement = try statement(.insertIdempotency)
+                defer { statement.reset() }
+                try statement.bind(1, Int64(clamping: record.sequence))
+                try statement.bind(2, blob: key)
+                try statement.bind(3, Int64(bitPattern: record.fingerprint))
+                try statement.bind(4, Int64(clamping: record.time))
+                try statement.bind(5, blob: receipt)
+                _ = try statement.step("writing")
+            }
+        }
+    }
+
+    /// The newest entry stays, whatever is asked: it tells the head.
+    private func trimLog(below mark: CommitSequence) throws(HoldfastError) {
+        let start = Int64(clamping: min(mark, try head()))
+        guard start > (try self.mark(.logStart) ?? 0) else { return }
+        try run(.trimLog, with: start)
+        try setMark(.logStart, start)
+    }
+
+    private func run(_ query: Query, with value: Int64) throws(HoldfastError) {
+        let statement = try statement(query)
+        try statement.bind(1, value)
+        try statement.run("writing")
+    }
+}

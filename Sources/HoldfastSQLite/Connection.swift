@@ -1,0 +1,179 @@
+import CHoldfastPlatform
+import CSQLite
+import HoldfastCore
+
+/// One SQLite connection with its prepared statements.
+///
+/// Sendable: SQLite does not lock it (SQLITE_OPEN_NOMUTEX) and neither does this class; whoever owns it lets one
+/// thread at a time use it: a reader's lock, the checkpointer's, or the commit queue's single leader.
+final class Connection: @unchecked Sendable {
+    enum Mode {
+        case readWrite
+        case readOnly
+        /// Without locks and without a write-ahead log, for a directory in which neither can be made.
+        case immutable
+    }
+
+    let path: String
+    /// How many frames the write-ahead log had after the last commit of this connection.
+    private(set) var walFrames = 0
+    /// Whether a COMMIT includes a sync (synchronous = FULL) or not (NORMAL).
+    private(set) var commitsAreSynced = true
+
+    private let handle: OpaquePointer
+    private var statements = [OpaquePointer?](repeating: nil, count: Query.allCases.count)
+    private var isOpen = true
+    private let epoch = hfp_fork_epoch()
+
+    /// sqlite3_open_v2. NOFOLLOW: that the path is no symbolic link was checked before, and might have changed.
+    init(path: String, mode: Mode, busyMilliseconds: Int32) throws(HoldfastError) {
+        self.path = path
+        var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE
+        flags |= mode == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
+        if mode == .immutable { flags |= SQLITE_OPEN_URI }
+        var opened: OpaquePointer?
+        let name = mode == .immutable ? Self.immutableAddress(path) : path
+        let code = sqlite3_open_v2(name, &opened, flags, nil)
+        guard code == SQLITE_OK, let opened else {
+            let error = ResultCode.error(code, "opening", path, connection: opened)
+            sqlite3_close(opened)
+            throw error
+        }
+        handle = opened
+        sqlite3_busy_timeout(handle, busyMilliseconds)
+        holdfast_sqlite3_db_switch(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
+        setCheckpointOnClose(false)
+    }
+
+    deinit { close() }
+
+    /// sqlite3_close. In a forked child it does nothing: the connection is the parent's.
+    func close() {
+        guard isOpen, epoch == hfp_fork_epoch() else { return }
+        isOpen = false
+        for statement in statements { sqlite3_finalize(statement) }
+        sqlite3_close(handle)
+    }
+
+    /// Whether closing the last connection checkpoints and removes the write-ahead log.
+    func setCheckpointOnClose(_ isOn: Bool) {
+        holdfast_sqlite3_db_switch(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, isOn ? 0 : 1)
+    }
+
+    /// Counts the frames of the log from here on (sqlite3_wal_hook).
+    func watchCommits() {
+        // The hook runs inside this connection's own COMMIT, so the connection is alive and its thread is ours.
+        sqlite3_wal_hook(
+            handle,
+            { context, _, _, frames in
+                Unmanaged<Connection>.fromOpaque(context!).takeUnretainedValue().walFrames = Int(frames)
+                return SQLITE_OK
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    // MARK: Statements
+
+    func statement(_ query: Query) throws(HoldfastError) -> Statement {
+        if let ready = statements[query.rawValue] { return Statement(pointer: ready, connection: self) }
+        var prepared: OpaquePointer?
+        let code = sqlite3_prepare_v3(handle, query.sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
+        guard code == SQLITE_OK, let prepared else { throw error(code, "reading") }
+        statements[query.rawValue] = prepared
+        return Statement(pointer: prepared, connection: self)
+    }
+
+    func run(_ query: Query, _ doing: String) throws(HoldfastError) { try statement(query).run(doing) }
+
+    /// Runs statements that are needed once.
+    func execute(_ sql: String, _ doing: String) throws(HoldfastError) {
+        try check(sqlite3_exec(handle, sql, nil, nil, nil), doing)
+    }
+
+    /// The single number that a statement gives.
+    func number(_ sql: String, _ doing: String) throws(HoldfastError) -> Int64? {
+        var prepared: OpaquePointer?
+        try check(sqlite3_prepare_v2(handle, sql, -1, &prepared, nil), doing)
+        defer { sqlite3_finalize(prepared) }
+        let statement = Statement(pointer: prepared!, connection: self)
+        return try statement.step(doing) ? statement.integer(0) : nil
+    }
+
+    /// Whether a transaction is open. After an error SQLite may have rolled back by itself.
+    var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+
+    func rollbackIfNeeded() {
+        // A ROLLBACK that fails leaves a connection that `isInTransaction` shows, and that `recover` replaces.
+        if isInTransaction { try? run(.rollback, "rolling back") }
+    }
+
+    /// Outside a transaction only: SQLite refuses it inside.
+    func setCommitsAreSynced(_ synced: Bool) throws(HoldfastError) {
+        if synced == commitsAreSynced { return }
+        try execute("PRAGMA synchronous = \(synced ? "FULL" : "NORMAL")", "preparing a commit in")
+        commitsAreSynced = synced
+    }
+
+    func setBusyTimeout(_ milliseconds: Int32) { sqlite3_busy_timeout(handle, milliseconds) }
+
+    var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
+
+    // MARK: The write-ahead log
+
+    enum Checkpoint {
+        case passive, restart, truncate
+
+        var mode: Int32 {
+            switch self {
+            case .passive: SQLITE_CHECKPOINT_PASSIVE
+            case .restart: SQLITE_CHECKPOINT_RESTART
+            case .truncate: SQLITE_CHECKPOINT_TRUNCATE
+            }
+        }
+    }
+
+    /// sqlite3_wal_checkpoint_v2: how many frames the log has, how many of them are in the database file, and
+    /// whether somebody stood in the way.
+    func checkpoint(_ kind: Checkpoint) throws(HoldfastError) -> (frames: Int, done: Int, isBlocked: Bool) {
+        var frames: Int32 = 0
+        var done: Int32 = 0
+        let code = sqlite3_wal_checkpoint_v2(handle, "main", kind.mode, &frames, &done)
+        if code & 0xFF == SQLITE_BUSY { return (Int(frames), Int(done), true) }
+        try check(code, "checkpointing")
+        return (Int(frames), Int(done), false)
+    }
+
+    /// The file of the write-ahead log, nil where there is none yet (SQLITE_FCNTL_JOURNAL_POINTER).
+    var walFile: WALFile? {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        let code = sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file)
+        guard code == SQLITE_OK, let file, file.pointee.pMethods != nil else { return nil }
+        return WALFile(file: file, connection: self)
+    }
+
+    // MARK: Errors
+
+    @inline(__always)
+    func check(_ code: Int32, _ doing: String) throws(HoldfastError) {
+        if code != SQLITE_OK { throw error(code, doing) }
+    }
+
+    func error(_ code: Int32, _ doing: String) -> HoldfastError {
+        ResultCode.error(code, doing, path, connection: handle)
+    }
+
+    /// A URI whose path cannot be misread.
+    private static func immutableAddress(_ path: String) -> String {
+        let hexadecimal = Array("0123456789ABCDEF".utf8)
+        var address = Array("file:".utf8)
+        for byte in path.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "-"):
+                address.append(byte)
+            default:
+                address += [UInt8(ascii: "%"), hexadecimal[Int(byte >> 4)], hexadecimal[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: address, as: UTF8.self) + "?immutable=1"
+    }
+}

@@ -1,0 +1,143 @@
+import CHoldfastPlatform
+import Glibc
+import HoldfastCore
+
+/// The place of a store: an absolute path, so that a change of the working directory moves nothing, and what
+/// stands there.
+struct Location {
+    let path: String
+    let directory: String
+    var exists: Bool
+
+    var lockPath: String { path + "-lock" }
+    var isDirectoryWritable: Bool { Self.allows(directory, W_OK) }
+
+    /// Refuses what cannot hold a store, or not safely.
+    ///
+    /// A second name of the same file (a symbolic or hard link) would get a write-ahead log of its own, and reading
+    /// one file through two logs damages it. Network file systems neither share memory between
+    /// machines nor keep locks reliably. FUSE is refused too, because it does not tell what lies behind it.
+    init(of path: String, allowUnsafe: Bool) throws(HoldfastError) {
+        let (parent, name) = Self.split(path)
+        guard !name.isEmpty, name != ".", name != ".." else {
+            throw HoldfastError(.cannotOpen, "\"\(path)\" is a directory: give the path of a file in it")
+        }
+        guard let directory = Self.realPath(parent) else {
+            throw HoldfastError(
+                .cannotOpen,
+                "the directory \(parent) cannot be reached (\(ResultCode.describe(errno))): create it first")
+        }
+        var resolved = directory == "/" ? "/" + name : directory + "/" + name
+        var status = stat()
+        var found = lstat(resolved, &status) == 0
+        if !found && errno != ENOENT {
+            throw HoldfastError(.cannotOpen, "\(resolved) cannot be reached (\(ResultCode.describe(errno)))")
+        }
+        if found && status.st_mode & S_IFMT == S_IFLNK {
+            guard allowUnsafe else { throw Self.unsafe(resolved, "is a symbolic link") }
+            guard let target = Self.realPath(resolved) else {
+                throw HoldfastError(.cannotOpen, "\(resolved) is a symbolic link to nothing")
+            }
+            resolved = target
+            found = stat(resolved, &status) == 0
+        }
+        if found {
+            guard status.st_mode & S_IFMT != S_IFDIR else {
+                throw HoldfastError(.cannotOpen, "\(resolved) is a directory: give the path of a file in it")
+            }
+            guard status.st_mode & S_IFMT == S_IFREG else {
+                throw HoldfastError(.cannotOpen, "\(resolved) is no regular file")
+            }
+            if status.st_nlink > 1 && !allowUnsafe { throw Self.unsafe(resolved, "has several names (hard links)") }
+        }
+        self.path = resolved
+        self.directory = Self.split(resolved).parent
+        exists = found
+        if !allowUnsafe, let kind = Self.networkFileSystem(self.directory) {
+            throw Self.unsafe(resolved, "lies on a \(kind) file system")
+        }
+    }
+
+    /// Creates the file, empty and readable by its owner alone; SQLite gives its other files the same mode.
+    mutating func create() throws(HoldfastError) {
+        let descriptor = hfp_open(path, O_RDWR | O_CREAT | O_EXCL, 0o600)
+        if descriptor < 0 && -descriptor != EEXIST { throw Self.error(-descriptor, "creating", path) }
+        if descriptor >= 0 {
+            close(descriptor)
+            // The entry of the new file must outlive a power cut as its content does.
+            let parent = hfp_open(directory, O_RDONLY | O_DIRECTORY, 0)
+            if parent >= 0 {
+                let failed = fsync(parent) != 0
+                let reason = errno
+                close(parent)
+                if failed && reason != EINVAL { throw Self.error(reason, "syncing", directory) }
+            }
+        }
+        exists = true
+    }
+
+    /// Says clearly what the file's permissions do not allow.
+    func checkPermissions(readOnly: Bool) throws(HoldfastError) {
+        guard Self.allows(path, R_OK) else {
+            throw HoldfastError(.cannotOpen, "\(path) cannot be opened (\(ResultCode.describe(errno)))")
+        }
+        if readOnly { return }
+        for place in [path, directory] where !Self.allows(place, W_OK) {
+            throw HoldfastError(
+                .readOnly,
+                "\(place) cannot be written (\(ResultCode.describe(errno))): open with \"read_only\": true to read it")
+        }
+    }
+
+    static func error(_ systemError: Int32, _ doing: String, _ path: String) -> HoldfastError {
+        let status: Status =
+            switch systemError {
+            case EROFS, EACCES, EPERM: .readOnly
+            case ENOSPC, EDQUOT: .full
+            case ENOMEM: .noMemory
+            case EIO: .io
+            case ELOOP: .unsafeLocation
+            default: .cannotOpen
+            }
+        return HoldfastError(status, "\(doing) \(path) failed (\(ResultCode.describe(systemError)))")
+    }
+
+    private static func unsafe(_ path: String, _ reason: String) -> HoldfastError {
+        HoldfastError(
+            .unsafeLocation,
+            "\(path) \(reason), where a store may be damaged: choose another place, or set \"allow_unsafe_location\"")
+    }
+
+    private static func allows(_ path: String, _ mode: Int32) -> Bool {
+        faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0
+    }
+
+    /// In bytes, nil where there is no such file.
+    static func size(_ path: String) -> Int? {
+        var status = stat()
+        return lstat(path, &status) == 0 ? Int(status.st_size) : nil
+    }
+
+    private static func realPath(_ path: String) -> String? {
+        guard let resolved = realpath(path, nil) else { return nil }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+
+    private static func split(_ path: String) -> (parent: String, name: String) {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return (".", path) }
+        let name = String(path[path.utf8.index(after: slash)...])
+        return (slash == path.startIndex ? "/" : String(path[..<slash]), name)
+    }
+
+    private static func networkFileSystem(_ directory: String) -> String? {
+        networkFileSystems[hfp_file_system(directory)]
+    }
+
+    /// By the numbers of statfs(2).
+    private static let networkFileSystems: [UInt32: String] = [
+        0x6969: "NFS", 0x517B: "SMB", 0xFE53_4D42: "SMB", 0xFF53_4D42: "CIFS", 0x6573_5546: "FUSE",
+        0x0102_1997: "9P", 0x00C3_6400: "Ceph", 0x5346_414F: "AFS", 0x6B41_4653: "AFS", 0x7375_7245: "Coda",
+        0x4750_4653: "GPFS", 0x0BD0_0BD0: "Lustre", 0x0116_1970: "GFS2", 0x7461_636F: "OCFS2", 0x564C: "NCP",
+    ]
+}

@@ -1,0 +1,57 @@
+import CSQLite
+import Glibc
+import HoldfastCore
+
+/// Turns what SQLite answers into the library's errors: every result code passes here.
+enum ResultCode {
+    /// The error for a call that answered `code`. `doing` is a gerund: "committing".
+    static func error(_ code: Int32, _ doing: String, _ path: String, connection: OpaquePointer?) -> HoldfastError {
+        let systemError = connection.map { sqlite3_system_errno($0) } ?? 0
+        // The connection's own words belong to its last call, which may be another one.
+        let isLast = connection.map { sqlite3_extended_errcode($0) & 0xFF == code & 0xFF } ?? false
+        let words = isLast ? String(cString: sqlite3_errmsg(connection)) : String(cString: sqlite3_errstr(code))
+        let status = status(of: code, systemError: systemError)
+        var reason = "\(words), SQLite error \(code)"
+        if systemError != 0 && needsSystemError(status) { reason += ", \(describe(systemError))" }
+        return HoldfastError(status, "\(doing) \(path) failed (\(reason))\(cure(status))")
+    }
+
+    static func describe(_ systemError: Int32) -> String { String(cString: strerror(systemError)) }
+
+    private static func status(of code: Int32, systemError: Int32) -> Status {
+        // SQLite knows ENOSPC from a write; a quota, and the shared memory file, come as plain I/O errors.
+        let isSpace = systemError == ENOSPC || systemError == EDQUOT
+        return switch code & 0xFF {
+        case SQLITE_FULL: .full
+        case SQLITE_IOERR:
+            code == outOfMemoryDuringIO ? .noMemory : isSpace ? .full : .io
+        case SQLITE_READONLY, SQLITE_PERM: .readOnly
+        case SQLITE_CANTOPEN: isSpace ? .full : .cannotOpen
+        case SQLITE_NOTADB: .notAStore
+        case SQLITE_CORRUPT: .corrupt
+        case SQLITE_NOMEM: .noMemory
+        case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: .busy
+        default: .internal
+        }
+    }
+
+    private static func needsSystemError(_ status: Status) -> Bool {
+        status == .io || status == .full || status == .cannotOpen
+    }
+
+    private static func cure(_ status: Status) -> String {
+        switch status {
+        case .full: ": free some space, then run it again"
+        case .io: ": check the disk"
+        case .readOnly: ": the file or its directory cannot be written; open with \"read_only\": true to read it"
+        case .notAStore: ": the file is no SQLite database; choose another place"
+        case .corrupt: ": restore a backup, or save what is readable with the sqlite3 program's .recover"
+        case .busy: ": another program holds the file; run it again"
+        case .noMemory: ": free some memory, then run it again"
+        default: ""
+        }
+    }
+}
+
+/// SQLITE_IOERR_NOMEM, a macro that Swift does not import.
+private let outOfMemoryDuringIO = SQLITE_IOERR | (12 << 8)

@@ -1,0 +1,11 @@
+/// How a store's SQLite file is opened; `include/holdfast/store.h` describes each.
+public struct SQLiteOptions: Sendable {
+    public var create = true
+    public var readOnly = false
+    public var lockTimeoutMilliseconds: UInt64 = 0
+    public var snapshotMaxAgeMilliseconds: UInt64 = 60_000
+    public var walLimitBytes: UInt64 = 268_435_456
+    public var allowUnsafeLocation = false
+
+    public init() {}
+}

@@ -1,0 +1,48 @@
+import HoldfastCore
+
+/// A read transaction on a connection of its own, which is locked for each call.
+final class SQLiteSnapshot: StorageSnapshot {
+    let sequence: CommitSequence
+
+    private let pool: ReaderPool
+    private let reader: Reader
+    private let lease: UInt64
+
+    init(in pool: ReaderPool) throws(HoldfastError) {
+        self.pool = pool
+        (reader, lease, sequence) = try pool.begin()
+    }
+
+    deinit { close() }
+
+    func fetch(
+        _ key: EntityKey, _ body: (EntityView) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) -> Bool {
+        try read { connection throws(HoldfastError) in try connection.fetch(key, body) }
+    }
+
+    func scan(
+        _ repository: RepositoryID, after: EntityID?, _ body: (EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        try read { connection throws(HoldfastError) in try connection.scan(repository, after: after, body) }
+    }
+
+    func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]? {
+        try read { connection throws(HoldfastError) in try connection.log(after: sequence) }
+    }
+
+    func idempotencyRecord(_ key: [UInt8]) throws(HoldfastError) -> IdempotencyRecord? {
+        try read { connection throws(HoldfastError) in try connection.idempotencyRecord(key) }
+    }
+
+    func close() { pool.end(reader, lease: lease) }
+
+    private func read<Result>(
+        _ body: (Connection) throws(HoldfastError) -> Result
+    ) throws(HoldfastError) -> Result {
+        try reader.withLock { slot throws(HoldfastError) in
+            guard slot.lease == lease, let connection = slot.connection else { throw ReaderPool.taken }
+            return try body(connection)
+        }
+    }
+}

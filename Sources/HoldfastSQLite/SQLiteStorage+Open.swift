@@ -1,0 +1,110 @@
+public import HoldfastCore
+
+extension SQLiteStorage {
+    /// Opens a store's file, creating it where there is none.
+    ///
+    /// Opening for reading (`readOnly`) takes part in SQLite's locking where it can. In a directory that cannot be
+    /// written and without SQLite's side files it reads the database file alone, which is right as long
+    /// as nobody changes it; a store there that was not closed cleanly is refused with `.readOnly`.
+    ///
+    /// Errors: `.cannotOpen`, `.notAStore`, `.formatTooNew`, `.readOnly`, `.busy` (the detail's `holder` names the process
+    /// that holds it), `.unsafeLocation`, `.forked`, `.full`, `.io`, `.corrupt`, `.noMemory`.
+    public static func open(
+        path: String, options: SQLiteOptions, environment: Environment
+    ) throws(HoldfastError) -> SQLiteStorage {
+        var location = try Location(of: path, allowUnsafe: options.allowUnsafeLocation)
+        if !location.exists {
+            guard options.create && !options.readOnly else {
+                throw HoldfastError(
+                    .cannotOpen, "there is no store at \(location.path): allow \"create\", or check the path")
+            }
+            try location.create()
+        }
+        try location.checkPermissions(readOnly: options.readOnly)
+        let storeLock = try StoreLock(location, options: options, environment: environment)
+        return options.readOnly
+            ? try openForReading(location, storeLock)
+            : try openForWriting(location, storeLock, options, environment)
+    }
+
+    private static let busyMilliseconds: Int32 = 5_000
+    private static let writerCacheKibibytes = 32_768
+    private static let readerCacheKibibytes = 8_192
+
+    private static func openForWriting(
+        _ location: Location, _ storeLock: StoreLock, _ options: SQLiteOptions, _ environment: Environment
+    ) throws(HoldfastError) -> SQLiteStorage {
+        let path = location.path
+        let connectWriter: @Sendable () throws(HoldfastError) -> Connection = { () throws(HoldfastError) in
+            let connection = try connect(path, .readWrite, cacheKibibytes: writerCacheKibibytes)
+            connection.watchCommits()
+            return connection
+        }
+        let writer = try connectWriter()
+        if writer.isReadOnly {
+            throw HoldfastError(.readOnly, "\(path) cannot be written: open it with \"read_only\": true")
+        }
+        if try writer.isNew() {
+            guard options.create else {
+                throw HoldfastError(.cannotOpen, "\(path) is empty and no store: allow \"create\", or check the path")
+            }
+            try writer.create(incarnation: (0..<16).map { _ in UInt8(truncatingIfNeeded: environment.random.next()) })
+        }
+        try writer.settle()
+        try writer.skipReserved(at: environment.time.wallMilliseconds())
+
+        let doubt = Doubt()
+        let checkpointer = Checkpointer(
+            settings: Checkpointer.Settings(
+                limitBytes: Int(clamping: options.walLimitBytes), snapshotMaxAge: options.snapshotMaxAgeMilliseconds),
+            time: environment.time, doubt: doubt
+        ) { () throws(HoldfastError) in try connect(path, .readWrite, cacheKibibytes: 256) }
+        let readers = ReaderPool { () throws(HoldfastError) in
+            let reader = try connect(path, .readWrite, cacheKibibytes: readerCacheKibibytes)
+            try reader.execute("PRAGMA query_only = ON", "opening")
+            return reader
+        }
+        try checkpointer.start(environment.workers)
+        return SQLiteStorage(
+            path: path, writer: writer, readers: readers, checkpointer: checkpointer, doubt: doubt,
+            storeLock: storeLock, connectWriter: connectWriter)
+    }
+
+    private static func openForReading(
+        _ location: Location, _ storeLock: StoreLock
+    ) throws(HoldfastError) -> SQLiteStorage {
+        let mode: Connection.Mode = try location.readingMode()
+        let path = location.path
+        let connectReader: @Sendable () throws(HoldfastError) -> Connection = { () throws(HoldfastError) in
+            try connect(path, mode, cacheKibibytes: readerCacheKibibytes)
+        }
+        if try connectReader().isNew() {
+            throw HoldfastError(.cannotOpen, "\(path) is empty and no store: open it for writing once")
+        }
+        return SQLiteStorage(
+            path: path, writer: nil, readers: ReaderPool(connect: connectReader), checkpointer: nil, doubt: Doubt(),
+            storeLock: storeLock, connectWriter: connectReader)
+    }
+
+    private static func connect(
+        _ path: String, _ mode: Connection.Mode, cacheKibibytes: Int
+    ) throws(HoldfastError) -> Connection {
+        let connection = try Connection(path: path, mode: mode, busyMilliseconds: busyMilliseconds)
+        try connection.execute(Schema.settings(cacheKibibytes: cacheKibibytes), "opening")
+        return connection
+    }
+}
+
+extension Location {
+    /// How a file that is only read has to be opened.
+    fileprivate func readingMode() throws(HoldfastError) -> Connection.Mode {
+        if isDirectoryWritable { return .readOnly }
+        guard let size = Self.size(path + "-wal"), size > 0 else { return .immutable }
+        // SQLite can read a log beside others if their shared memory file is there.
+        if Self.size(path + "-shm") != nil { return .readOnly }
+        throw HoldfastError(
+            .readOnly,
+            "\(path) was not closed cleanly and its directory cannot be written: open it once where it can, to recover it"
+        )
+    }
+}

@@ -1,0 +1,61 @@
+import HoldfastCore
+
+/// BEGIN IMMEDIATE to COMMIT on the one connection that writes.
+final class SQLiteWrite: StorageWrite {
+    let head: CommitSequence
+
+    private let storage: SQLiteStorage
+    private let connection: Connection
+    private var reserves = false
+    private var isOpen = true
+
+    init(of storage: SQLiteStorage, on connection: Connection) throws(HoldfastError) {
+        self.storage = storage
+        self.connection = connection
+        do throws(HoldfastError) {
+            try connection.run(.beginImmediate, "beginning a commit in")
+            head = try connection.head()
+        } catch {
+            connection.rollbackIfNeeded()
+            throw error
+        }
+    }
+
+    deinit { rollback() }
+
+    func fetch(
+        _ keys: [EntityKey], _ body: (Int, EntityView) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) {
+        for (index, key) in keys.enumerated() {
+            _ = try connection.fetch(key) { view throws(HoldfastError) in try body(index, view) }
+        }
+    }
+
+    func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]? {
+        try connection.log(after: sequence)
+    }
+
+    func idempotencyRecords(_ keys: [[UInt8]]) throws(HoldfastError) -> [IdempotencyRecord?] {
+        var records: [IdempotencyRecord?] = []
+        for key in keys { records.append(try connection.idempotencyRecord(key)) }
+        return records
+    }
+
+    func repositories() throws(HoldfastError) -> [RepositoryRecord] { try connection.repositories() }
+
+    func apply(_ batch: WriteBatch) throws(HoldfastError) {
+        try connection.apply(batch)
+        if batch.reservedThrough != nil { reserves = true }
+    }
+
+    func commit(durable: Bool) throws(HoldfastError) {
+        isOpen = false
+        // A reservation that a power cut can take back would reserve nothing.
+        try storage.commit(on: connection, durable: durable || reserves)
+    }
+
+    func rollback() {
+        if isOpen { connection.rollbackIfNeeded() }
+        isOpen = false
+    }
+}

@@ -1,0 +1,117 @@
+/// The layout of a store's SQLite file, format 1. A file of any 1.x opens in every later 1.x.
+///
+///     holdfast_meta          one row a mark, by name:
+///                              incarnation   16 random bytes, set at creation
+///                              reserved      sequences up to this one may have been given out. After a clean close
+///                                            it equals the newest sequence in the log; where it is greater at an
+///                                            open, the store was not closed, and a row without changes is put into
+///                                            the log at this sequence, so that the log alone tells the head
+///                              log_start     log entries below this sequence were trimmed
+///     holdfast_repository    the catalogue. `id` is never reused. Each row has a view of the repository's name
+///     holdfast_entity        one row an entity. `body` is the text as it was given, byte for byte. A rowid table
+///                            with a unique key, because documents in the key's own tree double the price of a write
+///     holdfast_log           one row a commit; its rowid is the sequence. `commit_id` is random; `time` is in
+///                            milliseconds since 1970; `changes` is described in LogEncoding.swift
+///     holdfast_idempotency   what commits with an idempotency key left; its rowid is the sequence
+///
+/// Sequences, versions and times stay below 2^63; `commit_id` and `fingerprint` are the bits of 64-bit numbers.
+/// `application_id` is "HOLD" and `user_version` the format. Text is UTF-8.
+///
+/// Other programs may read the file, through the views best; they must not write it.
+enum Schema {
+    static let applicationID: Int64 = 0x484F_4C44
+    static let format: Int64 = 1
+
+    /// Without `auto_vacuum`, because pages that move about make a checkpoint larger.
+    static let beforeCreation = "PRAGMA auto_vacuum = NONE; PRAGMA journal_mode = WAL"
+
+    static let creation = """
+        CREATE TABLE holdfast_meta (
+            name TEXT PRIMARY KEY NOT NULL, value ANY NOT NULL) STRICT, WITHOUT ROWID;
+        CREATE TABLE holdfast_repository (
+            id INTEGER PRIMARY KEY, name TEXT NOT NULL COLLATE NOCASE UNIQUE, key TEXT NOT NULL) STRICT;
+        CREATE TABLE holdfast_entity (
+            repository INTEGER NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, body TEXT NOT NULL,
+            UNIQUE (repository, id)) STRICT;
+        CREATE TABLE holdfast_log (
+            sequence INTEGER PRIMARY KEY, commit_id INTEGER NOT NULL, time INTEGER NOT NULL,
+            changes BLOB NOT NULL) STRICT;
+        CREATE TABLE holdfast_idempotency (
+            sequence INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, fingerprint INTEGER NOT NULL,
+            time INTEGER NOT NULL, receipt BLOB NOT NULL) STRICT;
+        PRAGMA application_id = \(applicationID);
+        PRAGMA user_version = \(format);
+        """
+
+    /// What every connection is set to.
+    ///
+    /// `mmap_size`: an I/O error on a mapped page would be a SIGBUS in the host. `trusted_schema`,
+    /// `cell_size_check`: a damaged or hostile file is told, not obeyed. `wal_autocheckpoint`: the automatic
+    /// checkpoint would run on the committing thread; see Checkpointer.swift. `secure_delete`: a build that overwrites
+    /// what is deleted would write pages for it that nothing else needs.
+    static func settings(cacheKibibytes: Int) -> String {
+        """
+        PRAGMA cache_size = -\(cacheKibibytes); PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0;
+        PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA secure_delete = FAST;
+        PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = FULL
+        """
+    }
+
+    /// The view through which other programs read a repository.
+    static func view(of repository: Int64, named name: String) -> String {
+        let quoted =
+            "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+        return "CREATE VIEW \(quoted) AS SELECT id, version, body FROM holdfast_entity WHERE repository = \(repository)"
+    }
+}
+
+/// The statements that a connection keeps prepared.
+enum Query: Int, CaseIterable {
+    case begin, beginImmediate, commit, rollback
+    case head, meta, repositories, fetch, scan, log, contains, idempotency
+    case upsert, delete, insertLog, insertRepository, insertIdempotency, setMeta
+    case trimLog, trimIdempotencyByTime, trimIdempotencyByCount
+
+    var sql: String {
+        switch self {
+        case .begin: "BEGIN"
+        case .beginImmediate: "BEGIN IMMEDIATE"
+        case .commit: "COMMIT"
+        case .rollback: "ROLLBACK"
+        case .head: "SELECT max(sequence) FROM holdfast_log"
+        case .meta: "SELECT value FROM holdfast_meta WHERE name = ?1"
+        case .repositories: "SELECT id, name, key FROM holdfast_repository ORDER BY id"
+        case .fetch: "SELECT version, body FROM holdfast_entity WHERE repository = ?1 AND id = ?2"
+        case .scan:
+            "SELECT id, version, body FROM holdfast_entity WHERE repository = ?1 AND id > ?2 ORDER BY id"
+        case .log: "SELECT sequence, commit_id, time, changes FROM holdfast_log WHERE sequence > ?1 ORDER BY sequence"
+        case .contains: "SELECT commit_id = ?2 FROM holdfast_log WHERE sequence = ?1"
+        case .idempotency: "SELECT fingerprint, sequence, time, receipt FROM holdfast_idempotency WHERE key = ?1"
+        case .upsert:
+            "INSERT INTO holdfast_entity (repository, id, version, body) VALUES (?1, ?2, ?3, ?4) "
+                + "ON CONFLICT (repository, id) DO UPDATE SET version = excluded.version, body = excluded.body"
+        case .delete: "DELETE FROM holdfast_entity WHERE repository = ?1 AND id = ?2"
+        case .insertLog: "INSERT INTO holdfast_log (sequence, commit_id, time, changes) VALUES (?1, ?2, ?3, ?4)"
+        case .insertRepository: "INSERT INTO holdfast_repository (id, name, key) VALUES (?1, ?2, ?3)"
+        case .insertIdempotency:
+            "INSERT OR REPLACE INTO holdfast_idempotency (sequence, key, fingerprint, time, receipt) "
+                + "VALUES (?1, ?2, ?3, ?4, ?5)"
+        case .setMeta: "INSERT OR REPLACE INTO holdfast_meta (name, value) VALUES (?1, ?2)"
+        case .trimLog: "DELETE FROM holdfast_log WHERE sequence < ?1"
+        // Sequences rise with time: this walks from the oldest record and stops at the first that stays.
+        case .trimIdempotencyByTime:
+            "DELETE FROM holdfast_idempotency WHERE sequence < coalesce((SELECT sequence FROM holdfast_idempotency "
+                + "WHERE time >= ?1 ORDER BY sequence LIMIT 1), 9223372036854775807)"
+        // count(*) reads the index of the keys, not the receipts.
+        case .trimIdempotencyByCount:
+            "DELETE FROM holdfast_idempotency WHERE sequence IN (SELECT sequence FROM holdfast_idempotency "
+                + "ORDER BY sequence LIMIT max(0, (SELECT count(*) FROM holdfast_idempotency) - ?1))"
+        }
+    }
+}
+
+/// The rows of `holdfast_meta`.
+enum Mark: String {
+    case incarnation, reserved
+    case logStart = "log_start"
+}

@@ -1,0 +1,68 @@
+import CSQLite
+import HoldfastCore
+
+/// A prepared statement in use: bind, step, read the columns, reset. What is bound is lent, not copied, and must
+/// live until `reset`.
+struct Statement {
+    let pointer: OpaquePointer
+    let connection: Connection
+
+    func bind(_ index: Int32, _ value: Int64) throws(HoldfastError) {
+        try connection.check(sqlite3_bind_int64(pointer, index, value), "binding for")
+    }
+
+    func bind(_ index: Int32, text: UnsafeRawBufferPointer) throws(HoldfastError) {
+        // An empty text has no address, which SQLite would take for NULL.
+        let base = text.baseAddress ?? UnsafeRawPointer(Self.empty)
+        let bytes = base.assumingMemoryBound(to: CChar.self)
+        try connection.check(
+            sqlite3_bind_text64(pointer, index, bytes, UInt64(text.count), nil, UInt8(SQLITE_UTF8)), "binding for")
+    }
+
+    func bind(_ index: Int32, blob: UnsafeRawBufferPointer) throws(HoldfastError) {
+        let base = blob.baseAddress ?? UnsafeRawPointer(Self.empty)
+        try connection.check(sqlite3_bind_blob64(pointer, index, base, UInt64(blob.count), nil), "binding for")
+    }
+
+    /// Whether there is a row.
+    func step(_ doing: String = "reading") throws(HoldfastError) -> Bool {
+        switch sqlite3_step(pointer) {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        case let code: throw connection.error(code, doing)
+        }
+    }
+
+    /// Runs a statement that gives no rows, and resets it.
+    func run(_ doing: String) throws(HoldfastError) {
+        defer { reset() }
+        while try step(doing) {}
+    }
+
+    /// Reports nothing: a failure was told by `step`.
+    func reset() { sqlite3_reset(pointer) }
+
+    func isNull(_ column: Int32) -> Bool { sqlite3_column_type(pointer, column) == SQLITE_NULL }
+
+    /// The number in a column, or nil if it holds something else.
+    func integer(_ column: Int32) -> Int64? {
+        guard sqlite3_column_type(pointer, column) == SQLITE_INTEGER else { return nil }
+        return sqlite3_column_int64(pointer, column)
+    }
+
+    /// The bytes in a column, lent until the next step or reset, or nil if it does not hold text.
+    func text(_ column: Int32) -> UnsafeRawBufferPointer? { bytes(column, SQLITE_TEXT) }
+
+    /// As `text`, for a BLOB.
+    func blob(_ column: Int32) -> UnsafeRawBufferPointer? { bytes(column, SQLITE_BLOB) }
+
+    private func bytes(_ column: Int32, _ type: Int32) -> UnsafeRawBufferPointer? {
+        guard sqlite3_column_type(pointer, column) == type else { return nil }
+        // sqlite3_column_blob gives a text's bytes as they lie; sqlite3_column_text may copy to append a NUL.
+        let start = sqlite3_column_blob(pointer, column)
+        return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, column)))
+    }
+
+    // nonisolated(unsafe): one byte that nobody reads or writes, only its address matters.
+    private nonisolated(unsafe) static let empty = UnsafeMutableRawPointer.allocate(byteCount: 1, alignment: 1)
+}
