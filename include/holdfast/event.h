@@ -12,9 +12,9 @@
  *                                     on any thread, whenever it likes or when the descriptor of
  *                                     hf_store_event_fd becomes readable.
  *
- * No lock of the library is held while a callback runs. Inside it every function is allowed; those
- * that would have to wait for this very thread answer HF_WOULD_DEADLOCK, and hf_store_close returns
- * at once and completes after the callback. Callbacks must not throw C++ exceptions or longjmp out.
+ * No lock of the library is held while a callback runs. Inside it every function is allowed;
+ * hf_transaction_submit answers HF_BUSY there rather than wait for a place, and hf_store_close returns at
+ * once and completes after the callback. Callbacks must not throw C++ exceptions or longjmp out.
  */
 #ifndef HOLDFAST_EVENT_H
 #define HOLDFAST_EVENT_H

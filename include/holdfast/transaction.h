@@ -83,12 +83,11 @@ HF_WARN_UNUSED hf_status hf_transaction_begin(hf_store *HF_NULLABLE store, const
  * out_receipt: receives the receipt; NULL if not wanted.
  *
  * Errors: HF_CONFLICT (retryable; the detail's `ids` name what changed), HF_KEY_REUSED, HF_TIMEOUT (with an
- * error object: withdrawn from the queue, nothing was stored), HF_BUSY ("max_in_flight" reached on the
- * callback thread; the transaction stays open), HF_READ_ONLY, HF_FULL, HF_IO and HF_NO_MEMORY
+ * error object: withdrawn from the queue, nothing was stored), HF_READ_ONLY, HF_FULL, HF_IO and HF_NO_MEMORY
  * (hf_error_commit_state tells whether something may have been stored), HF_INVALID_STATE, HF_CLOSED,
  * HF_INVALID_HANDLE, HF_FORKED.
- * After any of them but HF_BUSY, HF_INVALID_STATE and HF_FORKED the transaction has failed and can only be
- * freed.
+ * After any of them but HF_READ_ONLY, HF_INVALID_STATE and HF_FORKED the transaction has failed and can only
+ * be freed.
  *
  * Any thread, the callback thread included. Blocks until the commit is stored.
  */

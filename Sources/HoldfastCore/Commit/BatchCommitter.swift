@@ -134,7 +134,7 @@ final class BatchCommitter {
             retryAlone(batch.filter { !$0.isDone }, after: error)
             return
         }
-        finish(survivors, overlay.log, overlay.createdRepositories)
+        finish(survivors, overlay.log, overlay.createdRepositories, horizon: lastSequence)
     }
 
     /// After a storage error before COMMIT: those that the storage can take are taken.
@@ -148,7 +148,8 @@ final class BatchCommitter {
 
     /// Makes what is stored visible, then ends the commits, in order.
     private func finish(
-        _ survivors: [(commit: Commit, receipt: Receipt)], _ entries: [LogEntry], _ created: [RepositoryRecord]
+        _ survivors: [(commit: Commit, receipt: Receipt)], _ entries: [LogEntry], _ created: [RepositoryRecord],
+        horizon: CommitSequence
     ) {
         if isHeld() {
             recent.append(entries)
@@ -156,7 +157,7 @@ final class BatchCommitter {
             recent.restart(at: lastSequence)
         }
         for repository in created { repositoryNames[repository.id] = repository.name }
-        publish(Published(horizon: lastSequence, createdRepositories: created))
+        publish(Published(horizon: horizon, createdRepositories: created))
         for (commit, receipt) in survivors { commit.end(.success(receipt)) }
     }
 
@@ -179,18 +180,25 @@ final class BatchCommitter {
             try recover()
             var stored: [(commit: Commit, receipt: Receipt)] = []
             var lost: [Commit] = []
-            for member in survivors {
-                if try storage.contains(commit: member.commit.commitIdentifier, at: member.receipt.sequence) {
-                    var receipt = member.receipt
-                    receipt.isDurable = true
-                    stored.append((member.commit, receipt))
+            var lostSequences: Set<CommitSequence> = []
+            for (commit, receipt) in survivors {
+                // A replay shares the fate of the commit that it repeats, which may be in this batch.
+                let isStored =
+                    try receipt.isReplayed
+                    ? !lostSequences.contains(receipt.sequence)
+                    : storage.contains(commit: commit.commitIdentifier, at: receipt.sequence)
+                if isStored {
+                    var durable = receipt
+                    durable.isDurable = true
+                    stored.append((commit, durable))
                 } else {
-                    lost.append(member.commit)
+                    lostSequences.insert(receipt.sequence)
+                    lost.append(commit)
                 }
             }
-            let repositories = try storage.readState().repositories
-            let created = repositories.filter { repositoryNames[$0.id] == nil }
-            finish(stored, [], created)
+            let state = try storage.readState()
+            let created = state.repositories.filter { repositoryNames[$0.id] == nil }
+            finish(stored, [], created, horizon: state.head)
             for commit in lost { commit.end(.failure(error)) }
         } catch {
             for member in survivors where !member.commit.isDone {
@@ -237,6 +245,11 @@ final class BatchCommitter {
         let present = try PresentState(of: batch, in: write)
         let now = environment.time.wallMilliseconds()
         for commit in batch {
+            if commit.writes.isEmpty && commit.createsRepository == nil {
+                // Nothing was written, so nothing can conflict.
+                commit.end(.success(.empty(attempts: commit.attempts)))
+                continue
+            }
             do throws(Refusal) {
                 if let replayed = try replay(of: commit, present, overlay, now) {
                     // Told only after the batch is stored, since the first may be in it.

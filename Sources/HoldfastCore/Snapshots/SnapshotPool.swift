@@ -24,6 +24,8 @@ final class SnapshotPool: Sendable {
         var current: Shared?
         /// All that are open, oldest first.
         var open: [Shared] = []
+        /// How many threads are just opening one.
+        var opening = 0
         var isClosed = false
     }
 
@@ -49,11 +51,15 @@ final class SnapshotPool: Sendable {
     func acquire() throws(HoldfastError) -> Shared {
         let ready: Shared? = try state.withLock { state throws(HoldfastError) in
             if state.isClosed { throw Store.closed }
-            guard let current = state.current, current.sequence >= state.horizon else { return nil }
+            guard let current = state.current, current.sequence >= state.horizon else {
+                state.opening += 1
+                return nil
+            }
             current.holders += 1
             return current
         }
         if let ready { return ready }
+        defer { state.withLock { $0.opening -= 1 } }
 
         // Opened outside the lock, because it reads from the storage. Several threads may do so at once; the
         // newest becomes current.
@@ -104,10 +110,15 @@ final class SnapshotPool: Sendable {
         revoke { age == nil || now &- $0.opened > age! &* 1_000_000 }
     }
 
-    /// Refuses new snapshots and takes all back.
-    func close() {
-        state.withLock { $0.isClosed = true }
+    /// Refuses new snapshots and takes all back. Answers whether nobody uses the storage any more; if not, it is
+    /// called again.
+    func close() -> Bool {
+        let isQuiet = state.withLock { state in
+            state.isClosed = true
+            return state.opening == 0
+        }
         revoke { _ in true }
+        return isQuiet
     }
 
     private func revoke(_ isMeant: (Shared) -> Bool) {

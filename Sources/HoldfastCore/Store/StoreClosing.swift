@@ -80,7 +80,8 @@ final class StoreClosing: Sendable {
         case .open: return .sleep()
         case .draining:
             guard queue.isDrained else { return .sleep() }
-            snapshots.close()
+            // A thread that is just opening a snapshot is done in a moment, and tells nobody.
+            guard snapshots.close() else { return .sleep(until: time.monotonicNanoseconds() + 1_000_000) }
             delivery.close()
             state.withLock { $0.step = .delivering }
             return .again
