@@ -122,6 +122,7 @@ extension JSONWalker {
     }
 
     /// Orders a string, its escapes resolved, and bytes, as `compareBytes` does: negative, 0, positive.
+    @inline(never)
     public func order(_ text: JSONText, _ literal: UnsafeRawBufferPointer) throws(CorruptJSON) -> Int {
         guard text.hasEscapes else { return compareBytes(bytes(text.start, text.end), literal) }
         var decoded = DecodedBytes(walker: self, text: text)

@@ -90,20 +90,19 @@ public struct JSONWalker {
         }
     }
 
-    /// Eight bytes at a time: a byte of `word ^ pattern` is zero where the text has the byte sought,
-    /// and the lowest bit that the subtraction sets marks the first such byte exactly.
+    /// Sixteen bytes at a time: comparing sets all bits of a byte where the text has one that is sought,
+    /// and the lowest set bit of the two words tells the first of them.
     @inline(__always)
     private func nextQuoteOrBackslash(_ start: Int) throws(CorruptJSON) -> Int {
-        let ones: UInt64 = 0x0101_0101_0101_0101
-        let highs: UInt64 = 0x8080_8080_8080_8080
+        let quote = SIMD16<UInt8>(repeating: UInt8(ascii: "\""))
+        let backslash = SIMD16<UInt8>(repeating: UInt8(ascii: "\\"))
         var position = start
-        while position &+ 8 <= end {
-            let word = UInt64(littleEndian: base.loadUnaligned(fromByteOffset: position, as: UInt64.self))
-            let quotes = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
-            let backslashes = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
-            let found = ((quotes &- ones) & ~quotes | (backslashes &- ones) & ~backslashes) & highs
-            if found != 0 { return position &+ (found.trailingZeroBitCount &>> 3) }
-            position &+= 8
+        while position &+ 16 <= end {
+            let block = base.loadUnaligned(fromByteOffset: position, as: SIMD16<UInt8>.self)
+            let found = unsafeBitCast((block .== quote) .| (block .== backslash), to: SIMD2<UInt64>.self)
+            if found[0] != 0 { return position &+ (found[0].trailingZeroBitCount &>> 3) }
+            if found[1] != 0 { return position &+ 8 &+ (found[1].trailingZeroBitCount &>> 3) }
+            position &+= 16
         }
         while position < end {
             let byte = byte(position)

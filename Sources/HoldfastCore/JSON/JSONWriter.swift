@@ -143,9 +143,10 @@ public struct JSONWriter: Sendable {
     private mutating func appendQuoted(_ text: UnsafeRawBufferPointer) {
         bytes.append(UInt8(ascii: "\""))
         var run = 0
-        for (index, byte) in text.enumerated() {
+        for index in 0..<text.count {
+            let byte = text[index]
             guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else { continue }
-            bytes.append(contentsOf: text[run..<index])
+            bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: text[run..<index]))
             run = index + 1
             bytes.append(UInt8(ascii: "\\"))
             switch byte {
@@ -162,7 +163,7 @@ public struct JSONWriter: Sendable {
                 bytes.append(low < 10 ? UInt8(ascii: "0") + low : UInt8(ascii: "a") + low - 10)
             }
         }
-        bytes.append(contentsOf: text[run...])
+        bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: text[run...]))
         bytes.append(UInt8(ascii: "\""))
     }
 }
