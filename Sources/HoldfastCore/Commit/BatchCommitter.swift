@@ -35,7 +35,9 @@ final class BatchCommitter {
     private let publish: (Published) -> Void
     private let dropSnapshots: () -> Void
 
-    private var incarnation: String
+    private let incarnation: String
+    /// Random, once: tells this opening's commits from those of another that got the same sequence.
+    private let identity: UInt64
     private var lastSequence: CommitSequence
     private var reservedThrough: CommitSequence
     private var recent: RecentCommits
@@ -56,6 +58,7 @@ final class BatchCommitter {
         self.publish = publish
         self.dropSnapshots = dropSnapshots
         incarnation = hexadecimal(state.incarnation)
+        identity = environment.random.next()
         lastSequence = state.head
         reservedThrough = state.reservedThrough
         recent = RecentCommits(start: state.head)
@@ -346,7 +349,7 @@ final class BatchCommitter {
         }
         let judged = try WriteJudge.judge(commit, present, overlay) { repositoryNames[$0] ?? "" }
         let changes = judged.map { LogEntry.Change(key: $0.key, isDeletion: $0.body == nil) }
-        commit.commitIdentifier = environment.random.next() >> 1
+        commit.commitIdentifier = (identity &+ sequence) & UInt64(Int64.max)
         let receipt = Receipt(
             sequence: sequence, position: "\(incarnation):\(sequence)", isDurable: isDurable,
             attempts: commit.attempts, isReplayed: false,
