@@ -1,0 +1,90 @@
+"""The README's programs run as they stand there. (Its Swift program is the outside package's, see Tests/Packages.)"""
+
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+LIBRARY = Path(os.environ["HOLDFAST_LIBRARY"])
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / "README.md").read_text(), re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture
+def python_path(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "bindings/python"))
+
+
+def test_the_c_program_compiles_under_strict_warnings_and_prints_its_receipt(tmp_path):
+    (program,) = blocks("c")
+    (tmp_path / "app.c").write_text(program)
+    # The linker wants the library under its short name, which stands beside the versioned one.
+    subprocess.run(
+        ["cc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "app.c", "-o", "app"]
+        + [f"-I{ROOT}/include", f"-L{LIBRARY.parent}", "-lholdfast", f"-Wl,-rpath,{LIBRARY.parent}"],
+        cwd=tmp_path,
+        check=True,
+    )
+    printed = subprocess.run(["./app"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    receipt = json.loads(printed)
+    assert receipt["durable"] is True
+    assert [change["id"] for change in receipt["changes"]] == ["s1"]
+
+
+def test_the_python_program_runs_and_counts_its_plays(tmp_path):
+    program = next(block for block in blocks("python") if "class Song" in block)
+    printed = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "bindings/python")},
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    assert printed == "Song(id='s1', title='Gloria', plays=3)\n"
+
+
+def test_both_transfers_move_the_same_money_and_refuse_the_same(tmp_path, python_path):
+    import holdfast
+
+    raw, own = (block for block in blocks("python") if "def transfer" in block)
+    scope = {}
+    exec(raw, scope)
+    exec(own, scope)
+
+    path = str(tmp_path / "raw.db")
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE accounts (id TEXT PRIMARY KEY, body TEXT)")
+        for name in ("a", "b"):
+            connection.execute("INSERT INTO accounts VALUES (?, ?)", (name, json.dumps({"id": name, "balance": 15})))
+    scope["transfer_sqlite"](path, "a", "b", 10)
+    with pytest.raises(ValueError, match="not enough"):
+        scope["transfer_sqlite"](path, "a", "b", 10)
+    with sqlite3.connect(path) as connection:
+        by_sqlite = [json.loads(row[0]) for row in connection.execute("SELECT body FROM accounts ORDER BY id")]
+
+    with holdfast.open(str(tmp_path / "own.db")) as store:
+        accounts = store.repository("accounts")
+        accounts.add_many([{"id": name, "balance": 15} for name in ("a", "b")])
+        scope["transfer"](store, accounts, "a", "b", 10)
+        with pytest.raises(ValueError, match="not enough"):
+            scope["transfer"](store, accounts, "a", "b", 10)
+        assert accounts.fetch_all() == by_sqlite == [{"id": "a", "balance": 5}, {"id": "b", "balance": 25}]
+
+
+def test_the_shell_line_reads_a_store(tmp_path, python_path):
+    import holdfast
+
+    with holdfast.open(str(tmp_path / "music.db")) as store:
+        store.repository("songs").add({"id": "s1", "title": "Gloria"})
+    line = next(line for block in blocks("sh") for line in block.splitlines() if line.startswith("sqlite3 "))
+    printed = subprocess.run(["sh", "-c", line], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    assert re.fullmatch(r"s1\|\d+\|Gloria\n", printed)
