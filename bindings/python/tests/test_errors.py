@@ -15,7 +15,9 @@ STATUSES = {name: value for name, value in headers.read().enums["hf_status"].ite
 
 
 def test_there_is_one_class_for_each_status_named_after_it() -> None:
-    declared = {value: name[len("HF_") :].replace("_", "") for name, value in STATUSES.items()}
+    declared = {
+        value: name[len("HF_") :].removesuffix("_ERROR").replace("_", "") for name, value in STATUSES.items()
+    }
     classes = {status: cls.__name__[: -len("Error")].upper() for status, cls in errors.CLASSES.items()}
     assert classes == declared
     assert all(cls.__name__ in holdfast.__all__ for cls in errors.CLASSES.values())

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import venv
 from pathlib import Path
+from typing import Any
 
 from conftest import PACKAGE
 
@@ -20,28 +21,41 @@ with holdfast.open("music.db") as store:
 """
 
 
+# As where nothing of this checkout is known.
+OUTSIDE = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+
+def run(*command: "str | Path", **options: Any) -> str:
+    """Runs a program to its good end and answers what it printed."""
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=300, **options)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
 def test_an_installed_package_brings_its_library_and_works(tmp_path: Path) -> None:
     python = tmp_path / "venv" / "bin" / "python"
     venv.create(tmp_path / "venv", with_pip=True)
-    subprocess.run([python, "-m", "pip", "install", "--quiet", PACKAGE], check=True)
-    listed = subprocess.run(
-        [python, "-m", "pip", "show", "--files", "holdfast"], check=True, capture_output=True
-    )
-    assert b"holdfast/libholdfast.so" in listed.stdout and b"holdfast/py.typed" in listed.stdout
-    environment = {
-        name: value for name, value in os.environ.items() if name not in ("HOLDFAST_LIBRARY", "PYTHONPATH")
-    }
-    ended = subprocess.run(
-        [python, "-c", PROGRAM], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60
-    )
-    assert ended.returncode == 0, ended.stderr
-    plays, library = ended.stdout.split()
+    run(python, "-m", "pip", "install", "--quiet", PACKAGE, env=OUTSIDE)
+    files = run(python, "-m", "pip", "show", "--files", "holdfast", env=OUTSIDE)
+    assert "holdfast/libholdfast.so" in files and "holdfast/py.typed" in files
+    environment = {name: value for name, value in OUTSIDE.items() if name != "HOLDFAST_LIBRARY"}
+    plays, library = run(python, "-c", PROGRAM, cwd=tmp_path, env=environment).split()
     assert plays == "2"
     assert Path(library).is_relative_to(tmp_path / "venv")
 
 
 def test_the_wheel_is_for_any_python_3_on_this_platform(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", tmp_path, PACKAGE]
-    subprocess.run(command, check=True)
+    run(
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--wheel-dir",
+        tmp_path,
+        PACKAGE,
+        env=OUTSIDE,
+    )
     (wheel,) = tmp_path.glob("*.whl")
     assert "-py3-none-linux_" in wheel.name
