@@ -46,6 +46,9 @@ let package = Package(
         .testTarget(
             name: "HoldfastCoreTests",
             dependencies: ["HoldfastCore", "CHoldfastPayload", "SeededRandom", "StorageConformance"]),
+        .testTarget(
+            name: "HoldfastSQLiteTests",
+            dependencies: ["HoldfastCore", "HoldfastSQLite", "CSQLite", "CHoldfastPlatform", "StorageConformance"]),
         .testTarget(name: "HoldfastTests", dependencies: ["Holdfast"]),
         .testTarget(name: "HistoryCheckerTests", dependencies: ["HistoryChecker", "SeededRandom"]),
         .testTarget(

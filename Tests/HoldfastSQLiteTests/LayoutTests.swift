@@ -1,0 +1,104 @@
+import CSQLite
+import HoldfastCore
+import HoldfastSQLite
+import Testing
+
+@testable import HoldfastSQLite
+
+@Suite struct LayoutTests {
+    let directory = Directory()
+
+    @Test func `plain SQL reads a repository through its view while the store is open`() throws {
+        let storage = try directory.open()
+        try storage.store(["a": "{\"id\":\"a\",  \"n\":1.0}", "b": "{}"], at: 1)
+        try storage.store(["b": nil as String?, "c": "{\"n\":7}"], at: 2)
+        #expect(
+            plainSQL(directory.store, "SELECT id, version, body FROM songs ORDER BY id").rows
+                == ["a|1|{\"id\":\"a\",  \"n\":1.0}", "c|2|{\"n\":7}"])
+        #expect(plainSQL(directory.store, "SELECT body ->> 'n' FROM songs WHERE id = 'c'").rows == ["7"])
+        #expect(plainSQL(directory.store, "DELETE FROM songs").code == SQLITE_ERROR)
+    }
+
+    @Test func `a view may have any name that a repository may have`() throws {
+        let storage = try directory.open()
+        let names = ["a-b", "select", "_", "Order_2"]
+        var batch = WriteBatch()
+        batch.createdRepositories = names.enumerated().map { index, name in
+            RepositoryRecord(id: RepositoryID(index + 1), name: name, key: "id")
+        }
+        let write = try storage.beginWrite()
+        try write.apply(batch)
+        try write.commit(durable: true)
+        for name in names {
+            #expect(plainSQL(directory.store, "SELECT count(*) FROM \"\(name)\"").rows == ["0"])
+        }
+        #expect(try storage.readState().repositories.map(\.name) == names)
+    }
+
+    @Test func `the file says what it is`() throws {
+        try directory.open().close(head: 0)
+        #expect(
+            plainSQL(directory.store, "PRAGMA application_id; PRAGMA user_version; PRAGMA journal_mode").rows
+                == ["1213156420", "1", "wal"])
+        #expect(plainSQL(directory.store, "PRAGMA integrity_check").rows == ["ok"])
+    }
+
+    @Test(arguments: [
+        "UPDATE holdfast_entity SET body = NULL WHERE id = 'b'",
+        "UPDATE holdfast_entity SET body = x'7B7D' WHERE id = 'b'",
+        "UPDATE holdfast_entity SET version = -1 WHERE id = 'b'",
+        "UPDATE holdfast_entity SET version = 'x' WHERE id = 'b'",
+    ])
+    func `a damaged record is told by repository and id, and others stay readable`(damage: String) throws {
+        var storage = try directory.open()
+        try storage.store(["a": "1", "b": "2", "c": "3"], at: 1)
+        try storage.close(head: 1)
+        plainSQL(
+            directory.store,
+            "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(replace(sql, 'STRICT', ''), 'NOT NULL', '') "
+                + "WHERE name = 'holdfast_entity'")
+        #expect(plainSQL(directory.store, damage).code == SQLITE_OK)
+        storage = try directory.open()
+        let failure = try #require(error { () throws(HoldfastError) in _ = try storage.text("b") })
+        #expect(failure.status == .corrupt)
+        #expect(failure.detail.map(\.name) == ["repository", "id"])
+        #expect(failure.message.contains("\"songs\"") && failure.message.contains("\"b\""))
+        #expect(try storage.text("a") == "1")
+        #expect(try storage.text("c") == "3")
+        let snapshot = try storage.beginSnapshot()
+        var seen: [String] = []
+        let scanning = error { () throws(HoldfastError) in
+            try snapshot.scan(songs, after: nil) { view in
+                seen.append(String(decoding: view.id, as: UTF8.self))
+                return true
+            }
+        }
+        #expect(scanning?.status == .corrupt)
+        #expect(seen == ["a"])
+    }
+
+    @Test func `a commit's changes are read back as they were written`() throws {
+        let keys = [
+            EntityKey(1, EntityID(unchecked: Array("a".utf8))),
+            EntityKey(1, EntityID(unchecked: [UInt8](repeating: 120, count: 512))),
+            EntityKey(300, EntityID(unchecked: Array("ä".utf8))),
+            EntityKey(.max, EntityID(unchecked: Array("z".utf8))),
+        ]
+        for count in 0...keys.count {
+            let changes = keys.prefix(count).enumerated().map { index, key in
+                LogEntry.Change(key: key, isDeletion: index % 2 == 1)
+            }
+            var bytes: [UInt8] = [9]
+            LogEncoding.encode(changes, into: &bytes)
+            #expect(bytes.withBytes { LogEncoding.decode($0) } == changes)
+        }
+    }
+
+    @Test func `changes that were cut short or overlong are noticed`() throws {
+        var bytes: [UInt8] = []
+        LogEncoding.encode([LogEntry.Change(key: EntityKey("abc"), isDeletion: false)], into: &bytes)
+        for count in 1..<bytes.count { #expect(Array(bytes.prefix(count)).withBytes { LogEncoding.decode($0) } == nil) }
+        let overlong = [UInt8](repeating: 0xFF, count: 40)
+        #expect(overlong.withBytes { LogEncoding.decode($0) } == nil)
+    }
+}

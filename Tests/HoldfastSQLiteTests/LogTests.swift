@@ -1,0 +1,53 @@
+import HoldfastCore
+import HoldfastSQLite
+import Testing
+
+@Suite struct LogTests {
+    let directory = Directory()
+
+    @Test func `after an unclean end an entry without changes stands at the end of the reserved block`() throws {
+        var storage: SQLiteStorage? = try directory.open()
+        try storage!.store(["a": "1"], at: 1)
+        storage = nil
+        storage = try directory.open()
+        #expect(try storage!.readState().head == 1_000)
+        let snapshot = try storage!.beginSnapshot()
+        let entries = try #require(try snapshot.log(after: 1))
+        snapshot.close()
+        #expect(entries.map(\.sequence) == [1_000])
+        #expect(entries.allSatisfy { $0.changes.isEmpty })
+        try storage!.close(head: 1_000)
+        #expect(try directory.open().readState().head == 1_000)
+    }
+
+    @Test func `after a clean close no sequence is skipped`() throws {
+        let storage = try directory.open()
+        try storage.store(["a": "1"], at: 1)
+        try storage.close(head: 1)
+        let state = try directory.open().readState()
+        #expect(state.head == 1)
+        #expect(state.reservedThrough == 1)
+    }
+
+    @Test func `trimming keeps the newest entry, which tells the head`() throws {
+        let storage = try directory.open()
+        for sequence in 1...5 { try storage.store(["a": "\(sequence)"], at: CommitSequence(sequence)) }
+        var batch = WriteBatch()
+        batch.trimLogBelow = 100
+        let write = try storage.beginWrite()
+        try write.apply(batch)
+        try write.commit(durable: true)
+        let snapshot = try storage.beginSnapshot()
+        #expect(snapshot.sequence == 5)
+        #expect(try snapshot.log(after: 3) == nil)
+        #expect(try snapshot.log(after: 4)?.map(\.sequence) == [5])
+    }
+
+    @Test func `a commit is found by its identifier and no other`() throws {
+        let storage = try directory.open()
+        try storage.store(["a": "1"], at: 1)
+        #expect(try storage.contains(commit: 0x9E37_79B9, at: 1))
+        #expect(try !storage.contains(commit: 5, at: 1))
+        #expect(try !storage.contains(commit: 0x9E37_79B9, at: 2))
+    }
+}
