@@ -95,7 +95,7 @@ demo-c:
 
 demo-python: library $(VENV)/tools
 	$(VENV)/bin/pip install --quiet --force-reinstall --no-deps ./bindings/python
-	$(VENV)/bin/python bindings/python/examples/iso_registers.py
+	env -u HOLDFAST_LIBRARY $(VENV)/bin/python bindings/python/examples/iso_registers.py
 
 demo-swift:
 	swift run -c release IsoRegisters
@@ -141,7 +141,6 @@ test-swift: ## The core and the Swift API
 	swift test
 
 test-python: library $(VENV)/tools ## The Python package
-	$(VENV)/bin/pip install --quiet --force-reinstall --no-deps ./bindings/python
 	$(VENV)/bin/python -m pytest -q bindings/python/tests
 
 # Ranges, so that a new major version of a tool changes nothing by itself.

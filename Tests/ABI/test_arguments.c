@@ -92,7 +92,8 @@ static void an_error_says_the_same_until_it_is_freed_and_nothing_afterwards(fixt
     const char *message = hf_error_message(error);
     size_t length = 0;
     assert_ptr_equal(hf_error_message(error), message);
-    assert_int_equal(strlen(hf_error_detail(error, &length)), length);
+    const char *detail = hf_error_detail(error, &length);
+    assert_int_equal(strlen(detail), length);
     assert_non_null(hf_error_detail(error, NULL));
     assert_false(hf_error_is_retryable(error));
     assert_int_equal(hf_error_commit_state(error), HF_COMMIT_NONE);

@@ -103,7 +103,7 @@ static void the_nearest_name_is_told_for_an_unknown_one(fixture *f) {
         {open_with, "{\"max_inflight\":7}", "\"max_inflight\"", "\"max_in_flight\""},
         {open_repository_with, "{\"kye\":\"id\"}", "\"kye\"", "\"key\""},
         {begin_with, "{\"isolaton\":\"snapshot\"}", "\"isolaton\"", "\"isolation\""},
-        {begin_with, "{\"timeout\":1,\"timeout_ms\":1}", "\"timeout\"", "\"timeout_ms\""},
+        {begin_with, "{\"timeout_m\":1}", "\"timeout_m\"", "\"timeout_ms\""},
         {transact_with, "{\"max_attemps\":3}", "\"max_attemps\"", "\"max_attempts\""},
         {find_with, "{\"limits\":3}", "\"limits\"", "\"limit\""},
         {find_with, "{\"Skip\":3}", "\"Skip\"", "\"skip\""},

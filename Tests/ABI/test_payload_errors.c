@@ -92,7 +92,7 @@ static void close_room(room r) {
 }
 
 static void malformed_json_is_refused_with_its_position_at_every_door(fixture *f) {
-    /* Whatever begins like another kind of value may be refused as that; it is tried elsewhere. */
+    /* Each is malformed before anything else could be wrong with it. */
     static const payload malformed[] = {
         BYTES(""),
         BYTES("   "),
@@ -111,12 +111,12 @@ static void malformed_json_is_refused_with_its_position_at_every_door(fixture *f
         BYTES("["),
         BYTES("[ "),
         BYTES("[,]"),
-        BYTES("[\"b\",]"),
-        BYTES("[{\"id\":\"b\"},]"),
+        BYTES("[}"),
+        BYTES("[{]"),
+        BYTES("[{\"\xff\":1}]"),
         BYTES("[] x"),
         BYTES("[][]"),
         BYTES("[]\0"),
-        BYTES("[\"\xc0\x80\"]"),
     };
     room r = open_room(f, NULL);
     hf_transaction *t = begin(r.store, NULL);

@@ -16,9 +16,9 @@ fail() {
     failed=1
 }
 
-# In the preprocessed headers only declarations of functions have a name followed by a parenthesis.
-declared=$(cc -E -P -Iinclude include/holdfast.h | grep -oE '\bhf_[a-z0-9_]+ *\(' | tr -d ' (' | sort -u)
-exported=$(nm -D --defined-only "$library" | awk '{ print $3 }' | sort -u)
+# In the preprocessed headers only declarations of functions have a name followed at once by a parenthesis.
+declared=$(cc -E -P -Iinclude include/holdfast.h | grep -oE '\bhf_[a-z0-9_]+\(' | tr -d '(' | sort -u)
+exported=$(nm -D --defined-only --extern-only "$library" | awk '{ print $3 }' | sort -u)
 dynamic=$(readelf -d -W "$library")
 
 missing=$(comm -23 <(echo "$declared") <(echo "$exported"))
