@@ -65,6 +65,24 @@ struct WalkingTests {
         }
     }
 
+    @Test("A string ends at its quote and shows its escapes, at every length", arguments: 0..<50)
+    func stringEnds(length: Int) throws {
+        for escape in 0...length {
+            let before = String(repeating: "x", count: escape)
+            let after = String(repeating: "x", count: length - escape)
+            for trailing in ["", String(repeating: "\"", count: 40)] {
+                try "\"\(before)\(after)\"\(trailing)".withBytes { bytes throws in
+                    let text = try JSONWalker(bytes).text(at: 0)
+                    #expect(text.end == length + 1 && !text.hasEscapes)
+                }
+                try "\"\(before)\\\"\(after)\"\(trailing)".withBytes { bytes throws in
+                    let text = try JSONWalker(bytes).text(at: 0)
+                    #expect(text.end == length + 3 && text.hasEscapes)
+                }
+            }
+        }
+    }
+
     @Test("Strings are ordered by their decoded bytes")
     func stringOrder() throws {
         let text = #""b\u0063d""#
