@@ -25,7 +25,9 @@ import Testing
     private func openLimited() throws -> SQLiteStorage { try directory.open { $0.walLimitBytes = UInt64(Self.limit) } }
 
     /// A mebibyte that differs from call to call: SQLite writes no page that stays the same.
-    private func text(_ seed: CommitSequence) -> String { String(repeating: "\(seed % 10)", count: 1 << 20) }
+    private func text(_ seed: CommitSequence) -> String {
+        String(repeating: String(repeating: "\(seed % 10)", count: 1024), count: 1024)
+    }
 
     @Test func `the log is overwritten under a writer and a reader whose snapshots overlap`() throws {
         let storage = try openLimited()
