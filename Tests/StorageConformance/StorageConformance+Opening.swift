@@ -37,7 +37,7 @@ extension StorageConformance {
             try expect(state.head, is: 1_000, "head")
             try expect(state.reservedThrough, is: 1_000, "reserved mark")
             try expect(state.incarnation, is: incarnation, "incarnation")
-            try expect(storage.look { $0.sequence }, is: 1, "newest commit that is visible")
+            try expect(storage.look { $0.sequence }, is: 1_000, "sequence of a snapshot")
         },
         Check("a close that used more sequences than were stored keeps them from being used again") { place in
             var storage = try place.open()
@@ -45,6 +45,13 @@ extension StorageConformance {
             try storage.close(head: 7)
             storage = try place.open()
             try expect(storage.readState().head, is: 7, "head")
+        },
+        Check("a close without a head, as after a failed start, gives no sequence back that was stored") { place in
+            var storage = try place.open()
+            try storage.begin()
+            try storage.close(head: 0)
+            storage = try place.open()
+            try expect(storage.readState().head, is: 1, "head")
         },
         Check("what was committed durably is there after an unclean end") { place in
             _ = try leaveUnclean(place)

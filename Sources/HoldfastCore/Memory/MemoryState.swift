@@ -113,6 +113,15 @@ extension MemoryState {
         trimIdempotency(before: batch.trimIdempotencyBefore ?? 0, keeping: batch.keepIdempotency ?? .max)
     }
 
+    /// After an unclean end: puts an entry without changes at the end of the block of sequences that was reserved, so
+    /// that none of them is given out a second time.
+    mutating func skipReserved() {
+        guard reservedThrough > newestSequence else { return }
+        let time = log[newestSequence]?.time ?? 0
+        log[reservedThrough] = LogEntry(sequence: reservedThrough, commitIdentifier: 0, time: time, changes: [])
+        newestSequence = reservedThrough
+    }
+
     private mutating func note(_ record: IdempotencyRecord) {
         let key = IdempotencyKey(bytes: record.key)
         if let earlier = idempotencySequences[key] { idempotency[earlier] = nil }

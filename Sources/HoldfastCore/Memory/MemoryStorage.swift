@@ -17,8 +17,11 @@ public final class MemoryStorage: Storage {
     /// Rises when open snapshots end.
     private let epoch = Atomic<UInt64>(0)
 
+    /// Begins with a state, by default an empty one. A state whose storage was not closed is taken as left uncleanly.
     public init(state: MemoryState = .fresh(), location: String = "memory:") {
         self.location = location
+        var state = state
+        state.skipReserved()
         guarded = Lock(Guarded(state: state))
     }
 
@@ -28,7 +31,7 @@ public final class MemoryStorage: Storage {
     public func readState() throws(HoldfastError) -> StorageState {
         let state = try openState()
         return StorageState(
-            incarnation: state.incarnation, head: max(state.newestSequence, state.reservedThrough),
+            incarnation: state.incarnation, head: state.newestSequence,
             reservedThrough: state.reservedThrough, repositories: state.repositories, format: 1)
     }
 
@@ -61,7 +64,7 @@ public final class MemoryStorage: Storage {
 
     public func close(head: CommitSequence) throws(HoldfastError) {
         guarded.withLock { guarded in
-            guarded.state.reservedThrough = head
+            guarded.state.reservedThrough = max(head, guarded.state.newestSequence)
             guarded.isClosed = true
         }
         epoch.add(1, ordering: .acquiringAndReleasing)

@@ -1,0 +1,202 @@
+@testable import HoldfastCore
+
+/// Where the simulation meets the core: each call on the storage may fail, may take long, and may have others run in
+/// its middle, which is how one thread reaches the interleavings that lie within a batch.
+final class FaultyStorage: Storage, @unchecked Sendable {
+    // Confined to the simulation's thread.
+    let engine = "simulated"
+    let location = "simulated:"
+    let isReadOnly = false
+
+    let disk: Disk
+    private let memory: MemoryStorage
+    private unowned let simulation: Simulation
+    private(set) weak var host: (any StorageHost)?
+    /// Set when the process that uses this storage has ended.
+    private(set) var isDead = false
+    /// After a failed COMMIT: what will be found to have happened, or not, when the storage is opened anew.
+    private var inDoubt: (write: any StorageWrite, hasHappened: Bool, isDurable: Bool)?
+
+    init(disk: Disk, simulation: Simulation) {
+        self.disk = disk
+        self.simulation = simulation
+        var state = disk.visible
+        if simulation.weakness == .reusedSequences { state.reservedThrough = state.newestSequence }
+        memory = MemoryStorage(state: state)
+        // What was skipped is noted before a sequence is given out.
+        disk.store(memory.state, isDurable: true)
+    }
+
+    // MARK: Storage
+
+    func attach(_ host: any StorageHost) { self.host = host }
+
+    func readState() throws(HoldfastError) -> StorageState {
+        try call("readState", failsPermille: 150)
+        return try memory.readState()
+    }
+
+    func beginSnapshot() throws(HoldfastError) -> any StorageSnapshot {
+        try call("beginSnapshot", failsPermille: 5)
+        let snapshot = try memory.beginSnapshot()
+        defer { simulation.interrupt("after beginSnapshot") }
+        return FaultySnapshot(snapshot, of: self)
+    }
+
+    func beginWrite() throws(HoldfastError) -> any StorageWrite {
+        if inDoubt != nil { simulation.report("a write was begun before the failed commit was recovered from") }
+        try call("beginWrite", failsPermille: 10, .busy)
+        return FaultyWrite(try memory.beginWrite(), of: self)
+    }
+
+    func sync() throws(HoldfastError) {
+        try call("sync", failsPermille: 20)
+        if simulation.weakness != .earlyAcknowledgement { disk.sync() }
+    }
+
+    func recover() throws(HoldfastError) {
+        try call("recover", failsPermille: 200)
+        try memory.recover()
+        try settleDoubt()
+        disk.sync()
+    }
+
+    func contains(commit identifier: UInt64, at sequence: CommitSequence) throws(HoldfastError) -> Bool {
+        try call("contains", failsPermille: 50)
+        return disk.visible.log[sequence]?.commitIdentifier == identifier
+    }
+
+    func close(head: CommitSequence) throws(HoldfastError) {
+        try call("close", failsPermille: 50)
+        try memory.close(head: head)
+        disk.store(memory.state, isDurable: true)
+    }
+
+    // MARK: Faults
+
+    /// What every call begins with.
+    func call(_ name: String, failsPermille: Int, _ status: Status = .io) throws(HoldfastError) {
+        simulation.interrupt(name)
+        try requireAlive()
+        if simulation.fails(failsPermille) { throw HoldfastError(status, "\(name) fails by the simulation's will") }
+    }
+
+    func requireAlive() throws(HoldfastError) {
+        if isDead { throw HoldfastError(.io, "the process has ended") }
+    }
+
+    /// Publishes a write, as well as a simulated disk does.
+    func commit(_ write: any StorageWrite, isDurable: Bool) throws(HoldfastError) {
+        simulation.interrupt("before commit")
+        try requireAlive()
+        let becomesDurable = isDurable && simulation.weakness != .earlyAcknowledgement
+        if simulation.fails(30) {
+            // Nobody can see it before the storage is opened anew; then it is there, or it is not.
+            inDoubt = (write, simulation.chance.happens(500), becomesDurable)
+            throw HoldfastError(.io, "commit fails by the simulation's will")
+        }
+        try publish(write, isDurable: becomesDurable)
+        simulation.interrupt("after commit")
+        try requireAlive()
+    }
+
+    private func publish(_ write: any StorageWrite, isDurable: Bool) throws(HoldfastError) {
+        try write.commit(durable: isDurable)
+        disk.store(memory.state, isDurable: isDurable)
+    }
+
+    private func settleDoubt() throws(HoldfastError) {
+        guard let doubt = inDoubt else { return }
+        inDoubt = nil
+        if doubt.hasHappened {
+            try publish(doubt.write, isDurable: doubt.isDurable)
+        } else {
+            doubt.write.rollback()
+        }
+    }
+
+    /// Ends the process. A commit in doubt has happened, or not.
+    func kill() throws(HoldfastError) {
+        isDead = true
+        try settleDoubt()
+    }
+}
+
+final class FaultySnapshot: StorageSnapshot, @unchecked Sendable {
+    // Confined to the simulation's thread.
+    private let snapshot: any StorageSnapshot
+    private let storage: FaultyStorage
+
+    init(_ snapshot: any StorageSnapshot, of storage: FaultyStorage) {
+        self.snapshot = snapshot
+        self.storage = storage
+    }
+
+    var sequence: CommitSequence { snapshot.sequence }
+
+    func fetch(
+        _ key: EntityKey, _ body: (EntityView) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) -> Bool {
+        try storage.call("fetch", failsPermille: 3)
+        return try snapshot.fetch(key, body)
+    }
+
+    func scan(
+        _ repository: RepositoryID, after: EntityID?, _ body: (EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        try storage.call("scan", failsPermille: 3)
+        try snapshot.scan(repository, after: after, body)
+    }
+
+    func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]? {
+        try storage.call("log", failsPermille: 3)
+        return try snapshot.log(after: sequence)
+    }
+
+    func idempotencyRecord(_ key: [UInt8]) throws(HoldfastError) -> IdempotencyRecord? {
+        try storage.call("idempotencyRecord", failsPermille: 3)
+        return try snapshot.idempotencyRecord(key)
+    }
+
+    func close() { snapshot.close() }
+}
+
+final class FaultyWrite: StorageWrite {
+    private let write: any StorageWrite
+    private let storage: FaultyStorage
+
+    init(_ write: any StorageWrite, of storage: FaultyStorage) {
+        self.write = write
+        self.storage = storage
+    }
+
+    var head: CommitSequence { write.head }
+
+    func fetch(
+        _ keys: [EntityKey], _ body: (Int, EntityView) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) {
+        try storage.call("fetch in a write", failsPermille: 10)
+        try write.fetch(keys, body)
+    }
+
+    func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]? {
+        try storage.call("log in a write", failsPermille: 10)
+        return try write.log(after: sequence)
+    }
+
+    func idempotencyRecords(_ keys: [[UInt8]]) throws(HoldfastError) -> [IdempotencyRecord?] {
+        try storage.call("idempotencyRecords in a write", failsPermille: 10)
+        return try write.idempotencyRecords(keys)
+    }
+
+    func repositories() throws(HoldfastError) -> [RepositoryRecord] { try write.repositories() }
+
+    func apply(_ batch: WriteBatch) throws(HoldfastError) {
+        try storage.call("apply", failsPermille: 30, .full)
+        try write.apply(batch)
+    }
+
+    func commit(durable: Bool) throws(HoldfastError) { try storage.commit(write, isDurable: durable) }
+
+    func rollback() { write.rollback() }
+}

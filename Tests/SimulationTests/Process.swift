@@ -1,0 +1,43 @@
+@testable import HoldfastCore
+
+/// A process of the simulated world: a store that it has opened, and what it runs there.
+final class Process: @unchecked Sendable {
+    // Confined to the simulation's thread.
+    let storage: FaultyStorage
+    let workers: SteppedWorkers
+    let store: Store
+    let lists: Repository
+    let accounts: Repository
+    let members: Repository
+    let claims: Repository
+
+    init(on disk: Disk, in simulation: Simulation) throws(HoldfastError) {
+        workers = SteppedWorkers(time: simulation.time)
+        storage = FaultyStorage(disk: disk, simulation: simulation)
+        let chance = simulation.chance
+        var options = StoreOptions()
+        options.delivery = chance.happens(300) ? .queue : .callback
+        options.maxSnapshots = chance.number(in: 1..<5)
+        options.maxInFlight = chance.happens(200) ? 2 : 1_000
+        options.logRetention = chance.happens(200) ? 5 : 100_000
+        store = try Store(
+            url: "simulated:", storage: storage, options: options,
+            environment: Environment(time: simulation.time, random: chance, workers: workers),
+            checks: simulation.weakness.checks)
+        lists = try store.repository("lists")
+        accounts = try store.repository("accounts")
+        members = try store.repository("members")
+        claims = try store.repository("claims")
+    }
+
+    /// Whether one more commit can be handed over without waiting for a place.
+    var hasPlace: Bool { store.queue.inFlight < store.options.maxInFlight }
+
+    /// In queue delivery: takes what events there are.
+    func takeEvents(limit: Int) {
+        guard store.options.delivery == .queue else { return }
+        for event in store.takeEvents(limit: limit, timeoutMilliseconds: 0) ?? [] {
+            event.observer.committed(event.outcome)
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import HoldfastCore
+import SeededRandom
+
+/// Time that passes only when the simulation says so. Sendable, like everything of a simulation, because all of it is
+/// confined to the one thread that runs it.
+final class VirtualTime: TimeSource, @unchecked Sendable {
+    private(set) var nanoseconds: UInt64 = 1_000_000_000
+
+    func monotonicNanoseconds() -> UInt64 { nanoseconds }
+    func wallMilliseconds() -> UInt64 { 1_750_000_000_000 + nanoseconds / 1_000_000 }
+    func pass(_ span: UInt64) { nanoseconds += span }
+}
+
+/// All chance of a simulation comes from one seed.
+final class SeededChance: RandomSource, @unchecked Sendable {
+    // Confined to the simulation's thread.
+    private var generator: SeededGenerator
+
+    init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
+
+    func next() -> UInt64 { generator.next() }
+
+    func number(in range: Range<Int>) -> Int { Int.random(in: range, using: &generator) }
+    func element<Element>(of elements: [Element]) -> Element { elements[number(in: 0..<elements.count)] }
+    /// Whether something happens that happens so many times in a thousand.
+    func happens(_ permille: Int) -> Bool { number(in: 0..<1_000) < permille }
+}
+
+/// Workers that run when the simulation chooses them.
+final class SteppedWorkers: Workers, @unchecked Sendable {
+    // Confined to the simulation's thread.
+    private let time: VirtualTime
+    private var workers: [SteppedWorker] = []
+    /// Those whose turn is being run, the innermost last.
+    fileprivate var running: [SteppedWorker] = []
+
+    init(time: VirtualTime) { self.time = time }
+
+    func start(name: String, turn: @escaping @Sendable () -> Turn) throws(HoldfastError) -> any Worker {
+        let worker = SteppedWorker(workers: self, turn: turn)
+        workers.append(worker)
+        return worker
+    }
+
+    /// Those that could take a turn now.
+    var ready: [SteppedWorker] {
+        workers.filter { worker in
+            !worker.isRunning && (worker.isWoken || worker.due.map { $0 <= time.nanoseconds } ?? false)
+        }
+    }
+
+    /// When the next sleeper wakes by itself.
+    var nextDue: UInt64? { workers.compactMap(\.due).min() }
+
+    func forget(_ worker: SteppedWorker) { workers.removeAll { $0 === worker } }
+}
+
+final class SteppedWorker: Worker, @unchecked Sendable {
+    // Confined to the simulation's thread.
+    fileprivate private(set) var isRunning = false
+    fileprivate private(set) var isWoken = true
+    fileprivate private(set) var due: UInt64?
+    private unowned let workers: SteppedWorkers
+    private var turn: (@Sendable () -> Turn)?
+
+    init(workers: SteppedWorkers, turn: @escaping @Sendable () -> Turn) {
+        self.workers = workers
+        self.turn = turn
+    }
+
+    var isCurrent: Bool { workers.running.last === self }
+
+    func wake() { isWoken = true }
+
+    func waitUntilFinished(deadline: UInt64?) -> Bool { turn == nil }
+
+    func step() {
+        guard let turn else { return }
+        isWoken = false
+        due = nil
+        isRunning = true
+        workers.running.append(self)
+        let next = turn()
+        workers.running.removeLast()
+        isRunning = false
+        switch next {
+        case .again: isWoken = true
+        case .sleep(let until): due = until
+        case .finished:
+            self.turn = nil
+            workers.forget(self)
+        }
+    }
+}
