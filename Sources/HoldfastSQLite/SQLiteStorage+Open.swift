@@ -54,9 +54,10 @@ extension SQLiteStorage {
                 throw HoldfastError(.cannotOpen, "\(path) is empty and no store: allow \"create\", or check the path")
             }
             try writer.create(incarnation: (0..<16).map { _ in UInt8(truncatingIfNeeded: environment.random.next()) })
+        } else {
+            try writer.settle()
+            try writer.skipReserved(at: environment.time.wallMilliseconds())
         }
-        try writer.settle()
-        try writer.skipReserved(at: environment.time.wallMilliseconds())
 
         let doubt = Doubt()
         let checkpointer = Checkpointer(

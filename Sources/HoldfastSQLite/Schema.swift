@@ -22,8 +22,12 @@ enum Schema {
     static let applicationID: Int64 = 0x484F_4C44
     static let format: Int64 = 1
 
-    /// Without `auto_vacuum`, because pages that move about make a checkpoint larger.
-    static let beforeCreation = "PRAGMA auto_vacuum = NONE; PRAGMA journal_mode = WAL"
+    /// Without `auto_vacuum`, because pages that move about make a checkpoint larger. EXTRA syncs the directory when
+    /// the rollback journal, with which SQLite turns to the write-ahead log, is removed: were it there again after a
+    /// power cut, it would take the store back to the empty file.
+    static let beforeCreation = """
+        PRAGMA synchronous = EXTRA; PRAGMA auto_vacuum = NONE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL
+        """
 
     static let creation = """
         CREATE TABLE holdfast_meta (

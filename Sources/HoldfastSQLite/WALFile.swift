@@ -23,7 +23,8 @@ struct WALFile {
         var size: sqlite3_int64 = 0
         try connection.check(methods.xFileSize(file, &size), "recovering")
         if size == 0 { return }
-        let capacity = 1 << 20
+        // SQLite's own layer takes no more than 128 KiB less one byte at once.
+        let capacity = 1 << 16
         let block = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 4096)
         defer { block.deallocate() }
         var offset: sqlite3_int64 = 0

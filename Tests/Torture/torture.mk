@@ -1,0 +1,25 @@
+# The crash proofs, to be included by the top Makefile, which says where the library is:
+#
+#     test-torture-short    samples, for every test run
+#     torture               everything, for a night
+
+TORTURE_BUILD := $(BUILD)/torture
+TORTURE_SHARED := Tests/Torture/ledger.c Tests/Torture/recording_vfs.c
+TORTURE_PROGRAMS := $(addprefix $(TORTURE_BUILD)/,replay kill faults)
+
+$(TORTURE_BUILD)/%: Tests/Torture/%.c $(TORTURE_SHARED) Tests/Torture/ledger.h Tests/Torture/recording_vfs.h
+	@mkdir -p $(TORTURE_BUILD)
+	$(CC) -std=c99 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -Iinclude $< $(TORTURE_SHARED) -o $@ \
+	    -L$(LIBRARY_DIRECTORY) -lholdfast -Wl,-rpath,$(LIBRARY_DIRECTORY) -lsqlite3 -pthread
+
+.PHONY: test-torture-short torture
+
+test-torture-short: library $(TORTURE_PROGRAMS) ## Power cuts, kills and I/O faults, a sample
+	$(TORTURE_BUILD)/replay
+	$(TORTURE_BUILD)/kill 100
+	$(TORTURE_BUILD)/faults
+
+torture: library $(TORTURE_PROGRAMS) ## Power cuts, kills and I/O faults, all of them
+	$(TORTURE_BUILD)/replay --every
+	$(TORTURE_BUILD)/kill 2000
+	$(TORTURE_BUILD)/faults --every
