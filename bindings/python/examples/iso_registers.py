@@ -69,13 +69,17 @@ def import_registers(store: holdfast.Store) -> None:
     """Saves every register, in transactions of a batch each."""
     print("Import")
     started, total = time.monotonic(), 0
+    # On a terminal the line is written over and over; a file gets only its last state.
+    on_terminal = sys.stdout.isatty()
     for register, (_, _, key) in SOURCES.items():
         repository = store.repository(register, key=key)
         register_entries = entries(register)
         for start in range(0, len(register_entries), BATCH):
             total += len(repository.save_many(register_entries[start : start + BATCH]))
-            print(f"\r  {total:6} entries, {register:<12}", end="", flush=True)
-    print(f"\r  {total:6} entries in {time.monotonic() - started:.2f} s    ")
+            if on_terminal:
+                print(f"\r  {total:6} entries, {register:<12}", end="", flush=True)
+    begin = "\r" if on_terminal else ""
+    print(f"{begin}  {total:6} entries in {time.monotonic() - started:.2f} s    ")
     stored = sum(store.repository(register).count() for register in SOURCES)
     check(stored == total > 13_000, f"{stored} entries are stored")
 

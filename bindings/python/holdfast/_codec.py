@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import json
 import os
+import sys
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -151,26 +152,32 @@ def _read_dataclass(cls: type, members: Any) -> Any:
 # Filled when the first entity is read, not when a class is named, so that classes may hold themselves.
 @functools.cache
 def _fields(cls: type) -> tuple[tuple[str, Optional[Reader]], ...]:
-    hints = typing.get_type_hints(cls, localns={cls.__name__: cls})
-    return tuple((field.name, _reader(hints[field.name])) for field in dataclasses.fields(cls) if field.init)
+    names = {**vars(sys.modules[cls.__module__]), cls.__name__: cls}
+    hints = typing.get_type_hints(cls, names)
+    return tuple(
+        (field.name, _reader(hints[field.name], names)) for field in dataclasses.fields(cls) if field.init
+    )
 
 
-def _reader(hint: Any) -> Optional[Reader]:
+def _reader(hint: Any, names: dict[str, Any]) -> Optional[Reader]:
     """What turns a JSON value into a field's type; None when the value is right as it is."""
+    if isinstance(hint, str):  # Python 3.9 and 3.10 leave the name in list["Song"] as it is
+        hint = typing.get_type_hints(types.SimpleNamespace(__annotations__={"hint": hint}), names)["hint"]
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         return _entity_reader(hint)
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in _UNIONS:
-        readers = [reader for reader in map(_reader, arguments) if reader is not None]
+        candidates = [_reader(argument, names) for argument in arguments]
+        readers = [reader for reader in candidates if reader is not None]
         # Which of several classes a value stands for is not written in it.
         return readers[0] if len(readers) == 1 else None
     if not isinstance(origin, type):
         return None
     if issubclass(origin, Mapping) and len(arguments) == 2:
-        reader = _reader(arguments[1])
+        reader = _reader(arguments[1], names)
         return reader and (lambda value: {name: _read(reader, item) for name, item in value.items()})
     if issubclass(origin, Sequence) and arguments:
-        reader = _reader(arguments[0])
+        reader = _reader(arguments[0], names)
         if issubclass(origin, tuple):
             return lambda value: tuple(_read(reader, item) for item in value)
         return reader and (lambda value: [_read(reader, item) for item in value])

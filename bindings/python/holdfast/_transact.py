@@ -129,7 +129,7 @@ class SubmittedFunction(Generic[T]):
 
     def submit(self) -> "CommitFuture[T]":
         """Runs the function here and submits its commit."""
-        transaction = self._store.begin_with(self._options)
+        transaction = self._store._begin(self._options)
         future: CommitFuture[T] = CommitFuture(transaction)
         self._future = future
         try:

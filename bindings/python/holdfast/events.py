@@ -60,7 +60,7 @@ class CommitFuture(concurrent.futures.Future[T], Generic[T]):
                 return False
         return super().cancel()
 
-    def withdraw(self) -> None:
+    def _withdraw(self) -> None:
         """Tells those who wait that the commit was withdrawn. For the event thread."""
         super().cancel()
         self.set_running_or_notify_cancel()
@@ -87,7 +87,7 @@ class Submission:
             self.future._transaction.receipt_text = text_of(event.receipt)
             self.future.set_result(self.value())
         elif event.status == HF_CANCELLED:
-            self.future.withdraw()
+            self.future._withdraw()
         else:
             error = errors.from_native(event.status, event.error)
             if event.status == HF_CONFLICT and self.retry is not None:

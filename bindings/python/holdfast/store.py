@@ -160,9 +160,9 @@ class Store:
         `durability` "full" or "relaxed". A second commit with the same `idempotency_key` and the same writes
         changes nothing and gets the first receipt.
         """
-        return self.begin_with(transaction_options(timeout, idempotency_key, isolation, durability))
+        return self._begin(transaction_options(timeout, idempotency_key, isolation, durability))
 
-    def begin_with(self, options: Mapping[str, Any]) -> Transaction:
+    def _begin(self, options: Mapping[str, Any]) -> Transaction:
         """Begins a transaction with options by their names in the library."""
         pointer = ctypes.POINTER(hf_transaction)()
         call(lib.hf_transaction_begin, self.pointer, options_of(options), ctypes.byref(pointer))
@@ -192,7 +192,7 @@ class Store:
             yield outer
             return
         options = transaction_options(timeout, idempotency_key, isolation, durability)
-        with self.begin_with(options) as transaction:
+        with self._begin(options) as transaction:
             yield transaction
 
     @contextmanager

@@ -164,7 +164,7 @@ def test_the_interpreter_ends_with_conflicts_still_being_run_again(path: str) ->
     assert (ended.returncode, ended.stderr) == (0, "")
 
 
-def test_an_interrupt_ends_a_program_that_waits_for_a_closing_store() -> None:
+def test_an_interrupt_ends_a_program_that_waits_for_a_commit() -> None:
     program = """
         import os, signal, threading
         import holdfast
