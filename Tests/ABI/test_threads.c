@@ -187,6 +187,7 @@ static void *write_until_told(void *argument) {
         char json[64];
         snprintf(json, sizeof json, "{\"id\":\"hot\",\"n\":%d}", i);
         failures += hf_repository_save(w->room.things, NULL, json, HF_NTS, NULL, NULL) != HF_OK;
+        sleep_milliseconds(1); /* or else so much is committed that the log is cut behind the readers */
     }
     return (void *)failures;
 }
