@@ -28,7 +28,7 @@ typedef enum HF_OPEN_ENUM hf_log_level {
  *
  * Called on the thread where the entry arose, which may be the caller's or one of the library's, and
  * by several threads at once; no lock of the library is held. It must return soon: a committer waits.
- * It may call any function of the library that does not wait for a commit.
+ * It must not close a store, which may have to wait for this very call.
  */
 typedef void (*hf_log_fn)(hf_log_level level, const char *HF_NONNULL message, const char *HF_NONNULL fields,
                           void *HF_NULLABLE user_data);
@@ -40,8 +40,8 @@ typedef void (*hf_log_fn)(hf_log_level level, const char *HF_NONNULL message, co
  * free_user_data: called exactly once with user_data, when the callback was replaced and its last call
  * has returned, or when this call fails; NULL allowed.
  *
- * Errors: HF_FORKED in a forked child for a callback set by its parent is never given: the child
- * begins without one. Cannot fail otherwise. Any thread, also from inside the callback.
+ * A forked child begins without a receiver; its parent's user_data is not freed there. Always HF_OK;
+ * out_error receives NULL. Any thread, also from inside the callback.
  */
 hf_status hf_set_log_callback(hf_log_fn HF_NULLABLE callback, void *HF_NULLABLE user_data,
                               void (*HF_NULLABLE free_user_data)(void *HF_NULLABLE),

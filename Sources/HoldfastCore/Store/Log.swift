@@ -1,3 +1,6 @@
+internal import CHoldfastPlatform
+internal import Synchronization
+
 public enum LogLevel: Int32, Sendable {
     case info = 1
     case warning = 2
@@ -14,6 +17,9 @@ public enum Log {
     public typealias Field = (name: String, value: HoldfastError.DetailValue)
 
     private static let receiver = Lock<(any LogReceiver)?>(nil)
+    /// The process that set the receiver, counted in forks. A child begins without one: its parent's may rely on
+    /// threads that the child does not have.
+    private static let epoch = Atomic<UInt32>(0)
 
     /// Sets the receiver; nil for none.
     public static func set(_ newReceiver: (any LogReceiver)?) {
@@ -22,10 +28,12 @@ public enum Log {
             defer { current = newReceiver }
             return current
         }
+        epoch.store(hfp_fork_epoch(), ordering: .releasing)
         _ = old
     }
 
     public static func write(_ level: LogLevel, _ message: String, _ fields: @autoclosure () -> [Field]) {
+        guard epoch.load(ordering: .acquiring) == hfp_fork_epoch() else { return }
         guard let receiver = receiver.withLock({ $0 }) else { return }
         receiver.receive(level, message, fields: HoldfastError.json(of: fields()))
     }
