@@ -38,10 +38,10 @@ public final class Commit: @unchecked Sendable {
     // Its end.
     private(set) var outcome: CommitOutcome?
     /// The final text of each written entity, in the order of `writes`, where wanted.
-    var results: [[UInt8]] = []
+    package var results: [[UInt8]] = []
     private let done = Atomic<Bool>(false)
 
-    init(
+    package init(
         writes: [Write], reads: ReadSet? = nil, isDurable: Bool, deadline: UInt64?, idempotencyKey: [UInt8]? = nil,
         attempts: Int = 1, observer: (any CommitObserver)? = nil,
         createsRepository: (name: String, key: String)? = nil, wantsResults: Bool = false

@@ -10,7 +10,7 @@
 ///  2. When `waiting` is not empty and nobody leads, somebody was woken to lead: the committer, or the owners in
 ///     `ownersWaiting`, each of whom tries to lead before it sleeps.
 ///  3. Every commit that was accepted ends once: by the leader's batch, or by its withdrawal from `waiting`.
-final class CommitQueue: Sendable {
+package final class CommitQueue: Sendable {
     private struct State {
         var waiting: [Commit] = []
         var isLed = false
@@ -56,7 +56,7 @@ final class CommitQueue: Sendable {
 
     /// Queues a commit that has an observer, and returns. When too many are in flight it waits for a place, at most
     /// until the commit's deadline and never on the delivering thread, which alone makes places.
-    func submit(_ commit: Commit) throws(HoldfastError) {
+    package func submit(_ commit: Commit) throws(HoldfastError) {
         while true {
             let seen = progress.number
             let accepted = try state.withLock { state throws(HoldfastError) -> Bool? in
@@ -113,7 +113,7 @@ final class CommitQueue: Sendable {
     }
 
     /// Withdraws a queued commit. Answers false when it is too late.
-    func cancel(_ commit: Commit) -> Bool {
+    package func cancel(_ commit: Commit) -> Bool {
         withdraw(commit, HoldfastError(.cancelled, "the commit was withdrawn while it was queued"))
     }
 

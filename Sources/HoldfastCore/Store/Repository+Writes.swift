@@ -106,7 +106,7 @@ extension Repository {
 
     // MARK: Making writes
 
-    private func put(
+    package func put(
         _ entity: UnsafeRawBufferPointer, _ precondition: Write.Precondition, assigning: Bool
     ) throws(HoldfastError) -> Write {
         try put(
@@ -184,5 +184,5 @@ extension Repository {
 
 extension Write.Precondition {
     /// Present, in this version; 0 stands for any.
-    static func expecting(_ version: CommitSequence) -> Self { version == 0 ? .present : .version(version) }
+    package static func expecting(_ version: CommitSequence) -> Self { version == 0 ? .present : .version(version) }
 }

@@ -11,7 +11,7 @@ public final class Repository: Sendable {
 
     public var name: String { record.name }
 
-    func key(_ id: EntityID) -> EntityKey { EntityKey(record.id, id) }
+    package func key(_ id: EntityID) -> EntityKey { EntityKey(record.id, id) }
 
     /// Refuses a transaction of another store.
     func checked(_ transaction: Transaction?) throws(HoldfastError) -> Transaction? {

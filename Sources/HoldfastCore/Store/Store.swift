@@ -11,7 +11,7 @@ public final class Store: Sendable {
     let environment: Environment
     let snapshots: SnapshotPool
     let catalogue: Catalogue
-    let queue: CommitQueue
+    package let queue: CommitQueue
     let delivery: Delivery
     let log: StoreLog
     let openTransactions = Atomic<Int>(0)
@@ -165,14 +165,14 @@ public final class Store: Sendable {
         if closing.hasBegun { throw Self.closed }
     }
 
-    func requireWritable() throws(HoldfastError) {
+    package func requireWritable() throws(HoldfastError) {
         try requireOpen()
         if storage.isReadOnly {
             throw HoldfastError(.readOnly, "the store was opened read-only: open it with \"read_only\": false to write")
         }
     }
 
-    func deadline(inMilliseconds milliseconds: UInt64) -> UInt64 {
+    package func deadline(inMilliseconds milliseconds: UInt64) -> UInt64 {
         environment.time.monotonicNanoseconds() &+ milliseconds &* 1_000_000
     }
 

@@ -3,7 +3,7 @@
 /// Keys are recorded whether an entity was found or not. A query is recorded as what it is, a predicate
 /// (precision locking: Jordan, Banerjee, Batman 1981; used for optimistic validation by HyPer: Neumann, Mühlbauer,
 /// Kemper, SIGMOD 2015), so that an entity which begins to match is noticed too.
-struct ReadSet: Sendable {
+package struct ReadSet: Sendable {
     struct Predicate: Sendable {
         var repository: RepositoryID
         var filter: Filter

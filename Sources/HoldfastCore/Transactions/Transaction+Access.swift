@@ -4,7 +4,7 @@ extension Transaction {
 
     /// Checks the writes one after the other, against what the transaction sees, and buffers them: all or none.
     /// Answers the final texts, in their order.
-    func write(_ writes: [Write], wantsResults: Bool, repository: String) throws(HoldfastError) -> [[UInt8]] {
+    package func write(_ writes: [Write], wantsResults: Bool, repository: String) throws(HoldfastError) -> [[UInt8]] {
         try store.requireWritable()
         return try withOpen { state throws(HoldfastError) in
             // One write that fails has changed nothing; several need a place to return to.

@@ -1,0 +1,80 @@
+internal import HoldfastCore
+
+/// A failure of the library: what kind, one sentence that names the thing and the cure, and details for programs.
+///
+///     catch let error as HoldfastError where error.status == .conflict
+///
+/// Other errors come through unchanged: what the body of a transaction throws, and `CancellationError` where the
+/// awaiting task was cancelled and nothing was done.
+public struct HoldfastError: Error, Sendable {
+    /// What became of a commit whose call failed.
+    public enum CommitState: Sendable {
+        /// Nothing of it was stored.
+        case none
+        /// It may or may not have been stored: the failure came from the commit itself.
+        case unknown
+        /// It was stored, although something afterwards failed.
+        case done
+    }
+
+    /// The kind of failure.
+    public var status: Status
+    /// One impersonal sentence.
+    public var message: String
+    /// Whether something may have been stored.
+    public var commitState: CommitState
+    /// Details as a JSON object, such as `{"ids":["s1"]}` of a conflict.
+    public var detail: String
+    /// The failure behind this one: another `HoldfastError`, or what an encoder or decoder threw.
+    public var cause: (any Error)?
+
+    /// Makes an error, for hosts that answer in the library's terms, and for tests.
+    public init(
+        _ status: Status, _ message: String, commitState: CommitState = .none, detail: String = "{}",
+        cause: (any Error)? = nil
+    ) {
+        self.status = status
+        self.message = message
+        self.commitState = commitState
+        self.detail = detail
+        self.cause = cause
+    }
+
+    /// Whether running the same work again may succeed.
+    public var isRetryable: Bool { status.isRetryable && commitState == .none }
+}
+
+extension HoldfastError: CustomStringConvertible {
+    /// The status and the message.
+    public var description: String { "\(status): \(message)" }
+}
+
+// MARK: From the core
+
+typealias CoreError = HoldfastCore.HoldfastError
+
+extension HoldfastError {
+    init(_ core: CoreError) {
+        let state: CommitState =
+            switch core.commitState {
+            case .none: .none
+            case .unknown: .unknown
+            case .done: .done
+            }
+        self.init(
+            Status(core.status), core.message, commitState: state,
+            detail: String(decoding: core.detailJSON, as: UTF8.self),
+            cause: core.cause.map { HoldfastError($0.error) })
+    }
+}
+
+/// The funnel through which every error of the core leaves.
+func translatingErrors<Value>(_ body: () throws(CoreError) -> Value) throws -> Value {
+    do throws(CoreError) {
+        return try body()
+    } catch {
+        // Commits are withdrawn here only when their task is cancelled.
+        if error.status == .cancelled { throw CancellationError() }
+        throw HoldfastError(error)
+    }
+}

@@ -1,0 +1,69 @@
+internal import Foundation
+internal import HoldfastCore
+
+/// An entity with the version that it had when it was read, to be given as an expected version.
+public struct Versioned<Entity: Sendable>: Sendable {
+    /// The entity.
+    public var entity: Entity
+    /// Differs after every change, and rises; 0 for what the transaction itself has written and not yet committed.
+    public var version: UInt64
+}
+
+extension Versioned: Equatable where Entity: Equatable {}
+
+/// Reading.
+extension StoreRepository {
+    /// The entity of this id, or nil.
+    public func fetch(id: Entity.ID) async throws -> Entity? { try await fetchVersioned(id: id)?.entity }
+
+    /// The entity of this id with its version, or nil.
+    public func fetchVersioned(id: Entity.ID) async throws -> Versioned<Entity>? {
+        let id = try text(of: id)
+        let found = try await read { core, transaction throws(CoreError) in
+            var found: (version: UInt64, text: Data)?
+            _ = try core.fetch(id, in: transaction) { found = ($0, Data($1)) }
+            return found
+        }
+        return try found.map { Versioned(entity: try decode($0.text, id: id), version: $0.version) }
+    }
+
+    /// Every entity, ordered by the bytes of the ids' texts.
+    public func fetchAll() async throws -> [Entity] { try await find(.all) }
+
+    /// The entities that match, ordered by the bytes of the ids' texts: after the first `skip`, at most `limit` (nil:
+    /// all). Throws `.invalidQuery` or `.invalidJSON` for a filter that is none.
+    public func find(_ filter: Filter, skip: Int = 0, limit: Int? = nil) async throws -> [Entity] {
+        let compiled = try filter.compiled(coding)
+        guard skip >= 0, limit ?? 0 >= 0 else {
+            throw HoldfastError(.invalidArgument, "skip and limit cannot be negative")
+        }
+        if limit == 0 { return [] }
+        let list = try await read { core, transaction throws(CoreError) in
+            try core.find(compiled, skip: UInt64(skip), limit: UInt64(limit ?? 0), in: transaction)
+        }
+        let block = Data(list.json)
+        return try list.items.map { try decode(block[$0.text], id: EntityID(unchecked: Array(list.ids[$0.id]))) }
+    }
+
+    /// How many entities match.
+    public func count(_ filter: Filter = .all) async throws -> Int {
+        let compiled = try filter.compiled(coding)
+        return Int(
+            try await read { core, transaction throws(CoreError) in try core.count(compiled, in: transaction) })
+    }
+
+    /// Whether there is an entity of this id.
+    public func contains(id: Entity.ID) async throws -> Bool {
+        let id = try text(of: id)
+        return try await read { core, transaction throws(CoreError) in try core.contains(id, in: transaction) }
+    }
+
+    private func read<Value: Sendable>(
+        _ body: @escaping @Sendable (HoldfastCore.Repository, HoldfastCore.Transaction?) throws(CoreError) -> Value
+    ) async throws -> Value {
+        try Task.checkCancellation()
+        let core = try await core()
+        let transaction = TransactionScope.transaction(of: store)
+        return try await waiting { () throws(CoreError) in try body(core, transaction) }
+    }
+}

@@ -1,0 +1,191 @@
+internal import Foundation
+internal import HoldfastCore
+
+/// Writing. Each verb makes the writes that it stands for; `perform` carries them out, inside the transaction that the
+/// task is in, or as a commit of their own. What several entities are given to is atomic, and its errors tell the index.
+extension StoreRepository {
+    // MARK: One
+
+    /// Stores a new entity. Throws `.exists` when its id is taken, `.invalidEntity`, `.invalidID`.
+    /// - Returns: The entity; decoded from what was stored if it was assigned its id.
+    @discardableResult
+    public func add(_ entity: Entity) async throws -> Entity { try await put([entity], .absent)[0] }
+
+    /// Replaces an existing entity. Throws `.notFound`, `.versionMismatch`, `.invalidEntity`, `.invalidID`.
+    /// - Parameter expectedVersion: The version that it must have; nil (or 0) for any.
+    @discardableResult
+    public func update(_ entity: Entity, expectedVersion: UInt64? = nil) async throws -> Entity {
+        try await put([entity], .expecting(expectedVersion ?? 0))[0]
+    }
+
+    /// Stores an entity, new or not. Reads nothing, so a transaction that only saves never meets a conflict. Throws
+    /// `.invalidEntity`, `.invalidID`.
+    /// - Returns: The entity; decoded from what was stored if it was assigned its id.
+    @discardableResult
+    public func save(_ entity: Entity) async throws -> Entity { try await put([entity], .none)[0] }
+
+    /// Changes some members of an entity by a JSON merge patch (RFC 7396): nil removes a member, dictionaries merge,
+    /// all else replaces; what is not named stays as it is, byte for byte. The values are encoded as entities are.
+    ///
+    ///     try await songs.patch(id: "s1", ["plays": 2, "note": nil])
+    ///
+    /// Throws `.notFound`, `.versionMismatch`, `.invalidEntity` (the id would change).
+    /// - Returns: The entity as it is stored now.
+    @discardableResult
+    public func patch(
+        id: Entity.ID, _ changes: [String: (any Encodable & Sendable)?], expectedVersion: UInt64? = nil
+    ) async throws -> Entity {
+        let id = try text(of: id)
+        let json = try coding.encode(changes.mapValues(AnyValue.init), what: "patch", status: .invalidEntity)
+        if changes.keys.contains(key) {
+            throw HoldfastError(.invalidEntity, "the patch would change the id: leave \"\(key)\" out of it")
+        }
+        let core = try await core()
+        let patch = try translatingErrors { () throws(CoreError) in
+            try Array(json).withBytes { bytes throws(CoreError) in
+                try MergePatch(bytes, limits: core.store.options.limits)
+            }
+        }
+        let write = Write(key: core.key(id), action: .patch(patch), precondition: .expecting(expectedVersion ?? 0))
+        return try decode(Data(try await perform([write], wantsResults: true)[0]), id: id)
+    }
+
+    /// Deletes the entity of this id. Throws `.notFound`.
+    public func delete(id: Entity.ID) async throws { try await delete(id: id, missingOK: false) }
+
+    /// Deletes the entity of this id. Throws `.notFound` unless a missing one is well, and `.versionMismatch`.
+    public func delete(id: Entity.ID, expectedVersion: UInt64? = nil, missingOK: Bool = false) async throws {
+        let key = try await core().key(text(of: id))
+        let write = Write(key: key, action: .delete, precondition: .expecting(expectedVersion ?? 0))
+        do {
+            _ = try await perform([write])
+        } catch let error as HoldfastError where error.status == .notFound && missingOK {}
+    }
+
+    // MARK: Many
+
+    /// `add` for each; an id that comes twice is `.exists`.
+    @discardableResult
+    public func addMany(_ entities: [Entity]) async throws -> [Entity] { try await put(entities, .absent) }
+
+    /// `update` for each, whatever its version.
+    @discardableResult
+    public func updateMany(_ entities: [Entity]) async throws -> [Entity] { try await put(entities, .present) }
+
+    /// `save` for each; of an id that comes twice the last stays.
+    @discardableResult
+    public func saveMany(_ entities: [Entity]) async throws -> [Entity] { try await put(entities, .none) }
+
+    /// `delete` for each.
+    public func deleteMany(ids: [Entity.ID]) async throws {
+        let core = try await core()
+        let writes = try ids.map { Write(key: core.key(try text(of: $0)), action: .delete, precondition: .present) }
+        _ = try await perform(writes)
+    }
+
+    /// Deletes every entity that matches, in a transaction that runs again after a conflict.
+    /// - Returns: How many those were.
+    @discardableResult
+    public func deleteAll(_ filter: Filter = .all) async throws -> Int {
+        let compiled = try filter.compiled(coding)
+        let core = try await core()
+        return try await store.transaction {
+            try Task.checkCancellation()
+            let transaction = TransactionScope.transaction(of: store)
+            return Int(
+                try await waiting { () throws(CoreError) in try core.deleteAll(compiled, in: transaction) })
+        }
+    }
+
+    // MARK: Making writes
+
+    private func put(_ entities: [Entity], _ precondition: Write.Precondition) async throws -> [Entity] {
+        let core = try await core()
+        var stored: [Entity] = []
+        stored.reserveCapacity(entities.count)
+        var writes: [Write] = []
+        writes.reserveCapacity(entities.count)
+        for (index, entity) in entities.enumerated() {
+            do {
+                let write = try write(entity, precondition, core)
+                writes.append(write)
+                stored.append(try assignedEntity(write) ?? entity)
+            } catch var error as HoldfastError where entities.count > 1 {
+                error.message = "element \(index), counted from 0: \(error.message)"
+                throw error
+            }
+        }
+        _ = try await perform(writes)
+        return stored
+    }
+
+    private func write(
+        _ entity: Entity, _ precondition: Write.Precondition, _ core: HoldfastCore.Repository
+    ) throws -> Write {
+        let json = Array(try coding.encode(entity, what: "entity", status: .invalidEntity))
+        var write = try translatingErrors { () throws(CoreError) in
+            try json.withBytes { bytes throws(CoreError) in
+                // Only what may be new is assigned an id.
+                try core.put(bytes, precondition, assigning: precondition == .absent || precondition == .none)
+            }
+        }
+        if write.textBeforeAssignment != nil {
+            // Written as the id's own type writes it, so that the id which is read back finds the entity.
+            guard let id = Entity.ID(identifierText: write.key.id.text), let text = id.identifierText else {
+                throw HoldfastError(
+                    .invalidEntity,
+                    "the entity has no id, and \(Entity.ID.self) cannot hold a UUID, which it would be assigned: give it one"
+                )
+            }
+            if text != write.key.id.text {
+                let assigned = EntityID(unchecked: Array(text.utf8))
+                let whole = try translatingErrors { () throws(CoreError) in
+                    try json.withBytes { bytes throws(CoreError) in
+                        try AssignedID.insert(assigned, named: key, into: bytes)
+                    }
+                }
+                write.key = core.key(assigned)
+                write.action = .put(whole)
+            }
+        }
+        if let id = entity.id.identifierText, !write.key.id.bytes.elementsEqual(id.utf8) {
+            throw HoldfastError(
+                .invalidEntity,
+                "the entity's id is \"\(id)\" and its member \"\(key)\" is \"\(write.key.id.text)\": they must be one")
+        }
+        return write
+    }
+
+    /// The entity with the id that it was assigned, if it was.
+    private func assignedEntity(_ write: Write) throws -> Entity? {
+        guard write.textBeforeAssignment != nil, case .put(let text) = write.action else { return nil }
+        return try decode(Data(text), id: write.key.id)
+    }
+
+    // MARK: Carrying them out
+
+    /// Answers the final texts, where wanted.
+    private func perform(_ writes: [Write], wantsResults: Bool = false) async throws -> [[UInt8]] {
+        try Task.checkCancellation()
+        if let transaction = TransactionScope.transaction(of: store) {
+            return try await waiting { [name] () throws(CoreError) in
+                try transaction.write(writes, wantsResults: wantsResults, repository: name)
+            }
+        }
+        if writes.isEmpty { return [] }
+        let timeout = HoldfastCore.TransactionOptions().timeoutMilliseconds
+        let core = store.core
+        try await store.places.take(until: .now + .milliseconds(timeout))
+        defer { store.places.giveBack() }
+        let pending = PendingCommit()
+        let commit = Commit(
+            writes: writes, isDurable: core.options.isDurable, deadline: core.deadline(inMilliseconds: timeout),
+            observer: pending, wantsResults: wantsResults)
+        try translatingErrors { () throws(CoreError) in
+            try core.requireWritable()
+            try core.queue.submit(commit)
+        }
+        _ = try await pending.receipt { _ = core.queue.cancel(commit) }
+        return commit.results
+    }
+}

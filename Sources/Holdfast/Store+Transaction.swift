@@ -1,0 +1,136 @@
+internal import HoldfastCore
+
+extension Store {
+    /// Runs `body` as one transaction: everything that it does with this store's repositories is stored, or nothing.
+    ///
+    ///     try await store.transaction {
+    ///         guard var account = try await accounts.fetch(id: "a") else { return }
+    ///         account.balance -= 10
+    ///         try await accounts.save(account)
+    ///     }
+    ///
+    /// Calls in the body join the transaction, those of child tasks too. Inside another transaction of this store the
+    /// body joins that one, whose options count. Reads see one snapshot and the transaction's own writes.
+    ///
+    /// When `body` throws, the transaction is rolled back and the error thrown on unchanged. When something that was read
+    /// has changed meanwhile, `body` **runs again** on the newest state, after a short random pause that grows: let it
+    /// change nothing outside that may not be changed twice. `.conflict` is thrown only when attempts or time are used up.
+    ///
+    /// A task that is cancelled while its commit is queued gets `CancellationError`, and nothing is stored; once the
+    /// commit is being stored, its true outcome is told.
+    ///
+    /// - Returns: What `body` returned in the run that was committed.
+    @discardableResult
+    public nonisolated(nonsending) func transaction<Value>(
+        _ options: TransactionOptions = .init(), _ body: nonisolated(nonsending) () async throws -> Value
+    ) async throws -> Value {
+        if TransactionScope.transaction(of: self) != nil { return try await body() }
+        return try await run(options.checked(), body).value
+    }
+
+    /// As `transaction`, and answers the receipt too. Only for the outermost transaction, because the others are not
+    /// committed by themselves: `.invalidState`.
+    @discardableResult
+    public nonisolated(nonsending) func transactionWithReceipt<Value>(
+        _ options: TransactionOptions = .init(), _ body: nonisolated(nonsending) () async throws -> Value
+    ) async throws -> (value: Value, receipt: Receipt) {
+        try requireOutermost()
+        return try await run(options.checked(), body)
+    }
+
+    /// As `transaction`, at most once for each key: the first commit with the key is stored and its receipt kept. When
+    /// the key was used before, `body` does not run, and that receipt is answered with `isReplayed`.
+    ///
+    /// - Parameter idempotencyKey: 1 to 255 bytes. How long keys are kept is an option of the store.
+    @discardableResult
+    public nonisolated(nonsending) func transaction(
+        idempotencyKey: String, _ options: TransactionOptions = .init(),
+        _ body: nonisolated(nonsending) () async throws -> Void
+    ) async throws -> Receipt {
+        try requireOutermost()
+        let options = try options.checked(idempotencyKey: idempotencyKey)
+        let earlier = try await waiting { [core] () throws(CoreError) in try core.replay(Array(idempotencyKey.utf8)) }
+        if let earlier { return Receipt(earlier, attempts: earlier.attempts) }
+        return try await run(options, body).receipt
+    }
+
+    /// Runs `body` so that its own part can be undone: when it throws, what it wrote is discarded, the error is thrown on,
+    /// and the transaction around it, if it catches the error, goes on. What was read stays read.
+    ///
+    /// Only inside a transaction (else `.invalidState`), and not beside other writes of the same transaction in parallel
+    /// child tasks, which would be undone too.
+    @discardableResult
+    public nonisolated(nonsending) func savepoint<Value>(
+        _ body: nonisolated(nonsending) () async throws -> Value
+    ) async throws -> Value {
+        guard let transaction = TransactionScope.transaction(of: self) else {
+            throw HoldfastError(.invalidState, "a savepoint belongs to a transaction: open one around it")
+        }
+        let savepoint = try await waiting { () throws(CoreError) in try transaction.savepoint() }
+        do {
+            return try await body()
+        } catch {
+            // Should this fail, the transaction has ended, and with it what was written.
+            try? await waiting { () throws(CoreError) in try transaction.rollBack(to: savepoint) }
+            throw error
+        }
+    }
+
+    // MARK: Running
+
+    private func requireOutermost() throws {
+        guard TransactionScope.transaction(of: self) == nil else {
+            throw HoldfastError(
+                .invalidState,
+                "this transaction would join the one around it, which alone gets a receipt: use transaction { }")
+        }
+    }
+
+    private nonisolated(nonsending) func run<Value>(
+        _ options: HoldfastCore.TransactionOptions, _ body: nonisolated(nonsending) () async throws -> Value
+    ) async throws -> (value: Value, receipt: Receipt) {
+        let deadline = ContinuousClock.now + .milliseconds(options.timeoutMilliseconds)
+        var attempt = 1
+        while true {
+            try Task.checkCancellation()
+            var options = options
+            options.timeoutMilliseconds = UInt64(clamping: ContinuousClock.now.duration(to: deadline).milliseconds)
+            let transaction = try translatingErrors { () throws(CoreError) in try core.begin(options) }
+            let scope = TransactionScope(transaction, within: TransactionScope.current)
+            do {
+                let value = try await TransactionScope.$current.withValue(scope) { try await body() }
+                let receipt = try await commit(transaction, until: deadline)
+                return (value, Receipt(receipt, attempts: receipt.isReplayed ? receipt.attempts : attempt))
+            } catch {
+                // It may have ended already; whatever this says must not hide the error.
+                try? await waiting { () throws(CoreError) in try transaction.rollback() }
+                guard let conflict = error as? HoldfastError, conflict.status == .conflict else { throw error }
+                let pause = Duration.nanoseconds(core.backoff(attempt))
+                guard attempt < options.maxAttempts, ContinuousClock.now + pause < deadline else {
+                    throw Self.gaveUp(conflict, after: attempt)
+                }
+                try await Task.sleep(for: pause)
+                attempt += 1
+            }
+        }
+    }
+
+    private func commit(
+        _ transaction: HoldfastCore.Transaction, until deadline: ContinuousClock.Instant
+    ) async throws -> HoldfastCore.Receipt {
+        try await places.take(until: deadline)
+        defer { places.giveBack() }
+        let pending = PendingCommit()
+        // Submitting lets go of the snapshot, which may wait for a read in progress.
+        try await waiting { () throws(CoreError) in try transaction.submit(pending) }
+        return try await pending.receipt { try? transaction.cancel() }
+    }
+
+    private static func gaveUp(_ conflict: HoldfastError, after attempts: Int) -> HoldfastError {
+        HoldfastError(
+            .conflict,
+            "the transaction met a conflict in each of \(attempts) attempts: raise maxAttempts or timeout, or let it read "
+                + "less",
+            detail: conflict.detail, cause: conflict)
+    }
+}

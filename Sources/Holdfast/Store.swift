@@ -1,0 +1,86 @@
+public import Foundation
+internal import HoldfastCore
+internal import HoldfastEngines
+
+/// One database: the unit of commit order.
+///
+///     let store = try await Store.open("music.db"), songs = store.repository(of: Song.self)
+///     try await store.transaction { try await songs.save(song) }
+///
+/// A store that nobody refers to any more closes by itself, soon afterwards; `close()` waits for the end and tells
+/// of failures. Repositories keep their store open.
+public final class Store: Sendable {
+    let core: HoldfastCore.Store
+    let places: Places
+
+    private init(_ core: HoldfastCore.Store, places: Places) {
+        self.core = core
+        self.places = places
+    }
+
+    /// Opens a store, creating it where there is none.
+    ///
+    ///     "music.db", "sqlite:music.db"    an SQLite file
+    ///     "memory:"                        a new store in this process's memory
+    ///
+    /// Throws `.invalidURL`, `.invalidOption`, `.cannotOpen`, `.notAStore`, `.formatTooNew`, `.readOnly`, `.busy` (another
+    /// process, or another open in this one, holds it), `.unsafeLocation`, `.full`, `.io`.
+    public static func open(_ url: String, _ options: StoreOptions = .init()) async throws -> Store {
+        var options = try options.checked()
+        options.delivery = .callback
+        let places = Places(options.maxInFlight)
+        // A place is given back a moment before the core counts its commit as delivered, at most one at a time: with
+        // one more, the core's own limit is never met, and submitting never waits.
+        options.maxInFlight += 1
+        let core = try await waiting { [options] () throws(CoreError) in try StoreURL.open(url, options: options) }
+        return Store(core, places: places)
+    }
+
+    deinit {
+        // Begins to close and waits for nothing; the store's own threads do the rest.
+        _ = try? core.close(timeoutMilliseconds: 0)
+    }
+
+    /// Closes the store: refuses new work, rolls back open transactions, finishes what was accepted, releases the file.
+    /// Closing a closed store does nothing. Throws `.timeout` when it takes longer than allowed, and goes on closing; `.io`
+    /// when the last write to the file failed: the store is closed all the same, and what was acknowledged as durable is.
+    public func close(timeout: Duration? = nil) async throws {
+        let milliseconds = timeout.map { UInt64(clamping: min($0.milliseconds, 1 << 40)) }
+        let isClosed = try await waiting { [core] () throws(CoreError) in
+            try core.close(timeoutMilliseconds: milliseconds)
+        }
+        if !isClosed { throw HoldfastError(.timeout, "the store is still closing: call close again to wait on") }
+    }
+
+    /// Makes everything committed before this call durable, also what was committed as `.relaxed`.
+    public func sync() async throws {
+        try await waiting { [core] () throws(CoreError) in try core.sync() }
+    }
+
+    /// What the store tells about itself. Does no I/O.
+    public func describe() throws -> StoreDescription {
+        let json = try translatingErrors { () throws(CoreError) in try core.describe() }
+        return try JSONDecoder().decode(StoreDescription.self, from: Data(json))
+    }
+
+    /// A repository of the store, for entities of one type. Does nothing yet: its first call opens it, and creates it
+    /// where the store has none of this name.
+    ///
+    /// - Parameters:
+    ///   - type: The entities' type.
+    ///   - name: A letter or underscore, then letters, digits, underscores and hyphens, all ASCII, 64 at most. Without
+    ///     one, the type's name in lower case: `song` for `Song`.
+    ///   - key: The member of the encoded entity that holds its id; fixed when the repository is created.
+    ///   - encoder: How entities become JSON, instead of the standard `JSONEncoder` with sorted keys and without
+    ///     escaped slashes. What it writes is stored byte for byte.
+    ///   - decoder: How they come back.
+    public func repository<Entity>(
+        of type: Entity.Type, named name: String? = nil, key: String = "id", encoder: JSONEncoder? = nil,
+        decoder: JSONDecoder? = nil
+    ) -> StoreRepository<Entity> {
+        let coding = EntityCoding(
+            encoder: encoder ?? EntityCoding.standard.encoder, decoder: decoder ?? EntityCoding.standard.decoder)
+        return StoreRepository(
+            store: self, name: name ?? String(describing: type).lowercased(), key: key, coding: coding)
+    }
+}

@@ -1,0 +1,108 @@
+internal import Foundation
+internal import HoldfastCore
+
+/// When a commit counts as done.
+public enum Durability: String, Sendable, Hashable, Encodable {
+    /// Nothing is visible or acknowledged before it is synced to the disk.
+    case full
+    /// Acknowledged when visible; a power cut may lose the last moments, never consistency. A killed process loses
+    /// nothing.
+    case relaxed
+}
+
+/// What a store is opened with. A value outside its range is refused by `Store.open` with `.invalidOption`.
+public struct StoreOptions: Sendable, Hashable {
+    /// Whether a store is created where there is none.
+    public var create = true
+    /// Whether every write is refused with `.readOnly`.
+    public var readOnly = false
+    /// For commits that do not say otherwise.
+    public var durability = Durability.full
+    /// How many commits may be under way at once, 1 to 1,000,000. A task with one more waits for a place.
+    public var maxInFlight = 10_000
+    /// The largest entity, in bytes of JSON: 64 to 268,435,456.
+    public var maxEntityBytes = 16_777_216
+    /// How deep an entity's arrays and objects may nest: 1 to 200.
+    public var maxDepth = 100
+    /// How many snapshots of the past are held open for transactions, 1 to 64. A transaction that loses its snapshot
+    /// moves forward if nothing that it read has changed, else it runs again.
+    public var maxSnapshots = 16
+    /// A snapshot older than this may be taken back: 100 ms to a day.
+    public var snapshotMaxAge = Duration.seconds(60)
+    /// SQLite: a write-ahead log beyond this takes snapshots back. At least 1 MiB.
+    public var walLimitBytes = 268_435_456
+    /// SQLite: how long to wait for the process that holds the store, at most a day.
+    public var lockTimeout = Duration.zero
+    /// How long idempotency keys are kept,
+    public var idempotencyMaxAge = Duration.seconds(604_800)
+    /// and how many at most.
+    public var idempotencyMaxCount = 100_000
+    /// How many commits the commit log keeps: at least 1,000.
+    public var logRetention = 100_000
+    /// A batch of commits slower than this is logged as a warning: 1 ms to a day.
+    public var slowCommit = Duration.seconds(1)
+    /// Whether a symbolic link or a network file system may hold the store.
+    public var allowUnsafeLocation = false
+
+    /// The defaults.
+    public init() {}
+}
+
+extension StoreOptions: Encodable {
+    private enum CodingKeys: String, CodingKey {
+        case create
+        case readOnly = "read_only"
+        case durability
+        case maxInFlight = "max_in_flight"
+        case maxEntityBytes = "max_entity_bytes"
+        case maxDepth = "max_depth"
+        case maxSnapshots = "max_snapshots"
+        case snapshotMaxAge = "snapshot_max_age_ms"
+        case walLimitBytes = "wal_limit_bytes"
+        case lockTimeout = "lock_timeout_ms"
+        case idempotencyMaxAge = "idempotency_max_age_ms"
+        case idempotencyMaxCount = "idempotency_max_count"
+        case logRetention = "log_retention"
+        case slowCommit = "slow_commit_ms"
+        case allowUnsafeLocation = "allow_unsafe_location"
+    }
+
+    /// Encodes the options as the C interface names them.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(create, forKey: .create)
+        try container.encode(readOnly, forKey: .readOnly)
+        try container.encode(durability, forKey: .durability)
+        try container.encode(maxInFlight, forKey: .maxInFlight)
+        try container.encode(maxEntityBytes, forKey: .maxEntityBytes)
+        try container.encode(maxDepth, forKey: .maxDepth)
+        try container.encode(maxSnapshots, forKey: .maxSnapshots)
+        try container.encode(snapshotMaxAge.milliseconds, forKey: .snapshotMaxAge)
+        try container.encode(walLimitBytes, forKey: .walLimitBytes)
+        try container.encode(lockTimeout.milliseconds, forKey: .lockTimeout)
+        try container.encode(idempotencyMaxAge.milliseconds, forKey: .idempotencyMaxAge)
+        try container.encode(idempotencyMaxCount, forKey: .idempotencyMaxCount)
+        try container.encode(logRetention, forKey: .logRetention)
+        try container.encode(slowCommit.milliseconds, forKey: .slowCommit)
+        try container.encode(allowUnsafeLocation, forKey: .allowUnsafeLocation)
+    }
+
+    /// Checked and named by the core's own reader, so that every face refuses the same.
+    func checked() throws -> HoldfastCore.StoreOptions {
+        let json = Array(try JSONEncoder().encode(self))
+        return try translatingErrors { () throws(CoreError) in
+            try json.withBytes { bytes throws(CoreError) in try HoldfastCore.StoreOptions(json: bytes) }
+        }
+    }
+}
+
+extension Duration {
+    /// Rounded up, so that a short time does not become none.
+    var milliseconds: Int64 {
+        let (whole, overflows) = components.seconds.multipliedReportingOverflow(by: 1000)
+        if overflows { return components.seconds < 0 ? .min : .max }
+        let (sum, overflowsToo) = whole.addingReportingOverflow(
+            (components.attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+        return overflowsToo ? .max : sum
+    }
+}

@@ -1,0 +1,58 @@
+internal import Foundation
+internal import HoldfastCore
+
+/// What a transaction is refused for.
+public enum Isolation: String, Sendable, Hashable, Encodable {
+    /// Anything that it read has changed meanwhile.
+    case serializable
+    /// Anything that it wrote has changed meanwhile.
+    case snapshot
+}
+
+/// What a transaction is run with. A value outside its range is refused with `.invalidOption`.
+public struct TransactionOptions: Sendable, Hashable {
+    /// What counts as a conflict.
+    public var isolation = Isolation.serializable
+    /// When its commit counts as done; nil as the store says.
+    public var durability: Durability?
+    /// How long all attempts together may wait to be committed, at most a day. Once a commit is being stored, its true
+    /// outcome is told, late if need be.
+    public var timeout = Duration.seconds(30)
+    /// How often it runs when it meets conflicts: 1 to 1,000 times.
+    public var maxAttempts = 20
+
+    /// The defaults.
+    public init() {}
+}
+
+extension TransactionOptions {
+    /// As the C interface names them.
+    private struct Named: Encodable {
+        enum CodingKeys: String, CodingKey {
+            case isolation
+            case durability
+            case timeout = "timeout_ms"
+            case maxAttempts = "max_attempts"
+            case idempotencyKey = "idempotency_key"
+        }
+        var isolation: Isolation
+        var durability: Durability?
+        var timeout: Int64
+        var maxAttempts: Int
+        var idempotencyKey: String?
+    }
+
+    /// Checked and named by the core's own reader, so that every face refuses the same.
+    func checked(idempotencyKey: String? = nil) throws -> HoldfastCore.TransactionOptions {
+        if idempotencyKey == nil && self == TransactionOptions() { return HoldfastCore.TransactionOptions() }
+        let named = Named(
+            isolation: isolation, durability: durability, timeout: timeout.milliseconds, maxAttempts: maxAttempts,
+            idempotencyKey: idempotencyKey)
+        let json = Array(try JSONEncoder().encode(named))
+        return try translatingErrors { () throws(CoreError) in
+            try json.withBytes { bytes throws(CoreError) in
+                try HoldfastCore.TransactionOptions(json: bytes, allowsAttempts: true)
+            }
+        }
+    }
+}

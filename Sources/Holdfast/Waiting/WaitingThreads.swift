@@ -1,0 +1,93 @@
+internal import HoldfastCore
+
+/// Threads for calls that may wait: for a file, a lock, another process.
+///
+/// They are the library's own, because Swift's pool has one thread for each core and counts on none of them waiting.
+/// Dispatch's queues would not do: they share their threads with that pool, and where all of them wait, a new one
+/// comes only after a delay. Here one is started whenever none is free, up to a bound, and ends when it was idle for a
+/// while.
+final class WaitingThreads: Sendable {
+    static let shared = WaitingThreads()
+
+    typealias Call = @Sendable () -> Void
+
+    private struct State {
+        /// In the order in which they came, from `first` on.
+        var calls: [Call?] = []
+        var first = 0
+        /// Where those sleep that have nothing to do.
+        var idle: [Gate] = []
+        var count = 0
+
+        mutating func next() -> Call? {
+            guard first < calls.count else { return nil }
+            defer {
+                calls[first] = nil
+                first += 1
+                if first == calls.count { (calls, first) = ([], 0) }
+            }
+            return calls[first]
+        }
+    }
+
+    private let state = Lock(State())
+
+    private static let limit = 16
+    private static let idleNanoseconds: UInt64 = 1_000_000_000
+
+    /// Runs a call on one of the threads, soon.
+    func run(_ call: @escaping Call) {
+        let (idle, isNew) = state.withLock { state -> (Gate?, Bool) in
+            state.calls.append(call)
+            if let idle = state.idle.popLast() { return (idle, false) }
+            guard state.count < Self.limit else { return (nil, false) }
+            state.count += 1
+            return (nil, true)
+        }
+        if let idle { idle.advance() } else if isNew { start() }
+    }
+
+    private func start() {
+        let gate = Gate()
+        do throws(CoreError) {
+            _ = try ThreadWorkers().start(name: "hf-swift") { [self] in turn(gate) }
+        } catch {
+            // The system has no more threads. Where there are others they will do it; else it is done here.
+            let call = state.withLock { state in
+                state.count -= 1
+                return state.count == 0 ? state.next() : nil
+            }
+            call?()
+        }
+    }
+
+    private func turn(_ gate: Gate) -> Turn {
+        let seen = gate.number
+        let call = state.withLock { state in
+            let call = state.next()
+            if call == nil { state.idle.append(gate) }
+            return call
+        }
+        if let call {
+            call()
+            return .again
+        }
+        gate.wait(while: seen, nanoseconds: Self.idleNanoseconds)
+        return state.withLock { state in
+            // Still listed: nobody woke it.
+            guard let index = state.idle.firstIndex(where: { $0 === gate }) else { return .again }
+            state.idle.remove(at: index)
+            state.count -= 1
+            return .finished
+        }
+    }
+}
+
+/// Runs `body` on a thread that may wait, and hands its result back to the task.
+func waiting<Value: Sendable>(_ body: @escaping @Sendable () throws(CoreError) -> Value) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+        WaitingThreads.shared.run {
+            continuation.resume(with: Result { try translatingErrors(body) })
+        }
+    }
+}
