@@ -53,7 +53,9 @@ let package = Package(
         .testTarget(name: "HistoryCheckerTests", dependencies: ["HistoryChecker", "SeededRandom"]),
         .testTarget(
             name: "SimulationTests",
-            dependencies: ["HoldfastCore", "HistoryChecker", "SeededRandom", "StorageConformance"]),
+            dependencies: ["HoldfastCore", "HistoryChecker", "SeededRandom"]),
+        .testTarget(
+            name: "StressTests", dependencies: ["HoldfastCore", "HoldfastEngines", "HistoryChecker", "SeededRandom"]),
     ],
     swiftLanguageModes: [.v6]
 )
