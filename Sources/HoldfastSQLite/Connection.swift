@@ -21,7 +21,8 @@ final class Connection: @unchecked Sendable {
     private(set) var commitsAreSynced = true
 
     private let handle: OpaquePointer
-    private var statements = [OpaquePointer?](repeating: nil, count: Query.allCases.count)
+    /// By the number of the query.
+    private let statements: UnsafeMutableBufferPointer<OpaquePointer?>
     private var isOpen = true
     private let epoch = hfp_fork_epoch()
 
@@ -40,12 +41,17 @@ final class Connection: @unchecked Sendable {
             throw error
         }
         handle = opened
+        statements = .allocate(capacity: Query.allCases.count)
+        statements.initialize(repeating: nil)
         sqlite3_busy_timeout(handle, busyMilliseconds)
         holdfast_sqlite3_db_switch(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
         setCheckpointOnClose(false)
     }
 
-    deinit { close() }
+    deinit {
+        close()
+        statements.deallocate()
+    }
 
     /// sqlite3_close. In a forked child it does nothing: the connection is the parent's.
     func close() {

@@ -5,7 +5,9 @@ import HoldfastCore
 /// live until `reset`.
 struct Statement {
     let pointer: OpaquePointer
-    let connection: Connection
+    // unowned(unsafe): a statement is used within a call of its connection, and counting references to that would
+    // be a tenth of a point read.
+    unowned(unsafe) let connection: Connection
 
     func bind(_ index: Int32, _ value: Int64) throws(HoldfastError) {
         try connection.check(sqlite3_bind_int64(pointer, index, value), "binding for")
