@@ -22,7 +22,8 @@ C_WARNINGS := -Wall -Wextra -Wpedantic -Werror
 HEADERS := $(wildcard include/holdfast/*.h)
 C_FILES = $(shell find include Sources Tests bindings -name '*.[ch]' -not -path '*/build/*')
 ABI_TESTS := $(patsubst Tests/ABI/%.c,%,$(wildcard Tests/ABI/test_*.c))
-TEST_PARTS := test-headers test-payload test-abi test-symbols test-swift test-python
+TEST_PARTS := test-headers test-payload test-abi test-symbols test-torture-short test-swift \
+    test-python
 
 # Swift's backtracer may hang after a crash where there is no terminal.
 export SWIFT_BACKTRACE := enable=no
@@ -34,7 +35,7 @@ export HOLDFAST_LIBRARY := $(LIBRARY)
     lint format clean
 
 help: ## Lists the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 # --- Build ------------------------------------------------------------------------------------------
 
@@ -142,6 +143,8 @@ test-swift: ## The core and the Swift API
 
 test-python: library $(VENV)/tools ## The Python package
 	$(VENV)/bin/python -m pytest -q bindings/python/tests
+
+include Tests/Torture/torture.mk
 
 # Ranges, so that a new major version of a tool changes nothing by itself.
 $(VENV)/tools: Makefile
