@@ -1,0 +1,174 @@
+import Foundation
+import Holdfast
+import Testing
+
+@Suite("A repository")
+struct RepositoryTests {
+    @Test("stores what is added, and refuses to add it again", arguments: Engine.allCases)
+    func adding(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let songs = store.repository(of: Song.self)
+            let song = Song(id: "s1", title: "Sinnerman")
+            try await #expect(songs.add(song) == song)
+            try await #expect(songs.fetch(id: "s1") == song)
+            await expectError(.exists) { try await songs.add(song) }
+            try await #expect(songs.count() == 1)
+        }
+    }
+
+    @Test("updates only what is there", arguments: Engine.allCases)
+    func updating(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let songs = store.repository(of: Song.self)
+            await expectError(.notFound) { try await songs.update(Song(id: "s1", title: "Sinnerman")) }
+            try await songs.save(Song(id: "s1", title: "Sinnerman"))
+            try await songs.update(Song(id: "s1", title: "Sinnerman", plays: 1))
+            try await #expect(songs.fetch(id: "s1")?.plays == 1)
+        }
+    }
+
+    @Test("updates, patches and deletes only the expected version", arguments: Engine.allCases)
+    func expectingVersions(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let songs = store.repository(of: Song.self)
+            try await songs.save(Song(id: "s1", title: "Sinnerman"))
+            let old = try await #require(songs.fetchVersioned(id: "s1"))
+            try await songs.update(Song(id: "s1", title: "Sinnerman", plays: 1), expectedVersion: old.version)
+            let now = try await #require(songs.fetchVersioned(id: "s1"))
+            #expect(now.version > old.version)
+
+            let mismatch = await expectError(.versionMismatch) {
+                try await songs.update(old.entity, expectedVersion: old.version)
+            }
+            #expect(mismatch?.isRetryable == false)
+            #expect(mismatch?.detail.contains("\"actual\":\(now.version)") == true)
+            await expectError(.versionMismatch) {
+                try await songs.patch(id: "s1", ["plays": 9], expectedVersion: old.version)
+            }
+            await expectError(.versionMismatch) { try await songs.delete(id: "s1", expectedVersion: old.version) }
+            try await #expect(songs.fetchVersioned(id: "s1") == now)
+            try await songs.delete(id: "s1", expectedVersion: now.version)
+            try await #expect(songs.fetchVersioned(id: "s1") == nil)
+        }
+    }
+
+    @Test("patches what is named and leaves the rest", arguments: Engine.allCases)
+    func patching(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let songs = store.repository(of: Song.self)
+            await expectError(.notFound) { try await songs.patch(id: "s1", ["plays": 1]) }
+            try await songs.save(Song(id: "s1", title: "Sinnerman", plays: 1, note: "live"))
+            let patched = try await songs.patch(id: "s1", ["plays": 2, "note": nil])
+            #expect(patched == Song(id: "s1", title: "Sinnerman", plays: 2, note: nil))
+            try await #expect(songs.fetch(id: "s1") == patched)
+            await expectError(.invalidEntity) { try await songs.patch(id: "s1", ["id": "s2"]) }
+            try await store.transaction { try await #expect(songs.patch(id: "s1", ["plays": 3]).plays == 3) }
+            try await #expect(songs.fetch(id: "s1")?.plays == 3)
+        }
+    }
+
+    @Test("deletes; a missing entity is an error unless it may be missing", arguments: Engine.allCases)
+    func deleting(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let songs = store.repository(of: Song.self)
+            try await songs.save(Song(id: "s1", title: "Sinnerman"))
+            try await songs.delete(id: "s1")
+            try await #expect(songs.fetch(id: "s1") == nil)
+            try await #expect(!songs.contains(id: "s1"))
+            await expectError(.notFound) { try await songs.delete(id: "s1") }
+            try await songs.delete(id: "s1", missingOK: true)
+        }
+    }
+
+    @Test("lists entities in the bytewise order of their ids", arguments: Engine.allCases)
+    func listing(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let songs = store.repository(of: Song.self)
+            try await #expect(songs.fetchAll() == [])
+            try await songs.saveMany(["b", "a", "ä", "B", "aa"].map { Song(id: $0, title: $0) })
+            try await #expect(songs.fetchAll().map(\.id) == ["B", "a", "aa", "b", "ä"])
+        }
+    }
+
+    @Test("finds and counts by members, with skip and limit", arguments: Engine.allCases)
+    func finding(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let songs = store.repository(of: Song.self)
+            try await songs.saveMany((0..<10).map { Song(id: "s\($0)", title: "t\($0 % 2)", plays: $0) })
+            try await #expect(songs.find(["title": "t1"]).map(\.plays) == [1, 3, 5, 7, 9])
+            try await #expect(songs.find(["title": "t1", "plays": 3]).map(\.id) == ["s3"])
+            try await #expect(songs.find(["note": nil], skip: 2, limit: 3).map(\.plays) == [2, 3, 4])
+            try await #expect(songs.find(.all, limit: 0) == [])
+            try await #expect(songs.find(Filter(json: #"{"id": {"$eq": "s4"}}"#)).map(\.plays) == [4])
+            try await #expect(songs.count(["title": "t0"]) == 5)
+            await expectError(.invalidQuery) { _ = try await songs.find(["plays": ["$near": 1]]) }
+            await expectError(.invalidJSON) { _ = try await songs.count(Filter(json: "{")) }
+            await expectError(.invalidArgument) { _ = try await songs.find(.all, skip: -1) }
+        }
+    }
+
+    @Test("changes many entities or none, and tells which one was wrong", arguments: Engine.allCases)
+    func batches(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let songs = store.repository(of: Song.self)
+            let three = ["a", "b", "c"].map { Song(id: $0, title: $0) }
+            try await #expect(songs.addMany(three) == three)
+            let refusal = await expectError(.exists) {
+                try await songs.addMany([Song(id: "d", title: "d"), three[0]])
+            }
+            #expect(refusal?.message.hasPrefix("element 1,") == true)
+            try await #expect(!songs.contains(id: "d"))
+
+            await expectError(.notFound) { try await songs.updateMany([three[0], Song(id: "z", title: "z")]) }
+            try await songs.updateMany([Song(id: "a", title: "A"), Song(id: "b", title: "B")])
+            try await #expect(songs.fetchAll().map(\.title) == ["A", "B", "c"])
+
+            await expectError(.notFound) { try await songs.deleteMany(ids: ["a", "z"]) }
+            try await #expect(songs.count() == 3)
+            try await songs.deleteMany(ids: ["a", "b"])
+            try await #expect(songs.fetchAll() == [three[2]])
+            try await #expect(songs.saveMany([]) == [])
+        }
+    }
+
+    @Test("deletes all that match and tells how many", arguments: Engine.allCases)
+    func deletingAll(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let songs = store.repository(of: Song.self)
+            try await #expect(songs.deleteAll() == 0)
+            try await songs.saveMany((0..<10).map { Song(id: "s\($0)", title: "t\($0 % 2)") })
+            try await #expect(songs.deleteAll(["title": "t1"]) == 5)
+            try await #expect(songs.count() == 5)
+            try await #expect(songs.deleteAll() == 5)
+            try await #expect(songs.count() == 0)
+        }
+    }
+
+    @Test("is named after its type, in lower case", arguments: Engine.allCases)
+    func naming(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let songs = store.repository(of: Song.self)
+            #expect(songs.name == "song")
+            try await songs.open()
+            #expect(try store.describe().repositories.map(\.name) == ["song"])
+            await expectError(.invalidName) { try await store.repository(of: Song.self, named: "1st").open() }
+            await expectError(.invalidOption) { try await store.repository(of: Song.self, key: "title").open() }
+            await expectError(.exists) { try await store.repository(of: Song.self, named: "Song").open() }
+        }
+    }
+
+    @Test("does for any code that knows the protocol alone")
+    func protocolUse() async throws {
+        func rename(_ id: String, in songs: some Repository<Song>) async throws {
+            guard var song = try await songs.fetch(id: id) else { return }
+            song.title = "renamed"
+            try await songs.save(song)
+        }
+        try await withStore(.memory) { store in
+            let songs = store.repository(of: Song.self)
+            try await songs.save(Song(id: "s1", title: "Sinnerman"))
+            try await rename("s1", in: songs)
+            try await #expect(songs.fetch(id: "s1")?.title == "renamed")
+        }
+    }
+}

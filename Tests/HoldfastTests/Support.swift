@@ -1,0 +1,72 @@
+import Foundation
+import Holdfast
+import Testing
+
+/// Every engine passes the same tests.
+enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
+    case memory, sqlite
+
+    var testDescription: String { rawValue }
+}
+
+/// Runs `body` with a fresh store, and closes it.
+nonisolated(nonsending) func withStore(
+    _ engine: Engine, _ options: StoreOptions = .init(), _ body: nonisolated(nonsending) (Store) async throws -> Void
+) async throws {
+    try await withDirectory { directory in
+        let store = try await Store.open(engine == .memory ? "memory:" : "\(directory)/store.db", options)
+        do {
+            try await body(store)
+        } catch {
+            try? await store.close()
+            throw error
+        }
+        try await store.close()
+    }
+}
+
+/// Runs `body` with the path of a directory of its own.
+nonisolated(nonsending) func withDirectory(_ body: nonisolated(nonsending) (String) async throws -> Void) async throws {
+    let directory = FileManager.default.temporaryDirectory.appendingPathComponent("holdfast-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    try await body(directory.path)
+}
+
+/// Expects an error of this status, and answers it.
+@discardableResult
+nonisolated(nonsending) func expectError(
+    _ status: Status, sourceLocation: SourceLocation = #_sourceLocation,
+    _ body: nonisolated(nonsending) () async throws -> Void
+) async -> HoldfastError? {
+    do {
+        try await body()
+        Issue.record("nothing was thrown, not \(status)", sourceLocation: sourceLocation)
+    } catch let error as HoldfastError {
+        #expect(error.status == status, "\(error)", sourceLocation: sourceLocation)
+        return error
+    } catch {
+        Issue.record("\(error), not \(status)", sourceLocation: sourceLocation)
+    }
+    return nil
+}
+
+struct Song: Codable, Identifiable, Sendable, Equatable {
+    var id: String
+    var title: String
+    var plays = 0
+    var note: String?
+}
+
+struct Draft: Codable, Identifiable, Sendable, Equatable {
+    var id: String?
+    var text: String
+}
+
+struct Account: Codable, Identifiable, Sendable, Equatable {
+    var id: Int
+    var balance: Int
+}
+
+/// An error of the test's own.
+struct Refusal: Error, Equatable {}

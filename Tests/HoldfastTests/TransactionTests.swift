@@ -1,0 +1,361 @@
+import Holdfast
+import Testing
+
+@Suite("A transaction")
+struct TransactionTests {
+    @Test("stores everything that its body did, and answers its value", arguments: Engine.allCases)
+    func committing(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let songs = store.repository(of: Song.self)
+            let accounts = store.repository(of: Account.self)
+            let value = try await store.transaction {
+                try await songs.add(Song(id: "s1", title: "Sinnerman"))
+                try await accounts.add(Account(id: 1, balance: 5))
+                return try await songs.fetch(id: "s1")?.title
+            }
+            #expect(value == "Sinnerman")
+            try await #expect(songs.count() == 1)
+            try await #expect(accounts.count() == 1)
+        }
+    }
+
+    @Test("shows nothing outside before it commits", arguments: Engine.allCases)
+    func isolation(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let songs = store.repository(of: Song.self)
+            try await songs.open()
+            try await store.transaction {
+                try await songs.save(Song(id: "s1", title: "Sinnerman"))
+                try await #expect(songs.count() == 1)
+                // A detached task does not inherit the transaction.
+                try await #expect(Task.detached { try await songs.count() }.value == 0)
+            }
+            try await #expect(songs.count() == 1)
+        }
+    }
+
+    @Test("that throws leaves nothing behind, and its own error comes out", arguments: Engine.allCases)
+    func rollingBack(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let songs = store.repository(of: Song.self)
+            try await songs.save(Song(id: "s1", title: "Sinnerman"))
+            await #expect(throws: Refusal()) {
+                try await store.transaction {
+                    try await songs.delete(id: "s1")
+                    try await songs.save(Song(id: "s2", title: "Feeling Good"))
+                    throw Refusal()
+                }
+            }
+            await expectError(.exists) {
+                try await store.transaction {
+                    try await songs.save(Song(id: "s2", title: "Feeling Good"))
+                    try await songs.add(Song(id: "s1", title: "again"))
+                }
+            }
+            try await #expect(songs.fetchAll() == [Song(id: "s1", title: "Sinnerman")])
+            #expect(try store.describe().transactions == 0)
+        }
+    }
+
+    @Test("goes on after a call that was refused", arguments: Engine.allCases)
+    func goingOn(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let songs = store.repository(of: Song.self)
+            try await store.transaction {
+                try await songs.save(Song(id: "s1", title: "Sinnerman"))
+                await expectError(.exists) { try await songs.add(Song(id: "s1", title: "again")) }
+                await expectError(.notFound) { try await songs.delete(id: "s2") }
+                await expectError(.exists) {
+                    try await songs.addMany([Song(id: "s3", title: ""), Song(id: "s1", title: "")])
+                }
+            }
+            try await #expect(songs.fetchAll().map(\.id) == ["s1"])
+        }
+    }
+
+    @Test("inside another joins it: what the inner one did stays or goes with the outer", arguments: Engine.allCases)
+    func nesting(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let songs = store.repository(of: Song.self)
+            try await store.transaction {
+                try await store.transaction { try await songs.save(Song(id: "s1", title: "kept")) }
+                await #expect(throws: Refusal()) {
+                    try await store.transaction {
+                        try await songs.save(Song(id: "s2", title: "kept too"))
+                        throw Refusal()
+                    }
+                }
+            }
+            try await #expect(songs.count() == 2)
+            await #expect(throws: Refusal()) {
+                try await store.transaction {
+                    try await store.transaction { try await songs.save(Song(id: "s3", title: "gone")) }
+                    throw Refusal()
+                }
+            }
+            try await #expect(songs.count() == 2)
+        }
+    }
+
+    @Test("includes the calls of child tasks", arguments: Engine.allCases)
+    func childTasks(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let songs = store.repository(of: Song.self)
+            await #expect(throws: Refusal()) {
+                try await store.transaction {
+                    try await withThrowingTaskGroup(of: Void.self) { group in
+                        for number in 0..<100 {
+                            group.addTask { try await songs.save(Song(id: "s\(number)", title: "")) }
+                        }
+                        try await group.waitForAll()
+                    }
+                    try await #expect(songs.count() == 100)
+                    throw Refusal()
+                }
+            }
+            try await #expect(songs.count() == 0)
+        }
+    }
+
+    @Test("of one store is none of another's", arguments: Engine.allCases)
+    func twoStores(engine: Engine) async throws {
+        try await withStore(engine) { one in
+            try await withStore(.memory) { other in
+                let songs = one.repository(of: Song.self)
+                let others = other.repository(of: Song.self)
+                await #expect(throws: Refusal()) {
+                    try await one.transaction {
+                        try await other.transaction {
+                            try await others.save(Song(id: "s1", title: "stays"))
+                            try await songs.save(Song(id: "s1", title: "goes"))
+                        }
+                        try await #expect(others.count() == 1)
+                        throw Refusal()
+                    }
+                }
+                try await #expect(songs.count() == 0)
+                try await #expect(others.count() == 1)
+            }
+        }
+    }
+
+    @Test("refuses the calls of a task that outlived it")
+    func outliving() async throws {
+        try await withStore(.memory) { store in
+            let songs = store.repository(of: Song.self)
+            let gate = AsyncStream<Void>.makeStream()
+            let late = try await store.transaction {
+                try await songs.save(Song(id: "s1", title: ""))
+                return Task {
+                    for await _ in gate.stream { break }
+                    try await songs.save(Song(id: "s2", title: ""))
+                }
+            }
+            gate.continuation.yield()
+            await expectError(.invalidState) { try await late.value }
+            try await #expect(songs.count() == 1)
+        }
+    }
+
+    @Test("runs again after a conflict, and counts its runs", arguments: Engine.allCases)
+    func retrying(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let accounts = store.repository(of: Account.self)
+            try await accounts.save(Account(id: 1, balance: 0))
+            var runs = 0
+            let (balance, receipt) = try await store.transactionWithReceipt {
+                runs += 1
+                var account = try await accounts.fetch(id: 1)!
+                if runs == 1 {
+                    _ = try await Task.detached { try await accounts.save(Account(id: 1, balance: 100)) }.value
+                }
+                account.balance += 1
+                try await accounts.save(account)
+                return account.balance
+            }
+            #expect(runs == 2)
+            #expect(balance == 101)
+            #expect(receipt.attempts == 2)
+            try await #expect(accounts.fetch(id: 1)?.balance == 101)
+        }
+    }
+
+    @Test("gives up after the attempts that it is allowed", arguments: Engine.allCases)
+    func givingUp(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let accounts = store.repository(of: Account.self)
+            try await accounts.save(Account(id: 1, balance: 0))
+            var options = TransactionOptions()
+            options.maxAttempts = 3
+            var runs = 0
+            let error = await expectError(.conflict) {
+                try await store.transaction(options) {
+                    runs += 1
+                    let balance = try await accounts.fetch(id: 1)!.balance
+                    _ = try await Task.detached { try await accounts.save(Account(id: 1, balance: balance + 1)) }.value
+                    try await accounts.save(Account(id: 1, balance: -1))
+                }
+            }
+            #expect(runs == 3)
+            #expect(error?.isRetryable == true)
+            #expect(error?.cause is HoldfastError)
+            try await #expect(accounts.fetch(id: 1)?.balance == 3)
+        }
+    }
+
+    @Test("loses no increment when two tasks count to a thousand each", arguments: Engine.allCases)
+    func counting(engine: Engine) async throws {
+        var options = StoreOptions()
+        options.durability = .relaxed
+        try await withStore(engine, options) { store in
+            let accounts = store.repository(of: Account.self)
+            try await accounts.save(Account(id: 1, balance: 0))
+            var patient = TransactionOptions()
+            patient.maxAttempts = 1000
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<2 {
+                    group.addTask { [patient] in
+                        for _ in 0..<1000 {
+                            try await store.transaction(patient) {
+                                var account = try await accounts.fetch(id: 1)!
+                                account.balance += 1
+                                try await accounts.save(account)
+                            }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            try await #expect(accounts.fetch(id: 1)?.balance == 2000)
+        }
+    }
+
+    @Test("under snapshot isolation is refused only for what it wrote", arguments: Engine.allCases)
+    func snapshotIsolation(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let accounts = store.repository(of: Account.self)
+            try await accounts.saveMany([Account(id: 1, balance: 1), Account(id: 2, balance: 1)])
+            for isolation in [Isolation.snapshot, .serializable] {
+                var options = TransactionOptions()
+                options.isolation = isolation
+                var runs = 0
+                try await store.transaction(options) {
+                    runs += 1
+                    let first = try await accounts.fetch(id: 1)!
+                    if runs == 1 {
+                        _ = try await Task.detached { try await accounts.patch(id: 1, ["balance": 7]) }.value
+                    }
+                    try await accounts.save(Account(id: 2, balance: first.balance))
+                }
+                #expect(runs == (isolation == .snapshot ? 1 : 2))
+            }
+        }
+    }
+
+    @Test("answers a receipt of what changed", arguments: Engine.allCases)
+    func receipts(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let songs = store.repository(of: Song.self)
+            try await songs.save(Song(id: "s0", title: ""))
+            let (_, receipt) = try await store.transactionWithReceipt {
+                try await songs.save(Song(id: "s1", title: ""))
+                try await songs.delete(id: "s0")
+            }
+            #expect(receipt.changes.map(\.id) == ["s0", "s1"])
+            #expect(receipt.changes.map(\.isDeletion) == [true, false])
+            #expect(receipt.changes.allSatisfy { $0.repository == "song" && $0.version == receipt.sequence })
+            #expect(receipt.attempts == 1 && receipt.isDurable && !receipt.isReplayed)
+            #expect(try store.describe().position == receipt.position)
+            try await #expect(songs.fetchVersioned(id: "s1")?.version == receipt.sequence)
+
+            let (count, nothing) = try await store.transactionWithReceipt { try await songs.count() }
+            #expect(count == 1)
+            #expect(nothing.sequence == 0 && nothing.changes.isEmpty)
+            await expectError(.invalidState) {
+                try await store.transaction { _ = try await store.transactionWithReceipt {} }
+            }
+        }
+    }
+
+    @Test("with an idempotency key is stored once", arguments: Engine.allCases)
+    func idempotency(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let accounts = store.repository(of: Account.self)
+            try await accounts.save(Account(id: 1, balance: 0))
+            var runs = 0
+            var receipts: [Receipt] = []
+            for _ in 0..<3 {
+                receipts.append(
+                    try await store.transaction(idempotencyKey: "payment 17") {
+                        runs += 1
+                        let balance = try await accounts.fetch(id: 1)!.balance
+                        try await accounts.save(Account(id: 1, balance: balance + 10))
+                    })
+            }
+            #expect(runs == 1)
+            try await #expect(accounts.fetch(id: 1)?.balance == 10)
+            #expect(receipts.map(\.isReplayed) == [false, true, true])
+            #expect(Set(receipts.map(\.sequence)).count == 1)
+            #expect(receipts[1].changes == receipts[0].changes)
+            await expectError(.invalidOption) { try await store.transaction(idempotencyKey: "") {} }
+        }
+    }
+
+    @Test("refuses options out of range")
+    func options() async throws {
+        try await withStore(.memory) { store in
+            var options = TransactionOptions()
+            options.maxAttempts = 0
+            await expectError(.invalidOption) { try await store.transaction(options) {} }
+            options = .init()
+            options.timeout = .seconds(-1)
+            await expectError(.invalidOption) { try await store.transaction(options) {} }
+        }
+    }
+
+    @MainActor
+    @Test("may change the state of the actor that it is called on")
+    func actors() async throws {
+        var titles: [String] = []
+        try await withStore(.memory) { store in
+            let songs = store.repository(of: Song.self)
+            try await store.transaction {
+                MainActor.assertIsolated()
+                titles.append(try await songs.save(Song(id: "s1", title: "Sinnerman")).title)
+                MainActor.assertIsolated()
+            }
+        }
+        #expect(titles == ["Sinnerman"])
+    }
+}
+
+@Suite("A savepoint")
+struct SavepointTests {
+    @Test("undoes its own part and no more", arguments: Engine.allCases)
+    func undoing(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let songs = store.repository(of: Song.self)
+            try await store.transaction {
+                try await songs.save(Song(id: "s1", title: "before"))
+                await #expect(throws: Refusal()) {
+                    try await store.savepoint {
+                        try await songs.save(Song(id: "s1", title: "inside"))
+                        try await store.savepoint { try await songs.save(Song(id: "s2", title: "deeper")) }
+                        throw Refusal()
+                    }
+                }
+                try await #expect(songs.fetchAll() == [Song(id: "s1", title: "before")])
+                let value = try await store.savepoint { try await songs.save(Song(id: "s3", title: "kept")).title }
+                #expect(value == "kept")
+            }
+            try await #expect(songs.fetchAll().map(\.id) == ["s1", "s3"])
+        }
+    }
+
+    @Test("needs a transaction")
+    func outside() async throws {
+        try await withStore(.memory) { store in
+            await expectError(.invalidState) { try await store.savepoint {} }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Holdfast
+
+@Suite("Places")
+struct PlacesTests {
+    @Test("are given to those who wait, in their order")
+    func order() async throws {
+        let places = Places(1)
+        try await places.take(until: .now)
+        let (arrivals, arrive) = AsyncStream<Int>.makeStream()
+        for number in 0..<10 {
+            Task {
+                try await places.take(until: .now + .seconds(60))
+                arrive.yield(number)
+            }
+            // Lets the task line up before the next.
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        var arrived = arrivals.makeAsyncIterator()
+        for number in 0..<10 {
+            places.giveBack()
+            await #expect(arrived.next() == number)
+        }
+    }
+
+    @Test("are not waited for longer than allowed, nor by the cancelled")
+    func givingUp() async throws {
+        let places = Places(1)
+        try await places.take(until: .now)
+        await expectError(.busy) { try await places.take(until: .now) }
+        await expectError(.busy) { try await places.take(until: .now + .milliseconds(30)) }
+        let task = Task { try await places.take(until: .now + .seconds(60)) }
+        try await Task.sleep(for: .milliseconds(20))
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        // Those who gave up left no place behind, nor one too many.
+        places.giveBack()
+        try await places.take(until: .now)
+        await expectError(.busy) { try await places.take(until: .now) }
+    }
+}
+
+/// In processes of their own, because they speak of all threads of one.
+@Suite("Threads")
+struct ThreadTests {
+    @Test("of Swift's pool are never made to wait: with a pool of one, everything goes on")
+    func poolOfOne() async {
+        await #expect(processExitsWith: .success) {
+            Thread.detachNewThread {
+                Thread.sleep(forTimeInterval: 60)
+                fatalError("nothing goes on")
+            }
+            // All threads of the pool but one are taken for good.
+            for _ in 1..<ProcessInfo.processInfo.activeProcessorCount { Task.detached { sleep(100) } }
+            // One is left: of tasks that hold on to theirs, only one runs at a time.
+            let count = RunningCount()
+            await withTaskGroup(of: Void.self) { group in
+                for _ in 0..<4 { group.addTask { count.hold() } }
+            }
+            precondition(count.most == 1)
+
+            try await withDirectory { directory in
+                let path = "\(directory)/store.db"
+                var options = StoreOptions()
+                options.maxInFlight = 1
+                let store = try await Store.open(path, options)
+                let songs = store.repository(of: Song.self)
+                let accounts = store.repository(of: Account.self)
+                try await accounts.save(Account(id: 1, balance: 0))
+
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for number in 0..<100 {
+                        group.addTask { try await songs.save(Song(id: "s\(number)", title: "")) }
+                        group.addTask { _ = try await songs.fetchAll() }
+                        group.addTask {
+                            var options = TransactionOptions()
+                            options.maxAttempts = 1000
+                            try await store.transaction(options) {
+                                let balance = try await accounts.fetch(id: 1)!.balance
+                                try await accounts.save(Account(id: 1, balance: balance + 1))
+                            }
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+                let balance = try await accounts.fetch(id: 1)?.balance
+                precondition(balance == 100)
+                try await store.close()
+            }
+        }
+    }
+
+    @Test("of a store end when nobody refers to it any more, closed or not")
+    func unclosedStores() async {
+        await #expect(processExitsWith: .success) {
+            try await withDirectory { directory in
+                for number in 0..<20 {
+                    let store = try await Store.open(number < 10 ? "memory:" : "\(directory)/\(number).db")
+                    let songs = store.repository(of: Song.self)
+                    try await songs.save(Song(id: "s1", title: ""))
+                    try await store.transaction { _ = try await songs.fetch(id: "s1") }
+                }
+                let end = ContinuousClock.now + .seconds(20)
+                while threadNames().contains(where: { $0.hasPrefix("hf-") }) {
+                    precondition(ContinuousClock.now < end, "\(threadNames())")
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+                // What they acknowledged is there, and so is the file for the next.
+                let store = try await Store.open("\(directory)/19.db")
+                let count = try await store.repository(of: Song.self).count()
+                precondition(count == 1)
+                try await store.close()
+            }
+        }
+    }
+}
+
+/// How many tasks held on to their thread at once, at most.
+private final class RunningCount: Sendable {
+    private let state = Mutex((now: 0, most: 0))
+
+    var most: Int { state.withLock { $0.most } }
+
+    func hold() {
+        state.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+        usleep(50_000)
+        state.withLock { $0.now -= 1 }
+    }
+}
+
+/// The names of this process's threads.
+private func threadNames() -> [String] {
+    let tasks = "/proc/self/task"
+    return ((try? FileManager.default.contentsOfDirectory(atPath: tasks)) ?? []).compactMap {
+        (try? String(contentsOfFile: "\(tasks)/\($0)/comm", encoding: .utf8))?
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+}
