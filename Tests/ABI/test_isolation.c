@@ -180,7 +180,6 @@ static void every_way_of_reading_counts(fixture *f) {
         }
         put(p, p.one, "sum", way);
         expect_ok(hf_repository_delete, p.accounts, NULL, "a", 1, 0);
-        print_message("  way %d\n", way);
         expect_conflict(p, one);
         hf_entity_list_free(&list);
         expect_ok(hf_repository_delete_all, p.accounts, NULL, NULL, 0, NULL);
