@@ -20,7 +20,7 @@ final class Disk: @unchecked Sendable {
 
     /// Takes a commit that has happened.
     func store(_ state: MemoryState, isDurable: Bool) {
-        state.log.forEach(from: visible.newestSequence + 1) { sequence, _ in
+        state.log.walk(from: visible.newestSequence + 1) { sequence, _ in
             if sequence <= highestSequence { reused.append(sequence) }
             return true
         }

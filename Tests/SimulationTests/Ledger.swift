@@ -60,12 +60,18 @@ struct Ledger {
         }
     }
 
+    /// Everything that was acknowledged before is durable from now on.
+    mutating func noteSynced() {
+        for sequence in promises.keys { promises[sequence]!.isDurable = true }
+    }
+
     /// Compares what was promised with what a process finds that opens the store. Answers the sequences that were lost.
     @discardableResult
     mutating func compare(with state: MemoryState, afterPowerCut: Bool) -> Set<CommitSequence> {
         var lost: Set<CommitSequence> = []
         for (sequence, promise) in promises {
-            guard let entry = state.log[sequence], sequence <= state.newestSequence else {
+            if sequence < state.logBegins { continue }
+            guard let entry = state.log[sequence] else {
                 if promise.isDurable || !afterPowerCut {
                     report("commit \(sequence), acknowledged \(promise.isDurable ? "as durable" : ""), is lost")
                 }
@@ -77,6 +83,9 @@ struct Ledger {
             }
             for (key, text) in promise.writes {
                 let found = state.entities[key]
+                if text == nil, found.map({ $0.version <= sequence }) == true {
+                    report("\(key.id.text) is there, though commit \(sequence) deleted it")
+                }
                 if let found, found.version == sequence, found.body != text {
                     report("\(key.id.text) is not what commit \(sequence) wrote")
                 }

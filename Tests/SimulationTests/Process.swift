@@ -9,6 +9,7 @@ final class Process: @unchecked Sendable {
     let lists: Repository
     let accounts: Repository
     let members: Repository
+    let watchers: Repository
     let claims: Repository
 
     init(on disk: Disk, in simulation: Simulation) throws(HoldfastError) {
@@ -27,6 +28,7 @@ final class Process: @unchecked Sendable {
         lists = try store.repository("lists")
         accounts = try store.repository("accounts")
         members = try store.repository("members")
+        watchers = try store.repository("watchers")
         claims = try store.repository("claims")
     }
 

@@ -29,6 +29,7 @@ final class Simulation: @unchecked Sendable {
     // Confined to the thread that runs it.
     static let accounts = 4
     static let groupLimit = 5
+    static let watchers = 3
     private static let clientCount = 6
     private static let interruptionDepth = 3
 
@@ -99,7 +100,7 @@ final class Simulation: @unchecked Sendable {
 
     func run(steps: Int) throws {
         try open()
-        try fillAccounts()
+        try fill()
         hasFaults = true
         for _ in 0..<steps {
             if process.storage.isDead {
@@ -130,18 +131,31 @@ final class Simulation: @unchecked Sendable {
                 if !ready.isEmpty { chance.element(of: ready).step() }
             }
         case 90..<95: process.storage.host?.releaseSnapshots(olderThanMilliseconds: chance.happens(500) ? nil : 10)
-        case 95..<97: if !isInterrupting { try? process.store.sync() }
+        case 95..<97: if !isInterrupting { sync() }
         default: time.pass(UInt64(chance.number(in: 0..<30_000_000)))
+        }
+    }
+
+    private func sync() {
+        do throws(HoldfastError) {
+            try process.store.sync()
+            ledger.noteSynced()
+        } catch {
+            trace("sync failed: \(error.status)")
         }
     }
 
     private func open() throws(HoldfastError) { process = try Process(on: disk, in: self) }
 
-    private func fillAccounts() throws {
+    private func fill() throws {
         for number in 0..<Self.accounts {
-            let text = "{\"id\":\"account\(number)\",\"balance\":[100]}"
-            _ = try Array(text.utf8).withBytes { bytes throws(HoldfastError) in try process.accounts.save(bytes) }
+            try save("{\"id\":\"account\(number)\",\"balance\":[100]}", in: process.accounts)
         }
+        try save("{\"id\":\"watcher0\",\"on_duty\":true}", in: process.watchers)
+    }
+
+    private func save(_ text: String, in repository: Repository) throws(HoldfastError) {
+        _ = try Array(text.utf8).withBytes { bytes throws(HoldfastError) in try repository.save(bytes) }
     }
 
     /// Ends the process, and perhaps the power.

@@ -35,7 +35,8 @@ struct SimulationTests {
 
     @Test(arguments: [
         (Weakness.noKeyChecks, "lost update"), (.noKeyChecks, "accounts hold"), (.noPredicateChecks, "G2-item"),
-        (.noPredicateChecks, "members"), (.earlyAcknowledgement, "is lost"), (.reusedSequences, "was used before"),
+        (.noPredicateChecks, "members"), (.noPredicateChecks, "on duty"), (.earlyAcknowledgement, "is lost"),
+        (.reusedSequences, "was used before"),
     ])
     func `a weakened core is found out`(weakness: Weakness, symptom: String) throws {
         for seed in 0..<100 as Range<UInt64> {
