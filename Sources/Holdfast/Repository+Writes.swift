@@ -37,16 +37,12 @@ extension StoreRepository {
     ) async throws -> Entity {
         let id = try text(of: id)
         let json = try coding.encode(changes.mapValues(AnyValue.init), what: "patch", status: .invalidEntity)
-        if changes.keys.contains(key) {
-            throw HoldfastError(.invalidEntity, "the patch would change the id: leave \"\(key)\" out of it")
-        }
         let core = try await core()
-        let patch = try translatingErrors { () throws(CoreError) in
+        let write = try translatingErrors { () throws(CoreError) in
             try Array(json).withBytes { bytes throws(CoreError) in
-                try MergePatch(bytes, limits: core.store.options.limits)
+                try core.patch(id, bytes, .expecting(expectedVersion ?? 0))
             }
         }
-        let write = Write(key: core.key(id), action: .patch(patch), precondition: .expecting(expectedVersion ?? 0))
         return try decode(Data(try await perform([write], wantsResults: true)[0]), id: id)
     }
 

@@ -81,7 +81,9 @@ public func hf_error_is_retryable(_ error: OpaquePointer?) -> Bool {
 
 @_cdecl("hf_error_commit_state") @implementation
 public func hf_error_commit_state(_ error: OpaquePointer?) -> hf_commit_state {
-    read(error, else: hf_commit_state.HF_COMMIT_NONE) { hf_commit_state(rawValue: UInt32($0.error.commitState.rawValue))! }
+    read(error, else: hf_commit_state.HF_COMMIT_NONE) {
+        hf_commit_state(rawValue: UInt32($0.error.commitState.rawValue))!
+    }
 }
 
 @_cdecl("hf_error_detail") @implementation

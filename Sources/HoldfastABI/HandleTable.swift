@@ -134,7 +134,8 @@ enum HandleTable {
     }
 
     /// Takes the handle away from its owner and answers what it stood for; nil for none that is live.
-    static func remove<Object: AnyObject>(_ handle: OpaquePointer?, _ kind: HandleKind, _ type: Object.Type) -> Object? {
+    static func remove<Object: AnyObject>(_ handle: OpaquePointer?, _ kind: HandleKind, _ type: Object.Type) -> Object?
+    {
         guard let (slot, index) = try? pin(handle, kind) else { return nil }
         defer { unpin(slot, index) }
         let object = unsafeDowncast(slot.pointee.object!.takeUnretainedValue(), to: type)

@@ -31,12 +31,8 @@ final class StoreLock: Sendable {
                 "\(location.path) was open in the parent when this process was forked: open it in a program of its own")
         default: throw HoldfastError(.noMemory, "no memory is left to open \(location.path)")
         }
-        do throws(HoldfastError) {
-            try lock(location, options, environment)
-        } catch {
-            hfp_claim_free(claim)
-            throw error
-        }
+        // Where this throws, the claim goes with the object, whose deinit runs because it is complete.
+        try lock(location, options, environment)
     }
 
     deinit { hfp_claim_free(claim) }

@@ -15,7 +15,11 @@ LIBRARY = Path(os.environ["HOLDFAST_LIBRARY"])
 
 
 def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / "README.md").read_text(), re.DOTALL | re.MULTILINE)
+    return re.findall(
+        rf"^```{language}\n(.*?)^```",
+        (ROOT / "README.md").read_text(),
+        re.DOTALL | re.MULTILINE,
+    )
 
 
 @pytest.fixture
@@ -28,12 +32,29 @@ def test_the_c_program_compiles_under_strict_warnings_and_prints_its_receipt(tmp
     (tmp_path / "app.c").write_text(program)
     # The linker wants the library under its short name, which stands beside the versioned one.
     subprocess.run(
-        ["cc", "-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "app.c", "-o", "app"]
-        + [f"-I{ROOT}/include", f"-L{LIBRARY.parent}", "-lholdfast", f"-Wl,-rpath,{LIBRARY.parent}"],
+        [
+            "cc",
+            "-std=c99",
+            "-Wall",
+            "-Wextra",
+            "-Wpedantic",
+            "-Werror",
+            "app.c",
+            "-o",
+            "app",
+        ]
+        + [
+            f"-I{ROOT}/include",
+            f"-L{LIBRARY.parent}",
+            "-lholdfast",
+            f"-Wl,-rpath,{LIBRARY.parent}",
+        ],
         cwd=tmp_path,
         check=True,
     )
-    printed = subprocess.run(["./app"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    printed = subprocess.run(
+        ["./app"], cwd=tmp_path, check=True, capture_output=True, text=True
+    ).stdout
     receipt = json.loads(printed)
     assert receipt["durable"] is True
     assert [change["id"] for change in receipt["changes"]] == ["s1"]
@@ -64,12 +85,18 @@ def test_both_transfers_move_the_same_money_and_refuse_the_same(tmp_path, python
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE accounts (id TEXT PRIMARY KEY, body TEXT)")
         for name in ("a", "b"):
-            connection.execute("INSERT INTO accounts VALUES (?, ?)", (name, json.dumps({"id": name, "balance": 15})))
+            connection.execute(
+                "INSERT INTO accounts VALUES (?, ?)",
+                (name, json.dumps({"id": name, "balance": 15})),
+            )
     scope["transfer_sqlite"](path, "a", "b", 10)
     with pytest.raises(ValueError, match="not enough"):
         scope["transfer_sqlite"](path, "a", "b", 10)
     with sqlite3.connect(path) as connection:
-        by_sqlite = [json.loads(row[0]) for row in connection.execute("SELECT body FROM accounts ORDER BY id")]
+        by_sqlite = [
+            json.loads(row[0])
+            for row in connection.execute("SELECT body FROM accounts ORDER BY id")
+        ]
 
     with holdfast.open(str(tmp_path / "own.db")) as store:
         accounts = store.repository("accounts")
@@ -77,7 +104,11 @@ def test_both_transfers_move_the_same_money_and_refuse_the_same(tmp_path, python
         scope["transfer"](store, accounts, "a", "b", 10)
         with pytest.raises(ValueError, match="not enough"):
             scope["transfer"](store, accounts, "a", "b", 10)
-        assert accounts.fetch_all() == by_sqlite == [{"id": "a", "balance": 5}, {"id": "b", "balance": 25}]
+        assert (
+            accounts.fetch_all()
+            == by_sqlite
+            == [{"id": "a", "balance": 5}, {"id": "b", "balance": 25}]
+        )
 
 
 def test_the_shell_line_reads_a_store(tmp_path, python_path):
@@ -85,6 +116,13 @@ def test_the_shell_line_reads_a_store(tmp_path, python_path):
 
     with holdfast.open(str(tmp_path / "music.db")) as store:
         store.repository("songs").add({"id": "s1", "title": "Gloria"})
-    line = next(line for block in blocks("sh") for line in block.splitlines() if line.startswith("sqlite3 "))
-    printed = subprocess.run(["sh", "-c", line], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    line = next(
+        line
+        for block in blocks("sh")
+        for line in block.splitlines()
+        if line.startswith("sqlite3 ")
+    )
+    printed = subprocess.run(
+        ["sh", "-c", line], cwd=tmp_path, check=True, capture_output=True, text=True
+    ).stdout
     assert re.fullmatch(r"s1\|\d+\|Gloria\n", printed)

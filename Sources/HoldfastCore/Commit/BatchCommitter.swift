@@ -353,10 +353,7 @@ final class BatchCommitter {
         let receipt = Receipt(
             sequence: sequence, position: "\(incarnation):\(sequence)", isDurable: isDurable,
             attempts: commit.attempts, isReplayed: false,
-            changes: changes.map {
-                Receipt.Change(
-                    repository: repositoryNames[$0.key.repository] ?? "", id: $0.key.id, isDeletion: $0.isDeletion)
-            })
+            changes: receiptChanges(changes))
         overlay.add(
             LogEntry(sequence: sequence, commitIdentifier: commit.commitIdentifier, time: now, changes: changes),
             bodies: judged.map(\.body))
@@ -368,6 +365,18 @@ final class BatchCommitter {
                     receipt: receipt.json))
         }
         return receipt
+    }
+
+    /// By the names of the repositories, which are not in the order of their numbers.
+    private func receiptChanges(_ changes: [LogEntry.Change]) -> [Receipt.Change] {
+        let named = changes.map {
+            Receipt.Change(
+                repository: repositoryNames[$0.key.repository] ?? "", id: $0.key.id, isDeletion: $0.isDeletion)
+        }
+        guard let first = changes.first, let last = changes.last, first.key.repository != last.key.repository else {
+            return named
+        }
+        return named.sorted { $0.repository == $1.repository ? $0.id < $1.id : $0.repository < $1.repository }
     }
 
     private func create(
@@ -401,7 +410,7 @@ extension ReadSet {
     func restricted(to checks: ConflictChecks) -> ReadSet {
         if checks == .all { return self }
         var reads = self
-        if !checks.contains(.keys) { reads.keys = [] }
+        if !checks.contains(.keys) { reads.keys = [:] }
         if !checks.contains(.predicates) { reads.predicates = [] }
         return reads
     }

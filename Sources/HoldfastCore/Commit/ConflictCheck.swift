@@ -5,8 +5,8 @@
 /// matched in its newest form. An entity that began to match and ceased again is no conflict; one that matched
 /// in the snapshot and changed in any way is.
 struct ConflictCheck {
-    /// The changes since the snapshot, for key reads.
-    var lastWrite: (EntityKey) -> CommitSequence
+    /// When a key was last written, for key reads; any number up to the snapshot's says: not since.
+    var lastWrite: (EntityKey) throws(HoldfastError) -> CommitSequence
     /// The keys changed since the snapshot, for queries; may repeat.
     var changedKeys: () -> [EntityKey]
     /// Lends the newest text of the keys that exist.
@@ -20,15 +20,15 @@ struct ConflictCheck {
         -> HoldfastError?
     {
         var changed: [(key: EntityKey, actual: CommitSequence)] = []
-        for key in reads.keys {
-            let written = lastWrite(key)
+        for key in reads.keys.keys {
+            let written = try lastWrite(key)
             if written > reads.snapshot { changed.append((key, written)) }
         }
         if changed.isEmpty && !reads.predicates.isEmpty {
             let keys = changedKeys()
             for predicate in reads.predicates {
                 if let key = try firstChange(of: predicate, among: keys) {
-                    changed.append((key, lastWrite(key)))
+                    changed.append((key, try lastWrite(key)))
                     break
                 }
             }

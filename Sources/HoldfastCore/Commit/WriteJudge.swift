@@ -93,7 +93,7 @@ enum WriteJudge {
         case .delete: return nil
         case .patch(let patch):
             // The precondition of a patch demands an entity.
-            return try (body ?? []).withBytes { bytes throws(HoldfastError) in try patch.applied(to: bytes) }
+            return try EntityState.patched(body ?? [], by: patch)
         }
     }
 }
@@ -122,6 +122,18 @@ enum EntityState {
                 "\(repository) \"\(id.text)\" has version \(version), expected was \(expected): fetch it again",
                 detail: named(repository, id) + [("expected", .number(expected)), ("actual", .number(version))])
         }
+    }
+
+    /// The patched text, within the store's limit for the size of an entity.
+    static func patched(_ text: [UInt8], by patch: MergePatch) throws(HoldfastError) -> [UInt8] {
+        let patched = try text.withBytes { bytes throws(HoldfastError) in try patch.applied(to: bytes) }
+        guard patched.count <= patch.limits.maxBytes else {
+            throw HoldfastError(
+                .invalidEntity,
+                "the patched entity has \(patched.count) bytes, and the store allows \(patch.limits.maxBytes): remove "
+                    + "members, or raise max_entity_bytes")
+        }
+        return patched
     }
 
     private static func missing(_ repository: String, _ id: EntityID) -> HoldfastError {

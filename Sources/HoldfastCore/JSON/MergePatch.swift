@@ -7,6 +7,8 @@
 public struct MergePatch: Sendable {
     /// The patch as it was given.
     let text: [UInt8]
+    /// Those under which it was read, and which its results must keep as well.
+    let limits: PayloadLimits
     private var root: Node
 
     /// An object of the patch.
@@ -44,6 +46,7 @@ public struct MergePatch: Sendable {
             throw HoldfastError(.invalidEntity, "the \(what) must be a JSON object, not \(value.typeInWords)")
         }
         text = Array(patch)
+        self.limits = limits
         let walker = JSONWalker(patch)
         do throws(CorruptJSON) {
             root = try Self.node(walker, at: walker.skipWhiteSpace(0))

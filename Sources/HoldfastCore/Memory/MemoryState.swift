@@ -55,7 +55,7 @@ extension MemoryState {
         _ repository: RepositoryID, after: EntityID?, _ body: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
         let start = EntityKey(repository, after ?? EntityID(unchecked: []))
-        try entities.forEach(from: start) { (key, entity) throws(HoldfastError) in
+        try entities.walk(from: start) { (key, entity) throws(HoldfastError) in
             if key.repository != repository { return false }
             if key.id == after { return true }
             return try entity.lend(id: key.id, body)
@@ -67,7 +67,7 @@ extension MemoryState {
         guard sequence < .max else { return [] }
         guard sequence + 1 >= logBegins else { return nil }
         var entries: [LogEntry] = []
-        log.forEach(from: sequence + 1) { _, entry in
+        log.walk(from: sequence + 1) { _, entry in
             entries.append(entry)
             return true
         }

@@ -47,7 +47,7 @@ struct OrderedMap<Key: Comparable & Sendable, Value: Sendable>: Sendable {
 
     /// Visits the entries in the order of their keys, beginning with `start` or the next one behind it (nil: with
     /// the first), until `body` answers false.
-    func forEach<Failure: Error>(
+    func walk<Failure: Error>(
         from start: Key? = nil, _ body: (Key, Value) throws(Failure) -> Bool
     ) throws(Failure) {
         _ = try Self.visit(root, from: start, body)

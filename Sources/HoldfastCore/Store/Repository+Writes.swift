@@ -26,14 +26,7 @@ extension Repository {
         _ id: EntityID, _ patch: UnsafeRawBufferPointer, expectedVersion: CommitSequence = 0,
         in transaction: Transaction? = nil
     ) throws(HoldfastError) -> Entity {
-        let payload = try EntityPayload(patch, key: record.key, limits: store.options.limits, what: "patch")
-        if let changed = payload.id, changed != id {
-            throw HoldfastError(
-                .invalidEntity,
-                "the patch would change the id \"\(id.text)\" to \"\(changed.text)\": leave \"\(record.key)\" out of it"
-            )
-        }
-        return try perform(self.patch(id, payload, .expecting(expectedVersion)), in: transaction)
+        try perform(self.patch(id, patch, .expecting(expectedVersion)), in: transaction)
     }
 
     public func delete(
@@ -126,6 +119,19 @@ extension Repository {
             key: key(id), action: .put(text), precondition: precondition, textBeforeAssignment: Array(payload.text))
     }
 
+    package func patch(
+        _ id: EntityID, _ patch: UnsafeRawBufferPointer, _ precondition: Write.Precondition
+    ) throws(HoldfastError) -> Write {
+        let payload: EntityPayload
+        do throws(HoldfastError) {
+            payload = try EntityPayload(patch, key: record.key, limits: store.options.limits, what: "patch")
+        } catch {
+            throw error.status == .invalidID ? changesID(id) : error
+        }
+        if let changed = payload.id, changed != id { throw changesID(id) }
+        return try self.patch(id, payload, precondition)
+    }
+
     private func patch(
         _ id: EntityID, _ payload: EntityPayload, _ precondition: Write.Precondition
     ) throws(HoldfastError) -> Write {
@@ -133,6 +139,12 @@ extension Repository {
         // The id stays as it is written in the entity: 42 does not become "42".
         patch.leaveOut(Array(record.key.utf8))
         return Write(key: key(id), action: .patch(patch), precondition: precondition)
+    }
+
+    private func changesID(_ id: EntityID) -> HoldfastError {
+        HoldfastError(
+            .invalidEntity,
+            "the patch would change or remove the id of \(name) \"\(id.text)\": leave \"\(record.key)\" out of it")
     }
 
     private func missingID(_ what: String) -> HoldfastError {

@@ -16,7 +16,8 @@ package struct ReadSet: Sendable {
 
     /// The sequence of the snapshot that all reads saw.
     var snapshot: CommitSequence
-    var keys: Set<EntityKey> = []
+    /// With the version that was seen; 0 where there was no entity.
+    var keys: [EntityKey: CommitSequence] = [:]
     var predicates: [Predicate] = []
 
     init(snapshot: CommitSequence) { self.snapshot = snapshot }

@@ -44,9 +44,7 @@ extension Transaction {
         case .put(let new): text = new
         case .delete: text = nil
         case .patch(let patch):
-            text = try (before?.text ?? []).withBytes { bytes throws(HoldfastError) in
-                try patch.applied(to: bytes)
-            }
+            text = try EntityState.patched(before?.text ?? [], by: patch)
         }
         let leavesNothing = text == nil && isNew
         state.buffer.set(
@@ -68,7 +66,7 @@ extension Transaction {
             }
             return found
         }
-        state.view.record(key)
+        state.view.record(key, found?.version ?? 0)
         return found
     }
 
@@ -84,10 +82,15 @@ extension Transaction {
                 try text.withBytes { bytes throws(HoldfastError) in try body(0, bytes) }
                 return true
             }
+            var version: CommitSequence = 0
             let found = try state.view.read { snapshot throws(HoldfastError) in
-                try snapshot.fetch(key) { view throws(HoldfastError) in try body(view.version, view.body) }
+                version = 0
+                return try snapshot.fetch(key) { view throws(HoldfastError) in
+                    version = view.version
+                    try body(view.version, view.body)
+                }
             }
-            state.view.record(key)
+            state.view.record(key, version)
             return found
         }
     }

@@ -45,6 +45,8 @@ public final class Transaction: Sendable {
 
     public var phase: Phase {
         state.withLock { state in
+            // A store that closes rolls back what is open.
+            if state.phase == .open && store.isClosed { return .rolledBack }
             guard state.phase == .committing, let submitted = state.submitted, submitted.isDone else {
                 return state.phase
             }

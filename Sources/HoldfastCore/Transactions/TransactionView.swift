@@ -27,7 +27,7 @@ struct TransactionView {
         }
     }
 
-    mutating func record(_ key: EntityKey) { reads?.keys.insert(key) }
+    mutating func record(_ key: EntityKey, _ version: CommitSequence) { reads?.keys[key] = version }
     mutating func record(_ predicate: ReadSet.Predicate) { reads?.predicates.append(predicate) }
 
     /// What the commit relies on.
@@ -37,7 +37,7 @@ struct TransactionView {
         case .serializable: return reads.isEmpty ? nil : reads
         case .snapshot:
             var written = ReadSet(snapshot: reads.snapshot)
-            written.keys = Set(writes.map(\.key))
+            for write in writes { written.keys[write.key] = reads.keys[write.key] ?? 0 }
             return written
         }
     }
@@ -64,20 +64,10 @@ struct TransactionView {
             guard let reads, !reads.isEmpty, newer.sequence > reads.snapshot else {
                 return adopt(newer, insteadOf: old)
             }
-            guard let entries = try newer.storage.log(after: reads.snapshot) else { throw ConflictCheck.trimmed }
-            var recent = RecentCommits(start: reads.snapshot)
-            recent.append(entries)
-            let check = ConflictCheck(
-                lastWrite: recent.lastWrite,
-                changedKeys: { recent.entries(after: reads.snapshot).flatMap { $0.changes.map(\.key) } },
-                newest: { keys, matches throws(HoldfastError) in
-                    var found = false
-                    for key in keys where !found {
-                        _ = try newer.storage.fetch(key) { view throws(HoldfastError) in found = try matches(view.body)
-                        }
-                    }
-                    return found
-                })
+            let check =
+                reads.predicates.isEmpty
+                ? Self.check(ofKeys: reads, on: newer.storage)
+                : try Self.check(of: reads, on: newer.storage)
             let conflict = try check.conflict(of: reads) { names.name(of: $0) }
             if let conflict { throw conflict }
             return adopt(newer, insteadOf: old)
@@ -85,6 +75,35 @@ struct TransactionView {
             pool.release(newer)
             throw error
         }
+    }
+
+    /// Compares what is there now with what was read: whatever happened in between, and without the log.
+    private static func check(ofKeys reads: ReadSet, on snapshot: any StorageSnapshot) -> ConflictCheck {
+        ConflictCheck(
+            lastWrite: { key throws(HoldfastError) in
+                var version: CommitSequence = 0
+                _ = try snapshot.fetch(key) { view throws(HoldfastError) in version = view.version }
+                return version == reads.keys[key] ? 0 : max(version, reads.snapshot + 1)
+            },
+            changedKeys: { [] }, newest: { _, _ throws(HoldfastError) in false })
+    }
+
+    private static func check(
+        of reads: ReadSet, on snapshot: any StorageSnapshot
+    ) throws(HoldfastError) -> ConflictCheck {
+        guard let entries = try snapshot.log(after: reads.snapshot) else { throw ConflictCheck.trimmed }
+        var recent = RecentCommits(start: reads.snapshot)
+        recent.append(entries)
+        return ConflictCheck(
+            lastWrite: { recent.lastWrite($0) },
+            changedKeys: { recent.entries(after: reads.snapshot).flatMap { $0.changes.map(\.key) } },
+            newest: { keys, matches throws(HoldfastError) in
+                var found = false
+                for key in keys where !found {
+                    _ = try snapshot.fetch(key) { view throws(HoldfastError) in found = try matches(view.body) }
+                }
+                return found
+            })
     }
 
     private mutating func adopt(

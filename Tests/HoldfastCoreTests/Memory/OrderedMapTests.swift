@@ -46,7 +46,7 @@ struct OrderedMapTests {
         for key in stride(from: 0, to: 1_000, by: 10) { map[key] = key }
         for start in -1...1_000 {
             var seen: [Int] = []
-            map.forEach(from: start) { key, _ in
+            map.walk(from: start) { key, _ in
                 seen.append(key)
                 return seen.count < 3
             }
@@ -73,7 +73,7 @@ struct OrderedMapTests {
     private func expectSame(_ map: OrderedMap<Int, Int>, _ model: [Int: Int]) {
         var keys: [Int] = []
         var values: [Int] = []
-        map.forEach { key, value in
+        map.walk { key, value in
             keys.append(key)
             values.append(value)
             return true
