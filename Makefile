@@ -23,7 +23,7 @@ HEADERS := $(wildcard include/holdfast/*.h)
 C_FILES = $(shell find include Sources Tests bindings -name '*.[ch]' -not -path '*/build/*')
 ABI_TESTS := $(patsubst Tests/ABI/%.c,%,$(wildcard Tests/ABI/test_*.c))
 TEST_PARTS := test-headers test-payload test-abi test-symbols test-torture-short test-swift \
-    test-python
+    test-package test-python
 
 # Swift's backtracer may hang after a crash where there is no terminal.
 export SWIFT_BACKTRACE := enable=no
@@ -141,8 +141,11 @@ test-symbols: library ## What the library exports, needs and weighs
 test-swift: ## The core and the Swift API
 	swift test
 
+test-package: ## The README's Swift program, in a package that requires this one by version
+	Tests/Packages/run.sh
+
 test-python: library $(VENV)/tools ## The Python package
-	$(VENV)/bin/python -m pytest -q bindings/python/tests
+	$(VENV)/bin/python -m pytest -q bindings/python/tests Tests/Readme
 
 include Tests/Torture/torture.mk
 

@@ -54,7 +54,15 @@ struct ThreadTests {
                 fatalError("nothing goes on")
             }
             // All threads of the pool but one are taken for good.
-            for _ in 1..<ProcessInfo.processInfo.activeProcessorCount { Task.detached { sleep(100) } }
+            let taken = Atomic(0)
+            let others = ProcessInfo.processInfo.activeProcessorCount - 1
+            for _ in 0..<others {
+                Task.detached {
+                    taken.add(1, ordering: .relaxed)
+                    sleep(100)
+                }
+            }
+            while taken.load(ordering: .relaxed) < others { try await Task.sleep(for: .milliseconds(1)) }
             // One is left: of tasks that hold on to theirs, only one runs at a time.
             let count = RunningCount()
             await withTaskGroup(of: Void.self) { group in

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A package outside the tree requires this one by version, from a local git tag, and runs. Needs no network.
-# What is tested is the last commit, not the working tree.
+# The README's Swift program, as a package outside the tree that requires this one by version, from a local git tag.
+# Needs no network. What is tested is the last commit, not the working tree.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
@@ -9,9 +9,12 @@ trap 'rm -rf "$work"' EXIT
 git clone --quiet --no-hardlinks "$root" "$work/holdfast"
 git -C "$work/holdfast" tag 1.0.0
 
-cp -R "$root/Tests/Packages/Outside" "$work/outside"
-sed "s|@URL@|file://$work/holdfast|" "$work/outside/Package.swift.in" > "$work/outside/Package.swift"
-rm "$work/outside/Package.swift.in"
+mkdir -p "$work/outside/Sources/Outside"
+sed "s|@URL@|file://$work/holdfast|" "$root/Tests/Packages/Package.swift.in" > "$work/outside/Package.swift"
+sed -n '/^```swift$/,/^```$/p' "$root/README.md" | sed '/^```/d' > "$work/outside/Sources/Outside/main.swift"
+
+cd "$work"
 # A cache of its own: the clone's place means nothing to later runs.
-swift run --package-path "$work/outside" --cache-path "$work/cache" Outside "$work/store.db"
+swift run --package-path "$work/outside" --cache-path "$work/cache" Outside | tee "$work/printed"
 grep -q '"version" : "1.0.0"' "$work/outside/Package.resolved"
+grep -qF 'Song(id: "s1", title: "Gloria", plays: 1)' "$work/printed"
