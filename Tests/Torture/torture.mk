@@ -5,7 +5,7 @@
 
 TORTURE_BUILD := $(BUILD)/torture
 TORTURE_SHARED := Tests/Torture/ledger.c Tests/Torture/recording_vfs.c
-TORTURE_PROGRAMS := $(addprefix $(TORTURE_BUILD)/,replay kill faults)
+TORTURE_PROGRAMS := $(addprefix $(TORTURE_BUILD)/,replay kill faults processes)
 
 $(TORTURE_BUILD)/%: Tests/Torture/%.c $(TORTURE_SHARED) Tests/Torture/ledger.h Tests/Torture/recording_vfs.h
 	@mkdir -p $(TORTURE_BUILD)
@@ -18,6 +18,7 @@ test-torture-short: library $(TORTURE_PROGRAMS) ## Power cuts, kills and I/O fau
 	$(TORTURE_BUILD)/replay
 	$(TORTURE_BUILD)/kill 100
 	$(TORTURE_BUILD)/faults
+	$(TORTURE_BUILD)/processes
 
 torture: library $(TORTURE_PROGRAMS) ## Power cuts, kills and I/O faults, all of them
 	$(TORTURE_BUILD)/replay --every
