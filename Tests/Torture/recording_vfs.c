@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *const vfs_suffixes[FILE_COUNT] = {"", "-wal", "-journal"};
 
@@ -22,6 +23,7 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static vfs_record *records;
 static size_t count, capacity;
 static bool is_recording, swallows_syncs;
+static uint32_t sync_milliseconds;
 static int fault_operations, fault_error;
 static long fault_nth, fault_seen;
 static bool fault_forever;
@@ -92,6 +94,9 @@ static int file_truncate(sqlite3_file *file, sqlite3_int64 size) {
 }
 
 static int file_sync(sqlite3_file *file, int flags) {
+    uint32_t milliseconds = __atomic_load_n(&sync_milliseconds, __ATOMIC_RELAXED);
+    if (milliseconds > 0)
+        usleep(milliseconds * 1000);
     pthread_mutex_lock(&mutex);
     int code = SQLITE_OK;
     if (!swallows_syncs) {
@@ -249,4 +254,8 @@ void vfs_swallow_syncs(bool on) {
     pthread_mutex_lock(&mutex);
     swallows_syncs = on;
     pthread_mutex_unlock(&mutex);
+}
+
+void vfs_slow_syncs(uint32_t milliseconds) {
+    __atomic_store_n(&sync_milliseconds, milliseconds, __ATOMIC_RELAXED);
 }

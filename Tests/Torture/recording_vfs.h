@@ -59,4 +59,7 @@ long vfs_operation_count(void);
 /* Syncs do nothing and are not recorded: the planted fault that a replay must find. */
 void vfs_swallow_syncs(bool on);
 
+/* Each sync takes so much longer: a disk with a long queue. */
+void vfs_slow_syncs(uint32_t milliseconds);
+
 #endif

@@ -61,7 +61,7 @@ public protocol Storage: AnyObject, Sendable {
     ///     both         SELECT commit_id = $2 FROM holdfast_log WHERE sequence = $1
     func contains(commit identifier: UInt64, at sequence: CommitSequence) throws(HoldfastError) -> Bool
 
-    /// Notes that no sequence after `head` was used, so that none is skipped at the next open, and lets go of the
+    /// Notes that no sequence after `head`, and after the newest in the log, was used, so that none is skipped at the next open, and lets go of the
     /// place. Snapshots are closed before. Called once; the storage is not used afterwards, also if it throws.
     ///
     ///     SQLite       UPDATE holdfast_meta SET value = $head WHERE name = 'reserved'; PRAGMA wal_checkpoint(TRUNCATE)
@@ -83,7 +83,8 @@ public protocol StorageHost: AnyObject, Sendable {
 public struct StorageState: Sendable {
     /// 16 random bytes, set when the store was created, and anew when it is restored.
     public var incarnation: [UInt8]
-    /// The newest sequence in the log; after an unclean close the mark up to which sequences were reserved.
+    /// The newest sequence in the log. An engine that finds at its opening that sequences were reserved beyond it, which
+    /// only an unclean close leaves, puts an entry without changes at the mark, so that none is given out twice.
     public var head: CommitSequence
     /// Sequences up to this one may be used without being reserved first.
     public var reservedThrough: CommitSequence
