@@ -23,7 +23,7 @@ HEADERS := $(wildcard include/holdfast/*.h)
 C_FILES = $(shell find include Sources Tests bindings -name '*.[ch]' -not -path '*/build/*')
 ABI_TESTS := $(patsubst Tests/ABI/%.c,%,$(wildcard Tests/ABI/test_*.c))
 TEST_PARTS := test-headers test-payload test-abi test-symbols test-torture-short test-swift \
-    test-package test-python
+    test-thread-sanitizer test-package test-python
 
 # Swift's backtracer may hang after a crash where there is no terminal.
 export SWIFT_BACKTRACE := enable=no
@@ -140,6 +140,10 @@ test-symbols: library ## What the library exports, needs and weighs
 
 test-swift: ## The core and the Swift API
 	swift test
+
+# A build of its own, because every object differs.
+test-thread-sanitizer: ## Real threads on both engines and the Swift API, under the thread sanitizer
+	swift test --sanitize=thread --scratch-path $(BUILD)/thread-sanitizer --filter 'StressTests|HoldfastTests'
 
 test-package: ## The README's Swift program, in a package that requires this one by version
 	Tests/Packages/run.sh

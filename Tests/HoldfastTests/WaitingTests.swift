@@ -54,15 +54,15 @@ struct ThreadTests {
                 fatalError("nothing goes on")
             }
             // All threads of the pool but one are taken for good.
-            let taken = Atomic(0)
+            let taken = RunningCount()
             let others = ProcessInfo.processInfo.activeProcessorCount - 1
             for _ in 0..<others {
                 Task.detached {
-                    taken.add(1, ordering: .relaxed)
+                    taken.begin()
                     sleep(100)
                 }
             }
-            while taken.load(ordering: .relaxed) < others { try await Task.sleep(for: .milliseconds(1)) }
+            while taken.most < others { try await Task.sleep(for: .milliseconds(1)) }
             // One is left: of tasks that hold on to theirs, only one runs at a time.
             let count = RunningCount()
             await withTaskGroup(of: Void.self) { group in
@@ -132,8 +132,10 @@ private final class RunningCount: Sendable {
 
     var most: Int { state.withLock { $0.most } }
 
+    func begin() { state.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) } }
+
     func hold() {
-        state.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+        begin()
         usleep(50_000)
         state.withLock { $0.now -= 1 }
     }
