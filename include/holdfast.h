@@ -18,12 +18,13 @@
  * Conventions. Functions are hf_<module>_<verb> and answer an hf_status, HF_OK being 0. What is given back
  * through `out_` parameters belongs to the caller; such a parameter may be NULL where its comment says so.
  * `hf_error **out_error` comes last and may be NULL. Lengths are in bytes, times in milliseconds. Options are
- * JSON objects, and NULL means the defaults. A callback comes with user_data and a destructor, which runs
- * exactly once.
+ * JSON objects; NULL or an empty text means the defaults. A callback comes with user_data and a destructor,
+ * which runs exactly once.
  *
  * Handles. hf_store, hf_repository, hf_transaction and hf_error are opaque and checked on every call: one
- * that was freed, is of another type, or never was, answers HF_INVALID_HANDLE. They may be freed in any
- * order. Handles inherited by a forked child answer HF_FORKED there.
+ * that was freed, is of another type, or never was, answers HF_INVALID_HANDLE; NULL answers
+ * HF_INVALID_ARGUMENT. They may be freed in any order. Handles inherited by a forked child answer HF_FORKED
+ * there.
  *
  * Threads. Every function may be called from any thread. The library's own threads block all signals.
  *

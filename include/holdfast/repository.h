@@ -45,7 +45,7 @@ typedef struct hf_repository hf_repository;
  *                            the same or nothing.
  *   "create": bool (true)    false: HF_NOT_FOUND where there is no such repository
  *
- * out_repository receives the handle, freed with hf_repository_free. It keeps the store alive.
+ * out_repository receives the handle, freed with hf_repository_free, before the store or after it.
  *
  * Errors: HF_INVALID_NAME, HF_INVALID_JSON, HF_INVALID_OPTION (also another key than at creation),
  * HF_EXISTS (the name differs in case from an existing one), HF_NOT_FOUND, HF_READ_ONLY (to be created in a

@@ -35,9 +35,10 @@ typedef struct hf_store hf_store;
  *                                          forward if nothing it read has changed, else HF_CONFLICT.
  *   "snapshot_max_age_ms": 100..86400000 (60000)   a snapshot older than this may be taken back
  *   "wal_limit_bytes": 1048576..2^40 (268435456)   SQLite: a write-ahead log beyond this takes snapshots back
- *   "lock_timeout_ms": 0..86400000 (0)     SQLite: how long to wait for the process that holds the store
+ *   "lock_timeout_ms": 0..86400000 (0)     SQLite: how long to wait for a process that holds the store;
+ *                                          another open in this process is refused at once
  *   "idempotency_max_age_ms": 0..2^53 (604800000)  how long idempotency keys are kept,
- *   "idempotency_max_count": 0..2^31 (100000)      and how many at least the newest
+ *   "idempotency_max_count": 0..2^31 (100000)      and at most how many
  *   "log_retention": 1000..2^31 (100000)   commits kept in the commit log
  *   "slow_commit_ms": 1..86400000 (1000)   a batch slower than this is logged as a warning
  *   "allow_unsafe_location": bool (false)  allow a symbolic link or a network file system

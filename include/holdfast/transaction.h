@@ -149,7 +149,8 @@ hf_status hf_transaction_savepoint(hf_transaction *HF_NULLABLE transaction,
 hf_status hf_transaction_rollback_to(hf_transaction *HF_NULLABLE transaction, uint64_t savepoint,
                                      hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
-/** The transaction's state. Errors: HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED. Any thread. */
+/** The transaction's state, also after its store was closed. Errors: HF_INVALID_ARGUMENT, HF_INVALID_HANDLE,
+ * HF_FORKED. Any thread. */
 hf_status hf_transaction_get_state(hf_transaction *HF_NULLABLE transaction,
                                    hf_transaction_state *HF_NULLABLE out_state,
                                    hf_error *HF_NULLABLE *HF_NULLABLE out_error);
