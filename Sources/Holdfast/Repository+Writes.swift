@@ -174,12 +174,13 @@ extension StoreRepository {
         try await store.places.take(until: .now + .milliseconds(timeout))
         defer { store.places.giveBack() }
         let pending = PendingCommit()
+        let deadline = core.deadline(inMilliseconds: timeout)
         let commit = Commit(
-            writes: writes, isDurable: core.options.isDurable, deadline: core.deadline(inMilliseconds: timeout),
+            writes: writes, isDurable: core.options.isDurable, deadline: deadline,
             observer: pending, wantsResults: wantsResults)
         try translatingErrors { () throws(CoreError) in
             try core.requireWritable()
-            try core.queue.submit(commit)
+            try core.queue.submit(commit, placeDeadline: deadline)
         }
         _ = try await pending.receipt { _ = core.queue.cancel(commit) }
         return commit.results

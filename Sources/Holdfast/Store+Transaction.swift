@@ -94,7 +94,8 @@ extension Store {
         while true {
             try Task.checkCancellation()
             var options = options
-            options.timeoutMilliseconds = UInt64(clamping: ContinuousClock.now.duration(to: deadline).milliseconds)
+            options.timeoutMilliseconds = UInt64(
+                clamping: max(1, ContinuousClock.now.duration(to: deadline).milliseconds))
             let transaction = try translatingErrors { () throws(CoreError) in try core.begin(options) }
             let scope = TransactionScope(transaction, within: TransactionScope.current)
             do {

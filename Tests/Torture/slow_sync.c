@@ -103,6 +103,9 @@ static void deadlines_and_withdrawals(void) {
     expect(hf_transaction_cancel(second, NULL) == HF_OK, "a queued commit can be withdrawn");
     expect(hf_transaction_cancel(leader, NULL) == HF_INVALID_STATE, "one that is being stored cannot");
 
+    size_t patient = first + 5;
+    submit(patient, "{\"timeout_ms\":0}", NULL);
+
     hf_transaction *blocking = saving(waiting, "{\"timeout_ms\":100}");
     double began = seconds();
     hf_status status = hf_transaction_commit(blocking, NULL, NULL);
@@ -115,6 +118,8 @@ static void deadlines_and_withdrawals(void) {
     expect(outcome[first] == HF_OK, "the true result of one that was being stored is told");
     expect(outcome[late] == HF_TIMEOUT, "a submitted commit past its deadline is told so");
     expect(outcome[withdrawn] == HF_CANCELLED, "a withdrawn one as well");
+    wait_for(patient);
+    expect(outcome[patient] == HF_OK, "one without a time limit is not withdrawn");
     expect(is_stored(first) && !is_stored(late) && !is_stored(withdrawn) && !is_stored(waiting),
            "what was told not to be stored is not");
     hf_transaction_free(leader);

@@ -49,7 +49,7 @@ func importAll(_ registers: Registers) async throws {
             let batch = Array(entries[start..<min(start + 500, entries.count)])
             try await repository.saveMany(batch)
             total += batch.count
-            print("\r  \(total) entries, \(repository.name)          ", terminator: "")
+            print("  \(total) entries", terminator: "\r")
             fflush(nil)
         }
         check(

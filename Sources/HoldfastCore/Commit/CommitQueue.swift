@@ -55,8 +55,8 @@ package final class CommitQueue: Sendable {
     // MARK: For owners
 
     /// Queues a commit that has an observer, and returns. When too many are in flight it waits for a place, at most
-    /// until the commit's deadline and never on the delivering thread, which alone makes places.
-    package func submit(_ commit: Commit) throws(HoldfastError) {
+    /// until `placeDeadline` and never on the delivering thread, which alone makes places.
+    package func submit(_ commit: Commit, placeDeadline: UInt64) throws(HoldfastError) {
         while true {
             let seen = progress.number
             let accepted = try state.withLock { state throws(HoldfastError) -> Bool? in
@@ -71,14 +71,13 @@ package final class CommitQueue: Sendable {
                 return
             }
             let now = time.monotonicNanoseconds()
-            let rest = commit.deadline.map { $0 > now ? $0 - now : 0 }
-            if rest == 0 || delivery.isCurrentThread {
+            if now >= placeDeadline || delivery.isCurrentThread {
                 throw HoldfastError(
                     .busy,
                     "\(maxInFlight) commits are in flight, which is the store's limit: take events, wait, or raise "
                         + "max_in_flight")
             }
-            progress.wait(while: seen, nanoseconds: rest)
+            progress.wait(while: seen, nanoseconds: placeDeadline - now)
         }
     }
 

@@ -103,7 +103,7 @@ public final class Transaction: Sendable {
     public func submit(_ observer: any CommitObserver) throws(HoldfastError) {
         let commit = try prepare(observer, attempts: 1, deadline: deadline, isManager: false)
         do throws(HoldfastError) {
-            try store.queue.submit(commit)
+            try store.queue.submit(commit, placeDeadline: deadline)
             state.withLock { discard(&$0) }
         } catch {
             state.withLock { state in
@@ -152,7 +152,8 @@ public final class Transaction: Sendable {
             let writes = state.buffer.writes()
             let commit = Commit(
                 writes: writes, reads: state.view.readsForCommit(options.isolation, writes),
-                isDurable: options.isDurable ?? store.options.isDurable, deadline: deadline,
+                isDurable: options.isDurable ?? store.options.isDurable,
+                deadline: options.timeoutMilliseconds == 0 ? nil : deadline,
                 idempotencyKey: options.idempotencyKey, attempts: attempts, observer: observer)
             state.phase = .committing
             if observer == nil { discard(&state) } else { state.submitted = commit }

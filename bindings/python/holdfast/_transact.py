@@ -158,7 +158,7 @@ class SubmittedFunction(Generic[T]):
     def _run_again(self) -> None:
         options = {**self._options, "max_attempts": self._attempts_left}
         if self._deadline is not None:
-            options["timeout_ms"] = max(0, int((self._deadline - time.monotonic()) * 1000))
+            options["timeout_ms"] = max(1, int((self._deadline - time.monotonic()) * 1000))
         body = Body(self._store, self._fn)
         body.value = self._value  # stays when the library finds that an earlier attempt was stored
         self._future._transaction.receipt_text = transact(body, options)
