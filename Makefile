@@ -141,9 +141,10 @@ test-symbols: library ## What the library exports, needs and weighs
 test-swift: ## The core and the Swift API
 	swift test
 
-# A build of its own, because every object differs.
-test-thread-sanitizer: ## Real threads on both engines and the Swift API, under the thread sanitizer
-	swift test --sanitize=thread --scratch-path $(BUILD)/thread-sanitizer --filter 'StressTests|HoldfastTests'
+# A build of its own, because every object differs. Without the tests of the Swift API: on Linux the sanitizer does not
+# see how Swift's runtime passes a task from thread to thread, and now and then takes that for a race.
+test-thread-sanitizer: ## Real threads on both engines under the thread sanitizer
+	swift test --sanitize=thread --scratch-path $(BUILD)/thread-sanitizer --filter 'StressTests|HoldfastSQLiteTests'
 
 test-package: ## The README's Swift program, in a package that requires this one by version
 	Tests/Packages/run.sh

@@ -85,9 +85,14 @@ final class WaitingThreads: Sendable {
 
 /// Runs `body` on a thread that may wait, and hands its result back to the task.
 func waiting<Value: Sendable>(_ body: @escaping @Sendable () throws(CoreError) -> Value) async throws -> Value {
-    try await withCheckedThrowingContinuation { continuation in
+    // Handed over under a lock, as in `PendingCommit` and for the same reason.
+    let result = Lock<Result<Value, any Error>?>(nil)
+    await withCheckedContinuation { continuation in
         WaitingThreads.shared.run {
-            continuation.resume(with: Result { try translatingErrors(body) })
+            let value = Result { try translatingErrors(body) }
+            result.withLock { $0 = value }
+            continuation.resume()
         }
     }
+    return try result.withLock { $0! }.get()
 }

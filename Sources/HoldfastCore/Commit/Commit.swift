@@ -11,7 +11,7 @@ public protocol CommitObserver: AnyObject, Sendable {
 
 /// A write set on its way through the queue: what it wants, what it relies on, and what became of it.
 public final class Commit: @unchecked Sendable {
-    // Sendable: the request is immutable; `stage` is guarded by the queue's lock; `outcome` and `results` are
+    // Sendable: the request is immutable; `stage` is guarded by the queue's lock; `outcome` and `texts` are
     // written by the leader before `isDone` is released, and read after it was acquired.
 
     // The request.
@@ -37,8 +37,8 @@ public final class Commit: @unchecked Sendable {
 
     // Its end.
     private(set) var outcome: CommitOutcome?
-    /// The final text of each written entity, in the order of `writes`, where wanted.
-    package var results: [[UInt8]] = []
+    /// The final text of each written entity, in the order of `writes`, where wanted. For the leader.
+    var texts: [[UInt8]] = []
     private let done = Atomic<Bool>(false)
 
     package init(
@@ -59,6 +59,9 @@ public final class Commit: @unchecked Sendable {
     }
 
     var isDone: Bool { done.load(ordering: .acquiring) }
+
+    /// The same for the owner, once the commit has ended.
+    package var results: [[UInt8]] { isDone ? texts : [] }
 
     func end(_ outcome: CommitOutcome) {
         self.outcome = outcome

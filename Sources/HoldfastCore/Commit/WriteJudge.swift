@@ -48,7 +48,7 @@ enum WriteJudge {
         named repositoryName: (RepositoryID) -> String
     ) throws(Refusal) -> [(key: EntityKey, body: [UInt8]?)] {
         var own: [EntityKey: [UInt8]?] = [:]
-        var results: [[UInt8]] = []
+        var texts: [[UInt8]] = []
         for (index, write) in commit.writes.enumerated() {
             // Most commits have one write; only several can meet each other.
             let earlier = commit.writes.count > 1 ? own[write.key] : nil
@@ -56,9 +56,9 @@ enum WriteJudge {
             do throws(HoldfastError) {
                 try check(write, version: version, repositoryName)
                 let text = try text(of: write, on: body)
-                if commit.wantsResults { results.append(text ?? []) }
+                if commit.wantsResults { texts.append(text ?? []) }
                 if commit.writes.count == 1 {
-                    commit.results = results
+                    commit.texts = texts
                     return [(write.key, text)]
                 }
                 own[write.key] = .some(text)
@@ -66,7 +66,7 @@ enum WriteJudge {
                 throw .member(commit.writes.count > 1 ? error.inBatch(at: index) : error)
             }
         }
-        commit.results = results
+        commit.texts = texts
         return own.map { ($0.key, $0.value) }.sorted { $0.key < $1.key }
     }
 
