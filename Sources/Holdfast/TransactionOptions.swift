@@ -19,7 +19,7 @@ public struct TransactionOptions: Sendable, Hashable {
     /// outcome is told, late if need be.
     public var timeout = Duration.seconds(30)
     /// How often it runs when it meets conflicts: 1 to 1,000 times.
-    public var maxAttempts = 20
+    public var maxAttempts = 100
 
     /// The defaults.
     public init() {}

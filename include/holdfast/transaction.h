@@ -177,7 +177,7 @@ typedef hf_status (*hf_transaction_fn)(hf_transaction *HF_NONNULL transaction, v
  *
  * body: called on this thread, once or more. user_data: handed to it; NULL allowed.
  * options: as for hf_transaction_begin, and
- *   "max_attempts": 1..1000 (20)
+ *   "max_attempts": 1..1000 (100)
  *   "timeout_ms" holds for all attempts together.
  * With an idempotency key that was used, the body does not run and the first receipt is answered with
  * "replayed": true.

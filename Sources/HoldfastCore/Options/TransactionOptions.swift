@@ -14,7 +14,7 @@ public struct TransactionOptions: Sendable {
     public var timeoutMilliseconds: UInt64 = 30_000
     public var idempotencyKey: [UInt8]?
     /// For `Store.transact` alone.
-    public var maxAttempts = 20
+    public var maxAttempts = 100
 
     public init() {}
 

@@ -121,7 +121,6 @@ final class WorkerSlot: Sendable {
     }
 
     func wake() { worker.withLock { $0 }?.wake() }
-    var isCurrent: Bool { worker.withLock { $0 }?.isCurrent ?? false }
 }
 
 /// A reference that keeps nothing alive, for closures that would close a circle.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 # The library's own default, for submitted functions, whose first run it does not count.
-MAX_ATTEMPTS = 20
+MAX_ATTEMPTS = 100
 
 
 def run(fn: Callable[[], T]) -> T:

@@ -249,7 +249,7 @@ class Store:
         """Runs the function in a transaction and commits it; on a conflict runs it again on the newest state.
 
         Answers the function's value, or with `receipt=True` the pair of value and receipt. Tries at most
-        `max_attempts` times (20) within `timeout`. An exception of the function rolls back and travels out
+        `max_attempts` times (100) within `timeout`. An exception of the function rolls back and travels out
         unchanged, except ConflictError, which leads to another attempt. With an idempotency key that was
         used, the function does not run, and its value is None. Inside another transaction of the store it
         joins that one and runs once; there is no receipt then. Other options: see `begin`.
@@ -302,7 +302,7 @@ class Store:
 
         The future is completed with the function's value once the commit is stored; `future.receipt` is the
         receipt. After a conflict the function runs again on the store's worker thread, at most `max_attempts`
-        times (20) in all. An exception of its first run is raised here, that of a later one by the future.
+        times (100) in all. An exception of its first run is raised here, that of a later one by the future.
         Not allowed inside a transaction of the store. Other options: see `begin`.
         """
         self._handle.check_process()
