@@ -233,16 +233,18 @@ package final class CommitQueue: Sendable {
     }
 
     private func withdraw(_ commit: Commit, _ reason: HoldfastError) -> Bool {
-        let withdrawn = state.withLock { state in
+        let committerIsNeeded = state.withLock { state -> Bool? in
             guard commit.stage == .queued, let index = state.waiting.firstIndex(where: { $0 === commit }) else {
-                return false
+                return nil
             }
             state.waiting.remove(at: index)
             commit.stage = .ended
             noteLeaving(commit, &state)
-            return true
+            // The leader may have stepped down counting on this owner to lead on (invariant 2).
+            return !state.isLed && !state.waiting.isEmpty && state.ownersWaiting == 0
         }
-        guard withdrawn else { return false }
+        guard let committerIsNeeded else { return false }
+        if committerIsNeeded { wakeCommitter() }
         commit.end(.failure(reason))
         if commit.observer != nil { delivery.post([commit]) }
         return true
