@@ -1,11 +1,75 @@
 #include "CHoldfastPlatform.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 static uint32_t epoch;
+static pthread_mutex_t forks = PTHREAD_MUTEX_INITIALIZER;
 
-static void count_fork(void) { __atomic_fetch_add(&epoch, 1, __ATOMIC_RELEASE); }
+/* What hfp_open_unshared has opened; guarded by `forks`. */
+static int *unshared;
+static size_t count, capacity;
 
-__attribute__((constructor)) static void watch_forks(void) { pthread_atfork(NULL, NULL, count_fork); }
+static void before_fork(void) { hfp_fork_hold(); }
+static void after_fork_in_parent(void) { hfp_fork_release(); }
+
+static void after_fork_in_child(void) {
+    __atomic_fetch_add(&epoch, 1, __ATOMIC_RELEASE);
+    for (size_t i = 0; i < count; i++)
+        close(unshared[i]);
+    count = 0;
+    hfp_fork_release();
+}
+
+__attribute__((constructor)) static void watch_forks(void) {
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
 
 uint32_t hfp_fork_epoch(void) { return __atomic_load_n(&epoch, __ATOMIC_ACQUIRE); }
+
+void hfp_fork_hold(void) { pthread_mutex_lock(&forks); }
+void hfp_fork_release(void) { pthread_mutex_unlock(&forks); }
+
+int hfp_open(const char *path, int flags, uint32_t mode) {
+    int descriptor;
+    do {
+        descriptor = open(path, flags | O_CLOEXEC | O_NOFOLLOW, mode);
+    } while (descriptor < 0 && errno == EINTR);
+    return descriptor < 0 ? -errno : descriptor;
+}
+
+int hfp_open_unshared(const char *path, int flags, uint32_t mode) {
+    hfp_fork_hold();
+    int descriptor = -ENOMEM;
+    if (count == capacity) {
+        size_t wanted = capacity * 2 + 8;
+        int *grown = realloc(unshared, wanted * sizeof *grown);
+        if (grown != NULL) {
+            unshared = grown;
+            capacity = wanted;
+        }
+    }
+    if (count < capacity) {
+        descriptor = hfp_open(path, flags, mode);
+        if (descriptor >= 0)
+            unshared[count++] = descriptor;
+    }
+    hfp_fork_release();
+    return descriptor;
+}
+
+void hfp_close_unshared(int descriptor) {
+    hfp_fork_hold();
+    size_t i = 0;
+    while (i < count && unshared[i] != descriptor)
+        i++;
+    /* In a forked child it is closed already, and its number may be another file's. */
+    if (i < count) {
+        unshared[i] = unshared[--count];
+        close(descriptor);
+    }
+    hfp_fork_release();
+}

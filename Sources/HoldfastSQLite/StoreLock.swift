@@ -41,7 +41,7 @@ final class StoreLock: Sendable {
         _ location: Location, _ options: SQLiteOptions, _ environment: Environment
     ) throws(HoldfastError) {
         let flags = options.readOnly ? O_RDONLY : O_RDWR | O_CREAT
-        let descriptor = hfp_open(location.lockPath, flags, 0o600)
+        let descriptor = hfp_open_unshared(location.lockPath, flags, 0o600)
         if descriptor < 0 {
             // Reading where no writer has ever been, or can be: there is nothing to hold off.
             if options.readOnly && [ENOENT, EACCES].contains(-descriptor) { return }
@@ -57,7 +57,7 @@ final class StoreLock: Sendable {
                 continue
             }
             let holder = Self.holder(descriptor)
-            close(descriptor)
+            hfp_close_unshared(descriptor)
             guard failure == EAGAIN else { throw Location.error(failure, "locking", location.lockPath) }
             throw HoldfastError(
                 .busy,

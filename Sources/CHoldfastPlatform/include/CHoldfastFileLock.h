@@ -18,15 +18,12 @@ typedef struct hfp_claim hfp_claim;
  * fork), ENOMEM. */
 int hfp_claim_create(uint64_t device, uint64_t inode, hfp_claim **out_claim);
 
-/* Locks `descriptor`, exclusively or shared, without waiting, and takes the descriptor over on success; what
- * was locked is unlocked by hfp_claim_free. 0, EAGAIN (another process holds it), or another errno. */
+/* Locks `descriptor`, which hfp_open_unshared has opened, exclusively or shared, without waiting, and takes it
+ * over on success; what was locked is unlocked by hfp_claim_free. 0, EAGAIN (another process holds it), or another errno. */
 int hfp_claim_lock(hfp_claim *claim, int descriptor, bool exclusive);
 
 /* Unlocks, closes, and takes the file out of the table; does nothing in a forked child. */
 void hfp_claim_free(hfp_claim *claim);
-
-/* open(2) with O_CLOEXEC and O_NOFOLLOW, made again when interrupted. The descriptor, or -errno. */
-int hfp_open(const char *path, int flags, uint32_t mode);
 
 /* The number by which statfs(2) names the file system on which `path` lies, 0 if it does not tell. */
 uint32_t hfp_file_system(const char *path);

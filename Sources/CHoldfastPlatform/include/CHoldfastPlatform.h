@@ -32,6 +32,10 @@ int hfp_thread_start(const char *name, void (*body)(void *context), void *contex
 /* A number that is this thread's own while it lives. */
 uint64_t hfp_thread_current(void);
 
+/* --- Files ----------------------------------------------------------------------------------------
+ * open(2) with O_CLOEXEC and O_NOFOLLOW, made again when interrupted. The descriptor, or -errno. */
+int hfp_open(const char *path, int flags, uint32_t mode);
+
 /* --- Event descriptor: readable while set; close-on-exec -------------------------------------------- */
 int hfp_event_create(void); /* the descriptor, or -errno */
 void hfp_event_set(int descriptor);
@@ -42,5 +46,17 @@ void hfp_event_close(int descriptor);
  * How many forks lie between this process and the one that loaded the library: rises in each child, before
  * any other code of the child runs. */
 uint32_t hfp_fork_epoch(void);
+
+/* Between these two no thread can fork: who tries waits, so that no child finds half of what is done here.
+ * They are a mutex, too. Only for what is short; the host's code must not run in between. */
+void hfp_fork_hold(void);
+void hfp_fork_release(void);
+
+/* As hfp_open, for a file that is going to be locked: a forked child closes its descriptor at once, also when
+ * the fork comes before the lock. A child shares the open file description, and with it the lock, which would
+ * otherwise outlive the parent. */
+int hfp_open_unshared(const char *path, int flags, uint32_t mode);
+/* Closes what hfp_open_unshared has opened; does nothing in a forked child. */
+void hfp_close_unshared(int descriptor);
 
 #endif
