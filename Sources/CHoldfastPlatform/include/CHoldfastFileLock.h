@@ -18,8 +18,9 @@ typedef struct hfp_claim hfp_claim;
  * fork), ENOMEM. */
 int hfp_claim_create(uint64_t device, uint64_t inode, hfp_claim **out_claim);
 
-/* Locks `descriptor`, which hfp_open_unshared has opened, exclusively or shared, without waiting, and takes it
- * over on success; what was locked is unlocked by hfp_claim_free. 0, EAGAIN (another process holds it), or another errno. */
+/* Locks `descriptor`, which hfp_open_unshared has opened, exclusively or shared, without waiting, and takes
+ * it over on success; what was locked is unlocked by hfp_claim_free. 0, EAGAIN (another process holds it), or
+ * another errno. */
 int hfp_claim_lock(hfp_claim *claim, int descriptor, bool exclusive);
 
 /* Unlocks, closes, and takes the file out of the table; does nothing in a forked child. */
