@@ -39,19 +39,16 @@ int hfp_claim_create(uint64_t device, uint64_t inode, hfp_claim **out_claim) {
     return failure;
 }
 
-static int set_lock(int descriptor, short type) {
-    struct flock lock = {.l_type = type, .l_whence = SEEK_SET, .l_start = 0, .l_len = 1};
-    while (fcntl(descriptor, F_OFD_SETLK, &lock) != 0)
+void hfp_claim_attach(hfp_claim *claim, int descriptor) { claim->descriptor = descriptor; }
+
+int hfp_claim_lock(hfp_claim *claim, hfp_lock_kind kind, int64_t start, int64_t count) {
+    static const short types[] = {F_UNLCK, F_RDLCK, F_WRLCK};
+    struct flock lock = {.l_type = types[kind], .l_whence = SEEK_SET, .l_start = start, .l_len = count};
+    if (claim->epoch != hfp_fork_epoch())
+        return EBADF; /* The descriptor is closed here, and its number may be another file's. */
+    while (fcntl(claim->descriptor, F_OFD_SETLK, &lock) != 0)
         if (errno != EINTR)
             return errno == EACCES ? EAGAIN : errno;
-    return 0;
-}
-
-int hfp_claim_lock(hfp_claim *claim, int descriptor, bool exclusive) {
-    int failure = set_lock(descriptor, exclusive ? F_WRLCK : F_RDLCK);
-    if (failure != 0)
-        return failure;
-    claim->descriptor = descriptor;
     return 0;
 }
 
@@ -66,7 +63,7 @@ void hfp_claim_free(hfp_claim *claim) {
         *link = claim->next;
     hfp_fork_release();
     if (claim->descriptor >= 0) {
-        set_lock(claim->descriptor, F_UNLCK);
+        hfp_claim_lock(claim, HFP_UNLOCKED, 0, 0);
         hfp_close_unshared(claim->descriptor);
     }
     free(claim);

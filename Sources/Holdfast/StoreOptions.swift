@@ -27,12 +27,12 @@ public struct StoreOptions: Sendable, Hashable {
     /// How many snapshots of the past are held open for transactions, 1 to 64. A transaction that loses its snapshot
     /// moves forward if nothing that it read has changed, else it runs again.
     public var maxSnapshots = 16
-    /// A snapshot older than this may be taken back: 100 ms to a day.
+    /// A snapshot older than this is taken back once there is a newer state: 100 ms to a day.
     public var snapshotMaxAge = Duration.seconds(60)
     /// SQLite: a write-ahead log beyond this takes snapshots back. At least 1 MiB.
     public var walLimitBytes = 268_435_456
-    /// SQLite: how long to wait for the process that holds the store, at most a day.
-    public var lockTimeout = Duration.zero
+    /// SQLite: how long to wait for a process that is just opening, recovering or closing the store, at most a day.
+    public var lockTimeout = Duration.seconds(5)
     /// How long idempotency keys are kept,
     public var idempotencyMaxAge = Duration.seconds(604_800)
     /// and how many at most.

@@ -40,12 +40,21 @@ extension Connection {
     }
 
     /// Makes everything that can be read durable, also what another process left in the log without a sync, or
-    /// with one that failed.
-    func settle() throws(HoldfastError) {
+    /// with one that failed; and what cannot be read, for good unreadable.
+    ///
+    /// A commit whose sync failed has left frames at the end of the log. Whoever opens the log as the first finds them
+    /// and takes them for committed; others do not see them. So beside others (not `isFirst`) something is written
+    /// there, lest they come to light one day.
+    func settle(isFirst: Bool) throws(HoldfastError) {
         // The write lock keeps everybody else from the log while it is written anew.
         try run(.beginImmediate, "recovering")
         do throws(HoldfastError) {
             try walFile?.rewrite()
+            if !isFirst, let reserved = try mark(.reserved) {
+                // The same value again, in two steps, because SQLite writes no page that it finds unchanged.
+                try setMark(.reserved, reserved + 1)
+                try setMark(.reserved, reserved)
+            }
             try run(.commit, "recovering")
         } catch {
             rollbackIfNeeded()

@@ -20,7 +20,7 @@ final class Connection: @unchecked Sendable {
     /// Whether a COMMIT includes a sync (synchronous = FULL) or not (NORMAL).
     private(set) var commitsAreSynced = true
 
-    private let handle: OpaquePointer
+    let handle: OpaquePointer
     /// By the number of the query.
     private let statements: UnsafeMutableBufferPointer<OpaquePointer?>
     private var isOpen = true
@@ -97,11 +97,18 @@ final class Connection: @unchecked Sendable {
 
     /// The single number that a statement gives.
     func number(_ sql: String, _ doing: String) throws(HoldfastError) -> Int64? {
+        try first(sql, doing) { $0.integer(0) }
+    }
+
+    /// What `read` takes from the first row of a statement that is needed once.
+    private func first<Value>(
+        _ sql: String, _ doing: String, _ read: (Statement) -> Value?
+    ) throws(HoldfastError) -> Value? {
         var prepared: OpaquePointer?
         try check(sqlite3_prepare_v2(handle, sql, -1, &prepared, nil), doing)
         defer { sqlite3_finalize(prepared) }
         let statement = Statement(pointer: prepared!, connection: self)
-        return try statement.step(doing) ? statement.integer(0) : nil
+        return try statement.step(doing) ? read(statement) : nil
     }
 
     /// Whether a transaction is open. After an error SQLite may have rolled back by itself.
@@ -146,6 +153,10 @@ final class Connection: @unchecked Sendable {
         if code & 0xFF == SQLITE_BUSY { return (Int(frames), Int(done), true) }
         try check(code, "checkpointing")
         return (Int(frames), Int(done), false)
+    }
+
+    func usesWriteAheadLog() throws(HoldfastError) -> Bool {
+        try first("PRAGMA journal_mode", "opening") { $0.text(0)?.elementsEqual("wal".utf8) } ?? false
     }
 
     /// The file of the write-ahead log, nil where there is none yet (SQLITE_FCNTL_JOURNAL_POINTER).

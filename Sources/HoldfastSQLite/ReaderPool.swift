@@ -14,7 +14,7 @@ struct ReaderSlot: Sendable {
 final class ReaderPool: Sendable {
     private enum Phase {
         case serving
-        /// No snapshot is given: the newest commit is visible and not durable, or the store is being reopened.
+        /// No snapshot is given: the store is being reopened.
         case withheld
         case closed
     }
@@ -28,14 +28,28 @@ final class ReaderPool: Sendable {
 
     private static let idleLimit = 8
 
+    /// Whether nobody can change what is read.
+    let isImmutable: Bool
+
     private let state = Lock(State())
+    /// Apart from the state, whose lock may be held while a connection is opened. nil while none is open.
+    private let index = Lock<WALIndex?>(nil)
     private let connect: @Sendable () throws(HoldfastError) -> Connection
 
-    init(connect: @escaping @Sendable () throws(HoldfastError) -> Connection) { self.connect = connect }
+    init(
+        isImmutable: Bool = false, connect: @escaping @Sendable () throws(HoldfastError) -> Connection
+    ) throws(HoldfastError) {
+        self.isImmutable = isImmutable
+        self.connect = connect
+        try serve()
+    }
+
+    /// What the index of the write-ahead log says now; nil while somebody is changing it, or while no snapshot is given.
+    func walHeader() -> WALHeader? { index.withLock { $0?.header() } }
 
     /// A reader in whose transaction the newest commit is `sequence`.
     func begin() throws(HoldfastError) -> (reader: Reader, lease: UInt64, sequence: CommitSequence) {
-        // All under the lock: a snapshot fixed, or a connection opened, beside `withhold` would slip through it.
+        // All under the lock: a snapshot fixed, or a connection opened, beside `closeAll` would slip through it.
         try state.withLock { state throws(HoldfastError) in
             switch state.phase {
             case .serving: break
@@ -83,19 +97,16 @@ final class ReaderPool: Sendable {
         if !isKept { Self.close(reader) }
     }
 
-    /// Runs `body` while no snapshot can be fixed; none can be after it has failed, until `serve`.
-    func withholding(_ body: () throws(HoldfastError) -> Void) throws(HoldfastError) {
-        try state.withLock { state throws(HoldfastError) in
-            state.phase = .withheld
-            try body()
-            state.phase = .serving
-        }
-    }
-
     /// Closes every connection and gives no snapshot until `serve`. Those that are open find theirs gone.
     func closeAll() { end(in: .withheld) }
 
-    func serve() { state.withLock { if $0.phase == .withheld { $0.phase = .serving } } }
+    func serve() throws(HoldfastError) {
+        if !isImmutable {
+            let opened = try WALIndex(try connect())
+            index.withLock { $0 = opened }
+        }
+        state.withLock { if $0.phase == .withheld { $0.phase = .serving } }
+    }
 
     /// As `closeAll`, for good.
     func close() { end(in: .closed) }
@@ -107,6 +118,7 @@ final class ReaderPool: Sendable {
             return readers
         }
         for reader in readers { Self.close(reader) }
+        index.withLock { $0 = nil }
     }
 
     private static func close(_ reader: Reader) {
@@ -119,6 +131,5 @@ final class ReaderPool: Sendable {
     static let taken = HoldfastError(
         .io, "the snapshot was closed, or ended because the store was reopened after a failed commit: begin a new one")
     private static let withheld = HoldfastError(
-        .io,
-        "the last commit could not be made durable, so nothing is read until the store is recovered: check the disk")
+        .io, "a commit has failed and the store could not be reopened yet, so nothing is read: check the disk")
 }

@@ -2,7 +2,7 @@
 public struct SQLiteOptions: Sendable {
     public var create = true
     public var readOnly = false
-    public var lockTimeoutMilliseconds: UInt64 = 0
+    public var lockTimeoutMilliseconds: UInt64 = 5_000
     public var snapshotMaxAgeMilliseconds: UInt64 = 60_000
     public var walLimitBytes: UInt64 = 268_435_456
     public var allowUnsafeLocation = false

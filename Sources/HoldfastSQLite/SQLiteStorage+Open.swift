@@ -26,7 +26,7 @@ extension SQLiteStorage {
             throw HoldfastError(
                 .notAStore, "\(location.path) is no SQLite database: choose another place for the store")
         }
-        let storeLock = try StoreLock(location, options: options, environment: environment)
+        let storeLock = try StoreLock(location, readOnly: options.readOnly, environment: environment)
         return options.readOnly
             ? try openForReading(location, storeLock)
             : try openForWriting(location, storeLock, options, environment)
@@ -40,6 +40,7 @@ extension SQLiteStorage {
         _ location: Location, _ storeLock: StoreLock, _ options: SQLiteOptions, _ environment: Environment
     ) throws(HoldfastError) -> SQLiteStorage {
         let path = location.path
+        let isFirst = try storeLock.knock(timeoutMilliseconds: options.lockTimeoutMilliseconds)
         let connectWriter: @Sendable () throws(HoldfastError) -> Connection = { () throws(HoldfastError) in
             let connection = try connect(path, .readWrite, cacheKibibytes: writerCacheKibibytes)
             connection.watchCommits()
@@ -54,8 +55,9 @@ extension SQLiteStorage {
                 throw HoldfastError(.cannotOpen, "\(path) is empty and no store: allow \"create\", or check the path")
             }
             try writer.create(incarnation: (0..<16).map { _ in UInt8(truncatingIfNeeded: environment.random.next()) })
-        } else {
-            try writer.settle()
+        } else if isFirst {
+            if try !writer.usesWriteAheadLog() { try writer.execute("PRAGMA journal_mode = WAL", "opening") }
+            try writer.settle(isFirst: true)
             try writer.skipReserved(at: environment.time.wallMilliseconds())
         }
 
@@ -65,15 +67,16 @@ extension SQLiteStorage {
                 limitBytes: Int(clamping: options.walLimitBytes), snapshotMaxAge: options.snapshotMaxAgeMilliseconds),
             time: environment.time, doubt: doubt
         ) { () throws(HoldfastError) in try connect(path, .readWrite, cacheKibibytes: 256) }
-        let readers = ReaderPool { () throws(HoldfastError) in
+        let readers = try ReaderPool { () throws(HoldfastError) in
             let reader = try connect(path, .readWrite, cacheKibibytes: readerCacheKibibytes)
             try reader.execute("PRAGMA query_only = ON", "opening")
             return reader
         }
+        try storeLock.enter()
         try checkpointer.start(environment.workers)
         return SQLiteStorage(
             path: path, writer: writer, readers: readers, checkpointer: checkpointer, doubt: doubt,
-            storeLock: storeLock, connectWriter: connectWriter)
+            storeLock: storeLock, queue: WriteQueue(storeLock, time: environment.time), connectWriter: connectWriter)
     }
 
     private static func openForReading(
@@ -87,9 +90,10 @@ extension SQLiteStorage {
         if try connectReader().isNew() {
             throw HoldfastError(.cannotOpen, "\(path) is empty and no store: open it for writing once")
         }
+        let readers = try ReaderPool(isImmutable: mode == .immutable, connect: connectReader)
         return SQLiteStorage(
-            path: path, writer: nil, readers: ReaderPool(connect: connectReader), checkpointer: nil, doubt: Doubt(),
-            storeLock: storeLock, connectWriter: connectReader)
+            path: path, writer: nil, readers: readers, checkpointer: nil, doubt: Doubt(), storeLock: storeLock,
+            queue: nil, connectWriter: connectReader)
     }
 
     private static func connect(

@@ -14,33 +14,30 @@ public final class SQLiteStorage: Storage {
 
     /// Called by one thread at a time, as the protocol says; locked all the same, so that a mistake there is
     /// no data race here.
-    struct Writer {
-        var connection: Connection?
-        /// Whether the next COMMIT includes its sync: SQLite wants to know before the transaction begins, the core
-        /// tells at its end. The last answer is taken for the next.
-        var expectsDurable = true
-        var hasUnsyncedCommits = false
-    }
-
-    let writer: Lock<Writer>
+    let writer: Lock<Connection?>
     let readers: ReaderPool
     let doubt: Doubt
     /// nil for a store that is only read.
     let checkpointer: Checkpointer?
     private let connectWriter: @Sendable () throws(HoldfastError) -> Connection
+    /// nil once the store is closed.
     private let storeLock: Lock<StoreLock?>
+    /// nil for a store that is only read, and once it is closed.
+    private let queue: Lock<WriteQueue?>
 
     init(
         path: String, writer: Connection?, readers: ReaderPool, checkpointer: Checkpointer?, doubt: Doubt,
-        storeLock: StoreLock, connectWriter: @escaping @Sendable () throws(HoldfastError) -> Connection
+        storeLock: StoreLock, queue: WriteQueue?,
+        connectWriter: @escaping @Sendable () throws(HoldfastError) -> Connection
     ) {
         location = path
         isReadOnly = writer == nil
-        self.writer = Lock(Writer(connection: writer))
+        self.writer = Lock(writer)
         self.readers = readers
         self.checkpointer = checkpointer
         self.doubt = doubt
         self.storeLock = Lock(storeLock)
+        self.queue = Lock(queue)
         self.connectWriter = connectWriter
     }
 
@@ -80,53 +77,46 @@ public final class SQLiteStorage: Storage {
 
     // MARK: Writing
 
-    public func beginWrite() throws(HoldfastError) -> any StorageWrite {
+    public func takeTurn(until deadline: UInt64) throws(HoldfastError) -> Bool {
+        try queue.withLock { $0 }?.takeTurn(until: deadline) ?? true
+    }
+
+    public func endTurn() { queue.withLock { $0 }?.leave() }
+
+    public func beginWrite(durable: Bool) throws(HoldfastError) -> any StorageWrite {
         let connection = try writer.withLock { writer throws(HoldfastError) in
             let connection = try usable(writer)
-            try connection.setCommitsAreSynced(writer.expectsDurable)
+            try connection.setCommitsAreSynced(durable)
             return connection
         }
         return try SQLiteWrite(of: self, on: connection)
     }
 
     /// The end of a write transaction.
-    func commit(on connection: Connection, durable: Bool) throws(HoldfastError) {
+    func commit(on connection: Connection) throws(HoldfastError) {
         do throws(HoldfastError) {
             if doubt.lasts { throw Self.doubtful(location) }
-            if durable && !connection.commitsAreSynced {
-                // This COMMIT does not sync, so the sync follows, and until it has ended no snapshot shows the commit.
-                try readers.withholding { () throws(HoldfastError) in
-                    try connection.run(.commit, "committing to")
-                    try connection.walFile?.sync()
-                }
-            } else {
-                try connection.run(.commit, "committing to")
-            }
+            try connection.run(.commit, "committing to")
         } catch {
             doubt.arise()
             connection.rollbackIfNeeded()
             throw error
         }
-        writer.withLock { writer in
-            writer.expectsDurable = durable
-            writer.hasUnsyncedCommits = !durable && !connection.commitsAreSynced
-        }
         checkpointer?.noteCommit(frames: connection.walFrames)
     }
 
+    /// Always syncs: the newest commit may be another process's.
     public func sync() throws(HoldfastError) {
         try writer.withLock { writer throws(HoldfastError) in
             if isReadOnly { return }
             let connection = try usable(writer)
             if doubt.lasts { throw Self.doubtful(location) }
-            guard writer.hasUnsyncedCommits else { return }
             do throws(HoldfastError) {
                 try connection.walFile?.sync()
             } catch {
                 doubt.arise()
                 throw error
             }
-            writer.hasUnsyncedCommits = false
         }
     }
 
@@ -135,21 +125,20 @@ public final class SQLiteStorage: Storage {
     public func recover() throws(HoldfastError) {
         guard let checkpointer else { return }
         doubt.arise()
-        // With no connection left in the process, the next one reads the log anew, and so finds a transaction whose
-        // frames were written and only their sync failed.
+        // With no connection left in any process, the next one reads the log anew, and so finds a transaction whose
+        // frames were written and only their sync failed. With another process there, they are written over.
         try checkpointer.pausing { () throws(HoldfastError) in
             readers.closeAll()
             try writer.withLock { writer throws(HoldfastError) in
-                writer.connection?.close()
-                writer.connection = nil
+                writer?.close()
+                writer = nil
                 let connection = try connectWriter()
-                try connection.settle()
-                writer.connection = connection
-                writer.hasUnsyncedCommits = false
+                try connection.settle(isFirst: false)
+                writer = connection
             }
         }
         doubt.settle()
-        readers.serve()
+        try readers.serve()
     }
 
     public func close(head: CommitSequence) throws(HoldfastError) {
@@ -158,7 +147,7 @@ public final class SQLiteStorage: Storage {
         if doubt.lasts { try recover() }
         readers.close()
         try writer.withLock { writer throws(HoldfastError) in
-            guard let connection = writer.connection else { return }
+            guard let connection = writer, let lock = storeLock.withLock({ $0 }), try lock.isLast() else { return }
             try connection.noteClosed(at: head)
             // With the log empty, and removed by SQLite as its last connection goes, the store is a single file.
             _ = try connection.checkpoint(.truncate)
@@ -171,14 +160,15 @@ public final class SQLiteStorage: Storage {
         checkpointer?.stop()
         readers.close()
         writer.withLock { writer in
-            writer.connection?.close()
-            writer.connection = nil
+            writer?.close()
+            writer = nil
         }
+        queue.withLock { $0 = nil }
         storeLock.withLock { $0 = nil }
     }
 
-    private func usable(_ writer: Writer) throws(HoldfastError) -> Connection {
-        if let connection = writer.connection { return connection }
+    private func usable(_ writer: Connection?) throws(HoldfastError) -> Connection {
+        if let writer { return writer }
         throw isReadOnly
             ? HoldfastError(.readOnly, "\(location) was opened for reading: open it without \"read_only\" to write")
             : Self.doubtful(location)

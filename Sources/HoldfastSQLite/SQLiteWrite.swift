@@ -6,7 +6,6 @@ final class SQLiteWrite: StorageWrite {
 
     private let storage: SQLiteStorage
     private let connection: Connection
-    private var reserves = false
     private var isOpen = true
 
     init(of storage: SQLiteStorage, on connection: Connection) throws(HoldfastError) {
@@ -43,15 +42,11 @@ final class SQLiteWrite: StorageWrite {
 
     func repositories() throws(HoldfastError) -> [RepositoryRecord] { try connection.repositories() }
 
-    func apply(_ batch: WriteBatch) throws(HoldfastError) {
-        try connection.apply(batch)
-        if batch.reservedThrough != nil { reserves = true }
-    }
+    func apply(_ batch: WriteBatch) throws(HoldfastError) { try connection.apply(batch) }
 
-    func commit(durable: Bool) throws(HoldfastError) {
+    func commit() throws(HoldfastError) {
         isOpen = false
-        // A reservation that a power cut can take back would reserve nothing.
-        try storage.commit(on: connection, durable: durable || reserves)
+        try storage.commit(on: connection)
     }
 
     func rollback() {

@@ -2,114 +2,136 @@ import CHoldfastPlatform
 import Glibc
 import HoldfastCore
 
-/// Keeps a store to one process at a time, and to one open in it: a lock on the sidecar file `<path>-lock`.
+/// What the processes that have one store open agree on, by locks on bytes of the sidecar file `<path>-lock`:
 ///
-/// The file's content names the holder and means something only while the lock is held:
+///     0      presence   shared by every process that has the store open for writing; one that gets it alone is the
+///                       first, who recovers, or the last, who tidies up
+///     1      door       held while a process opens or closes the store, so that one at a time finds that out
+///     2…     queue      see WriteQueue.swift
+///
+/// The file's content names the process that held the door or its turn last, and is meaningful only to one that is
+/// kept waiting:
 ///
 ///     {"pid":4711,"program":"music-server","since":1732147200000}
 ///
-/// The lock lies on the first byte; the bytes behind it are free for a queue of several processes. The file stays when
-/// the store is closed, because removing it could take a lock from under another process that is just opening it.
-/// Whoever opens for reading shares the lock with others who do.
+/// The file stays when the store is closed, because removing it could take a lock from under another process that
+/// is just opening it. Whoever opens for reading takes no part: SQLite's own locks are enough for it.
 final class StoreLock: Sendable {
+    static let queueStart: Int64 = 2
+
+    private static let presence: Int64 = 0
+    private static let door: Int64 = 1
+    /// How long the last process to close waits for another that is just opening.
+    private static let closingMilliseconds: UInt64 = 5_000
+
+    private let path: String
+    private let time: any TimeSource
+    private let note: [UInt8]
     // nonisolated(unsafe): set once; the platform's functions lock the table behind it.
     private nonisolated(unsafe) let claim: OpaquePointer
+    /// -1 for a store that is only read.
+    private let descriptor: Int32
 
-    init(_ location: Location, options: SQLiteOptions, environment: Environment) throws(HoldfastError) {
-        var status = stat()
-        guard stat(location.path, &status) == 0 else { throw Location.error(errno, "opening", location.path) }
-        var created: OpaquePointer?
-        switch hfp_claim_create(UInt64(status.st_dev), UInt64(status.st_ino), &created) {
-        case 0: claim = created!
-        case EBUSY:
-            throw HoldfastError(
-                .busy, "\(location.path) is already open in this process: use that store, or close it first",
-                detail: [("holder", .json(Array(Self.note(environment).utf8)))])
-        case ECHILD:
-            throw HoldfastError(
-                .forked,
-                "\(location.path) was open in the parent when this process was forked: open it in a program of its own")
-        default: throw HoldfastError(.noMemory, "no memory is left to open \(location.path)")
+    /// Enters the file into this process's table and, for writing, opens the sidecar file.
+    init(_ location: Location, readOnly: Bool, environment: Environment) throws(HoldfastError) {
+        path = location.path
+        time = environment.time
+        note = Self.note(environment)
+        claim = try Self.claim(location.path, note)
+        guard !readOnly else {
+            descriptor = -1
+            return
         }
+        descriptor = hfp_open_unshared(location.lockPath, O_RDWR | O_CREAT, 0o600)
         // Where this throws, the claim goes with the object, whose deinit runs because it is complete.
-        try lock(location, options, environment)
+        if descriptor < 0 { throw Location.error(-descriptor, "opening", location.lockPath) }
+        hfp_claim_attach(claim, descriptor)
     }
 
     deinit { hfp_claim_free(claim) }
 
-    private func lock(
-        _ location: Location, _ options: SQLiteOptions, _ environment: Environment
-    ) throws(HoldfastError) {
-        let flags = options.readOnly ? O_RDONLY : O_RDWR | O_CREAT
-        let descriptor = hfp_open_unshared(location.lockPath, flags, 0o600)
-        if descriptor < 0 {
-            // Reading where no writer has ever been, or can be: there is nothing to hold off.
-            if options.readOnly && [ENOENT, EACCES].contains(-descriptor) { return }
-            throw Location.error(-descriptor, "opening", location.lockPath)
-        }
-        let deadline =
-            environment.time.monotonicNanoseconds() &+ options.lockTimeoutMilliseconds.multipliedClamped(by: 1_000_000)
-        while true {
-            let failure = hfp_claim_lock(claim, descriptor, !options.readOnly)
-            if failure == 0 { break }
-            if failure == EAGAIN && environment.time.monotonicNanoseconds() < deadline {
-                usleep(5_000)
-                continue
-            }
-            let holder = Self.holder(descriptor)
-            hfp_close_unshared(descriptor)
-            guard failure == EAGAIN else { throw Location.error(failure, "locking", location.lockPath) }
+    // MARK: Opening and closing
+
+    /// Waits at the door, and keeps it until `enter`. Answers whether no other process has the store open.
+    func knock(timeoutMilliseconds: UInt64) throws(HoldfastError) -> Bool {
+        guard try waitForDoor(timeoutMilliseconds) else {
             throw HoldfastError(
                 .busy,
-                "\(location.path) is held by \(holder.map { "process \($0.pid) (\($0.program))" } ?? "another process"): "
-                    + "close it there, or raise lock_timeout_ms",
-                detail: holder.map { [("holder", .json(Array($0.note.utf8)))] } ?? [])
+                "\(path) is just being opened, recovered or closed by \(holder?.name ?? "another process"): wait for it, "
+                    + "or raise lock_timeout_ms", detail: holderDetail)
         }
-        if !options.readOnly {
-            // Only a note for whoever is refused: a full disk must not keep the store from opening.
-            let note = Array((Self.note(environment) + "\n").utf8)
-            if ftruncate(descriptor, 0) == 0 { _ = pwrite(descriptor, note, note.count, 0) }
+        writeNote()
+        if try set(HFP_EXCLUSIVE, Self.presence) { return true }
+        guard try set(HFP_SHARED, Self.presence) else {
+            throw HoldfastError(.busy, "\(path) is held by a process that does not share it", detail: holderDetail)
+        }
+        return false
+    }
+
+    /// Lets others open and close the store beside this process.
+    func enter() throws(HoldfastError) {
+        _ = try set(HFP_SHARED, Self.presence)
+        _ = try set(HFP_UNLOCKED, Self.door)
+    }
+
+    /// Whether this process is the last that has the store open. From here on nobody else opens it until this object is
+    /// gone.
+    func isLast() throws(HoldfastError) -> Bool {
+        guard try waitForDoor(Self.closingMilliseconds) else { return false }
+        return try set(HFP_EXCLUSIVE, Self.presence)
+    }
+
+    private func waitForDoor(_ milliseconds: UInt64) throws(HoldfastError) -> Bool {
+        let deadline = time.monotonicNanoseconds() &+ milliseconds.multipliedClamped(by: 1_000_000)
+        while try !set(HFP_EXCLUSIVE, Self.door) {
+            if time.monotonicNanoseconds() >= deadline { return false }
+            usleep(2_000)
+        }
+        return true
+    }
+
+    // MARK: Locks
+
+    /// Sets this process's lock on bytes of the file, without waiting. Answers whether no other process is in the way.
+    func set(_ kind: hfp_lock_kind, _ start: Int64, count: Int64 = 1) throws(HoldfastError) -> Bool {
+        let failure = hfp_claim_lock(claim, kind, start, count)
+        if failure == 0 { return true }
+        if failure == EAGAIN { return false }
+        throw Location.error(failure, "locking", path + "-lock")
+    }
+
+    private static func claim(_ path: String, _ note: [UInt8]) throws(HoldfastError) -> OpaquePointer {
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw Location.error(errno, "opening", path) }
+        var created: OpaquePointer?
+        switch hfp_claim_create(UInt64(status.st_dev), UInt64(status.st_ino), &created) {
+        case 0: return created!
+        case EBUSY:
+            throw HoldfastError(
+                .busy, "\(path) is already open in this process: use that store, or close it first",
+                detail: [("holder", .json(note.dropLast()))])
+        case ECHILD:
+            throw HoldfastError(
+                .forked, "\(path) was open in the parent when this process was forked: open it in a program of its own")
+        default: throw HoldfastError(.noMemory, "no memory is left to open \(path)")
         }
     }
 
-    private static func note(_ environment: Environment) -> String {
-        "{\"pid\":\(getpid()),\"program\":\"\(program())\",\"since\":\(environment.time.wallMilliseconds())}"
+    // MARK: The note
+
+    /// Only a note for whoever waits: a full disk must not keep anybody from going on.
+    func writeNote() { _ = pwrite(descriptor, note, note.count, 0) }
+
+    /// Who wrote the note, for messages.
+    var holder: LockHolder? { LockHolder(descriptor) }
+
+    var holderDetail: [(name: String, value: HoldfastError.DetailValue)] {
+        holder.map { [("holder", .json($0.note))] } ?? []
     }
 
-    /// The process's name, of which only harmless characters are kept.
-    private static func program() -> String {
-        let descriptor = hfp_open("/proc/self/comm", O_RDONLY, 0)
-        guard descriptor >= 0 else { return "" }
-        defer { close(descriptor) }
-        return String(decoding: content(descriptor, limit: 64).filter(isHarmless), as: UTF8.self)
-    }
-
-    /// Who holds the lock, if the file says so in the form in which this library writes it.
-    private static func holder(_ descriptor: Int32) -> (pid: String, program: String, note: String)? {
-        let text = String(decoding: content(descriptor, limit: 256), as: UTF8.self)
-        let parts = text.split(separator: "\"", omittingEmptySubsequences: false)
-        guard parts.count == 9, parts[1] == "pid", parts[3] == "program", parts[7] == "since",
-            let pid = UInt32(parts[2].dropFirst().dropLast()), let since = UInt64(parts[8].dropFirst().dropLast(2)),
-            parts[5].utf8.allSatisfy(isHarmless)
-        else { return nil }
-        let program = String(parts[5])
-        return ("\(pid)", program, "{\"pid\":\(pid),\"program\":\"\(program)\",\"since\":\(since)}")
-    }
-
-    private static func content(_ descriptor: Int32, limit: Int) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: limit)
-        let count = pread(descriptor, &bytes, limit, 0)
-        return Array(bytes.prefix(max(0, count)))
-    }
-
-    private static func isHarmless(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"),
-            UInt8(ascii: " "), UInt8(ascii: "+"):
-            true
-        default: false
-        }
+    private static func note(_ environment: Environment) -> [UInt8] {
+        let since = environment.time.wallMilliseconds()
+        return Array("{\"pid\":\(getpid()),\"program\":\"\(LockHolder.thisProgram())\",\"since\":\(since)}\n".utf8)
     }
 }
 

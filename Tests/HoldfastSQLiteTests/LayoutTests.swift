@@ -26,9 +26,9 @@ import Testing
         batch.createdRepositories = names.enumerated().map { index, name in
             RepositoryRecord(id: RepositoryID(index + 1), name: name, key: "id")
         }
-        let write = try storage.beginWrite()
+        let write = try storage.beginWrite(durable: true)
         try write.apply(batch)
-        try write.commit(durable: true)
+        try write.commit()
         for name in names {
             #expect(plainSQL(directory.store, "SELECT count(*) FROM \"\(name)\"").rows == ["0"])
         }

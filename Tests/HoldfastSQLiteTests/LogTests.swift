@@ -34,9 +34,9 @@ import Testing
         for sequence in 1...5 { try storage.store(["a": "\(sequence)"], at: CommitSequence(sequence)) }
         var batch = WriteBatch()
         batch.trimLogBelow = 100
-        let write = try storage.beginWrite()
+        let write = try storage.beginWrite(durable: true)
         try write.apply(batch)
-        try write.commit(durable: true)
+        try write.commit()
         let snapshot = try storage.beginSnapshot()
         #expect(snapshot.sequence == 5)
         #expect(try snapshot.log(after: 3) == nil)

@@ -120,7 +120,7 @@ import Testing
         let reading = try directory.open { $0.readOnly = true }
         #expect(reading.isReadOnly)
         #expect(try reading.text("a") == "1")
-        #expect(error { () throws(HoldfastError) in _ = try reading.beginWrite() }?.status == .readOnly)
+        #expect(error { () throws(HoldfastError) in _ = try reading.beginWrite(durable: true) }?.status == .readOnly)
         try reading.close(head: 1)
         #expect(
             error { () throws(HoldfastError) in _ = try directory.open("none.db") { $0.readOnly = true } }?.status

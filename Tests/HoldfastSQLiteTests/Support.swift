@@ -117,14 +117,14 @@ extension Storage {
                 sequence: sequence, commitIdentifier: sequence &* 0x9E37_79B9, time: 1_750_000_000_000,
                 changes: batch.changes.map { LogEntry.Change(key: $0.key, isDeletion: $0.body == nil) })
         ]
-        let write = try beginWrite()
+        let write = try beginWrite(durable: durable)
         do throws(HoldfastError) {
             try write.apply(batch)
         } catch {
             write.rollback()
             throw error
         }
-        try write.commit(durable: durable)
+        try write.commit()
     }
 
     func text(_ id: String) throws(HoldfastError) -> String? {

@@ -43,10 +43,18 @@ final class FaultyStorage: Storage, @unchecked Sendable {
         return FaultySnapshot(snapshot, of: self)
     }
 
-    func beginWrite() throws(HoldfastError) -> any StorageWrite {
+    /// One process at a time uses the disk.
+    func takeTurn(until deadline: UInt64) throws(HoldfastError) -> Bool {
+        try call("takeTurn", failsPermille: 5)
+        return !simulation.fails(50)
+    }
+
+    func endTurn() {}
+
+    func beginWrite(durable: Bool) throws(HoldfastError) -> any StorageWrite {
         if inDoubt != nil { simulation.report("a write was begun before the failed commit was recovered from") }
         try call("beginWrite", failsPermille: 10, .busy)
-        return FaultyWrite(try memory.beginWrite(), of: self)
+        return FaultyWrite(try memory.beginWrite(durable: durable), of: self, isDurable: durable)
     }
 
     func sync() throws(HoldfastError) {
@@ -101,7 +109,7 @@ final class FaultyStorage: Storage, @unchecked Sendable {
     }
 
     private func publish(_ write: any StorageWrite, isDurable: Bool) throws(HoldfastError) {
-        try write.commit(durable: isDurable)
+        try write.commit()
         disk.store(memory.state, isDurable: isDurable)
     }
 
@@ -133,6 +141,7 @@ final class FaultySnapshot: StorageSnapshot, @unchecked Sendable {
     }
 
     var sequence: CommitSequence { snapshot.sequence }
+    var isNewest: Bool { snapshot.isNewest }
 
     func fetch(
         _ key: EntityKey, _ body: (EntityView) throws(HoldfastError) -> Void
@@ -164,10 +173,12 @@ final class FaultySnapshot: StorageSnapshot, @unchecked Sendable {
 final class FaultyWrite: StorageWrite {
     private let write: any StorageWrite
     private let storage: FaultyStorage
+    private let isDurable: Bool
 
-    init(_ write: any StorageWrite, of storage: FaultyStorage) {
+    init(_ write: any StorageWrite, of storage: FaultyStorage, isDurable: Bool) {
         self.write = write
         self.storage = storage
+        self.isDurable = isDurable
     }
 
     var head: CommitSequence { write.head }
@@ -196,7 +207,7 @@ final class FaultyWrite: StorageWrite {
         try write.apply(batch)
     }
 
-    func commit(durable: Bool) throws(HoldfastError) { try storage.commit(write, isDurable: durable) }
+    func commit() throws(HoldfastError) { try storage.commit(write, isDurable: isDurable) }
 
     func rollback() { write.rollback() }
 }

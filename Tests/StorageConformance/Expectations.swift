@@ -77,14 +77,14 @@ func time(of sequence: CommitSequence) -> UInt64 { 1_750_000_000_000 + sequence 
 extension Storage {
     /// Stores one batch in a write transaction of its own.
     func store(_ batch: WriteBatch, durable: Bool = true) throws(HoldfastError) {
-        let write = try beginWrite()
+        let write = try beginWrite(durable: durable)
         do throws(HoldfastError) {
             try write.apply(batch)
         } catch {
             write.rollback()
             throw error
         }
-        try write.commit(durable: durable)
+        try write.commit()
     }
 
     /// Creates the two repositories that checks use, and stores the changes with sequence 1.

@@ -33,7 +33,7 @@ extension StorageConformance {
             try store(keys, in: storage)
             let expected = [nil, record("\u{e9}", at: 4, time: 4), record("one", at: 2, time: 2), nil]
             func compare() throws {
-                let write = try storage.beginWrite()
+                let write = try storage.beginWrite(durable: true)
                 defer { write.rollback() }
                 let found = try write.idempotencyRecords(["ONE", "\u{e9}", "one", "two"].map { Array($0.utf8) })
                 try expect(found, is: expected, "records")

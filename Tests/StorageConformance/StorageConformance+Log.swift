@@ -19,7 +19,7 @@ extension StorageConformance {
             func compare() throws {
                 let snapshot = try storage.beginSnapshot()
                 defer { snapshot.close() }
-                let write = try storage.beginWrite()
+                let write = try storage.beginWrite(durable: true)
                 defer { write.rollback() }
                 for after in 1...9 as ClosedRange<CommitSequence> {
                     let expected = entries.filter { $0.sequence > after }
@@ -41,7 +41,7 @@ extension StorageConformance {
             try storage.store(batch)
             let snapshot = try storage.beginSnapshot()
             defer { snapshot.close() }
-            let write = try storage.beginWrite()
+            let write = try storage.beginWrite(durable: true)
             defer { write.rollback() }
             for after in 0...4 as ClosedRange<CommitSequence> {
                 try expect(snapshot.log(after: after), is: nil, "log behind \(after)")

@@ -51,11 +51,11 @@ extension StorageConformance {
         Check("a write is invisible until it is committed") { place in
             let storage = try place.open()
             try storage.begin()
-            let write = try storage.beginWrite()
+            let write = try storage.beginWrite(durable: true)
             try write.apply(WriteBatch(at: 2, [EntityChange(songs, "a", 2, "{}")]))
             try expect(storage.look { s throws(HoldfastError) in try s.list(songs) }, is: [], "songs before")
             try expect(storage.look { $0.sequence }, is: 1, "sequence before")
-            try write.commit(durable: true)
+            try write.commit()
             try expect(storage.look { s throws(HoldfastError) in try s.list(songs).count }, is: 1, "songs after")
         },
         Check("a snapshot that was closed answers io, and may be closed again") { place in

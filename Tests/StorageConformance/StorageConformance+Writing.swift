@@ -6,7 +6,7 @@ extension StorageConformance {
             let storage = try place.open()
             try storage.begin(with: ["a", "b", "c"].map { EntityChange(songs, $0, 1, "{\"is\":\"\($0)\"}") })
             try storage.store(WriteBatch(at: 4, [EntityChange(songs, "b", 4, nil)]), durable: false)
-            let write = try storage.beginWrite()
+            let write = try storage.beginWrite(durable: true)
             defer { write.rollback() }
             try expect(write.head, is: 4, "head")
             var found: [Int: Stored] = [:]
@@ -18,7 +18,7 @@ extension StorageConformance {
         Check("a write fetches thousands of keys at once") { place in
             let storage = try place.open()
             try storage.begin(with: (0..<5_000).map { EntityChange(songs, "s\($0)", 1, "{\"n\":\($0)}") })
-            let write = try storage.beginWrite()
+            let write = try storage.beginWrite(durable: true)
             defer { write.rollback() }
             var found = 0
             try write.fetch((0..<10_000).map { EntityKey(songs, "s\($0)") }) { index, view throws(HoldfastError) in
@@ -62,7 +62,7 @@ extension StorageConformance {
         Check("a write that is rolled back leaves nothing") { place in
             let storage = try place.open()
             try storage.begin(with: [EntityChange(songs, "a", 1, "{}")])
-            let write = try storage.beginWrite()
+            let write = try storage.beginWrite(durable: true)
             var batch = WriteBatch(at: 2, [EntityChange(songs, "a", 2, nil), EntityChange(songs, "b", 2, "{}")])
             batch.createdRepositories = [RepositoryRecord(id: 3, name: "never", key: "id")]
             batch.idempotency = [IdempotencyRecord(key: [1], fingerprint: 1, sequence: 2, time: 1, receipt: [])]
@@ -81,14 +81,14 @@ extension StorageConformance {
         Check("an error of the borrower passes unchanged through a write, which goes on") { place in
             let storage = try place.open()
             try storage.begin(with: [EntityChange(songs, "a", 1, "{}")])
-            let write = try storage.beginWrite()
+            let write = try storage.beginWrite(durable: true)
             try expect(.hostError) { () throws(HoldfastError) in
                 try write.fetch([EntityKey(songs, "a")]) { _, _ throws(HoldfastError) in
                     throw HoldfastError(.hostError, "the borrower's own")
                 }
             }
             try write.apply(WriteBatch(at: 2, [EntityChange(songs, "b", 2, "{}")]))
-            try write.commit(durable: true)
+            try write.commit()
             try expect(storage.look { s throws(HoldfastError) in try s.list(songs).count }, is: 2, "songs")
         },
         Check("repositories of any name and key are kept in the catalogue") { place in
@@ -105,7 +105,7 @@ extension StorageConformance {
             try storage.close(head: 2)
             storage = try place.open()
             try expect(storage.readState().repositories.suffix(2), is: records[...], "repositories, opened anew")
-            let write = try storage.beginWrite()
+            let write = try storage.beginWrite(durable: true)
             try expect(write.repositories().suffix(2), is: records[...], "repositories in a write")
             write.rollback()
         },

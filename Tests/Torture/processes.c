@@ -1,8 +1,9 @@
 /*
- * Processes: one at a time holds a store, and forks share nothing of it.
+ * Processes: what one that has a store open, or a fork of it, can do to another.
  */
 #include "ledger.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,42 +72,72 @@ static double seconds(void) {
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static void a_second_process_is_told_who_holds_the_store(void) {
+/* A lock on a byte of the sidecar file, as another process has it. The byte stands for: */
+enum { DOOR = 1, TURN = 2 };
+
+static int hold(int byte) {
+    char sidecar[160];
+    snprintf(sidecar, sizeof sidecar, "%s-lock", path);
+    int descriptor = open(sidecar, O_RDWR);
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
+    if (descriptor < 0 || fcntl(descriptor, F_OFD_SETLK, &lock) != 0) {
+        perror(sidecar);
+        exit(2);
+    }
+    return descriptor;
+}
+
+static void a_process_that_opens_for_long_keeps_others_waiting(void) {
     pid_t none, holder = start_holder(false, &none);
+    int door = hold(DOOR);
     char words[1024], expected[64];
-    expect(try_open(NULL, words, sizeof words) == HF_BUSY, "a held store is busy");
+    double began = seconds();
+    expect(try_open("{\"lock_timeout_ms\":300}", words, sizeof words) == HF_BUSY, "the store is busy");
+    expect(seconds() - began >= 0.3, "the time allowed is waited for");
     snprintf(expected, sizeof expected, "process %d (processes)", (int)holder);
     expect(strstr(words, expected) != NULL, "the message names process and program");
     snprintf(expected, sizeof expected, "\"holder\":{\"pid\":%d,\"program\":\"processes\"", (int)holder);
-    expect(strstr(words, expected) != NULL, "the detail names process and program");
+    expect(strstr(words, expected) != NULL, "the detail names them too");
+    expect(try_open("{\"read_only\":true}", words, sizeof words) == HF_OK, "reading waits for nobody");
+    close(door);
+    expect(try_open(NULL, words, sizeof words) == HF_OK, "two processes have it open");
+    end(holder);
+    expect(try_open(NULL, words, sizeof words) == HF_OK, "what a killed process had open can be opened");
+}
+
+static void a_process_that_keeps_its_turn_costs_others_their_timeout_and_nothing_else(void) {
+    ledger l;
+    uint64_t sequence;
+    expect(ledger_open(&l, path, NULL, NULL) == HF_OK, "opening");
+    int turn = hold(TURN);
+    hf_transaction *t;
+    hf_error *error = NULL;
+    expect(hf_transaction_begin(l.store, "{\"timeout_ms\":200}", &t, NULL) == HF_OK, "beginning");
+    expect(hf_repository_save(l.slots, t, "{\"id\":\"late\"}", HF_NTS, NULL, NULL) == HF_OK, "saving");
     double began = seconds();
-    expect(try_open("{\"lock_timeout_ms\":300}", words, sizeof words) == HF_BUSY, "it stays busy");
-    expect(seconds() - began >= 0.3, "the time allowed is waited for");
-    expect(try_open("{\"read_only\":true}", words, sizeof words) == HF_BUSY, "reading is refused too");
-    end(holder);
-    expect(try_open(NULL, words, sizeof words) == HF_OK, "the end of the holder frees the store");
+    expect(hf_transaction_commit(t, NULL, &error) == HF_TIMEOUT, "a commit that gets no turn is withdrawn");
+    expect(seconds() - began >= 0.19, "its timeout is waited for");
+    hf_error_free(error);
+    hf_transaction_free(t);
+    bool is_there = true;
+    expect(hf_repository_contains(l.slots, NULL, "late", HF_NTS, &is_there, NULL) == HF_OK && !is_there,
+           "nothing was stored");
+    close(turn);
+    expect(ledger_commit(&l, 3, 10, true, &sequence, NULL) == HF_OK, "after it commits go on");
+    ledger_close(&l);
 }
 
-static void waiting_ends_when_the_holder_does(void) {
-    pid_t none, holder = start_holder(false, &none);
-    pid_t killer = fork();
-    if (killer == 0) {
-        usleep(200000);
-        kill(holder, SIGKILL);
-        _exit(0);
-    }
-    char words[1024];
-    expect(try_open("{\"lock_timeout_ms\":10000}", words, sizeof words) == HF_OK,
-           "a store that is let go of in time is opened");
-    waitpid(killer, NULL, 0);
-    end(holder);
-}
-
-static void a_child_does_not_hold_what_its_dead_parent_held(void) {
+/* The first to open a store that was not closed goes on after the reserved sequences. */
+static void a_child_does_not_stand_in_for_its_dead_parent(void) {
+    ledger_remove(directory, false);
     pid_t grandchild, holder = start_holder(true, &grandchild);
     end(holder);
-    char words[1024];
-    expect(try_open(NULL, words, sizeof words) == HF_OK, "a forked child holds no lock");
+    ledger l;
+    uint64_t sequence = 0;
+    expect(ledger_open(&l, path, NULL, NULL) == HF_OK, "opening beside the child");
+    expect(ledger_commit(&l, 2, 10, true, &sequence, NULL) == HF_OK && sequence > 65536,
+           "who opens the store beside a forked child is alone with it");
+    ledger_close(&l);
     kill(grandchild, SIGKILL);
 }
 
@@ -131,9 +162,9 @@ static void a_child_is_refused_what_its_parent_had_open(void) {
 int main(void) {
     ledger_directory(directory);
     snprintf(path, sizeof path, "%s/store.db", directory);
-    a_second_process_is_told_who_holds_the_store();
-    waiting_ends_when_the_holder_does();
-    a_child_does_not_hold_what_its_dead_parent_held();
+    a_process_that_opens_for_long_keeps_others_waiting();
+    a_process_that_keeps_its_turn_costs_others_their_timeout_and_nothing_else();
+    a_child_does_not_stand_in_for_its_dead_parent();
     a_child_is_refused_what_its_parent_had_open();
     ledger_remove(directory, true);
     printf("processes and forks: %d wrong\n", wrong);

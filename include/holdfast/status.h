@@ -58,7 +58,7 @@ typedef enum HF_OPEN_ENUM hf_status {
 
     /** Something that the transaction read was changed since. Means only "run again"; retryable. */
     HF_CONFLICT = 30,
-    /** The queue is full, or another process holds the store. Retryable. */
+    /** The queue is full, or another process or program does not let go of the store. Retryable. */
     HF_BUSY = 31,
     /** The time allowed has passed and nothing was done. Comes without an error object from waits. */
     HF_TIMEOUT = 32,

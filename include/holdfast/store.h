@@ -33,24 +33,33 @@ typedef struct hf_store hf_store;
  *   "max_snapshots": 1..64 (16)            snapshots of the past held open for transactions; two file
  *                                          descriptors each. A transaction that loses its snapshot moves
  *                                          forward if nothing it read has changed, else HF_CONFLICT.
- *   "snapshot_max_age_ms": 100..86400000 (60000)   a snapshot older than this may be taken back
+ *   "snapshot_max_age_ms": 100..86400000 (60000)   a snapshot older than this is taken back once there
+ *                                          is a newer state
  *   "wal_limit_bytes": 1048576..2^40 (268435456)   SQLite: a write-ahead log beyond this takes snapshots back
- *   "lock_timeout_ms": 0..86400000 (0)     SQLite: how long to wait for a process that holds the store;
- *                                          another open in this process is refused at once
+ *   "lock_timeout_ms": 0..86400000 (5000)  SQLite: how long to wait for a process that is just opening,
+ *                                          recovering or closing the store; another open in this process
+ *                                          is refused at once
  *   "idempotency_max_age_ms": 0..2^53 (604800000)  how long idempotency keys are kept,
  *   "idempotency_max_count": 0..2^31 (100000)      and at most how many
  *   "log_retention": 1000..2^31 (100000)   commits kept in the commit log
  *   "slow_commit_ms": 1..86400000 (1000)   a batch slower than this is logged as a warning
  *   "allow_unsafe_location": bool (false)  allow a symbolic link or a network file system
  *
+ * Several processes on one machine may have an SQLite file open at once, each by one handle. They write in
+ * turns, in the order in which they ask, and wait for their turn as long as the commit's timeout allows; a
+ * process that dies leaves its place. A read sees what any of them, or another program, committed before it
+ * began, and a transaction conflicts with their commits as with its own process's. Read-only handles
+ * hold up nobody. Other programs must not write the file while it is open here.
+ *
  * out_store receives the handle, freed with hf_store_free.
  *
  * Errors: HF_INVALID_ARGUMENT (NULL), HF_INVALID_URL, HF_INVALID_JSON, HF_INVALID_OPTION,
  * HF_CANNOT_OPEN (no such directory, a directory, no permission, no store and "create" false),
  * HF_NOT_A_STORE (a foreign SQLite file, or no SQLite file), HF_FORMAT_TOO_NEW, HF_READ_ONLY (a store
- * to be recovered or created where nothing can be written), HF_BUSY (another process, or another open
- * in this one, holds it; the detail's `holder` names it), HF_UNSAFE_LOCATION, HF_FULL, HF_IO,
- * HF_NO_MEMORY, HF_FORKED (the file was open in the parent when this process was forked).
+ * to be recovered or created where nothing can be written), HF_BUSY (another process opens or
+ * closes it for longer than "lock_timeout_ms", or this process has it open; the detail's `holder` names it),
+ * HF_UNSAFE_LOCATION, HF_FULL, HF_IO, HF_NO_MEMORY, HF_FORKED (the file was open in the parent when this
+ * process was forked).
  *
  * Any thread. Does I/O; starts the store's threads.
  */

@@ -1,10 +1,11 @@
 /*
- * File lock: one process at a time holds a store, and knows that it does.
+ * File lock: what processes that share a store agree on.
  *
  * A claim has two halves. The table of this process, keyed by device and inode, refuses a second open by
  * whatever name, also a hard link; it outlives a fork, so that a child learns that the file was open in its
- * parent. The lock on the sidecar file refuses other processes. It is an open-file-description lock: unlike
- * the older kind it is not lost when some other code of the process opens and closes the file.
+ * parent. The locks on ranges of the sidecar file are seen by other processes. They are
+ * open-file-description locks: unlike the older kind they are not lost when some other code of the process
+ * opens and closes the file, and like it they go when the process dies.
  */
 #ifndef CHOLDFAST_FILE_LOCK_H
 #define CHOLDFAST_FILE_LOCK_H
@@ -18,10 +19,16 @@ typedef struct hfp_claim hfp_claim;
  * fork), ENOMEM. */
 int hfp_claim_create(uint64_t device, uint64_t inode, hfp_claim **out_claim);
 
-/* Locks `descriptor`, which hfp_open_unshared has opened, exclusively or shared, without waiting, and takes
- * it over on success; what was locked is unlocked by hfp_claim_free. 0, EAGAIN (another process holds it), or
+/* Hands the descriptor of the sidecar file, which hfp_open_unshared has opened, to the claim, which closes
+ * it. */
+void hfp_claim_attach(hfp_claim *claim, int descriptor);
+
+typedef enum hfp_lock_kind { HFP_UNLOCKED, HFP_SHARED, HFP_EXCLUSIVE } hfp_lock_kind;
+
+/* Sets the claim's lock on `count` bytes from `start` (0: to the end), whatever it was before, without
+ * waiting. 0, EAGAIN (another process holds one that does not go with it; this claim's stays as it was), or
  * another errno. */
-int hfp_claim_lock(hfp_claim *claim, int descriptor, bool exclusive);
+int hfp_claim_lock(hfp_claim *claim, hfp_lock_kind kind, int64_t start, int64_t count);
 
 /* Unlocks, closes, and takes the file out of the table; does nothing in a forked child. */
 void hfp_claim_free(hfp_claim *claim);

@@ -5,11 +5,6 @@ extension BatchCommitter {
         _ batch: [Commit], in write: any StorageWrite, isDurable: Bool, _ overlay: inout BatchOverlay,
         _ survivors: inout [(commit: Commit, receipt: Receipt)]
     ) throws(HoldfastError) {
-        if write.head > lastSequence {
-            // Another process has committed; its log entries are read when they are needed.
-            lastSequence = write.head
-            recent.restart(at: write.head)
-        }
         let present = try PresentState(of: batch, in: write)
         let now = environment.time.wallMilliseconds()
         for commit in batch {
@@ -25,7 +20,7 @@ extension BatchCommitter {
                     continue
                 }
                 try checkReads(of: commit, in: write, overlay)
-                let sequence = max(lastSequence, write.head) + 1
+                let sequence = lastSequence + 1
                 let receipt = try accept(
                     commit, as: sequence, at: now, isDurable: isDurable, present, in: write, &overlay)
                 lastSequence = sequence
@@ -75,7 +70,7 @@ extension BatchCommitter {
                 newest: { keys, matches throws(HoldfastError) in
                     try Self.newest(keys, matches, in: write, overlay)
                 })
-            let conflict = try check.conflict(of: reads.restricted(to: settings.checks)) { repositoryNames[$0] ?? "" }
+            let conflict = try check.conflict(of: reads.restricted(to: settings.checks)) { names.name(of: $0) }
             if let conflict { throw conflict }
         } catch {
             throw error.status == .conflict ? .member(error) : .storage(error)
@@ -112,7 +107,7 @@ extension BatchCommitter {
         if let wanted = commit.createsRepository {
             created = try create(wanted, in: write, overlay)
         }
-        let judged = try WriteJudge.judge(commit, present, overlay) { repositoryNames[$0] ?? "" }
+        let judged = try WriteJudge.judge(commit, present, overlay) { names.name(of: $0) }
         let changes = judged.map { LogEntry.Change(key: $0.key, isDeletion: $0.body == nil) }
         commit.commitIdentifier = (identity &+ sequence) & UInt64(Int64.max)
         let receipt = Receipt(
@@ -136,7 +131,7 @@ extension BatchCommitter {
     private func receiptChanges(_ changes: [LogEntry.Change]) -> [Receipt.Change] {
         let named = changes.map {
             Receipt.Change(
-                repository: repositoryNames[$0.key.repository] ?? "", id: $0.key.id, isDeletion: $0.isDeletion)
+                repository: names.name(of: $0.key.repository), id: $0.key.id, isDeletion: $0.isDeletion)
         }
         guard let first = changes.first, let last = changes.last, first.key.repository != last.key.repository else {
             return named

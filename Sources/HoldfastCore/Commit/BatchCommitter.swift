@@ -8,12 +8,6 @@
 ///       |          +- refused: that member ends, the others go on
 ///       +- fails: all end with that error, nothing was stored
 final class BatchCommitter {
-    /// What the rest of the store must do once commits are visible.
-    struct Published {
-        var horizon: CommitSequence
-        var createdRepositories: [RepositoryRecord]
-    }
-
     struct Settings: Sendable {
         var logRetention: UInt64 = 100_000
         var idempotencyMaxAge: UInt64 = 604_800_000
@@ -32,24 +26,30 @@ final class BatchCommitter {
     let environment: Environment
     let settings: Settings
     private let isHeld: () -> Bool
-    private let publish: (Published) -> Void
+    private let publish: () -> Void
     private let dropSnapshots: () -> Void
 
     let incarnation: String
     /// Random, once: tells this opening's commits from those of another that got the same sequence.
     let identity: UInt64
+    /// The newest sequence that was given out, to a commit that was stored or to one that was not.
     var lastSequence: CommitSequence
+    /// The newest in the log when this process looked last.
+    private var storedHead: CommitSequence
     private var reservedThrough: CommitSequence
     var recent: RecentCommits
-    var repositoryNames: [RepositoryID: String]
+    let names: Catalogue
     /// For the log, once the lead was passed on.
     private var notes: [StoreLog.Entry] = []
     /// Set while the storage has to be recovered before it can be used again.
     private var brokenBy: HoldfastError?
+    /// Set when the turn could not be waited for.
+    private var turnFailure: HoldfastError?
 
     init(
         storage: any Storage, state: StorageState, environment: Environment, settings: Settings,
-        isHeld: @escaping () -> Bool, publish: @escaping (Published) -> Void, dropSnapshots: @escaping () -> Void
+        names: Catalogue, isHeld: @escaping () -> Bool, publish: @escaping () -> Void,
+        dropSnapshots: @escaping () -> Void
     ) {
         self.storage = storage
         self.environment = environment
@@ -60,15 +60,28 @@ final class BatchCommitter {
         incarnation = hexadecimal(state.incarnation)
         identity = environment.random.next()
         lastSequence = state.head
+        storedHead = state.head
         reservedThrough = state.reservedThrough
         recent = RecentCommits(start: state.head)
-        repositoryNames = Dictionary(state.repositories.map { ($0.id, $0.name) }) { $1 }
+        self.names = names
     }
 
     /// The newest sequence that was given out.
     var head: CommitSequence { lastSequence }
 
-    /// Ends every commit of the batch, in an order in which successes are in commit order.
+    /// Waits for this process's turn until then, and answers whether `run` may follow.
+    func takeTurn(until deadline: UInt64) -> Bool {
+        do throws(HoldfastError) {
+            return try storage.takeTurn(until: deadline)
+        } catch {
+            turnFailure = error
+            return true
+        }
+    }
+
+    func endTurn() { storage.endTurn() }
+
+    /// Ends every commit of the batch, in an order in which successes are in commit order. It is this process's turn.
     func run(_ batch: [Commit]) {
         let began = environment.time.monotonicNanoseconds()
         commit(batch)
@@ -98,9 +111,12 @@ final class BatchCommitter {
 
     private func commit(_ batch: [Commit]) {
         let write: any StorageWrite
+        let reserves: Bool
+        let isDurable = batch.contains { $0.isDurable }
         do throws(HoldfastError) {
+            if let failure = turnFailure.take() { throw failure }
             if brokenBy != nil { try recover() }
-            write = try storage.beginWrite()
+            (write, reserves) = try begin(commits: batch.count, isDurable: isDurable)
         } catch {
             for commit in batch { commit.end(.failure(brokenBy.map(refusal) ?? error)) }
             return
@@ -108,7 +124,6 @@ final class BatchCommitter {
 
         var overlay = BatchOverlay()
         var survivors: [(commit: Commit, receipt: Receipt)] = []
-        let isDurable = batch.contains { $0.isDurable }
         do throws(HoldfastError) {
             try judge(batch, in: write, isDurable: isDurable, &overlay, &survivors)
             if overlay.isEmpty {
@@ -117,16 +132,11 @@ final class BatchCommitter {
                 return
             }
             var stored = overlay.writeBatch()
-            var mustReserve = false
-            if lastSequence > reservedThrough {
-                stored.reservedThrough = lastSequence + Self.reservation
-                mustReserve = true
-            }
+            if reserves { stored.reservedThrough = lastSequence + Self.reservation }
             trimWhenDue(&stored, commits: survivors.count)
             try write.apply(stored)
             do throws(HoldfastError) {
-                // A reservation must reach the disk no later than the sequences it stands for.
-                try write.commit(durable: isDurable || mustReserve)
+                try write.commit()
             } catch {
                 settle(survivors, after: error)
                 return
@@ -137,7 +147,41 @@ final class BatchCommitter {
             retryAlone(batch.filter { !$0.isDone }, after: error)
             return
         }
-        finish(survivors, overlay.log, overlay.createdRepositories, horizon: lastSequence)
+        storage.endTurn()
+        storedHead = lastSequence
+        finish(survivors, overlay.log, overlay.createdRepositories)
+    }
+
+    /// Begins the write transaction, and tells whether it must reserve sequences. A reservation must reach the disk
+    /// before anybody sees the sequences that it stands for, so it makes the transaction a durable one.
+    private func begin(
+        commits: Int, isDurable: Bool
+    ) throws(HoldfastError) -> (write: any StorageWrite, reserves: Bool) {
+        while true {
+            let reserves = lastSequence + CommitSequence(commits) > reservedThrough
+            let write = try storage.beginWrite(durable: isDurable || reserves)
+            do throws(HoldfastError) {
+                try catchUp(with: write)
+            } catch {
+                write.rollback()
+                throw error
+            }
+            if reserves || lastSequence + CommitSequence(commits) <= reservedThrough { return (write, reserves) }
+            // Others have used up what was reserved.
+            write.rollback()
+        }
+    }
+
+    /// Takes note of what other processes have committed.
+    private func catchUp(with write: any StorageWrite) throws(HoldfastError) {
+        guard write.head > storedHead else { return }
+        if isHeld(), let entries = try write.log(after: storedHead) {
+            recent.append(entries)
+        } else {
+            recent.restart(at: write.head)
+        }
+        storedHead = write.head
+        lastSequence = max(lastSequence, storedHead)
     }
 
     /// After a storage error before COMMIT: those that the storage can take are taken.
@@ -151,16 +195,15 @@ final class BatchCommitter {
 
     /// Makes what is stored visible, then ends the commits, in order.
     private func finish(
-        _ survivors: [(commit: Commit, receipt: Receipt)], _ entries: [LogEntry], _ created: [RepositoryRecord],
-        horizon: CommitSequence
+        _ survivors: [(commit: Commit, receipt: Receipt)], _ entries: [LogEntry], _ created: [RepositoryRecord]
     ) {
         if isHeld() {
             recent.append(entries)
         } else {
-            recent.restart(at: lastSequence)
+            recent.restart(at: storedHead)
         }
-        for repository in created { repositoryNames[repository.id] = repository.name }
-        publish(Published(horizon: horizon, createdRepositories: created))
+        names.add(created)
+        publish()
         for (commit, receipt) in survivors { commit.end(.success(receipt)) }
     }
 
@@ -200,8 +243,7 @@ final class BatchCommitter {
                 }
             }
             let state = try storage.readState()
-            let created = state.repositories.filter { repositoryNames[$0.id] == nil }
-            finish(stored, [], created, horizon: state.head)
+            finish(stored, [], state.repositories)
             for commit in lost { commit.end(.failure(error)) }
         } catch {
             for member in survivors where !member.commit.isDone {
@@ -218,8 +260,9 @@ final class BatchCommitter {
         let state = try storage.readState()
         // Sequences that were given out and lost are not given out again.
         lastSequence = max(lastSequence, state.head)
+        storedHead = state.head
         reservedThrough = state.reservedThrough
-        recent.restart(at: lastSequence)
+        recent.restart(at: storedHead)
         brokenBy = nil
         note("the store was recovered after a failed commit", ("sequence", .number(state.head)))
     }

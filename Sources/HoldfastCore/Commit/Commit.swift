@@ -58,6 +58,8 @@ public final class Commit: @unchecked Sendable {
         size = writes.reduce(256) { $0 + $1.size }
     }
 
+    func isLate(_ now: UInt64) -> Bool { deadline.map { $0 < now } ?? false }
+
     var isDone: Bool { done.load(ordering: .acquiring) }
 
     /// The same for the owner, once the commit has ended.

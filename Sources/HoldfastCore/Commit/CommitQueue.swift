@@ -25,6 +25,8 @@ package final class CommitQueue: Sendable {
     /// Bounds of one batch. A batch always holds at least one commit.
     private static let batchBytes = 8 << 20
     private static let batchCommits = 4096
+    /// How long the leader waits for its process's turn before it looks after those that wait behind it.
+    private static let turnInterval: UInt64 = 20_000_000
 
     private let state = Lock(State())
     private let committer: LeaderOnly<BatchCommitter>
@@ -90,8 +92,8 @@ package final class CommitQueue: Sendable {
         while !commit.isDone {
             let seen = progress.number
             if commit.isDone { break }
-            if let batch = takeLead() {
-                lead(batch)
+            if takeLead() {
+                lead(for: commit)
                 continue
             }
             guard let deadline = commit.deadline else {
@@ -131,8 +133,8 @@ package final class CommitQueue: Sendable {
 
     /// Carries one batch if there is one and nobody leads. Answers whether it did.
     func leadOnce() -> Bool {
-        guard let batch = takeLead() else { return false }
-        lead(batch)
+        guard takeLead() else { return false }
+        lead(for: nil)
         return true
     }
 
@@ -161,11 +163,17 @@ package final class CommitQueue: Sendable {
         if commit.reads != nil { state.readersWaiting -= 1 }
     }
 
-    /// Becomes the leader and takes a batch, or answers nil: somebody leads, or nothing waits.
-    private func takeLead() -> [Commit]? {
+    /// Becomes the leader, or answers false: somebody leads, or nothing waits.
+    private func takeLead() -> Bool {
         state.withLock { state in
-            guard !state.isLed, !state.waiting.isEmpty else { return nil }
+            guard !state.isLed, !state.waiting.isEmpty else { return false }
             state.isLed = true
+            return true
+        }
+    }
+
+    private func takeBatch() -> [Commit] {
+        state.withLock { state in
             var count = 0
             var bytes = 0
             while count < state.waiting.count && count < Self.batchCommits {
@@ -189,15 +197,23 @@ package final class CommitQueue: Sendable {
         }
     }
 
-    /// Carries the batch and steps down.
-    private func lead(_ batch: [Commit]) {
-        let now = time.monotonicNanoseconds()
-        var timely = batch
-        if batch.contains(where: { $0.deadline.map { $0 < now } ?? false }) {
-            timely = batch.filter { $0.deadline.map { $0 >= now } ?? true }
-            for commit in batch where commit.deadline.map({ $0 < now }) ?? false { commit.end(.failure(Self.timedOut)) }
+    /// Waits for this process's turn, carries a batch, and steps down. An owner leads no longer than until its own
+    /// deadline.
+    private func lead(for owner: Commit?) {
+        var now = time.monotonicNanoseconds()
+        while !committer.value.takeTurn(until: min(now &+ Self.turnInterval, owner?.deadline ?? .max)) {
+            now = time.monotonicNanoseconds()
+            withdrawLate(now)
+            let goesOn = state.withLock { !$0.waiting.isEmpty } && owner?.deadline.map { $0 > now } ?? true
+            if !goesOn {
+                committer.value.endTurn()
+                return stepDown()
+            }
         }
-        if !timely.isEmpty { committer.value.run(timely) }
+        withdrawLate(time.monotonicNanoseconds())
+        let batch = takeBatch()
+        if !batch.isEmpty { committer.value.run(batch) }
+        committer.value.endTurn()
         delivery.post(batch.filter { $0.observer != nil })
         let notes = committer.value.takeNotes()
         stepDown()
@@ -230,6 +246,22 @@ package final class CommitQueue: Sendable {
         }
         defer { stepDown() }
         try body(committer.value)
+    }
+
+    /// Ends what waits past its deadline.
+    private func withdrawLate(_ now: UInt64) {
+        let late = state.withLock { state in
+            guard state.waiting.contains(where: { $0.isLate(now) }) else { return [Commit]() }
+            let late = state.waiting.filter { $0.isLate(now) }
+            state.waiting.removeAll { $0.isLate(now) }
+            for commit in late {
+                commit.stage = .ended
+                noteLeaving(commit, &state)
+            }
+            return late
+        }
+        for commit in late { commit.end(.failure(Self.timedOut)) }
+        delivery.post(late.filter { $0.observer != nil })
     }
 
     private func withdraw(_ commit: Commit, _ reason: HoldfastError) -> Bool {

@@ -14,6 +14,8 @@ final class MemorySnapshot: StorageSnapshot {
         self.state = Lock(state)
     }
 
+    var isNewest: Bool { storage.newestSequence == sequence }
+
     func fetch(
         _ key: EntityKey, _ body: (EntityView) throws(HoldfastError) -> Void
     ) throws(HoldfastError) -> Bool {

@@ -40,7 +40,11 @@ public final class MemoryStorage: Storage {
         return MemorySnapshot(of: self, state: try openState(), epoch: epoch)
     }
 
-    public func beginWrite() throws(HoldfastError) -> any StorageWrite {
+    /// There is only this process.
+    public func takeTurn(until deadline: UInt64) throws(HoldfastError) -> Bool { true }
+    public func endTurn() {}
+
+    public func beginWrite(durable: Bool) throws(HoldfastError) -> any StorageWrite {
         let state = try guarded.withLock { (guarded) throws(HoldfastError) in
             try Self.requireOpen(guarded)
             guard !guarded.isWriting else {
@@ -76,6 +80,8 @@ public final class MemoryStorage: Storage {
     // MARK: For its snapshots and its writes
 
     func isCurrent(_ epoch: UInt64) -> Bool { self.epoch.load(ordering: .acquiring) == epoch }
+
+    var newestSequence: CommitSequence { guarded.withLock { $0.state.newestSequence } }
 
     /// Ends the write transaction; what is not nil becomes the state.
     func endWrite(publishing state: MemoryState?) {

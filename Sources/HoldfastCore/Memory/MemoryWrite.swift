@@ -29,7 +29,7 @@ final class MemoryWrite: StorageWrite {
 
     func apply(_ batch: WriteBatch) throws(HoldfastError) { state.apply(batch) }
 
-    func commit(durable: Bool) throws(HoldfastError) { storage.endWrite(publishing: state) }
+    func commit() throws(HoldfastError) { storage.endWrite(publishing: state) }
 
     func rollback() { storage.endWrite(publishing: nil) }
 }

@@ -9,7 +9,7 @@ public struct StoreOptions: Sendable {
     public var maxSnapshots = 16
     public var snapshotMaxAgeMilliseconds: UInt64 = 60_000
     public var walLimitBytes: UInt64 = 268_435_456
-    public var lockTimeoutMilliseconds: UInt64 = 0
+    public var lockTimeoutMilliseconds: UInt64 = 5_000
     public var idempotencyMaxAgeMilliseconds: UInt64 = 604_800_000
     public var idempotencyMaxCount = 100_000
     public var logRetention: UInt64 = 100_000

@@ -5,6 +5,8 @@ final class SnapshotPool: Sendable {
     final class Shared: @unchecked Sendable {
         let storage: any StorageSnapshot
         let opened: UInt64
+        /// Until it is closed or taken back; guarded by the pool's lock.
+        fileprivate var wasUsed = true
         // Guarded by the pool's lock.
         fileprivate(set) var holders = 0
         fileprivate(set) var isRevoked = false
@@ -18,30 +20,39 @@ final class SnapshotPool: Sendable {
     }
 
     private struct State {
-        /// Of all commits published so far.
-        var horizon: CommitSequence
-        /// Serves whoever begins to read now, if it is as new as the horizon.
+        /// Serves whoever begins to read now, if nobody has committed since.
         var current: Shared?
         /// All that are open, oldest first.
         var open: [Shared] = []
         /// How many threads are just opening one.
         var opening = 0
         var isClosed = false
+        /// Whether `tend` will be called again.
+        var isTended = false
     }
+
+    private static let tendInterval: UInt64 = 1_000_000_000
 
     private let storage: any Storage
     private let time: any TimeSource
     private let limit: Int
+    private let maxAge: UInt64
+    private let wakeTender: @Sendable () -> Void
     private let state: Lock<State>
 
-    init(storage: any Storage, time: any TimeSource, limit: Int, horizon: CommitSequence) {
+    /// `wakeTender`: has `tend` called soon.
+    init(
+        storage: any Storage, time: any TimeSource, limit: Int, maxAgeMilliseconds: UInt64,
+        wakeTender: @escaping @Sendable () -> Void
+    ) {
         self.storage = storage
         self.time = time
         self.limit = limit
-        state = Lock(State(horizon: horizon))
+        maxAge = maxAgeMilliseconds &* 1_000_000
+        self.wakeTender = wakeTender
+        state = Lock(State())
     }
 
-    var horizon: CommitSequence { state.withLock { $0.horizon } }
     var openCount: Int { state.withLock { $0.open.count } }
 
     /// Whether a transaction holds a snapshot, so that recent commits must be remembered for it.
@@ -51,11 +62,12 @@ final class SnapshotPool: Sendable {
     func acquire() throws(HoldfastError) -> Shared {
         let ready: Shared? = try state.withLock { state throws(HoldfastError) in
             if state.isClosed { throw Store.closed }
-            guard let current = state.current, current.sequence >= state.horizon else {
+            guard let current = state.current, current.storage.isNewest else {
                 state.opening += 1
                 return nil
             }
             current.holders += 1
+            current.wasUsed = true
             return current
         }
         if let ready { return ready }
@@ -65,15 +77,17 @@ final class SnapshotPool: Sendable {
         // newest becomes current.
         makeRoom()
         let opened = Shared(try storage.beginSnapshot(), opened: time.monotonicNanoseconds())
-        let (isClosed, unused) = state.withLock { state -> (Bool, Shared?) in
-            if state.isClosed { return (true, nil) }
+        let (isClosed, unused, mustWake) = state.withLock { state -> (Bool, Shared?, Bool) in
+            if state.isClosed { return (true, nil, false) }
             opened.holders = 1
             state.open.append(opened)
             let before = state.current
             if before == nil || before!.sequence <= opened.sequence { state.current = opened }
-            return (false, Self.removeIfUnused(before, &state))
+            defer { state.isTended = true }
+            return (false, Self.removeIfUnused(before, &state), !state.isTended)
         }
         unused?.storage.close()
+        if mustWake { wakeTender() }
         if isClosed {
             opened.storage.close()
             throw Store.closed
@@ -91,17 +105,30 @@ final class SnapshotPool: Sendable {
 
     func isRevoked(_ shared: Shared) -> Bool { state.withLock { _ in shared.isRevoked } }
 
-    /// Notes that everything up to this sequence is committed and may be seen.
-    func publish(_ horizon: CommitSequence) {
-        let unused = state.withLock { state -> Shared? in
-            state.horizon = max(state.horizon, horizon)
-            guard let current = state.current, current.sequence < state.horizon, current.holders == 0 else {
-                return nil
-            }
-            state.current = nil
-            return Self.removeIfUnused(current, &state)
-        }
+    /// Lets go of the newest snapshot if it no longer is that and nobody holds it. For after a commit.
+    func releaseStale() {
+        let unused = state.withLock { Self.removeIfUnused($0.current, &$0) }
         unused?.storage.close()
+    }
+
+    /// Lets go of what would keep the storage from reusing space for no good reason: a snapshot that nobody has
+    /// used for a while, and one that is too old and no longer the newest state. This process cannot know whether
+    /// another one needs the space. Answers when to call again, nil: when `wakeTender` says so. Called by one thread.
+    func tend() -> UInt64? {
+        let now = time.monotonicNanoseconds()
+        var idle: [Shared] = []
+        let mustGoOn = state.withLock { state in
+            for shared in state.open where shared.holders == 0 {
+                if shared.wasUsed { shared.wasUsed = false } else { idle.append(shared) }
+            }
+            state.open.removeAll { shared in idle.contains { $0 === shared } }
+            if let current = state.current, idle.contains(where: { $0 === current }) { state.current = nil }
+            state.isTended = !state.open.isEmpty && !state.isClosed
+            return state.isTended
+        }
+        for shared in idle { shared.storage.close() }
+        revoke { now &- $0.opened > maxAge && !$0.storage.isNewest }
+        return mustGoOn ? now &+ Self.tendInterval : nil
     }
 
     /// Takes back what was opened longer ago than this; nil takes back all.
@@ -150,7 +177,7 @@ final class SnapshotPool: Sendable {
     /// Takes one out of the list that nobody holds and nobody new will get; the caller closes it.
     private static func removeIfUnused(_ shared: Shared?, _ state: inout State) -> Shared? {
         guard let shared, shared.holders == 0, !shared.isRevoked else { return nil }
-        if state.current === shared && shared.sequence >= state.horizon { return nil }
+        if state.current === shared && shared.storage.isNewest { return nil }
         if state.current === shared { state.current = nil }
         guard let index = state.open.firstIndex(where: { $0 === shared }) else { return nil }
         state.open.remove(at: index)

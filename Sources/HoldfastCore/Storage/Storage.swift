@@ -39,14 +39,23 @@ public protocol Storage: AnyObject, Sendable {
     ///     PostgreSQL   BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT head FROM holdfast_store …
     func beginSnapshot() throws(HoldfastError) -> any StorageSnapshot
 
-    /// Opens the write transaction: from here to its end no other writer commits. Called by one thread at a
-    /// time. `.busy` when another process does not let go in time.
+    /// Waits until it is this process's turn to write, at most until the monotonic time `deadline`, and answers whether it
+    /// is. If it is not, a place in the queue of processes is kept. `endTurn` gives up turn or place. Both are called by one
+    /// thread at a time, as are the calls below.
     ///
-    ///     SQLite       BEGIN IMMEDIATE; SELECT max(sequence) FROM holdfast_log
-    ///     PostgreSQL   BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT head FROM holdfast_store …
-    func beginWrite() throws(HoldfastError) -> any StorageWrite
+    ///     SQLite       locks on a sidecar file
+    ///     PostgreSQL   nothing: its row locks have a queue
+    func takeTurn(until deadline: UInt64) throws(HoldfastError) -> Bool
+    func endTurn()
 
-    /// Makes every commit that returned before durable. Called by the thread that owns the queue.
+    /// Opens the write transaction: from here to its end no other writer commits. With `durable` it is on the
+    /// disk before its `commit` returns and before anybody sees it. `.busy` when another program does not let go in time.
+    ///
+    ///     SQLite       PRAGMA synchronous = FULL or NORMAL; BEGIN IMMEDIATE; SELECT max(sequence) FROM holdfast_log
+    ///     PostgreSQL   BEGIN ISOLATION LEVEL SERIALIZABLE; SET LOCAL synchronous_commit = …; SELECT head FROM holdfast_store …
+    func beginWrite(durable: Bool) throws(HoldfastError) -> any StorageWrite
+
+    /// Makes every commit that returned before durable, in whatever process.
     ///
     ///     SQLite       xSync of the write-ahead log
     ///     PostgreSQL   a commit with synchronous_commit = on

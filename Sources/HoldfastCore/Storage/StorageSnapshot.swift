@@ -5,6 +5,13 @@ public protocol StorageSnapshot: AnyObject, Sendable {
     /// The newest commit that is visible here, read inside the snapshot itself.
     var sequence: CommitSequence { get }
 
+    /// Whether nobody, in whatever process or program, has committed since. May answer false although nobody has. Asked
+    /// at every read: cheap, and never waits for another call.
+    ///
+    ///     SQLite       compare the header of the write-ahead log's index with what it was
+    ///     PostgreSQL   SELECT head FROM holdfast_store …, unless the caller allows what is stale
+    var isNewest: Bool { get }
+
     /// Lends the entity to `body` and answers true, or answers false if there is none.
     ///
     ///     both         SELECT version, body FROM holdfast_entity WHERE repository = $1 AND id = $2

@@ -29,12 +29,10 @@ public protocol StorageWrite: AnyObject {
     ///     PostgreSQL   the same with unnest of arrays, and UPDATE holdfast_store SET head = $2 WHERE id = $1 last
     func apply(_ batch: WriteBatch) throws(HoldfastError)
 
-    /// Ends with everything stored; with `durable` it is on the disk before this returns and before any other
-    /// connection sees it. A failure from here leaves the outcome unknown.
+    /// Ends with everything stored. A failure from here leaves the outcome unknown.
     ///
-    ///     SQLite       COMMIT, with PRAGMA synchronous = FULL or NORMAL
-    ///     PostgreSQL   COMMIT, with synchronous_commit on or off
-    func commit(durable: Bool) throws(HoldfastError)
+    ///     both         COMMIT
+    func commit() throws(HoldfastError)
 
     /// Ends with nothing stored.
     func rollback()

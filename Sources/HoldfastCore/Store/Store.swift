@@ -37,10 +37,11 @@ public final class Store: Sendable {
             let state = try storage.readState()
             let delivery = try Delivery(mode: options.delivery, time: environment.time)
             let log = StoreLog(location: storage.location)
-            let snapshots = SnapshotPool(
-                storage: storage, time: environment.time, limit: options.maxSnapshots, horizon: state.head)
-            let catalogue = Catalogue(state.repositories)
             let committer = WorkerSlot()
+            let snapshots = SnapshotPool(
+                storage: storage, time: environment.time, limit: options.maxSnapshots,
+                maxAgeMilliseconds: options.snapshotMaxAgeMilliseconds, wakeTender: { committer.wake() })
+            let catalogue = Catalogue(state.repositories)
             let queueSlot = Lock<Unowned<CommitQueue>?>(nil)
             var settings = BatchCommitter.Settings()
             settings.logRetention = options.logRetention
@@ -49,12 +50,9 @@ public final class Store: Sendable {
             settings.slowBatchNanoseconds = options.slowCommitMilliseconds * 1_000_000
             settings.checks = checks
             let batchCommitter = BatchCommitter(
-                storage: storage, state: state, environment: environment, settings: settings,
+                storage: storage, state: state, environment: environment, settings: settings, names: catalogue,
                 isHeld: { snapshots.isHeld || queueSlot.withLock { $0?.object?.hasReaders } ?? false },
-                publish: { published in
-                    catalogue.add(published.createdRepositories)
-                    snapshots.publish(published.horizon)
-                },
+                publish: { snapshots.releaseStale() },
                 dropSnapshots: { snapshots.revoke(olderThanMilliseconds: nil) })
             let queue = CommitQueue(
                 committer: batchCommitter, delivery: delivery, log: log, time: environment.time,
@@ -100,6 +98,7 @@ public final class Store: Sendable {
     public func repository(_ name: String, options: RepositoryOptions = .init()) throws(HoldfastError) -> Repository {
         try Catalogue.check(name)
         try requireOpen()
+        if catalogue.find(name) == nil { try refreshCatalogue() }
         if catalogue.find(name) == nil {
             guard options.create else {
                 throw HoldfastError(.notFound, "the store has no repository \"\(name)\": open it with \"create\": true")
@@ -110,8 +109,9 @@ public final class Store: Sendable {
             do throws(HoldfastError) {
                 _ = try queue.commit(commit)
             } catch {
-                // Somebody else was first: that is as good.
+                // Somebody else was first, perhaps another process: that is as good.
                 guard error.status == .exists else { throw error }
+                try refreshCatalogue()
             }
         }
         guard let record = catalogue.find(name) else {
@@ -128,6 +128,11 @@ public final class Store: Sendable {
                 detail: [("option", .text("key"))])
         }
         return Repository(store: self, record: record)
+    }
+
+    /// Takes note of the repositories that other processes have created.
+    private func refreshCatalogue() throws(HoldfastError) {
+        catalogue.add(try storage.readState().repositories)
     }
 
     public func begin(_ options: TransactionOptions = .init()) throws(HoldfastError) -> Transaction {
@@ -185,7 +190,8 @@ public final class Store: Sendable {
     /// As `hf_store_describe` documents it.
     public func describe() throws(HoldfastError) -> [UInt8] {
         try requireOpen()
-        let horizon = snapshots.horizon
+        let state = try storage.readState()
+        catalogue.add(state.repositories)
         var writer = JSONWriter()
         writer.beginObject()
         func text(_ name: String, _ value: String) {
@@ -202,8 +208,8 @@ public final class Store: Sendable {
         writer.member("read_only")
         writer.boolean(storage.isReadOnly)
         text("incarnation", incarnation)
-        number("sequence", horizon)
-        text("position", "\(incarnation):\(horizon)")
+        number("sequence", state.head)
+        text("position", "\(incarnation):\(state.head)")
         number("in_flight", UInt64(queue.inFlight))
         number("snapshots", UInt64(snapshots.openCount))
         number("transactions", UInt64(max(0, openTransactions.load(ordering: .relaxed))))

@@ -77,7 +77,7 @@ final class StoreClosing: Sendable {
     /// The committer's turn when no batch waits.
     func turn() -> Turn {
         switch state.withLock({ $0.step }) {
-        case .open: return .sleep()
+        case .open: return .sleep(until: snapshots.tend())
         case .draining:
             guard queue.isDrained else { return .sleep() }
             // A thread that is just opening a snapshot is done in a moment, and tells nobody.

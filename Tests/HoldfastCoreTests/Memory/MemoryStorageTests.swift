@@ -20,22 +20,22 @@ struct MemoryStorageTests {
     @Test func `a state that is taken out does not change with its storage`() throws {
         let storage = MemoryStorage()
         let before = storage.state
-        let write = try storage.beginWrite()
+        let write = try storage.beginWrite(durable: true)
         var batch = WriteBatch()
         batch.createdRepositories = [RepositoryRecord(id: 1, name: "songs", key: "id")]
         try write.apply(batch)
-        try write.commit(durable: true)
+        try write.commit()
         #expect(before.repositories.isEmpty)
         #expect(try MemoryStorage(state: storage.state).readState().repositories.map(\.name) == ["songs"])
     }
 
     @Test func `a second write at the same time is refused`() throws {
         let storage = MemoryStorage()
-        let write = try storage.beginWrite()
-        let error = #expect(throws: HoldfastError.self) { try storage.beginWrite() }
+        let write = try storage.beginWrite(durable: true)
+        let error = #expect(throws: HoldfastError.self) { try storage.beginWrite(durable: true) }
         #expect(error?.status == .busy)
         write.rollback()
-        try storage.beginWrite().rollback()
+        try storage.beginWrite(durable: true).rollback()
     }
 
     @Test func `a closed storage refuses, also through snapshots that were left open`() throws {
@@ -43,7 +43,7 @@ struct MemoryStorageTests {
         let snapshot = try storage.beginSnapshot()
         try storage.close(head: 0)
         #expect(throws: HoldfastError.self) { try storage.beginSnapshot() }
-        #expect(throws: HoldfastError.self) { try storage.beginWrite() }
+        #expect(throws: HoldfastError.self) { try storage.beginWrite(durable: true) }
         #expect(throws: HoldfastError.self) { try storage.sync() }
         let error = #expect(throws: HoldfastError.self) { try snapshot.log(after: 0) }
         #expect(error?.status == .io)

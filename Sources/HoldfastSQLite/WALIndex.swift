@@ -1,0 +1,48 @@
+import CSQLite
+import HoldfastCore
+
+/// The index of the write-ahead log, which SQLite keeps in memory that all processes map. Its header changes with every
+/// commit, of whatever process or program, so comparing it tells whether there was one, without a system call.
+///
+/// Kept by a connection of its own, which reads nothing else: the mapping lasts as long as some connection does, and
+/// this one is never busy.
+struct WALIndex {
+    private let connection: Connection
+    private let mapped: UnsafeRawPointer
+
+    /// nil where there is none to be shared: for a database without a write-ahead log, and where nobody writes and this
+    /// process may not, so that SQLite reads the log without one.
+    init?(_ connection: Connection) throws(HoldfastError) {
+        // SQLite opens the log at the first read.
+        _ = try connection.head()
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        try connection.check(
+            sqlite3_file_control(connection.handle, "main", SQLITE_FCNTL_FILE_POINTER, &file), "opening")
+        guard try connection.usesWriteAheadLog(), let file, let methods = file.pointee.pMethods?.pointee,
+            methods.iVersion >= 2
+        else { return nil }
+        var region: UnsafeMutableRawPointer?
+        let code = methods.xShmMap(file, 0, Self.regionBytes, 0, &region)
+        if code & 0xFF == SQLITE_READONLY { return nil }
+        try connection.check(code, "opening")
+        guard let region else { return nil }
+        self.connection = connection
+        mapped = UnsafeRawPointer(UnsafeRawPointer(bitPattern: UInt(bitPattern: region))!)
+    }
+
+    /// How much of the index SQLite maps at once.
+    private static let regionBytes: Int32 = 32_768
+
+    func header() -> WALHeader? {
+        var header = WALHeader()
+        return holdfast_wal_header(mapped, &header.words) ? header : nil
+    }
+}
+
+/// One state of the index' header.
+struct WALHeader: Equatable, Sendable {
+    typealias Words = (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64)
+    fileprivate var words: Words = (0, 0, 0, 0, 0, 0)
+
+    static func == (left: WALHeader, right: WALHeader) -> Bool { left.words == right.words }
+}

@@ -1,0 +1,82 @@
+import CHoldfastPlatform
+import Glibc
+import HoldfastCore
+
+/// The queue in which processes wait for their turn to write, in the order in which they came. SQLite's own lock lets
+/// in whoever asks at the right moment, so that a busy process could keep the others out for long.
+///
+/// It is made of locks on bytes of the sidecar file. The first is the turn; behind it lie the places in which processes
+/// wait. A process moves up by locking the byte before its own and then letting go of its own, so nobody overtakes; a
+/// process that dies leaves its place, because its locks go with it. (Each waits on its predecessor alone, as
+/// in the queue locks of Mellor-Crummey and Scott, 1991.) Who finds every place taken waits for the last one.
+///
+/// Waiting is looking again after a short sleep: the kernel's own waiting knows no timeouts.
+final class WriteQueue: Sendable {
+    private static let places: Int64 = 8
+
+    private let lock: StoreLock
+    private let time: any TimeSource
+    /// 0: it is this process's turn. nil: not in the queue.
+    private let place = Lock<Int64?>(nil)
+
+    init(_ lock: StoreLock, time: any TimeSource) {
+        self.lock = lock
+        self.time = time
+    }
+
+    /// Waits for this process's turn at most until the monotonic time `deadline`. Answers whether it has come; if not, the
+    /// place in the queue is kept until `leave`. Called by one thread at a time.
+    func takeTurn(until deadline: UInt64) throws(HoldfastError) -> Bool {
+        try place.withLock { place throws(HoldfastError) in
+            if place == 0 { return true }
+            if try stepIn(&place) { return true }
+            let began = time.monotonicNanoseconds()
+            while try !moveUp(&place) {
+                let now = time.monotonicNanoseconds()
+                if now >= deadline { return false }
+                usleep(Self.pause(place, waited: now &- began))
+            }
+            return true
+        }
+    }
+
+    /// Ends the turn, or gives up the place.
+    func leave() {
+        place.withLock { place in
+            guard place != nil else { return }
+            place = nil
+            // Unlocking fails only where locking did.
+            _ = try? lock.set(HFP_UNLOCKED, StoreLock.queueStart, count: Self.places + 1)
+        }
+    }
+
+    /// Takes everything at once, which succeeds when nobody is there.
+    private func stepIn(_ place: inout Int64?) throws(HoldfastError) -> Bool {
+        guard place == nil, try lock.set(HFP_EXCLUSIVE, StoreLock.queueStart, count: Self.places + 1) else {
+            return false
+        }
+        _ = try lock.set(HFP_UNLOCKED, StoreLock.queueStart + 1, count: Self.places)
+        place = 0
+        lock.writeNote()
+        return true
+    }
+
+    /// Moves up as far as it goes. Answers whether the turn has come.
+    private func moveUp(_ place: inout Int64?) throws(HoldfastError) -> Bool {
+        while place != 0 {
+            let next = (place ?? Self.places + 1) - 1
+            guard try lock.set(HFP_EXCLUSIVE, StoreLock.queueStart + next) else { return false }
+            if let place { _ = try lock.set(HFP_UNLOCKED, StoreLock.queueStart + place) }
+            place = next
+        }
+        lock.writeNote()
+        return true
+    }
+
+    /// In microseconds: short for the next in line, and longer when whoever writes takes long.
+    private static func pause(_ place: Int64?, waited nanoseconds: UInt64) -> UInt32 {
+        if nanoseconds > 1_000_000_000 { return 5_000 }
+        if nanoseconds > 20_000_000 { return 1_000 }
+        return place == 1 ? 30 : 100
+    }
+}

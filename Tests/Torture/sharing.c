@@ -1,0 +1,337 @@
+/*
+ * Sharing: several processes of several threads work on one store at once.
+ *
+ *     sharing [SECONDS]                      all of it, the timed parts so long each (2)
+ *     sharing --worker PATH WORK INDEX       one process
+ *
+ * No increment of a counter is lost, and none is made that nobody was told of, but for those under way when
+ * their process was killed. "Count, and insert if there are fewer than the limit" never exceeds it. Killing
+ * processes, also one that just has its turn to write, holds nobody up.
+ */
+#include "ledger.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { PROCESSES = 4, THREADS = 4, COUNTERS = 100, LIMIT = 10, ROUNDS = 10000 };
+
+/* What all processes see of each other, in a file that they map. */
+typedef struct board {
+    volatile bool stop;
+    volatile bool started[PROCESSES];
+    volatile long rounds;
+    struct {
+        volatile long begun, done, failures;
+    } increments[PROCESSES][THREADS];
+    volatile long exceeded;
+} board;
+
+static board *shared;
+static char directory[64], path[128];
+static int wrong;
+
+static void expect(bool is_right, const char *sentence) {
+    if (!is_right) {
+        fprintf(stderr, "WRONG: %s\n", sentence);
+        wrong++;
+    }
+}
+
+static double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void map_board(void) {
+    char name[160];
+    snprintf(name, sizeof name, "%s-board", path);
+    int descriptor = open(name, O_RDWR | O_CREAT, 0600);
+    if (descriptor < 0 || ftruncate(descriptor, sizeof(board)) != 0)
+        exit(2);
+    shared = mmap(NULL, sizeof(board), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
+    if (shared == MAP_FAILED)
+        exit(2);
+    close(descriptor);
+}
+
+/* --- A process ---------------------------------------------------------------------------------- */
+
+typedef struct worker {
+    hf_store *store;
+    hf_repository *entities;
+    const char *options;
+    int process, thread;
+    unsigned seed;
+} worker;
+
+static void give_up(const char *doing, hf_status status, hf_error *error) {
+    fprintf(stderr, "%s answered %s: %s\n", doing, hf_status_name(status),
+            error ? hf_error_message(error) : "");
+    _exit(3);
+}
+
+static hf_status increment(hf_transaction *t, void *user_data) {
+    worker *w = user_data;
+    char id[16], text[64];
+    int length = snprintf(id, sizeof id, "c%u", w->seed % COUNTERS);
+    hf_entity counter = HF_ENTITY_INIT;
+    hf_status status = hf_repository_fetch(w->entities, t, id, (size_t)length, &counter, NULL);
+    if (status == HF_OK) {
+        long value = strtol(strstr(counter.data, "\"n\":") + 4, NULL, 10);
+        length = snprintf(text, sizeof text, "{\"id\":\"%s\",\"n\":%ld}", id, value + 1);
+        status = hf_repository_save(w->entities, t, text, (size_t)length, NULL, NULL);
+    }
+    hf_entity_free(&counter);
+    return status;
+}
+
+static void *count_up(void *argument) {
+    worker *w = argument;
+    hf_error *error = NULL;
+    while (!shared->stop) {
+        w->seed = w->seed * 1664525 + 1013904223;
+        shared->increments[w->process][w->thread].begun++;
+        hf_status status = hf_store_transact(w->store, increment, w, w->options, NULL, &error);
+        if (status != HF_OK)
+            give_up("counting", status, error);
+        shared->increments[w->process][w->thread].done++;
+    }
+    return NULL;
+}
+
+static hf_status insert_under_the_limit(hf_transaction *t, void *user_data) {
+    worker *w = user_data;
+    static const char filter[] = "{\"open\":true}";
+    uint64_t count = 0;
+    hf_status status = hf_repository_count(w->entities, t, filter, HF_NTS, &count, NULL);
+    if (status != HF_OK)
+        return status;
+    if (count > LIMIT)
+        shared->exceeded++;
+    return count < LIMIT ? hf_repository_save(w->entities, t, "{\"open\":true}", HF_NTS, NULL, NULL)
+                         : hf_repository_delete_all(w->entities, t, filter, HF_NTS, NULL, NULL);
+}
+
+static void *keep_the_limit(void *argument) {
+    worker *w = argument;
+    hf_error *error = NULL;
+    while (__atomic_add_fetch(&shared->rounds, 1, __ATOMIC_SEQ_CST) <= ROUNDS) {
+        hf_status status = hf_store_transact(w->store, insert_under_the_limit, w, w->options, NULL, &error);
+        if (status != HF_OK)
+            give_up("inserting", status, error);
+    }
+    return NULL;
+}
+
+static int work(const char *what, int index) {
+    bool counts = strcmp(what, "limit") != 0;
+    hf_store *store;
+    hf_repository *entities;
+    hf_error *error = NULL;
+    hf_status status = hf_store_open(path, NULL, &store, &error);
+    if (status == HF_OK)
+        status = hf_repository_open(store, counts ? "counters" : "things", NULL, &entities, &error);
+    if (status != HF_OK)
+        give_up("opening", status, error);
+    shared->started[index] = true;
+    worker workers[THREADS];
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] = (worker){store,
+                              entities,
+                              strcmp(what, "full") == 0
+                                  ? "{\"max_attempts\":1000,\"timeout_ms\":60000}"
+                                  : "{\"max_attempts\":1000,\"timeout_ms\":60000,\"durability\":\"relaxed\"}",
+                              index,
+                              i,
+                              (unsigned)(getpid() * THREADS + i)};
+        pthread_create(&threads[i], NULL, counts ? count_up : keep_the_limit, &workers[i]);
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    hf_repository_free(entities);
+    status = hf_store_close(store, -1, &error);
+    if (status != HF_OK)
+        give_up("closing", status, error);
+    hf_store_free(store);
+    return 0;
+}
+
+/* --- All of them -------------------------------------------------------------------------------- */
+
+static pid_t start(const char *program, const char *what, int index) {
+    char number[8];
+    snprintf(number, sizeof number, "%d", index);
+    char *arguments[] = {(char *)program, "--worker", path, (char *)what, number, NULL};
+    pid_t pid;
+    shared->started[index] = false;
+    if (posix_spawn(&pid, program, NULL, NULL, arguments, environ) != 0)
+        exit(2);
+    while (!shared->started[index])
+        usleep(1000);
+    return pid;
+}
+
+static void wait_for(pid_t pid) {
+    int outcome;
+    waitpid(pid, &outcome, 0);
+    expect(WIFEXITED(outcome) && WEXITSTATUS(outcome) == 0, "a process ends well");
+}
+
+static long total_done(void) {
+    long total = 0;
+    for (int p = 0; p < PROCESSES; p++)
+        for (int t = 0; t < THREADS; t++)
+            total += shared->increments[p][t].done;
+    return total;
+}
+
+static void make_counters(void) {
+    ledger_remove(directory, false);
+    memset(shared, 0, sizeof *shared);
+    hf_store *store;
+    hf_repository *counters;
+    if (hf_store_open(path, NULL, &store, NULL) != HF_OK ||
+        hf_repository_open(store, "counters", NULL, &counters, NULL) != HF_OK)
+        exit(2);
+    for (int i = 0; i < COUNTERS; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "{\"id\":\"c%d\",\"n\":0}", i);
+        expect(hf_repository_save(counters, NULL, text, HF_NTS, NULL, NULL) == HF_OK, "a counter is made");
+    }
+    hf_repository_free(counters);
+    hf_store_free(store);
+}
+
+static long sum_of_counters(void) {
+    hf_store *store;
+    hf_repository *counters;
+    long sum = 0;
+    if (hf_store_open(path, NULL, &store, NULL) != HF_OK ||
+        hf_repository_open(store, "counters", NULL, &counters, NULL) != HF_OK)
+        exit(2);
+    for (int i = 0; i < COUNTERS; i++) {
+        char id[16];
+        hf_entity counter = HF_ENTITY_INIT;
+        snprintf(id, sizeof id, "c%d", i);
+        if (hf_repository_fetch(counters, NULL, id, HF_NTS, &counter, NULL) == HF_OK)
+            sum += strtol(strstr(counter.data, "\"n\":") + 4, NULL, 10);
+        hf_entity_free(&counter);
+    }
+    hf_repository_free(counters);
+    hf_store_free(store);
+    return sum;
+}
+
+/* Increments a second of so many processes. */
+static double count_with(const char *program, const char *durability, int processes, double duration) {
+    make_counters();
+    pid_t pids[PROCESSES];
+    for (int i = 0; i < processes; i++)
+        pids[i] = start(program, durability, i);
+    double began = seconds();
+    long before = total_done();
+    usleep((useconds_t)(duration * 1e6));
+    long after = total_done();
+    double took = seconds() - began;
+    shared->stop = true;
+    for (int i = 0; i < processes; i++)
+        wait_for(pids[i]);
+    expect(sum_of_counters() == total_done(), "each increment is there, once");
+    for (int i = 0; i < processes; i++) {
+        long own = 0;
+        for (int t = 0; t < THREADS; t++)
+            own += shared->increments[i][t].done;
+        expect(own > total_done() / processes / 4, "each process has its share");
+    }
+    return (double)(after - before) / took;
+}
+
+static void processes_share_counters(const char *program, const char *durability, double duration) {
+    double alone = count_with(program, durability, 1, duration);
+    double together = count_with(program, durability, PROCESSES, duration);
+    printf("sharing, %s: %.0f increments/s of one process, %.0f of %d, ratio %.2f\n", durability, alone,
+           together, PROCESSES, together / alone);
+}
+
+static void a_limit_is_kept(const char *program) {
+    make_counters();
+    pid_t pids[PROCESSES];
+    double began = seconds();
+    for (int i = 0; i < PROCESSES; i++)
+        pids[i] = start(program, "limit", i);
+    for (int i = 0; i < PROCESSES; i++)
+        wait_for(pids[i]);
+    expect(shared->exceeded == 0, "the limit is never exceeded");
+    printf("sharing, count and insert: %d rounds in %.1f s\n", ROUNDS, seconds() - began);
+}
+
+static void killed_processes_hold_nobody_up(const char *program, int kills) {
+    make_counters();
+    pid_t pids[PROCESSES];
+    double longest = 0;
+    for (int i = 0; i < PROCESSES; i++)
+        pids[i] = start(program, "full", i);
+    for (int n = 0; n < kills; n++) {
+        int victim = n % PROCESSES;
+        usleep((useconds_t)(1000 + n * 7919 % 20000));
+        kill(pids[victim], SIGKILL);
+        waitpid(pids[victim], NULL, 0);
+        double began = seconds();
+        for (long before = total_done(); total_done() == before && seconds() - began < 30;)
+            usleep(100);
+        double stopped = seconds() - began;
+        longest = stopped > longest ? stopped : longest;
+        pids[victim] = start(program, "full", victim);
+    }
+    shared->stop = true;
+    for (int i = 0; i < PROCESSES; i++)
+        wait_for(pids[i]);
+    long sum = sum_of_counters(), begun = 0;
+    for (int p = 0; p < PROCESSES; p++)
+        for (int t = 0; t < THREADS; t++)
+            begun += shared->increments[p][t].begun;
+    expect(sum >= total_done() && sum <= begun, "what was told is there, and nothing that nobody asked for");
+    expect(longest < 5, "the others go on soon");
+    printf("sharing, %d kills: %ld told, %ld begun, %ld there; the others went on after %.0f ms at most\n",
+           kills, total_done(), begun, sum, longest * 1000);
+}
+
+int main(int count, char **arguments) {
+    if (count == 5 && strcmp(arguments[1], "--worker") == 0) {
+        snprintf(path, sizeof path, "%s", arguments[2]);
+        map_board();
+        return work(arguments[3], atoi(arguments[4]));
+    }
+    double duration = count > 1 ? atof(arguments[1]) : 2;
+    /* On a disk, unlike the other torture: what a sync costs decides how processes take turns. */
+    strcpy(directory, "/var/tmp/holdfast-XXXXXX");
+    if (mkdtemp(directory) == NULL) {
+        perror(directory);
+        return 2;
+    }
+    snprintf(path, sizeof path, "%s/store.db", directory);
+    map_board();
+    processes_share_counters(arguments[0], "relaxed", duration);
+    processes_share_counters(arguments[0], "full", duration);
+    a_limit_is_kept(arguments[0]);
+    killed_processes_hold_nobody_up(arguments[0], (int)(duration * 15));
+    char board_path[160];
+    snprintf(board_path, sizeof board_path, "%s-board", path);
+    unlink(board_path);
+    ledger_remove(directory, true);
+    printf("sharing: %d wrong\n", wrong);
+    return wrong > 0;
+}
