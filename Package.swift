@@ -41,6 +41,12 @@ let package = Package(
         // What the tests share.
         .target(name: "SeededRandom", path: "Tests/SeededRandom"),
         .target(name: "HistoryChecker", path: "Tests/HistoryChecker"),
+        .target(
+            name: "StressLoad", dependencies: ["HoldfastCore", "HistoryChecker", "SeededRandom"],
+            path: "Tests/StressLoad"),
+        .executableTarget(
+            name: "StressProcess", dependencies: ["HoldfastCore", "HoldfastEngines", "HistoryChecker", "StressLoad"],
+            path: "Tests/StressProcess"),
         .target(name: "StorageConformance", dependencies: ["HoldfastCore"], path: "Tests/StorageConformance"),
 
         .testTarget(
@@ -55,7 +61,8 @@ let package = Package(
             name: "SimulationTests",
             dependencies: ["HoldfastCore", "HistoryChecker", "SeededRandom"]),
         .testTarget(
-            name: "StressTests", dependencies: ["HoldfastCore", "HoldfastEngines", "HistoryChecker", "SeededRandom"]),
+            name: "StressTests",
+            dependencies: ["HoldfastCore", "HoldfastEngines", "HistoryChecker", "StressLoad", "StressProcess"]),
     ],
     swiftLanguageModes: [.v6]
 )

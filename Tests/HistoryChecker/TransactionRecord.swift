@@ -1,13 +1,13 @@
 /// What one transaction did, as its client saw it.
-public struct TransactionRecord: Sendable {
-    public enum Operation: Sendable, Equatable {
+public struct TransactionRecord: Sendable, Codable {
+    public enum Operation: Sendable, Equatable, Codable {
         /// Appends a value to the list under a key. No value is appended twice to one key in a history.
         case append(String, Int)
         /// What the list under a key was.
         case read(String, [Int])
     }
 
-    public enum Outcome: Sendable {
+    public enum Outcome: Sendable, Codable {
         case committed
         /// Certainly nothing was stored.
         case aborted

@@ -2,6 +2,7 @@ import Glibc
 import HistoryChecker
 import HoldfastCore
 import HoldfastEngines
+import StressLoad
 import Testing
 
 /// Real threads on a real store, recorded and judged. The thread sanitizer watches the same:
@@ -10,7 +11,7 @@ import Testing
 /// `HOLDFAST_STRESS` sets how many transactions each thread runs.
 struct StressTests {
     private static let threads = 6
-    private static let transactions = getenv("HOLDFAST_STRESS").flatMap { Int(String(cString: $0)) } ?? 150
+    static let transactions = getenv("HOLDFAST_STRESS").flatMap { Int(String(cString: $0)) } ?? 150
 
     enum Place: CaseIterable {
         case memory
@@ -26,7 +27,8 @@ struct StressTests {
         options.maxInFlight = 4
         let url = place == .memory ? "memory:" : directory.path + "/store.db"
         let store = try StoreURL.open(url, options: options)
-        let bench = try StressBench(store: store)
+        let bench = try StressBench(store: store, process: 0)
+        try bench.openAccounts()
 
         var workers: [any Worker] = []
         for number in 0..<Self.threads {
@@ -42,27 +44,5 @@ struct StressTests {
         #expect(history.count { $0.outcome == .committed } > history.count / 4)
         #expect(history.count { $0.outcome == .unknown } == 0)
         #expect(HistoryChecker.anomalies(in: history).map(\.description) == [])
-    }
-}
-
-private final class TemporaryDirectory {
-    let path: String
-
-    init() {
-        var template = Array("/tmp/holdfast-stress-XXXXXX\0".utf8CString)
-        mkdtemp(&template)
-        path = String(decoding: template.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-    }
-
-    deinit {
-        guard let directory = opendir(path) else { return }
-        while let entry = readdir(directory) {
-            withUnsafeBytes(of: &entry.pointee.d_name) { name in
-                let name = String(decoding: name.prefix { $0 != 0 }, as: UTF8.self)
-                _ = unlink("\(path)/\(name)")
-            }
-        }
-        closedir(directory)
-        rmdir(path)
     }
 }

@@ -1,9 +1,9 @@
-import HistoryChecker
-import HoldfastCore
-import Synchronization
+public import HistoryChecker
+public import HoldfastCore
+internal import Synchronization
 
-/// What the clients of a stress test share: the store, the clock of the history, and the history.
-final class StressBench: Sendable {
+/// What the clients of one process share: the store, the clock of the history, and the history.
+public final class StressBench: Sendable {
     private struct State {
         var history: [TransactionRecord] = []
         var faults: [String] = []
@@ -14,21 +14,30 @@ final class StressBench: Sendable {
     let store: Store
     let lists: Repository
     let accounts: Repository
-    private let clock = Atomic<Int>(0)
+    private let values: Atomic<Int>
     private let state = Lock(State())
 
-    init(store: Store) throws {
+    /// `process`: of those that share the store, from 0.
+    public init(store: Store, process: Int) throws(HoldfastError) {
         self.store = store
+        values = Atomic(process << 32)
         lists = try store.repository("lists")
         accounts = try store.repository("accounts")
+    }
+
+    /// Fills the accounts. Once, before any client runs.
+    public func openAccounts() throws(HoldfastError) {
         for number in 0..<Self.accounts { try accounts.save("account\(number)", numbers: [100], in: nil) }
     }
 
-    /// Rises with every call. A transaction that ended before another began has the lower number.
-    func tick() -> Int { clock.add(1, ordering: .sequentiallyConsistent).newValue }
+    /// The time of all processes. A transaction that ended before another began has no greater one.
+    func tick() -> Int { Int(SystemTime().monotonicNanoseconds()) }
 
-    var history: [TransactionRecord] { state.withLock { $0.history } }
-    var faults: [String] { state.withLock { $0.faults } }
+    /// A number that no other client of any process appends.
+    func newValue() -> Int { values.add(1, ordering: .relaxed).newValue }
+
+    public var history: [TransactionRecord] { state.withLock { $0.history } }
+    public var faults: [String] { state.withLock { $0.faults } }
 
     func note(_ record: TransactionRecord) { state.withLock { $0.history.append(record) } }
     func report(_ fault: String) { state.withLock { $0.faults.append(fault) } }

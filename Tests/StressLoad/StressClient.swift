@@ -1,23 +1,25 @@
-import HistoryChecker
-import HoldfastCore
-import SeededRandom
+internal import HistoryChecker
+public import HoldfastCore
+internal import SeededRandom
 
 /// A thread that runs transactions, one in each turn.
-final class StressClient: @unchecked Sendable {
+public final class StressClient: @unchecked Sendable {
     // Confined to its thread.
     private let number: Int
     private let bench: StressBench
+    private let isolation: Isolation
     private var remaining: Int
     private var random: SeededGenerator
 
-    init(number: Int, bench: StressBench, transactions: Int) {
+    public init(number: Int, bench: StressBench, transactions: Int, isolation: Isolation = .serializable) {
         self.number = number
         self.bench = bench
+        self.isolation = isolation
         remaining = transactions
         random = SeededGenerator(seed: UInt64(number))
     }
 
-    func turn() -> Turn {
+    public func turn() -> Turn {
         if remaining == 0 { return .finished }
         remaining -= 1
         var record = TransactionRecord(
@@ -38,6 +40,7 @@ final class StressClient: @unchecked Sendable {
 
     private func run(_ operations: inout [TransactionRecord.Operation]) throws(HoldfastError) {
         var options = TransactionOptions()
+        options.isolation = isolation
         options.isDurable = Int.random(in: 0..<4, using: &random) == 0
         if Int.random(in: 0..<5, using: &random) == 0 {
             // Without a transaction: the newest committed state.
@@ -71,7 +74,7 @@ final class StressClient: @unchecked Sendable {
         let list = try bench.lists.numbers(of: key, in: transaction)
         operations.append(.read(key, list))
         guard Bool.random(using: &random) else { return }
-        let value = bench.tick()
+        let value = bench.newValue()
         operations.append(.append(key, value))
         try bench.lists.save(key, numbers: list + [value], in: transaction)
     }

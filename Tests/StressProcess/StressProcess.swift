@@ -1,0 +1,40 @@
+import Foundation
+import HistoryChecker
+import HoldfastCore
+import HoldfastEngines
+import StressLoad
+
+/// One of several processes that share a store:
+///
+///     StressProcess URL PROCESS THREADS TRANSACTIONS START serializable|snapshot
+///
+/// Runs so many transactions on each of so many threads, from the monotonic time START (nanoseconds) on, and writes the
+/// history to its standard output, as JSON. Ends with 1 where something was not as it must be.
+@main
+struct StressProcess {
+    static func main() throws {
+        let numbers = CommandLine.arguments.dropFirst(2).compactMap { Int($0) }
+        guard numbers.count == 4 else { fatalError("URL PROCESS THREADS TRANSACTIONS START ISOLATION") }
+        let isolation: Isolation = CommandLine.arguments[6] == "snapshot" ? .snapshot : .serializable
+        let (process, threads, transactions, start) = (numbers[0], numbers[1], numbers[2], numbers[3])
+
+        var options = StoreOptions()
+        options.maxSnapshots = 3
+        options.maxInFlight = 4
+        let store = try StoreURL.open(CommandLine.arguments[1], options: options)
+        let bench = try StressBench(store: store, process: process)
+        let wait = start - Int(SystemTime().monotonicNanoseconds())
+        if wait > 0 { usleep(UInt32(wait / 1000)) }
+
+        let workers = try (0..<threads).map { thread in
+            let client = StressClient(
+                number: process * threads + thread, bench: bench, transactions: transactions, isolation: isolation)
+            return try ThreadWorkers().start(name: "client") { client.turn() }
+        }
+        for worker in workers { _ = worker.waitUntilFinished(deadline: nil) }
+        _ = try store.close(timeoutMilliseconds: nil)
+        FileHandle.standardOutput.write(try JSONEncoder().encode(bench.history))
+        for fault in bench.faults { FileHandle.standardError.write(Data((fault + "\n").utf8)) }
+        exit(bench.faults.isEmpty ? 0 : 1)
+    }
+}
