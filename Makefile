@@ -22,8 +22,8 @@ C_WARNINGS := -Wall -Wextra -Wpedantic -Werror
 HEADERS := $(wildcard include/holdfast/*.h)
 C_FILES = $(shell find include Sources Tests bindings -name '*.[ch]' -not -path '*/build/*')
 ABI_TESTS := $(patsubst Tests/ABI/%.c,%,$(wildcard Tests/ABI/test_*.c))
-TEST_PARTS := test-headers test-payload test-abi test-symbols test-torture-short test-swift \
-    test-thread-sanitizer test-package test-python
+TEST_PARTS := test-headers test-payload test-abi test-symbols test-torture-short test-benchmarks \
+    test-swift test-thread-sanitizer test-package test-python
 
 # Swift's backtracer may hang after a crash where there is no terminal.
 export SWIFT_BACKTRACE := enable=no
@@ -153,6 +153,7 @@ test-python: library $(VENV)/tools ## The Python package
 	$(VENV)/bin/python -m pytest -q bindings/python/tests Tests/Readme
 
 include Tests/Torture/torture.mk
+include Tests/Benchmarks/benchmarks.mk
 
 # Ranges, so that a new major version of a tool changes nothing by itself.
 $(VENV)/tools: Makefile

@@ -1,0 +1,71 @@
+"""The benchmark. `make bench` runs it; what the lines are stands in lines.py.
+
+    bench.py BUILD DOCUMENTS LIBRARY OUTPUT [--lines NAME ...] [--rounds N] [--limit N]
+
+BUILD is the directory of the programs, and takes the stores while they are measured. The results go to OUTPUT as
+JSON, and are printed as a table.
+"""
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+from lines import LINES
+from report import results, table
+from runner import Failure, Runner
+
+SOURCES = Path(__file__).parent
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="The benchmark of Holdfast.")
+    parser.add_argument("build", type=Path)
+    parser.add_argument("documents", type=Path)
+    parser.add_argument("library", type=Path)
+    parser.add_argument("output", type=Path)
+    parser.add_argument(
+        "--lines", nargs="*", default=[], metavar="NAME", help="only these lines"
+    )
+    parser.add_argument(
+        "--rounds", type=int, default=5, help="how often each program is run (5)"
+    )
+    parser.add_argument(
+        "--limit", type=int, help="the most operations of a run, for a short test"
+    )
+    arguments = parser.parse_args()
+
+    unknown = set(arguments.lines) - {line.name for line in LINES}
+    if unknown:
+        parser.error(
+            f"no such line: {', '.join(unknown)}; there are: {', '.join(line.name for line in LINES)}"
+        )
+    words = {
+        "build": str(arguments.build),
+        "sources": str(SOURCES),
+        "library": str(arguments.library),
+        "python": sys.executable,
+        "documents": str(arguments.documents),
+    }
+    os.environ["HOLDFAST_LIBRARY"] = str(arguments.library)
+    os.environ["PYTHONPATH"] = str(SOURCES.parents[1] / "bindings/python")
+    runner = Runner(words, arguments.build / "data", arguments.limit)
+    print(
+        f"{runner.document_count} documents; load of the machine: {os.getloadavg()[0]:.1f}",
+        flush=True,
+    )
+    found = []
+    for line in LINES:
+        if not arguments.lines or line.name in arguments.lines:
+            found += results(line, runner.measure(line, arguments.rounds))
+            print(f"{line.name} measured", flush=True)
+    arguments.output.write_text(json.dumps(found, indent=1) + "\n")
+    print(table(found))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Failure as failure:
+        sys.exit(f"FAILED: {failure}")

@@ -1,0 +1,62 @@
+# The benchmark, to be included by the top Makefile, which says where the library is:
+#
+#     bench              everything, on a machine that does nothing else
+#     test-benchmarks    in small, that it works
+
+BENCH_BUILD := $(BUILD)/benchmarks
+BENCH_PACKAGES := liblmdb-dev librocksdb-dev strace
+BENCH_FLAGS := -std=c99 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -Iinclude
+BENCH_SHARED := $(addprefix Tests/Benchmarks/,documents.c measure.c documents.h engine.h measure.h)
+
+BENCH_ENGINES := $(addprefix $(BENCH_BUILD)/,holdfast sqlite lmdb rocksdb)
+BENCH_FIRST_READS := $(addprefix $(BENCH_BUILD)/first_read_,holdfast sqlite)
+BENCH_OTHERS := $(addprefix $(BENCH_BUILD)/,floors load_library)
+BENCH_PROGRAMS := $(BENCH_ENGINES) $(BENCH_FIRST_READS) $(BENCH_OTHERS)
+
+BENCH_LIBRARIES_holdfast := -L$(LIBRARY_DIRECTORY) -lholdfast -Wl,-rpath,$(LIBRARY_DIRECTORY)
+BENCH_LIBRARIES_sqlite := -lsqlite3
+BENCH_LIBRARIES_lmdb := -llmdb
+BENCH_LIBRARIES_rocksdb := -lrocksdb
+BENCH_LIBRARIES_floors := -ljansson
+
+BENCH_COMPILE = $(CC) $(BENCH_FLAGS) $(filter %.c,$^) -o $@ $(BENCH_LIBRARIES_$*) -pthread
+
+$(BENCH_PROGRAMS): $(BENCH_SHARED) | $(BENCH_BUILD)
+
+$(BENCH_BUILD):
+	@mkdir -p $@
+
+$(BENCH_ENGINES): $(BENCH_BUILD)/%: Tests/Benchmarks/%.c Tests/Benchmarks/workloads.c
+	$(BENCH_COMPILE)
+
+$(BENCH_FIRST_READS): $(BENCH_BUILD)/first_read_%: Tests/Benchmarks/%.c Tests/Benchmarks/first_read.c
+	$(BENCH_COMPILE)
+
+$(BENCH_OTHERS): $(BENCH_BUILD)/%: Tests/Benchmarks/%.c
+	$(BENCH_COMPILE)
+
+$(BENCH_BUILD)/holdfast $(BENCH_BUILD)/first_read_holdfast: include/holdfast.h $(HEADERS)
+
+$(BENCH_BUILD)/documents.ndjson: Tests/Benchmarks/make_documents.py
+	$(PYTHON) $< $@
+
+.PHONY: bench bench-dependencies bench-programs test-benchmarks
+
+# By themselves, because the other targets do without these packages.
+bench-dependencies:
+	@$(MAKE) --no-print-directory dependencies PACKAGES="$(PACKAGES) $(BENCH_PACKAGES)"
+
+$(VENV)/lmdb: $(VENV)/tools
+	$(VENV)/bin/pip install --quiet 'lmdb>=1.4,<2'
+	@touch $@
+
+bench-programs: bench-dependencies library $(BENCH_PROGRAMS) $(BENCH_BUILD)/documents.ndjson $(VENV)/lmdb
+
+ROUNDS ?= 5
+
+bench: bench-programs ## Measures all, or LINES="async-commits …", in ROUNDS=5, into .build/bench.json
+	$(VENV)/bin/python Tests/Benchmarks/bench.py $(BENCH_BUILD) $(BENCH_BUILD)/documents.ndjson $(LIBRARY) \
+	    $(BUILD)/bench.json --rounds $(ROUNDS) --lines $(LINES)
+
+test-benchmarks: bench-programs ## The benchmark, in small
+	$(VENV)/bin/python -m pytest -q Tests/Benchmarks

@@ -1,0 +1,48 @@
+/*
+ * Engine: what a workload asks of Holdfast and of those that it is compared with. Each engine is written as
+ * its careful user would write it, one file an engine; a program is one engine with all the workloads.
+ *
+ * Functions do what they say or end the program. One that is NULL is not compared.
+ */
+#ifndef ENGINE_H
+#define ENGINE_H
+
+#include "documents.h"
+
+#include <stdbool.h>
+
+/* How many commits a program has under way that hands them over. */
+enum { IN_FLIGHT = 1000 };
+
+typedef struct engine {
+    /* Opens the store in the directory, or creates it there. Durable: what is acknowledged survives a power
+     * cut; otherwise it survives the end of the process. */
+    void *(*open)(const char *directory, bool is_durable);
+    void (*close)(void *store);
+
+    /* What one thread needs, such as a connection. */
+    void *(*session_open)(void *store);
+    void (*session_close)(void *session);
+
+    /* Stores a document, new or not, in a commit of its own, and returns when it is acknowledged. */
+    void (*save)(void *session, const document *d);
+    /* Stores new documents in one commit, and returns when it is acknowledged. */
+    void (*add_many)(void *session, const document *d, size_t count);
+    /* Hands over one commit of these documents. It may return before it is acknowledged. */
+    void (*submit)(void *session, const document *d, size_t count);
+    /* Waits until everything that was handed over is acknowledged. */
+    void (*drain)(void *session);
+
+    /* Copies the document out, and answers its length. The copy lives until the session's next call. */
+    size_t (*fetch)(void *session, const document *d, const char **out_body);
+    /* Adds 1 to the document's "installed_size" in one transaction. Answers how often it was tried in vain.
+     */
+    size_t (*increment)(void *session, const document *d);
+    /* Visits each document of a section, without an index, and answers how many there are. */
+    size_t (*scan)(void *session, const char *section);
+} engine;
+
+/* The engine of this program. */
+extern const engine this_engine;
+
+#endif

@@ -1,0 +1,262 @@
+"""The lines of the benchmark: what is measured, against whom, and what must be reached."""
+
+from dataclasses import dataclass
+from typing import Optional
+
+# Operations of a run. ALL stands for the number of documents.
+ALL = 0
+SOME = 20_000
+FEW = 12_800
+UPDATES = 40_000
+READS = 200_000
+SCANNED = 400_000
+SYNCS = 2_000
+STARTS = 15
+
+BATCH = 1_000
+
+
+@dataclass(frozen=True)
+class Run:
+    """A program to be run. The runner fills in the words in braces."""
+
+    command: tuple[str, ...]
+    count: int = 1
+    #: The engine that has filled the store which is read; "" for a directory that the program creates.
+    store: str = ""
+    #: How many documents can be under way unacknowledged, if the acknowledged ones must be durable; else 0.
+    in_flight: int = 0
+    #: How many times it is run in a round.
+    times: int = 1
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What Holdfast is compared with, the ratio that must be reached, and the one that is striven for."""
+
+    name: str
+    run: Run
+    must: Optional[float] = None
+    stretch: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line. A unit ending in "/s" counts operations; "ms" is the time of one; "MB" the size of the library."""
+
+    name: str
+    title: str
+    unit: str
+    run: Optional[Run]
+    baselines: tuple[Baseline, ...] = ()
+    #: For a line without ratios: the value that must be reached, and the one that is striven for; less is better.
+    must: Optional[float] = None
+    stretch: Optional[float] = None
+
+
+def in_c(
+    engine: str,
+    workload: str,
+    count: int,
+    threads: int = 1,
+    in_flight: int = 0,
+    store: str = "",
+) -> Run:
+    arguments = ("{directory}", "{documents}", "{count}", str(threads))
+    return Run(("{build}/" + engine, workload, *arguments), count, store, in_flight)
+
+
+def in_python(
+    engine: str, workload: str, count: int, in_flight: int = 0, store: str = ""
+) -> Run:
+    arguments = ("{directory}", "{documents}", "{count}")
+    return Run(
+        ("{python}", "{sources}/python_engines.py", engine, workload, *arguments),
+        count,
+        store,
+        in_flight,
+    )
+
+
+def floor(workload: str, count: int) -> Run:
+    return Run(
+        ("{build}/floors", workload, "{directory}", "{documents}", "{count}"), count
+    )
+
+
+def first_read(engine: str) -> Run:
+    return Run(
+        ("{build}/first_read_" + engine, "{directory}", "{id}"),
+        store=engine,
+        times=STARTS,
+    )
+
+
+def increments(threads: int, must: float, stretch: float) -> Line:
+    return Line(
+        f"read-modify-write-{threads}",
+        f"read-modify-write of 1,000 hot documents, relaxed, threads: {threads}",
+        "commits/s",
+        in_c("holdfast", "increments", UPDATES, threads),
+        (
+            Baseline(
+                "SQLite, one UPDATE",
+                in_c("sqlite", "increments", UPDATES, threads),
+                must,
+                stretch,
+            ),
+        ),
+    )
+
+
+LINES = (
+    Line(
+        "async-commits",
+        "durable commits of one document, 1,000 in flight, a callback each",
+        "commits/s",
+        in_c("holdfast", "submissions", ALL, in_flight=1_000),
+        (
+            Baseline(
+                "SQLite, one thread",
+                in_c("sqlite", "commits", ALL, in_flight=1),
+                12,
+                20,
+            ),
+        ),
+    ),
+    Line(
+        "commits-64-threads",
+        "durable commits of one document, 64 blocking threads",
+        "commits/s",
+        in_c("holdfast", "commits", ALL, 64, in_flight=64),
+        (
+            Baseline(
+                "RocksDB", in_c("rocksdb", "commits", ALL, 64, in_flight=64), 1.0, 1.5
+            ),
+            Baseline("LMDB", in_c("lmdb", "commits", FEW, 64, in_flight=64)),
+            Baseline("SQLite", in_c("sqlite", "commits", FEW, 64, in_flight=64)),
+        ),
+    ),
+    Line(
+        "commits-1-thread",
+        "durable commits of one document, one blocking thread",
+        "commits/s",
+        in_c("holdfast", "commits", SOME, in_flight=1),
+        (Baseline("SQLite", in_c("sqlite", "commits", SOME, in_flight=1), 0.8, 0.95),),
+    ),
+    increments(1, 0.6, 1.0),
+    increments(8, 1.0, 3.0),
+    Line(
+        "point-reads",
+        "point reads, not cached, bytes copied out",
+        "reads/s",
+        in_c("holdfast", "reads", READS, store="holdfast"),
+        (
+            Baseline(
+                "SQLite", in_c("sqlite", "reads", READS, store="sqlite"), 0.8, 1.0
+            ),
+            Baseline("LMDB", in_c("lmdb", "reads", READS, store="lmdb")),
+        ),
+    ),
+    Line(
+        "bulk-load",
+        "load in batches of 1,000, JSON checked, batches handed over",
+        "documents/s",
+        in_c("holdfast", "submitted-load", ALL, in_flight=1_000 * BATCH),
+        (
+            Baseline(
+                "SQLite, not checked",
+                in_c("sqlite", "load", ALL, in_flight=BATCH),
+                0.6,
+                0.8,
+            ),
+        ),
+    ),
+    Line(
+        "bulk-load-blocking",
+        "load in batches of 1,000, JSON checked, one batch after the other",
+        "documents/s",
+        in_c("holdfast", "load", ALL, in_flight=BATCH),
+        (
+            Baseline(
+                "SQLite, not checked", in_c("sqlite", "load", ALL, in_flight=BATCH)
+            ),
+        ),
+    ),
+    Line(
+        "scan",
+        "scan with a filter, no index",
+        "documents/s",
+        in_c("holdfast", "scans", SCANNED, store="holdfast"),
+        (
+            Baseline(
+                "SQLite, json_extract",
+                in_c("sqlite", "scans", SCANNED, store="sqlite"),
+                0.8,
+                1.5,
+            ),
+        ),
+    ),
+    Line(
+        "python-point-reads",
+        "Python: point reads as bytes",
+        "reads/s",
+        in_python("holdfast", "reads", READS, store="holdfast"),
+        (
+            Baseline(
+                "sqlite3", in_python("sqlite", "reads", READS, store="sqlite"), 2.0, 3.0
+            ),
+            Baseline("lmdb", in_python("lmdb", "reads", READS, store="lmdb")),
+        ),
+    ),
+    Line(
+        "python-bulk-add",
+        "Python: dicts added in batches of 1,000",
+        "documents/s",
+        in_python("holdfast", "load", ALL, in_flight=BATCH),
+        (
+            Baseline(
+                "sqlite3, json.dumps",
+                in_python("sqlite", "load", ALL, in_flight=BATCH),
+                0.9,
+                1.3,
+            ),
+        ),
+    ),
+    Line("library-size", "size of the library", "MB", None, must=12, stretch=8),
+    Line(
+        "library-load",
+        "dlopen of the library",
+        "ms",
+        Run(("{build}/load_library", "{library}"), times=STARTS),
+        must=10,
+        stretch=3,
+    ),
+    Line(
+        "first-read",
+        "start of the process to its first read",
+        "ms",
+        first_read("holdfast"),
+        (Baseline("SQLite", first_read("sqlite")),),
+        must=10,
+        stretch=3,
+    ),
+    Line(
+        "floor-parse",
+        "floor: jansson parses a document",
+        "documents/s",
+        floor("parse", READS),
+    ),
+    Line(
+        "floor-sync",
+        "floor: fdatasync of an appended page",
+        "syncs/s",
+        floor("sync", SYNCS),
+    ),
+    Line(
+        "floor-copy",
+        "floor: the bytes of a document copied",
+        "documents/s",
+        floor("copy", READS),
+    ),
+)

@@ -1,0 +1,145 @@
+"""Runs the programs of the benchmark: in turns, in fresh directories, and once under strace to count syncs."""
+
+import json
+import shutil
+import statistics
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Optional
+
+from lines import Line, Run
+
+TIMEOUT_SECONDS = 600
+SYNCS = ("fdatasync", "fsync", "msync")
+
+
+class Failure(Exception):
+    """A program failed, or acknowledged what it had not synced."""
+
+
+@dataclass
+class Series:
+    """What the rounds of one program gave."""
+
+    values: list[float] = field(default_factory=list)
+    #: Operations that were done again for a conflict, in the last round.
+    repeated: int = 0
+    #: Syncs for each operation, where it has to be durable.
+    syncs: Optional[float] = None
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.values)
+
+    @property
+    def spread(self) -> list[float]:
+        return [min(self.values), max(self.values)]
+
+
+class Runner:
+    """Runs programs on one file of documents. `limit`: the most operations of a run, for a short test."""
+
+    def __init__(self, words: dict[str, str], data: Path, limit: Optional[int]) -> None:
+        self.words = words
+        self.data = data
+        self.limit = limit
+        with open(words["documents"]) as documents:
+            texts = documents.readlines()
+        self.document_count = len(texts)
+        self.words["id"] = json.loads(texts[0])["id"]
+        shutil.rmtree(data, ignore_errors=True)
+        data.mkdir(parents=True)
+
+    def measure(self, line: Line, rounds: int) -> list[Series]:
+        """The series of the line's own program and of its baselines, which take turns in every round."""
+        if line.run is None:
+            return [Series([Path(self.words["library"]).stat().st_size / 1e6])]
+        runs = [line.run, *(baseline.run for baseline in line.baselines)]
+        series = [Series(syncs=self.syncs(run)) for run in runs]
+        for number in range(rounds):
+            # Nobody always comes after the same one.
+            for place in range(len(runs)):
+                turn = (place + number) % len(runs)
+                results = [self.run(runs[turn]) for _ in range(runs[turn].times)]
+                times = [result["seconds"] / result["operations"] for result in results]
+                time = statistics.median(times)
+                series[turn].values.append(
+                    time * 1e3 if line.unit == "ms" else 1 / time
+                )
+                series[turn].repeated = results[-1]["repeated"]
+        return series
+
+    def run(
+        self, run: Run, count: Optional[int] = None, prefix: tuple[str, ...] = ()
+    ) -> dict:
+        """Runs a program once, and answers what it printed."""
+        if run.store:
+            return self._execute(run, self._filled(run.store), count, prefix)
+        directory = self.data / "run"
+        try:
+            return self._execute(run, directory, count, prefix)
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
+
+    def syncs(self, run: Run) -> Optional[float]:
+        """How often a durable program syncs for each operation, what opening and closing need not counted.
+
+        With so many operations under way, each sync can make only so many of them durable.
+        """
+        if run.in_flight == 0:
+            return None
+        count = min(self._count(run), max(500, 20 * run.in_flight))
+        syncs = self._traced_syncs(run, count) - self._traced_syncs(run, 1)
+        if syncs < (count - 1) // run.in_flight:
+            name = " ".join(run.command)
+            raise Failure(
+                f"{name}: {count} operations were acknowledged after only {syncs} syncs"
+            )
+        return syncs / (count - 1)
+
+    def _traced_syncs(self, run: Run, count: int) -> int:
+        table = self.data / "syncs"
+        self.run(
+            run,
+            count,
+            ("strace", "-f", "-c", "-o", str(table), "-e", "trace=" + ",".join(SYNCS)),
+        )
+        rows = [row.split() for row in table.read_text().splitlines()]
+        return sum(int(row[3]) for row in rows if row and row[-1] in SYNCS)
+
+    def _filled(self, engine: str) -> Path:
+        """The directory of a store that holds all documents."""
+        directory = self.data / engine
+        if not directory.exists():
+            command = (
+                "{build}/" + engine,
+                "load",
+                "{directory}",
+                "{documents}",
+                "{count}",
+            )
+            self._execute(Run(command, self.document_count), directory, None, ())
+        return directory
+
+    def _count(self, run: Run) -> int:
+        count = run.count or self.document_count
+        return count if self.limit is None else min(count, self.limit)
+
+    def _execute(
+        self, run: Run, directory: Path, count: Optional[int], prefix: tuple[str, ...]
+    ) -> dict:
+        words = {
+            **self.words,
+            "directory": str(directory),
+            "count": str(count or self._count(run)),
+        }
+        command = [*prefix, *(word.format(**words) for word in run.command)]
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS
+        )
+        if done.returncode != 0:
+            raise Failure(
+                f"{' '.join(command)}: exit status {done.returncode}\n{done.stderr}"
+            )
+        return json.loads(done.stdout)

@@ -1,0 +1,205 @@
+/*
+ * Workloads: what is timed, the same loops around every engine.
+ *
+ *     ENGINE WORKLOAD DIRECTORY DOCUMENTS COUNT [THREADS]
+ *
+ * Workloads that write create the directory, which must not be there yet; those that read want one that
+ * "load" has filled with all the documents. Opening and closing are not timed. Prints one line of JSON; see
+ * measure.h.
+ */
+#include "engine.h"
+#include "measure.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { BATCH = 1000, HOT = 1000 };
+
+/* One thread of a run. */
+typedef struct worker {
+    const documents *documents;
+    size_t count; /* operations of all threads together */
+    size_t threads;
+    size_t index;
+    void *session;
+    size_t operations;
+    size_t repeated;
+    void (*work)(struct worker *);
+    pthread_barrier_t *start;
+    pthread_t thread;
+} worker;
+
+typedef struct workload {
+    const char *name;
+    bool is_durable;
+    bool reads;      /* what is already there */
+    bool adds;       /* each document once at most */
+    bool is_offered; /* by this engine */
+    void (*prepare)(void *session, const documents *d);
+    void (*work)(worker *w);
+    void (*check)(void *session, const documents *d, size_t count);
+} workload;
+
+static size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+
+/* --- Writing ------------------------------------------------------------------------------------ */
+
+static void commit_each(worker *w) {
+    for (size_t i = w->index; i < w->count; i += w->threads, w->operations++)
+        this_engine.save(w->session, &w->documents->items[i]);
+}
+
+static void submit_each(worker *w) {
+    for (size_t i = w->index; i < w->count; i += w->threads, w->operations++)
+        this_engine.submit(w->session, &w->documents->items[i], 1);
+    this_engine.drain(w->session);
+}
+
+static void commit_batches(worker *w) {
+    for (size_t i = 0; i < w->count; i += BATCH)
+        this_engine.add_many(w->session, &w->documents->items[i], smaller(BATCH, w->count - i));
+    w->operations = w->count;
+}
+
+static void submit_batches(worker *w) {
+    for (size_t i = 0; i < w->count; i += BATCH)
+        this_engine.submit(w->session, &w->documents->items[i], smaller(BATCH, w->count - i));
+    this_engine.drain(w->session);
+    w->operations = w->count;
+}
+
+/* --- Read, modify, write a few hot documents ------------------------------------------------------ */
+
+static size_t hot_count(const documents *d) { return smaller(HOT, d->count); }
+
+static long long installed_size(const char *body, size_t length) {
+    static const char name[] = "\"installed_size\":";
+    const char *found = memmem(body, length, name, strlen(name));
+    if (found == NULL)
+        fail("document", "no installed_size");
+    return strtoll(found + strlen(name), NULL, 10);
+}
+
+static void store_hot(void *session, const documents *d) {
+    this_engine.add_many(session, d->items, hot_count(d));
+}
+
+static void increment_hot(worker *w) {
+    uint64_t chance = w->index + 1;
+    for (size_t i = w->index; i < w->count; i += w->threads, w->operations++) {
+        const document *d = &w->documents->items[random_next(&chance) % hot_count(w->documents)];
+        w->repeated += this_engine.increment(w->session, d);
+    }
+}
+
+/* No increment was lost. */
+static void sum_hot(void *session, const documents *d, size_t count) {
+    long long added = 0;
+    for (size_t i = 0; i < hot_count(d); i++) {
+        const char *body;
+        size_t length = this_engine.fetch(session, &d->items[i], &body);
+        added += installed_size(body, length) - installed_size(d->items[i].body, d->items[i].length);
+    }
+    if (added != (long long)count)
+        fail("increments", "some were lost");
+}
+
+/* --- Reading ------------------------------------------------------------------------------------ */
+
+static void read_each(worker *w) {
+    for (size_t i = w->index; i < w->count; i += w->threads, w->operations++) {
+        const document *d = &w->documents->items[i % w->documents->count];
+        const char *body;
+        if (this_engine.fetch(w->session, d, &body) != d->length)
+            fail("fetch", "another document");
+    }
+}
+
+static void scan_all(worker *w) {
+    static const char section[] = "games", member[] = "\"section\":\"games\"";
+    size_t expected = 0;
+    for (size_t i = 0; i < w->documents->count; i++)
+        expected += memmem(w->documents->items[i].body, w->documents->items[i].length, member,
+                           strlen(member)) != NULL;
+    do {
+        if (this_engine.scan(w->session, section) != expected)
+            fail("scan", "another number of documents");
+        w->operations += w->documents->count;
+    } while (w->operations < w->count);
+}
+
+/* --- Running ------------------------------------------------------------------------------------ */
+
+static void *run_worker(void *opaque) {
+    worker *w = opaque;
+    pthread_barrier_wait(w->start);
+    w->work(w);
+    return NULL;
+}
+
+static void run(const workload *chosen, void *store, const documents *d, size_t count, size_t threads) {
+    worker *workers = calloc(threads, sizeof *workers);
+    pthread_barrier_t start;
+    pthread_barrier_init(&start, NULL, (unsigned)threads + 1);
+    for (size_t t = 0; t < threads; t++) {
+        workers[t] =
+            (worker){d, count, threads, t, this_engine.session_open(store), 0, 0, chosen->work, &start, 0};
+        if (t == 0 && chosen->prepare != NULL)
+            chosen->prepare(workers[t].session, d);
+        if (pthread_create(&workers[t].thread, NULL, run_worker, &workers[t]) != 0)
+            fail("pthread_create", strerror(errno));
+    }
+    pthread_barrier_wait(&start);
+    double began = seconds_now();
+    size_t operations = 0, repeated = 0;
+    for (size_t t = 0; t < threads; t++) {
+        pthread_join(workers[t].thread, NULL);
+        operations += workers[t].operations;
+        repeated += workers[t].repeated;
+    }
+    double seconds = seconds_now() - began;
+    if (chosen->check != NULL)
+        chosen->check(workers[0].session, d, count);
+    report(operations, seconds, repeated);
+    for (size_t t = 0; t < threads; t++)
+        this_engine.session_close(workers[t].session);
+    pthread_barrier_destroy(&start);
+    free(workers);
+}
+
+int main(int argc, char **argv) {
+    const engine *e = &this_engine;
+    const workload workloads[] = {
+        {"commits", true, false, true, e->save != NULL, NULL, commit_each, NULL},
+        {"submissions", true, false, true, e->submit != NULL, NULL, submit_each, NULL},
+        {"load", true, false, true, e->add_many != NULL, NULL, commit_batches, NULL},
+        {"submitted-load", true, false, true, e->submit != NULL, NULL, submit_batches, NULL},
+        {"increments", false, false, false, e->increment != NULL, store_hot, increment_hot, sum_hot},
+        {"reads", true, true, false, e->fetch != NULL, NULL, read_each, NULL},
+        {"scans", true, true, false, e->scan != NULL, NULL, scan_all, NULL},
+    };
+    if (argc != 5 && argc != 6)
+        fail(argv[0], "WORKLOAD DIRECTORY DOCUMENTS COUNT [THREADS]");
+    const char *directory = argv[2];
+    size_t count = strtoull(argv[4], NULL, 10), threads = argc == 6 ? strtoull(argv[5], NULL, 10) : 1;
+    const workload *chosen = NULL;
+    for (size_t i = 0; i < sizeof workloads / sizeof *workloads; i++)
+        if (strcmp(workloads[i].name, argv[1]) == 0)
+            chosen = &workloads[i];
+    if (chosen == NULL || !chosen->is_offered)
+        fail(argv[1], "no such workload of this engine");
+    documents d = documents_load(argv[3]);
+    if (count == 0 || threads == 0 || (chosen->adds && count > d.count))
+        fail(argv[4], "not a number of operations on these documents");
+    if (!chosen->reads && mkdir(directory, 0700) != 0)
+        fail(directory, strerror(errno));
+    void *store = e->open(directory, chosen->is_durable);
+    run(chosen, store, &d, count, threads);
+    e->close(store);
+    documents_free(&d);
+    return 0;
+}
