@@ -128,11 +128,11 @@ hf_status hf_store_event_fd(hf_store *HF_NULLABLE store, int *HF_NULLABLE out_de
 
 /**
  * Describes the store as a JSON object: "url", "engine", "format", "read_only", "incarnation", "sequence"
- * (of the newest visible commit), "position" (the token of that place), "in_flight", "snapshots" (held
+ * (of the newest commit of any process), "position" (the token of that place), "in_flight", "snapshots" (held
  * open), "transactions" (open), "repositories" (an array of {"name","key"}). Readers ignore other members.
  *
- * out_description: see hf_buffer. Errors: HF_CLOSED, HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED.
- * Any thread; does no I/O.
+ * out_description: see hf_buffer. Errors: HF_CLOSED, HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED,
+ * HF_IO, HF_CORRUPT. Any thread; reads from the storage.
  */
 hf_status hf_store_describe(hf_store *HF_NULLABLE store, hf_buffer *HF_NULLABLE out_description,
                             hf_error *HF_NULLABLE *HF_NULLABLE out_error);

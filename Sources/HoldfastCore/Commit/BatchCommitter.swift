@@ -71,6 +71,7 @@ final class BatchCommitter {
 
     /// Waits for this process's turn until then, and answers whether `run` may follow.
     func takeTurn(until deadline: UInt64) -> Bool {
+        turnFailure = nil
         do throws(HoldfastError) {
             return try storage.takeTurn(until: deadline)
         } catch {
