@@ -55,9 +55,15 @@ bool hfp_scan_may_exceed_depth(const char *bytes, size_t length, size_t max_dept
     if (length <= max_depth) {
         return false;
     }
-    size_t opening = 0; /* counted without branches, many bytes at a time */
-    for (size_t at = 0; at < length; at++) {
-        opening += is_opening(bytes[at]);
+    size_t opening = 0;
+    for (size_t at = 0; at < length;) {
+        /* Without branches, and in a byte for as long as it cannot overflow: many at a time. */
+        size_t end = length - at < UINT8_MAX ? length : at + UINT8_MAX;
+        uint8_t some = 0;
+        for (; at < end; at++) {
+            some += is_opening(bytes[at]);
+        }
+        opening += some;
     }
     return opening > max_depth;
 }

@@ -2,31 +2,30 @@ public import CHoldfast
 internal import HoldfastCore
 
 /// The host's interest in one commit: its callback and user data.
-final class HostObserver: CommitObserver, @unchecked Sendable {
+final class HostObserver: UserData, CommitObserver, @unchecked Sendable {
     // Sendable: immutable; the callback's documentation names the thread that calls it.
     private let callback: hf_event_fn?
-    private let context: UserData
 
-    init(_ callback: hf_event_fn?, _ context: UserData) {
+    init(_ callback: hf_event_fn?, _ pointer: UnsafeMutableRawPointer?, _ destructor: Destructor?) {
         self.callback = callback
-        self.context = context
+        super.init(pointer, destructor)
     }
 
     /// On the callback thread: calls the host, then frees what was made for the call.
     func committed(_ outcome: CommitOutcome) {
         if let callback {
             var event = makeEvent(outcome)
-            callback(&event, context.pointer)
+            callback(&event, pointer)
             hf_buffer_free(&event.receipt)
             hf_error_free(event.error)
         }
-        context.end()
+        end()
     }
 
     /// For the host to take: the event owns everything, the user data too.
     func handOver(_ outcome: CommitOutcome) -> hf_event {
         var event = makeEvent(outcome)
-        event.free_user_data = context.takeDestructor()
+        event.free_user_data = takeDestructor()
         return event
     }
 
@@ -34,7 +33,7 @@ final class HostObserver: CommitObserver, @unchecked Sendable {
         var event = hf_event()
         event.kind = hf_event_kind.HF_EVENT_COMMIT
         event.callback = callback
-        event.user_data = context.pointer
+        event.user_data = pointer
         switch outcome {
         case .success(let receipt):
             event.status = hf_status.HF_OK

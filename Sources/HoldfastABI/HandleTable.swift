@@ -35,6 +35,7 @@ enum HandleTable {
         let word = Atomic<UInt64>(0)
         /// Written only while the slot is not live and nobody pins it; retained for the table.
         var object: Unmanaged<AnyObject>?
+        var kind = HandleKind.store
     }
 
     /// The slots of one process. Never freed, because lookups take no lock.
@@ -42,7 +43,17 @@ enum HandleTable {
         // Sendable: chunks are published with release and never move; the rest is behind the lock.
         let epoch: UInt32
         private let chunks: UnsafeMutablePointer<Atomic<UInt>>
-        private let free = Lock<(indexes: [Int], next: Int, used: Int)>((indexes: [], next: 0, used: 0))
+        private let free = Lock(Free())
+
+        private struct Free {
+            /// Slots that were given back; those before `used` are taken again.
+            var indexes: [Int] = []
+            var used = 0
+            /// The first slot that was never taken.
+            var next = 0
+            /// How many slots are taken, by kind.
+            var counts = [Int](repeating: 0, count: HandleKind.allCases.count + 1)
+        }
 
         init(epoch: UInt32) {
             self.epoch = epoch
@@ -57,8 +68,9 @@ enum HandleTable {
         }
 
         /// A slot that nobody uses; the one freed longest ago first, so that generations last long.
-        func take() -> Int? {
+        func take(for kind: HandleKind) -> Int? {
             free.withLock { free in
+                free.counts[Int(kind.rawValue)] += 1
                 if free.used < free.indexes.count {
                     free.used += 1
                     let index = free.indexes[free.used - 1]
@@ -69,7 +81,10 @@ enum HandleTable {
                     return index
                 }
                 let index = free.next
-                guard index < slotsInChunk * chunkLimit else { return nil }
+                guard index < slotsInChunk * chunkLimit else {
+                    free.counts[Int(kind.rawValue)] -= 1
+                    return nil
+                }
                 free.next += 1
                 if index % slotsInChunk == 0 {
                     let chunk = UnsafeMutablePointer<Slot>.allocate(capacity: slotsInChunk)
@@ -80,10 +95,19 @@ enum HandleTable {
             }
         }
 
-        func giveBack(_ index: Int) { free.withLock { $0.indexes.append(index) } }
+        func giveBack(_ index: Int, from kind: HandleKind) {
+            free.withLock { free in
+                free.counts[Int(kind.rawValue)] -= 1
+                free.indexes.append(index)
+            }
+        }
+
+        /// How many are taken for a kind; nil for all.
+        func count(_ kind: HandleKind?) -> Int {
+            free.withLock { free in kind.map { free.counts[Int($0.rawValue)] } ?? free.counts.reduce(0, +) }
+        }
     }
 
-    private static let counts = Lock([Int](repeating: 0, count: 8))
     /// The current process's slots: a retained `Slots`. Another after a fork, because the parent's lock may have been
     /// held by a thread that does not exist in the child.
     private static let current = Atomic<UInt>(0)
@@ -110,13 +134,13 @@ enum HandleTable {
 
     static func insert(_ object: AnyObject, _ kind: HandleKind) throws(HoldfastError) -> OpaquePointer {
         let slots = slots
-        guard let index = slots.take(), let slot = slots[index] else {
+        guard let index = slots.take(for: kind), let slot = slots[index] else {
             throw HoldfastError(.noMemory, "16 million handles are in use: free those that are no longer needed")
         }
         slot.pointee.object = Unmanaged.passRetained(object)
+        slot.pointee.kind = kind
         let generation = slot.pointee.word.load(ordering: .relaxed) >> 39
         slot.pointee.word.store(generation << 39 | live, ordering: .releasing)
-        counts.withLock { $0[Int(kind.rawValue)] += 1 }
         let handle =
             tag | UInt64(index) << 4 | kind.rawValue << 28 | UInt64(slots.epoch & 0xff) << 31 | generation << 39
         return OpaquePointer(bitPattern: UInt(handle))!
@@ -136,19 +160,15 @@ enum HandleTable {
     /// Takes the handle away from its owner and answers what it stood for; nil for none that is live.
     static func remove<Object: AnyObject>(_ handle: OpaquePointer?, _ kind: HandleKind, _ type: Object.Type) -> Object?
     {
-        guard let (slot, index) = try? pin(handle, kind) else { return nil }
+        guard handle != nil, let (slot, index) = try? pin(handle, kind) else { return nil }
         defer { unpin(slot, index) }
         let object = unsafeDowncast(slot.pointee.object!.takeUnretainedValue(), to: type)
         let before = slot.pointee.word.bitwiseAnd(~live, ordering: .acquiringAndReleasing).oldValue
         // Two threads may free at once; one of them does.
-        guard before & live != 0 else { return nil }
-        counts.withLock { $0[Int(kind.rawValue)] -= 1 }
-        return object
+        return before & live != 0 ? object : nil
     }
 
-    static func count(_ kind: HandleKind?) -> Int {
-        counts.withLock { counts in kind.map { counts[Int($0.rawValue)] } ?? counts.reduce(0, +) }
-    }
+    static func count(_ kind: HandleKind?) -> Int { slots.count(kind) }
 
     // MARK: Pins
 
@@ -187,7 +207,7 @@ enum HandleTable {
         let object = slot.pointee.object
         slot.pointee.object = nil
         slot.pointee.word.store((now >> 39 &+ 1) << 39, ordering: .releasing)
-        slots.giveBack(index)
+        slots.giveBack(index, from: slot.pointee.kind)
         object?.release()
     }
 

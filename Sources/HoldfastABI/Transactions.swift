@@ -38,13 +38,13 @@ public func hf_transaction_submit(
     _ transaction: OpaquePointer?, _ on_done: hf_event_fn?, _ user_data: UnsafeMutableRawPointer?,
     _ free_user_data: (@convention(c) (UnsafeMutableRawPointer?) -> Void)?, _ out_error: OutError?
 ) -> hf_status {
-    let context = UserData(user_data, free_user_data)
+    let observer = HostObserver(on_done, user_data, free_user_data)
     let status = answer(out_error) { () throws(HoldfastError) in
         try useTransaction(transaction) { transaction throws(HoldfastError) in
-            try transaction.submit(HostObserver(on_done, context))
+            try transaction.submit(observer)
         }
     }
-    if status != hf_status.HF_OK { context.end() }
+    if status != hf_status.HF_OK { observer.end() }
     return status
 }
 

@@ -2,7 +2,7 @@ internal import Glibc
 
 extension [UInt8] {
     /// Lends the bytes, with errors of the body's own type. (`withUnsafeBytes` forgets the type.)
-    @inline(__always)
+    @inlinable @inline(__always)
     public func withBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {

@@ -6,7 +6,8 @@ import Glibc
 /// Never held while the host's code runs.
 public final class Lock<State>: @unchecked Sendable {
     // Sendable although it holds mutable state: every access goes through `withLock`.
-    private var state: State
+    // The mutex excludes what Swift would look for at each access.
+    @exclusivity(unchecked) @usableFromInline var state: State
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
     public init(_ state: sending State) {
@@ -26,13 +27,9 @@ public final class Lock<State>: @unchecked Sendable {
     ) throws(Failure) -> Result {
         acquire()
         defer { release() }
-        return try body(&guarded)
+        return try body(&state)
     }
 
     @usableFromInline func acquire() { pthread_mutex_lock(mutex) }
     @usableFromInline func release() { pthread_mutex_unlock(mutex) }
-    @usableFromInline var guarded: State {
-        get { state }
-        _modify { yield &state }
-    }
 }

@@ -20,6 +20,7 @@ public struct TransactionOptions: Sendable {
 
     /// `allowsAttempts`: whether "max_attempts" is an option here.
     public init(json: UnsafeRawBufferPointer?, allowsAttempts: Bool = false) throws(HoldfastError) {
+        if json == nil { return }
         var reader = try OptionReader(json: json, what: "transaction options")
         if let value = try reader.text("isolation", oneOf: ["serializable", "snapshot"]) {
             isolation = value == "snapshot" ? .snapshot : .serializable
