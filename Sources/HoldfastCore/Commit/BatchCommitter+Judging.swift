@@ -110,13 +110,10 @@ extension BatchCommitter {
         let judged = try WriteJudge.judge(commit, present, overlay) { names.name(of: $0) }
         let changes = judged.map { LogEntry.Change(key: $0.key, isDeletion: $0.body == nil) }
         commit.commitIdentifier = (identity &+ sequence) & UInt64(Int64.max)
-        let receipt = Receipt(
-            sequence: sequence, position: "\(incarnation):\(sequence)", isDurable: isDurable,
-            attempts: commit.attempts, isReplayed: false,
-            changes: receiptChanges(changes))
-        overlay.add(
-            LogEntry(sequence: sequence, commitIdentifier: commit.commitIdentifier, time: now, changes: changes),
-            bodies: judged.map(\.body))
+        let entry = LogEntry(
+            sequence: sequence, commitIdentifier: commit.commitIdentifier, time: now, changes: changes)
+        let receipt = Receipt(of: entry, isDurable: isDurable, attempts: commit.attempts, origin: origin)
+        overlay.add(entry, bodies: judged.map(\.body))
         if let created { overlay.add(created) }
         if let key = commit.idempotencyKey {
             overlay.add(
@@ -125,18 +122,6 @@ extension BatchCommitter {
                     receipt: receipt.json))
         }
         return receipt
-    }
-
-    /// By the names of the repositories, which are not in the order of their numbers.
-    private func receiptChanges(_ changes: [LogEntry.Change]) -> [Receipt.Change] {
-        let named = changes.map {
-            Receipt.Change(
-                repository: names.name(of: $0.key.repository), id: $0.key.id, isDeletion: $0.isDeletion)
-        }
-        guard let first = changes.first, let last = changes.last, first.key.repository != last.key.repository else {
-            return named
-        }
-        return named.sorted { $0.repository == $1.repository ? $0.id < $1.id : $0.repository < $1.repository }
     }
 
     private func create(

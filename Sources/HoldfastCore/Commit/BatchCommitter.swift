@@ -29,7 +29,6 @@ final class BatchCommitter {
     private let publish: () -> Void
     private let dropSnapshots: () -> Void
 
-    let incarnation: String
     /// Random, once: tells this opening's commits from those of another that got the same sequence.
     let identity: UInt64
     /// The newest sequence that was given out, to a commit that was stored or to one that was not.
@@ -39,6 +38,7 @@ final class BatchCommitter {
     private var reservedThrough: CommitSequence
     var recent: RecentCommits
     let names: Catalogue
+    let origin: Receipt.Origin
     /// For the log, once the lead was passed on.
     private var notes: [StoreLog.Entry] = []
     /// Set while the storage has to be recovered before it can be used again.
@@ -57,13 +57,13 @@ final class BatchCommitter {
         self.isHeld = isHeld
         self.publish = publish
         self.dropSnapshots = dropSnapshots
-        incarnation = hexadecimal(state.incarnation)
         identity = environment.random.next()
         lastSequence = state.head
         storedHead = state.head
         reservedThrough = state.reservedThrough
         recent = RecentCommits(start: state.head)
         self.names = names
+        origin = Receipt.Origin(incarnation: hexadecimal(state.incarnation), names: names)
     }
 
     /// The newest sequence that was given out.

@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// Where commits wait for their turn.
 ///
 /// There is one leader at a time: whoever takes the lead carries everything that waits, up to a bound, through one
@@ -18,8 +20,8 @@ package final class CommitQueue: Sendable {
         var ownersWaiting = 0
         var readersWaiting = 0
         var isClosing = false
-        /// Accepted from owners that do not wait, and not yet delivered.
-        var inFlight = 0
+        /// How many were accepted from owners that do not wait.
+        var accepted = 0
     }
 
     /// Bounds of one batch. A batch always holds at least one commit.
@@ -34,6 +36,8 @@ package final class CommitQueue: Sendable {
     private let log: StoreLog
     private let time: any TimeSource
     private let maxInFlight: Int
+    /// How many of the accepted were delivered.
+    private let deliveries = Atomic(0)
     /// Moves on when a batch has ended, and when an event was delivered.
     private let progress = Gate()
     private let wakeCommitter: @Sendable () -> Void
@@ -50,7 +54,7 @@ package final class CommitQueue: Sendable {
         self.wakeCommitter = wakeCommitter
     }
 
-    var inFlight: Int { state.withLock { $0.inFlight } }
+    var inFlight: Int { state.withLock { $0.accepted - deliveries.load(ordering: .acquiring) } }
     /// Whether a waiting commit relies on reads, so that recent commits must be remembered for it.
     var hasReaders: Bool { state.withLock { $0.readersWaiting > 0 } }
 
@@ -63,8 +67,8 @@ package final class CommitQueue: Sendable {
             let seen = progress.number
             let accepted = try state.withLock { state throws(HoldfastError) -> Bool? in
                 if state.isClosing { throw Store.closed }
-                guard state.inFlight < maxInFlight else { return nil }
-                state.inFlight += 1
+                guard state.accepted - deliveries.load(ordering: .acquiring) < maxInFlight else { return nil }
+                state.accepted += 1
                 enqueue(commit, &state)
                 return !state.isLed
             }
@@ -118,9 +122,9 @@ package final class CommitQueue: Sendable {
         withdraw(commit, HoldfastError(.cancelled, "the commit was withdrawn while it was queued"))
     }
 
-    /// Notes that events have been delivered, which makes places.
+    /// Notes that events have been delivered, which makes places. Takes no lock: it is called for every event.
     func delivered(_ count: Int) {
-        state.withLock { $0.inFlight -= count }
+        deliveries.add(count, ordering: .releasing)
         progress.advance()
     }
 

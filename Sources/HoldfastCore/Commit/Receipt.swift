@@ -1,4 +1,5 @@
-/// What a commit answers.
+/// What a commit answers. Most receipts are only counted, so what can be worked out from the commit's log entry is
+/// worked out when it is asked for.
 public struct Receipt: Sendable {
     public struct Change: Sendable, Equatable {
         public var repository: String
@@ -6,59 +7,146 @@ public struct Receipt: Sendable {
         public var isDeletion: Bool
     }
 
+    /// What all receipts of one store share.
+    final class Origin: Sendable {
+        let incarnation: String
+        let names: Catalogue
+
+        init(incarnation: String, names: Catalogue) {
+            self.incarnation = incarnation
+            self.names = names
+        }
+    }
+
+    private enum Content {
+        /// The changes are ordered by repository number and id.
+        case logged([LogEntry.Change], Origin)
+        case told(position: String, changes: [Change])
+    }
+
     /// The commit's place in the store's order and the version of what it wrote; 0 when it changed nothing.
-    public var sequence: CommitSequence
-    /// The opaque token of that place; empty when nothing changed.
-    public var position: String
-    public var isDurable: Bool
+    public let sequence: CommitSequence
+    public internal(set) var isDurable: Bool
     /// How often the transaction ran.
-    public var attempts: Int
+    public let attempts: Int
     /// Whether an earlier commit with the same idempotency key is answered again.
-    public var isReplayed: Bool
+    public let isReplayed: Bool
+    private let content: Content
+
+    /// The opaque token of the commit's place; empty when nothing changed.
+    public var position: String {
+        switch content {
+        case .logged(_, let origin): "\(origin.incarnation):\(sequence)"
+        case .told(let position, _): position
+        }
+    }
+
     /// One for each entity, ordered by repository and id.
-    public var changes: [Change]
+    public var changes: [Change] {
+        var changes: [Change] = []
+        changes.reserveCapacity(changeCount)
+        forEachChange { changes.append($0) }
+        return changes
+    }
+
+    private var changeCount: Int {
+        switch content {
+        case .logged(let changes, _): changes.count
+        case .told(_, let changes): changes.count
+        }
+    }
+
+    private func forEachChange(_ body: (Change) -> Void) {
+        switch content {
+        case .told(_, let changes): changes.forEach(body)
+        case .logged(let changes, let origin):
+            guard let first = changes.first?.key.repository, let last = changes.last?.key.repository else { return }
+            if first == last {
+                let name = origin.names.name(of: first)
+                for change in changes {
+                    body(Change(repository: name, id: change.key.id, isDeletion: change.isDeletion))
+                }
+            } else {
+                Self.sortedByName(changes, origin.names).forEach(body)
+            }
+        }
+    }
+
+    /// The names of repositories are not in the order of their numbers.
+    private static func sortedByName(_ changes: [LogEntry.Change], _ names: Catalogue) -> [Change] {
+        changes.map {
+            Change(repository: names.name(of: $0.key.repository), id: $0.key.id, isDeletion: $0.isDeletion)
+        }.sorted { $0.repository == $1.repository ? $0.id < $1.id : $0.repository < $1.repository }
+    }
+
+    /// Of a commit that was taken into the log.
+    init(of entry: LogEntry, isDurable: Bool, attempts: Int, origin: Origin) {
+        sequence = entry.sequence
+        self.isDurable = isDurable
+        self.attempts = attempts
+        isReplayed = false
+        content = .logged(entry.changes, origin)
+    }
+
+    init(
+        sequence: CommitSequence, position: String, isDurable: Bool, attempts: Int, isReplayed: Bool, changes: [Change]
+    ) {
+        self.sequence = sequence
+        self.isDurable = isDurable
+        self.attempts = attempts
+        self.isReplayed = isReplayed
+        content = .told(position: position, changes: changes)
+    }
 
     /// Of a transaction that wrote nothing.
     static func empty(attempts: Int) -> Receipt {
         Receipt(sequence: 0, position: "", isDurable: true, attempts: attempts, isReplayed: false, changes: [])
     }
+}
 
+// MARK: - As JSON
+
+extension Receipt {
     /// As `transaction.h` describes it.
     public var json: [UInt8] {
-        var writer = JSONWriter(reservingCapacity: 160 + changes.count * 80)
-        writer.beginObject()
-        writer.member("sequence")
+        var writer = JSONWriter(reservingCapacity: 192 + changeCount * 96)
+        writer.verbatim("{\"sequence\":")
         writer.unsigned(sequence)
-        if !position.isEmpty {
-            writer.member("position")
+        writePosition(&writer)
+        writer.verbatim(isDurable ? ",\"durable\":true,\"attempts\":" : ",\"durable\":false,\"attempts\":")
+        writer.unsigned(UInt64(attempts))
+        writer.verbatim(isReplayed ? ",\"replayed\":true,\"changes\":[" : ",\"replayed\":false,\"changes\":[")
+        var isFirst = true
+        forEachChange { change in
+            writer.verbatim(isFirst ? "{\"repository\":" : ",{\"repository\":")
+            isFirst = false
+            writer.string(change.repository)
+            writer.verbatim(",\"id\":")
+            writer.string(utf8: change.id.bytes)
+            writer.verbatim(
+                change.isDeletion
+                    ? ",\"operation\":\"delete\",\"version\":" : ",\"operation\":\"put\",\"version\":")
+            writer.unsigned(sequence)
+            writer.verbatim("}")
+        }
+        writer.verbatim("],\"secondary\":[]}")
+        return writer.bytes
+    }
+
+    private func writePosition(_ writer: inout JSONWriter) {
+        switch content {
+        case .logged(_, let origin):
+            // Hexadecimal digits: nothing to escape.
+            writer.verbatim(",\"position\":\"")
+            writer.verbatim(origin.incarnation)
+            writer.verbatim(":")
+            writer.unsigned(sequence)
+            writer.verbatim("\"")
+        case .told(let position, _):
+            if position.isEmpty { return }
+            writer.verbatim(",\"position\":")
             writer.string(position)
         }
-        writer.member("durable")
-        writer.boolean(isDurable)
-        writer.member("attempts")
-        writer.unsigned(UInt64(attempts))
-        writer.member("replayed")
-        writer.boolean(isReplayed)
-        writer.member("changes")
-        writer.beginArray()
-        for change in changes {
-            writer.beginObject()
-            writer.member("repository")
-            writer.string(change.repository)
-            writer.member("id")
-            writer.string(utf8: change.id.bytes)
-            writer.member("operation")
-            writer.string(change.isDeletion ? "delete" : "put")
-            writer.member("version")
-            writer.unsigned(sequence)
-            writer.endObject()
-        }
-        writer.endArray()
-        writer.member("secondary")
-        writer.beginArray()
-        writer.endArray()
-        writer.endObject()
-        return writer.bytes
     }
 
     /// A stored receipt, read back for a commit whose idempotency key was used before.
@@ -73,29 +161,15 @@ public struct Receipt: Sendable {
             case .bool(let durable)? = value.member("durable"),
             case .integer(let attempts)? = value.member("attempts"), case .array(let changes)? = value.member("changes")
         else { throw HoldfastError(.corrupt, "a stored receipt is not one: the idempotency key cannot be answered") }
-        self.sequence = CommitSequence(clamping: sequence)
-        position = text(value.member("position")) ?? ""
-        isDurable = durable
-        self.attempts = Int(attempts)
-        isReplayed = true
-        self.changes = changes.compactMap { change in
-            guard let repository = text(change.member("repository")), case .string(let id)? = change.member("id") else {
-                return nil
-            }
-            return Change(
-                repository: repository, id: EntityID(unchecked: id),
-                isDeletion: text(change.member("operation")) == "delete")
-        }
-    }
-
-    init(
-        sequence: CommitSequence, position: String, isDurable: Bool, attempts: Int, isReplayed: Bool, changes: [Change]
-    ) {
-        self.sequence = sequence
-        self.position = position
-        self.isDurable = isDurable
-        self.attempts = attempts
-        self.isReplayed = isReplayed
-        self.changes = changes
+        self.init(
+            sequence: CommitSequence(clamping: sequence), position: text(value.member("position")) ?? "",
+            isDurable: durable, attempts: Int(attempts), isReplayed: true,
+            changes: changes.compactMap { change in
+                guard let repository = text(change.member("repository")), case .string(let id)? = change.member("id")
+                else { return nil }
+                return Change(
+                    repository: repository, id: EntityID(unchecked: id),
+                    isDeletion: text(change.member("operation")) == "delete")
+            })
     }
 }

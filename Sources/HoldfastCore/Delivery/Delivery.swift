@@ -10,8 +10,11 @@ public enum DeliveryMode: String, Sendable {
 
 /// An outcome on its way to its observer.
 public struct CommitEvent: Sendable {
-    public let outcome: CommitOutcome
-    public let observer: any CommitObserver
+    // It has ended and has an observer.
+    fileprivate let commit: Commit
+
+    public var outcome: CommitOutcome { commit.outcome! }
+    public var observer: any CommitObserver { commit.observer! }
 }
 
 /// Brings outcomes to their observers in the order in which they were posted, each exactly once.
@@ -79,9 +82,7 @@ final class Delivery: Sendable {
         if commits.isEmpty { return }
         let worker = state.withLock { state in
             let wasEmpty = state.events.isEmpty
-            for commit in commits {
-                state.events.append(CommitEvent(outcome: commit.outcome!, observer: commit.observer!))
-            }
+            for commit in commits { state.events.append(CommitEvent(commit: commit)) }
             if wasEmpty && mode == .queue { hfp_event_set(descriptor) }
             return state.worker
         }

@@ -102,6 +102,19 @@ public struct JSONWriter: Sendable {
         raw(UnsafeRawBufferPointer(start: json.utf8Start, count: json.utf8CodeUnitCount))
     }
 
+    /// Any piece of JSON text, written in the source with all its signs. What follows brings its own comma, if it needs
+    /// one: this is for texts whose form is known beforehand.
+    public mutating func verbatim(_ text: StaticString) {
+        bytes.append(contentsOf: UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+        needsComma = false
+    }
+
+    /// The same for a text in which nothing must be escaped.
+    public mutating func verbatim(_ text: String) {
+        bytes.append(contentsOf: text.utf8)
+        needsComma = false
+    }
+
     /// A tree, in compact form.
     public mutating func value(_ value: JSONValue) {
         switch value {
