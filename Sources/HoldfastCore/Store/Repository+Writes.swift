@@ -155,7 +155,11 @@ extension Repository {
     // MARK: Carrying them out
 
     private func perform(_ write: Write, in transaction: Transaction?) throws(HoldfastError) -> Entity {
-        let (texts, version) = try perform([write], in: transaction, wantsResults: true)
+        if let transaction = try checked(transaction) {
+            let text = try transaction.write(write, repository: name)
+            return Entity(id: write.key.id, text: text ?? [], version: 0)
+        }
+        let (texts, version) = try perform([write], in: nil, wantsResults: true)
         return Entity(id: write.key.id, text: texts[0], version: version)
     }
 

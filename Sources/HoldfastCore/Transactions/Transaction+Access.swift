@@ -2,26 +2,32 @@
 extension Transaction {
     // MARK: Writing
 
-    /// Checks the writes one after the other, against what the transaction sees, and buffers them: all or none.
-    /// Answers the final texts, in their order.
+    /// Checks the write against what the transaction sees, and buffers it. Answers the final text, nil for a deletion.
+    package func write(_ write: Write, repository: String) throws(HoldfastError) -> [UInt8]? {
+        try store.requireWritable()
+        return try withOpen { state throws(HoldfastError) in
+            try Self.write(write, &state, repository: repository)
+        }
+    }
+
+    /// The same for several, one after the other: all or none. Answers the final texts, in their order.
     package func write(_ writes: [Write], wantsResults: Bool, repository: String) throws(HoldfastError) -> [[UInt8]] {
         try store.requireWritable()
         return try withOpen { state throws(HoldfastError) in
-            // One write that fails has changed nothing; several need a place to return to.
-            let start = writes.count > 1 ? state.buffer.savepoint() : 0
+            let start = state.buffer.savepoint()
+            defer { state.buffer.release(start) }
             var texts: [[UInt8]] = []
+            if wantsResults { texts.reserveCapacity(writes.count) }
             for (index, write) in writes.enumerated() {
                 do throws(HoldfastError) {
                     let text = try Self.write(write, &state, repository: repository)
                     if wantsResults { texts.append(text ?? []) }
                 } catch {
-                    guard writes.count > 1 else { throw error }
                     _ = state.buffer.rollBack(to: start)
-                    state.buffer.release(start)
-                    throw error.inBatch(at: index)
+                    // With one write there is nothing to tell apart.
+                    throw writes.count > 1 ? error.inBatch(at: index) : error
                 }
             }
-            if writes.count > 1 { state.buffer.release(start) }
             return texts
         }
     }
@@ -102,7 +108,7 @@ extension Transaction {
         visit: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
         try withOpen { state throws(HoldfastError) in
-            let own = state.buffer.entries.filter { $0.key.repository == repository }.sorted { $0.key < $1.key }
+            let own = state.buffer.entries(of: repository)
             let matched = try state.view.read { snapshot throws(HoldfastError) in
                 begin()
                 var scan = OverlaidScan(own: own, filter: filter)
@@ -116,7 +122,7 @@ extension Transaction {
 
 /// A scan of a snapshot with a transaction's own writes laid over it: two ordered sequences, merged.
 private struct OverlaidScan {
-    let own: [(key: EntityKey, value: WriteBuffer.Entry)]
+    let own: [(key: EntityKey, entry: WriteBuffer.Entry)]
     let filter: Filter
     /// The snapshot's ids that matched, for the read set; nil when too many, or when the filter holds for all and
     /// any change counts anyway.
@@ -124,7 +130,7 @@ private struct OverlaidScan {
     private var next = 0
     private var goesOn = true
 
-    init(own: [(key: EntityKey, value: WriteBuffer.Entry)], filter: Filter) {
+    init(own: [(key: EntityKey, entry: WriteBuffer.Entry)], filter: Filter) {
         self.own = own
         self.filter = filter
         matched = filter.isAll ? nil : []

@@ -8,21 +8,24 @@ struct WriteBuffer {
         var textBeforeAssignment: [UInt8]?
     }
 
-    private(set) var entries: [EntityKey: Entry] = [:]
-    private(set) var bytes = 0
+    /// Most transactions write one entity: the first one lies here, and needs no dictionary.
+    private var first: (key: EntityKey, entry: Entry)?
+    private var others: [EntityKey: Entry] = [:]
 
     /// What to put back, newest last; kept only while there are savepoints.
     private var undo: [(key: EntityKey, before: Entry?)] = []
     private var savepoints: [(number: UInt64, undoCount: Int)] = []
     private var savepointsMade: UInt64 = 0
 
-    subscript(key: EntityKey) -> Entry? { entries[key] }
+    subscript(key: EntityKey) -> Entry? {
+        if let first, first.key == key { return first.entry }
+        return others.isEmpty ? nil : others[key]
+    }
 
-    var isEmpty: Bool { entries.isEmpty }
+    var isEmpty: Bool { first == nil && others.isEmpty }
 
     mutating func set(_ key: EntityKey, _ entry: Entry?) {
-        let before = entry.map { entries.updateValue($0, forKey: key) } ?? entries.removeValue(forKey: key)
-        bytes += (entry?.body?.count ?? 0) - (before?.body?.count ?? 0)
+        let before = replace(key, entry)
         if !savepoints.isEmpty { undo.append((key, before)) }
     }
 
@@ -35,10 +38,7 @@ struct WriteBuffer {
     /// Answers whether there is such a savepoint.
     mutating func rollBack(to number: UInt64) -> Bool {
         guard let index = savepoints.lastIndex(where: { $0.number == number }) else { return false }
-        for (key, before) in undo[savepoints[index].undoCount...].reversed() {
-            let now = before.map { entries.updateValue($0, forKey: key) } ?? entries.removeValue(forKey: key)
-            bytes += (before?.body?.count ?? 0) - (now?.body?.count ?? 0)
-        }
+        for (key, before) in undo[savepoints[index].undoCount...].reversed() { _ = replace(key, before) }
         undo.removeSubrange(savepoints[index].undoCount...)
         savepoints.removeSubrange((index + 1)...)
         return true
@@ -50,12 +50,41 @@ struct WriteBuffer {
         if savepoints.isEmpty { undo.removeAll() }
     }
 
+    /// The entries of a repository, ordered by key.
+    func entries(of repository: RepositoryID) -> [(key: EntityKey, entry: Entry)] {
+        var entries = others.filter { $0.key.repository == repository }.map { (key: $0.key, entry: $0.value) }
+        if let first, first.key.repository == repository { entries.append(first) }
+        return entries.sorted { $0.key < $1.key }
+    }
+
     /// The write set for the commit queue, ordered by key.
     func writes() -> [Write] {
-        entries.sorted { $0.key < $1.key }.map { key, entry in
-            Write(
-                key: key, action: entry.body.map { .put($0) } ?? .delete,
-                textBeforeAssignment: entry.textBeforeAssignment)
+        var writes: [Write] = []
+        writes.reserveCapacity(others.count + 1)
+        if let first { writes.append(Self.write(first.key, first.entry)) }
+        if others.isEmpty { return writes }
+        for (key, entry) in others { writes.append(Self.write(key, entry)) }
+        writes.sort { $0.key < $1.key }
+        return writes
+    }
+
+    private static func write(_ key: EntityKey, _ entry: Entry) -> Write {
+        Write(
+            key: key, action: entry.body.map { .put($0) } ?? .delete, textBeforeAssignment: entry.textBeforeAssignment)
+    }
+
+    /// Answers what was there.
+    private mutating func replace(_ key: EntityKey, _ entry: Entry?) -> Entry? {
+        guard let first, first.key != key else {
+            if first == nil, let before = others[key] {
+                others[key] = entry
+                return before
+            }
+            let before = first?.entry
+            first = entry.map { (key, $0) }
+            return before
         }
+        guard let entry else { return others.removeValue(forKey: key) }
+        return others.updateValue(entry, forKey: key)
     }
 }
