@@ -36,6 +36,7 @@ final class Checkpointer: Sendable {
     private let settings: Settings
     private let time: any TimeSource
     private let doubt: Doubt
+    private let check: @Sendable () throws(HoldfastError) -> Void
     private let connect: @Sendable () throws(HoldfastError) -> Connection
     private let state = Lock(State())
     /// Apart from the state, whose lock is held during a checkpoint.
@@ -51,11 +52,13 @@ final class Checkpointer: Sendable {
 
     init(
         settings: Settings, time: any TimeSource, doubt: Doubt,
+        check: @escaping @Sendable () throws(HoldfastError) -> Void,
         connect: @escaping @Sendable () throws(HoldfastError) -> Connection
     ) {
         self.settings = settings
         self.time = time
         self.doubt = doubt
+        self.check = check
         self.connect = connect
     }
 
@@ -150,11 +153,17 @@ final class Checkpointer: Sendable {
         let before = frames.load(ordering: .acquiring)
         return state.withLock { state in
             if state.isStopped { return nil }
+            guard (try? check()) != nil else {
+                postpone(before, &state)
+                return nil
+            }
             do throws(HoldfastError) {
                 let connection = if let open = state.connection { open } else { try connect() }
                 state.connection = connection
                 connection.setBusyTimeout(milliseconds)
                 let result = try connection.checkpoint(kind)
+                // Notes how long the database's file is now; what is wrong is found before the next pass.
+                try? check()
                 copied.store(max(before, result.frames), ordering: .relaxed)
                 guard !result.isBlocked else {
                     retryLater(kind, &state)
@@ -171,12 +180,16 @@ final class Checkpointer: Sendable {
                 // The log stays as it is and grows on; a later pass may succeed. But a failed sync says that pages
                 // may be lost that a later sync would not write: see WALFile.rewrite.
                 if error.status == .io { doubt.arise() }
-                state.connection = nil
-                copied.store(before, ordering: .relaxed)
-                state.retryAt = time.monotonicNanoseconds() &+ 1_000_000_000
+                postpone(before, &state)
                 return nil
             }
         }
+    }
+
+    private func postpone(_ frames: Int, _ state: inout State) {
+        state.connection = nil
+        copied.store(frames, ordering: .relaxed)
+        state.retryAt = time.monotonicNanoseconds() &+ 1_000_000_000
     }
 
     /// After somebody stood in the way: tried less and less often below the limit, because writers wait each time.

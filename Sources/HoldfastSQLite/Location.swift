@@ -58,6 +58,18 @@ struct Location {
         }
     }
 
+    /// Refuses a log whose database is missing or empty: SQLite would delete it, and with it what it alone may hold. A
+    /// creation that was cut short leaves an empty file, but no log yet.
+    func checkLog() throws(HoldfastError) {
+        let log = path + "-wal"
+        // The log first: one that another process is just creating comes after its database has its first page.
+        guard let bytes = Self.size(log), bytes > 0, (Self.size(path) ?? 0) == 0 else { return }
+        throw HoldfastError(
+            .corrupt,
+            "\(log) holds commits of a store whose file \(path) is \(exists ? "empty" : "missing"): put that file back, or "
+                + "remove the log to begin anew")
+    }
+
     /// Creates the file, empty and readable by its owner alone; SQLite gives its other files the same mode.
     mutating func create() throws(HoldfastError) {
         let descriptor = hfp_open(path, O_RDWR | O_CREAT | O_EXCL, 0o600)

@@ -34,11 +34,14 @@ final class ReaderPool: Sendable {
     private let state = Lock(State())
     /// Apart from the state, whose lock may be held while a connection is opened. nil while none is open.
     private let index = Lock<WALIndex?>(nil)
+    private let files: StoreFiles
     private let connect: @Sendable () throws(HoldfastError) -> Connection
 
     init(
-        isImmutable: Bool = false, connect: @escaping @Sendable () throws(HoldfastError) -> Connection
+        of files: StoreFiles, isImmutable: Bool = false,
+        connect: @escaping @Sendable () throws(HoldfastError) -> Connection
     ) throws(HoldfastError) {
+        self.files = files
         self.isImmutable = isImmutable
         self.connect = connect
         try serve()
@@ -46,6 +49,11 @@ final class ReaderPool: Sendable {
 
     /// What the index of the write-ahead log says now; nil while somebody is changing it, or while no snapshot is given.
     func walHeader() -> WALHeader? { index.withLock { $0?.header() } }
+
+    private func open() throws(HoldfastError) -> Connection {
+        try files.check(walHeader)
+        return try connect()
+    }
 
     /// A reader in whose transaction the newest commit is `sequence`.
     func begin() throws(HoldfastError) -> (reader: Reader, lease: UInt64, sequence: CommitSequence) {
@@ -57,7 +65,7 @@ final class ReaderPool: Sendable {
             case .closed: throw Self.taken
             }
             let reader =
-                if let idle = state.idle.popLast() { idle } else { Reader(ReaderSlot(connection: try connect())) }
+                if let idle = state.idle.popLast() { idle } else { Reader(ReaderSlot(connection: try open())) }
             let (lease, sequence) = try reader.withLock { slot throws(HoldfastError) -> (UInt64, CommitSequence) in
                 guard let connection = slot.connection else { throw Self.taken }
                 do throws(HoldfastError) {
@@ -102,7 +110,7 @@ final class ReaderPool: Sendable {
 
     func serve() throws(HoldfastError) {
         if !isImmutable {
-            let opened = try WALIndex(try connect())
+            let opened = try WALIndex(try open())
             index.withLock { $0 = opened }
         }
         state.withLock { if $0.phase == .withheld { $0.phase = .serving } }

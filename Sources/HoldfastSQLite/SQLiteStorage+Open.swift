@@ -13,6 +13,7 @@ extension SQLiteStorage {
         path: String, options: SQLiteOptions, environment: Environment
     ) throws(HoldfastError) -> SQLiteStorage {
         var location = try Location(of: path, allowUnsafe: options.allowUnsafeLocation)
+        try location.checkLog()
         if !location.exists {
             guard options.create && !options.readOnly else {
                 throw HoldfastError(
@@ -60,23 +61,25 @@ extension SQLiteStorage {
             try writer.settle(isFirst: true)
             try writer.skipReserved(at: environment.time.wallMilliseconds())
         }
-
-        let doubt = Doubt()
-        let checkpointer = Checkpointer(
-            settings: Checkpointer.Settings(
-                limitBytes: Int(clamping: options.walLimitBytes), snapshotMaxAge: options.snapshotMaxAgeMilliseconds),
-            time: environment.time, doubt: doubt
-        ) { () throws(HoldfastError) in try connect(path, .readWrite, cacheKibibytes: 256) }
-        let readers = try ReaderPool { () throws(HoldfastError) in
+        let files = try StoreFiles(path, readOnly: false)
+        let readers = try ReaderPool(of: files) { () throws(HoldfastError) in
             let reader = try connect(path, .readWrite, cacheKibibytes: readerCacheKibibytes)
             try reader.execute("PRAGMA query_only = ON", "opening")
             return reader
         }
+        let doubt = Doubt()
+        let checkpointer = Checkpointer(
+            settings: Checkpointer.Settings(
+                limitBytes: Int(clamping: options.walLimitBytes), snapshotMaxAge: options.snapshotMaxAgeMilliseconds),
+            time: environment.time, doubt: doubt,
+            check: { () throws(HoldfastError) in try files.check(readers.walHeader) },
+            connect: { () throws(HoldfastError) in try connect(path, .readWrite, cacheKibibytes: 256) })
         try storeLock.enter()
         try checkpointer.start(environment.workers)
         return SQLiteStorage(
             path: path, writer: writer, readers: readers, checkpointer: checkpointer, doubt: doubt,
-            storeLock: storeLock, queue: WriteQueue(storeLock, time: environment.time), connectWriter: connectWriter)
+            files: files, storeLock: storeLock, queue: WriteQueue(storeLock, time: environment.time),
+            connectWriter: connectWriter)
     }
 
     private static func openForReading(
@@ -84,16 +87,17 @@ extension SQLiteStorage {
     ) throws(HoldfastError) -> SQLiteStorage {
         let mode: Connection.Mode = try location.readingMode()
         let path = location.path
+        let files = try StoreFiles(path, readOnly: true)
         let connectReader: @Sendable () throws(HoldfastError) -> Connection = { () throws(HoldfastError) in
             try connect(path, mode, cacheKibibytes: readerCacheKibibytes)
         }
         if try connectReader().isNew() {
             throw HoldfastError(.cannotOpen, "\(path) is empty and no store: open it for writing once")
         }
-        let readers = try ReaderPool(isImmutable: mode == .immutable, connect: connectReader)
+        let readers = try ReaderPool(of: files, isImmutable: mode == .immutable, connect: connectReader)
         return SQLiteStorage(
-            path: path, writer: nil, readers: readers, checkpointer: nil, doubt: Doubt(), storeLock: storeLock,
-            queue: nil, connectWriter: connectReader)
+            path: path, writer: nil, readers: readers, checkpointer: nil, doubt: Doubt(), files: files,
+            storeLock: storeLock, queue: nil, connectWriter: connectReader)
     }
 
     private static func connect(

@@ -19,6 +19,7 @@ public final class SQLiteStorage: Storage {
     let doubt: Doubt
     /// nil for a store that is only read.
     let checkpointer: Checkpointer?
+    private let files: StoreFiles
     private let connectWriter: @Sendable () throws(HoldfastError) -> Connection
     /// nil once the store is closed.
     private let storeLock: Lock<StoreLock?>
@@ -27,7 +28,7 @@ public final class SQLiteStorage: Storage {
 
     init(
         path: String, writer: Connection?, readers: ReaderPool, checkpointer: Checkpointer?, doubt: Doubt,
-        storeLock: StoreLock, queue: WriteQueue?,
+        files: StoreFiles, storeLock: StoreLock, queue: WriteQueue?,
         connectWriter: @escaping @Sendable () throws(HoldfastError) -> Connection
     ) {
         location = path
@@ -36,6 +37,7 @@ public final class SQLiteStorage: Storage {
         self.readers = readers
         self.checkpointer = checkpointer
         self.doubt = doubt
+        self.files = files
         self.storeLock = Lock(storeLock)
         self.queue = Lock(queue)
         self.connectWriter = connectWriter
@@ -86,6 +88,7 @@ public final class SQLiteStorage: Storage {
     public func beginWrite(durable: Bool) throws(HoldfastError) -> any StorageWrite {
         let connection = try writer.withLock { writer throws(HoldfastError) in
             let connection = try usable(writer)
+            try files.check(readers.walHeader)
             try connection.setCommitsAreSynced(durable)
             return connection
         }
@@ -111,6 +114,7 @@ public final class SQLiteStorage: Storage {
             if isReadOnly { return }
             let connection = try usable(writer)
             if doubt.lasts { throw Self.doubtful(location) }
+            try files.check(readers.walHeader)
             do throws(HoldfastError) {
                 try connection.walFile?.sync()
             } catch {
@@ -132,6 +136,7 @@ public final class SQLiteStorage: Storage {
             try writer.withLock { writer throws(HoldfastError) in
                 writer?.close()
                 writer = nil
+                try files.check(readers.walHeader)
                 let connection = try connectWriter()
                 try connection.settle(isFirst: false)
                 writer = connection
@@ -145,13 +150,18 @@ public final class SQLiteStorage: Storage {
         defer { letGo() }
         checkpointer?.stop()
         if doubt.lasts { try recover() }
+        let damage = files.damage(readers.walHeader)
         readers.close()
         try writer.withLock { writer throws(HoldfastError) in
-            guard let connection = writer, let lock = storeLock.withLock({ $0 }), try lock.isLast() else { return }
-            try connection.noteClosed(at: head)
-            // With the log empty, and removed by SQLite as its last connection goes, the store is a single file.
-            _ = try connection.checkpoint(.truncate)
-            connection.setCheckpointOnClose(true)
+            guard let connection = writer, let lock = storeLock.withLock({ $0 }) else { return }
+            if let damage { throw damage }
+            if try lock.isLast() {
+                try connection.noteClosed(at: head)
+                // With the log empty, and removed by SQLite as its last connection goes, the store is a single file.
+                _ = try connection.checkpoint(.truncate)
+                connection.setCheckpointOnClose(true)
+            }
+            try files.checkDatabase()
         }
     }
 

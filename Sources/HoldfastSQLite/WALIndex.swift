@@ -44,5 +44,15 @@ struct WALHeader: Equatable, Sendable {
     typealias Words = (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64)
     fileprivate var words: Words = (0, 0, 0, 0, 0, 0)
 
+    /// How long the log must at least be: its header, and the frames that are committed, each with a header
+    /// ("WAL Index Header" and "WAL File Format" in SQLite's walformat.html and fileformat2.html).
+    var logBytes: Int {
+        let (page, frames) = withUnsafeBytes(of: words) { bytes in
+            (Int(bytes.load(fromByteOffset: 14, as: UInt16.self)), Int(bytes.load(fromByteOffset: 16, as: UInt32.self)))
+        }
+        // 65,536 is written as 1.
+        return frames == 0 ? 0 : 32 + frames * (24 + (page == 1 ? 65_536 : page))
+    }
+
     static func == (left: WALHeader, right: WALHeader) -> Bool { left.words == right.words }
 }

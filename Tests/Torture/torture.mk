@@ -5,7 +5,7 @@
 
 TORTURE_BUILD := $(BUILD)/torture
 TORTURE_SHARED := Tests/Torture/ledger.c Tests/Torture/recording_vfs.c
-TORTURE_PROGRAMS := $(addprefix $(TORTURE_BUILD)/,replay kill faults processes sharing neighbours slow_sync)
+TORTURE_PROGRAMS := $(addprefix $(TORTURE_BUILD)/,replay kill faults processes sharing neighbours slow_sync displaced)
 
 $(TORTURE_BUILD)/%: Tests/Torture/%.c $(TORTURE_SHARED) Tests/Torture/ledger.h Tests/Torture/recording_vfs.h
 	@mkdir -p $(TORTURE_BUILD)
@@ -22,6 +22,7 @@ test-torture-short: library $(TORTURE_PROGRAMS) ## Power cuts, kills and I/O fau
 	$(TORTURE_BUILD)/sharing
 	$(TORTURE_BUILD)/neighbours
 	$(TORTURE_BUILD)/slow_sync
+	$(TORTURE_BUILD)/displaced
 
 torture: library $(TORTURE_PROGRAMS) ## Power cuts, kills and I/O faults, all of them
 	$(TORTURE_BUILD)/replay --every

@@ -1,6 +1,14 @@
 /*
  * Store: one database, opened by URL. The unit of commit order: the commits of a store have a total
  * order, and each successful one has its own sequence number.
+ *
+ * Files. An SQLite store is one file when it is closed. While it is open, and after a crash, the files beside
+ * it that end in "-wal", "-shm" and "-lock" belong to it: copy, move and delete them with it, and only while
+ * no process has it open. If another program deletes, moves or replaces one of them under an open store,
+ * every commit answers HF_IO and names the file; if it truncates the store's file or the "-wal" file,
+ * HF_CORRUPT. Reads then show what was committed, or answer HF_IO or HF_CORRUPT; but SQLite's format has no
+ * checksums, so what stood in a page that was cut in two may be read damaged. One thing no library can turn
+ * into a status: a "-shm" file that is truncated while it is mapped ends the process with SIGBUS.
  */
 #ifndef HOLDFAST_STORE_H
 #define HOLDFAST_STORE_H
@@ -55,11 +63,11 @@ typedef struct hf_store hf_store;
  *
  * Errors: HF_INVALID_ARGUMENT (NULL), HF_INVALID_URL, HF_INVALID_JSON, HF_INVALID_OPTION,
  * HF_CANNOT_OPEN (no such directory, a directory, no permission, no store and "create" false),
- * HF_NOT_A_STORE (a foreign SQLite file, or no SQLite file), HF_FORMAT_TOO_NEW, HF_READ_ONLY (a store
- * to be recovered or created where nothing can be written), HF_BUSY (another process opens or
- * closes it for longer than "lock_timeout_ms", or this process has it open; the detail's `holder` names it),
- * HF_UNSAFE_LOCATION, HF_FULL, HF_IO, HF_NO_MEMORY, HF_FORKED (the file was open in the parent when this
- * process was forked).
+ * HF_NOT_A_STORE (a foreign SQLite file, or no SQLite file), HF_FORMAT_TOO_NEW, HF_CORRUPT (a damaged file,
+ * or a "-wal" file whose store is missing), HF_READ_ONLY (a store to be recovered or created where nothing
+ * can be written), HF_BUSY (another process opens or closes it for longer than "lock_timeout_ms", or this
+ * process has it open; the detail's `holder` names it), HF_UNSAFE_LOCATION, HF_FULL, HF_IO, HF_NO_MEMORY,
+ * HF_FORKED (the file was open in the parent when this process was forked).
  *
  * Any thread. Does I/O; starts the store's threads.
  */
@@ -79,7 +87,8 @@ HF_WARN_UNUSED hf_status hf_store_open(const char *HF_NULLABLE url, const char *
  *
  * Errors: HF_TIMEOUT (without an error object: still closing; call again to wait on), HF_INVALID_HANDLE,
  * HF_FORKED. A failure of the last write to the file is HF_IO; the store is closed all the same, and what
- * was acknowledged as durable is.
+ * was acknowledged as durable is. HF_IO also tells that the file was deleted, moved or replaced meanwhile,
+ * HF_CORRUPT that it was truncated.
  *
  * Any thread. May block for timeout_ms.
  */

@@ -1,0 +1,97 @@
+import Glibc
+import HoldfastCore
+import Synchronization
+
+/// The files of an open store. Another program may delete, move, replace or cut them short, and the connections that
+/// are open would not notice: they would go on writing to files that no name leads to, and a checkpoint would copy
+/// what is missing in the log, as zeros, into the database. So before anything is written it is looked whether the names
+/// still lead to the files that were opened, as long as they must be, which costs a system call a file.
+///
+/// New connections are opened by name and must not be where another file stands: SQLite would write this store's log
+/// into that file or, finding it empty, delete the log.
+///
+/// What is displaced behind that look, and before the COMMIT has ended, counts as displaced after the commit.
+final class StoreFiles: Sendable {
+    private struct File {
+        let path: String
+        let device: dev_t
+        let inode: ino_t
+
+        init(_ path: String) throws(HoldfastError) {
+            var status = stat()
+            guard stat(path, &status) == 0 else { throw Location.error(errno, "opening", path) }
+            self.path = path
+            device = status.st_dev
+            inode = status.st_ino
+        }
+
+        /// In bytes. Refuses another file than the one that was opened; `cure` says what to do then.
+        func size(_ cure: StaticString) throws(HoldfastError) -> Int {
+            var status = stat()
+            let isThere = stat(path, &status) == 0
+            if isThere && status.st_ino == inode && status.st_dev == device { return Int(status.st_size) }
+            throw HoldfastError(
+                .io, "\(path) was \(isThere ? "replaced" : "deleted or moved") while the store was open: \(cure)")
+        }
+    }
+
+    private static let moveBack: StaticString = "put the file back, or close the store and open it again"
+    private static let reopen: StaticString = "close the store, which keeps its commits, and open it again"
+
+    private let database: File
+    /// The three are nil for a store that is only read: its other files come and go with those who write it.
+    private let log: File?
+    private let index: File?
+    private let lock: File?
+    /// A database's file never becomes shorter, since nothing vacuums it.
+    private let leastSize = Atomic(0)
+
+    /// To be made when all the files are there.
+    init(_ path: String, readOnly: Bool) throws(HoldfastError) {
+        database = try File(path)
+        log = readOnly ? nil : try File(path + "-wal")
+        index = readOnly ? nil : try File(path + "-shm")
+        lock = readOnly ? nil : try File(path + "-lock")
+    }
+
+    /// To be called before anything is written, or opened. `header` reads the log's index.
+    func check(_ header: () -> WALHeader?) throws(HoldfastError) {
+        try checkDatabase()
+        try checkLog(header)
+        _ = try index?.size(Self.reopen)
+        _ = try lock?.size(Self.reopen)
+    }
+
+    func checkDatabase() throws(HoldfastError) {
+        // Loaded first, since the file may grow meanwhile.
+        let least = leastSize.load(ordering: .relaxed)
+        let size = try database.size(Self.moveBack)
+        guard size >= least else { throw cutShort(database) }
+        leastSize.store(size, ordering: .relaxed)
+    }
+
+    private func checkLog(_ header: () -> WALHeader?) throws(HoldfastError) {
+        guard let log else { return }
+        let before = header()
+        let size = try log.size(Self.reopen)
+        // Only while nobody changes the log do its length and its index belong together.
+        guard let before, size < before.logBytes, header() == before else { return }
+        throw cutShort(log)
+    }
+
+    /// Whether a file has lost its end. Such files are better left as they are.
+    func damage(_ header: () -> WALHeader?) -> HoldfastError? {
+        do throws(HoldfastError) {
+            try checkDatabase()
+            try checkLog(header)
+            return nil
+        } catch {
+            return error.status == .corrupt ? error : nil
+        }
+    }
+
+    private func cutShort(_ file: File) -> HoldfastError {
+        HoldfastError(
+            .corrupt, "\(file.path) was cut short while the store was open: close the store and restore a backup")
+    }
+}
