@@ -5,10 +5,18 @@ import SeededRandom
 /// confined to the one thread that runs it.
 final class VirtualTime: TimeSource, @unchecked Sendable {
     private(set) var nanoseconds: UInt64 = 1_000_000_000
+    /// What the calendar is wrong by.
+    private var error: Int64 = 0
+
+    private var calendar: Int64 { 1_750_000_000_000 + Int64(nanoseconds / 1_000_000) }
 
     func monotonicNanoseconds() -> UInt64 { nanoseconds }
-    func wallMilliseconds() -> UInt64 { 1_750_000_000_000 + nanoseconds / 1_000_000 }
+    func wallMilliseconds() -> UInt64 { UInt64(max(0, calendar + error)) }
     func pass(_ span: UInt64) { nanoseconds += span }
+
+    /// Sets the calendar to another year.
+    func jump(_ milliseconds: Int64) { error = milliseconds }
+    func setRight() { error = 0 }
 }
 
 /// All chance of a simulation comes from one seed.

@@ -132,6 +132,7 @@ final class Simulation: @unchecked Sendable {
             }
         case 90..<95: process.storage.host?.releaseSnapshots(olderThanMilliseconds: chance.happens(500) ? nil : 10)
         case 95..<97: if !isInterrupting { sync() }
+        case 97: if chance.happens(50) { jump() }
         default: time.pass(UInt64(chance.number(in: 0..<30_000_000)))
         }
     }
@@ -145,7 +146,18 @@ final class Simulation: @unchecked Sendable {
         }
     }
 
-    private func open() throws(HoldfastError) { process = try Process(on: disk, in: self) }
+    /// Somebody sets the calendar, back before 1970 or forward by up to 60 years.
+    private func jump() {
+        let years = chance.number(in: -60..<61)
+        trace("the calendar jumps by \(years) years")
+        time.jump(Int64(years) * 31_556_952_000)
+    }
+
+    /// The calendar is right when a process begins: how old idempotency keys of earlier ones are, only it can tell.
+    private func open() throws(HoldfastError) {
+        time.setRight()
+        process = try Process(on: disk, in: self)
+    }
 
     private func fill() throws {
         for number in 0..<Self.accounts {

@@ -48,7 +48,8 @@ typedef struct hf_store hf_store;
  *                                          recovering or closing the store; another open in this process
  *                                          is refused at once
  *   "idempotency_max_age_ms": 0..2^53 (604800000)  how long idempotency keys are kept,
- *   "idempotency_max_count": 0..2^31 (100000)      and at most how many
+ *   "idempotency_max_count": 0..2^31 (100000)      and at most how many; ages are counted
+ *                                          steadily while the store is open, by the calendar in between
  *   "log_retention": 1000..2^31 (100000)   commits kept in the commit log
  *   "slow_commit_ms": 1..86400000 (1000)   a batch slower than this is logged as a warning
  *   "allow_unsafe_location": bool (false)  allow a symbolic link or a network file system

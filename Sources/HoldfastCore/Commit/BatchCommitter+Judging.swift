@@ -14,7 +14,7 @@ extension BatchCommitter {
                 continue
             }
             do throws(Refusal) {
-                if let replayed = try replay(of: commit, present, overlay, now) {
+                if let replayed = try replay(of: commit, present, overlay) {
                     // Told only after the batch is stored, since the first may be in it.
                     survivors.append((commit, replayed))
                     continue
@@ -35,10 +35,10 @@ extension BatchCommitter {
     }
 
     private func replay(
-        of commit: Commit, _ present: PresentState, _ overlay: BatchOverlay, _ now: UInt64
+        of commit: Commit, _ present: PresentState, _ overlay: BatchOverlay
     ) throws(Refusal) -> Receipt? {
         guard let key = commit.idempotencyKey, let record = overlay.idempotency[key] ?? present.idempotency[key],
-            record.time + settings.idempotencyMaxAge >= now
+            !keyAges.isExpired(record)
         else { return nil }
         guard record.fingerprint == Fingerprint.of(commit.writes) else {
             throw .member(
@@ -118,7 +118,7 @@ extension BatchCommitter {
         if let key = commit.idempotencyKey {
             overlay.add(
                 IdempotencyRecord(
-                    key: key, fingerprint: Fingerprint.of(commit.writes), sequence: sequence, time: now,
+                    key: key, fingerprint: Fingerprint.of(commit.writes), sequence: sequence, time: keyAges.now,
                     receipt: receipt.json))
         }
         return receipt

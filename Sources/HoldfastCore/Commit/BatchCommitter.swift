@@ -10,7 +10,6 @@
 final class BatchCommitter {
     struct Settings: Sendable {
         var logRetention: UInt64 = 100_000
-        var idempotencyMaxAge: UInt64 = 604_800_000
         var idempotencyMaxCount = 100_000
         var slowBatchNanoseconds: UInt64 = 1_000_000_000
         /// What is judged. Always everything, except in tests of the tests.
@@ -25,6 +24,7 @@ final class BatchCommitter {
     private let storage: any Storage
     let environment: Environment
     let settings: Settings
+    let keyAges: KeyAges
     private let isHeld: () -> Bool
     private let publish: () -> Void
     private let dropSnapshots: () -> Void
@@ -47,13 +47,14 @@ final class BatchCommitter {
     private var turnFailure: HoldfastError?
 
     init(
-        storage: any Storage, state: StorageState, environment: Environment, settings: Settings,
+        storage: any Storage, state: StorageState, environment: Environment, settings: Settings, keyAges: KeyAges,
         names: Catalogue, isHeld: @escaping () -> Bool, publish: @escaping () -> Void,
         dropSnapshots: @escaping () -> Void
     ) {
         self.storage = storage
         self.environment = environment
         self.settings = settings
+        self.keyAges = keyAges
         self.isHeld = isHeld
         self.publish = publish
         self.dropSnapshots = dropSnapshots
@@ -212,8 +213,7 @@ final class BatchCommitter {
         let before = lastSequence - min(lastSequence, CommitSequence(commits))
         guard before / Self.trimInterval != lastSequence / Self.trimInterval else { return }
         if lastSequence > settings.logRetention { batch.trimLogBelow = lastSequence - settings.logRetention }
-        let now = environment.time.wallMilliseconds()
-        if now > settings.idempotencyMaxAge { batch.trimIdempotencyBefore = now - settings.idempotencyMaxAge }
+        batch.trimIdempotencyBefore = keyAges.horizon
         batch.keepIdempotency = settings.idempotencyMaxCount
     }
 

@@ -30,13 +30,25 @@ public protocol RandomSource: Sendable {
 
 public struct SystemTime: TimeSource {
     public init() {}
-    public func monotonicNanoseconds() -> UInt64 { Self.read(CLOCK_MONOTONIC) }
-    public func wallMilliseconds() -> UInt64 { Self.read(CLOCK_REALTIME) / 1_000_000 }
+    public func monotonicNanoseconds() -> UInt64 { Self.nanoseconds(Self.read(CLOCK_MONOTONIC)) }
+    public func wallMilliseconds() -> UInt64 { Self.milliseconds(Self.read(CLOCK_REALTIME)) }
 
-    private static func read(_ clock: clockid_t) -> UInt64 {
+    private static func read(_ clock: clockid_t) -> timespec {
         var now = timespec()
         clock_gettime(clock, &now)
-        return UInt64(now.tv_sec) &* 1_000_000_000 &+ UInt64(now.tv_nsec)
+        return now
+    }
+
+    private static func nanoseconds(_ time: timespec) -> UInt64 {
+        UInt64(truncatingIfNeeded: time.tv_sec) &* 1_000_000_000 &+ UInt64(truncatingIfNeeded: time.tv_nsec)
+    }
+
+    /// Nothing before 1970, which an unset clock may show, is counted; no year is too far to be.
+    static func milliseconds(_ time: timespec) -> UInt64 {
+        guard time.tv_sec >= 0 else { return 0 }
+        // Below 2^63, as the engines store it.
+        return min(UInt64(time.tv_sec), UInt64(Int64.max) / 1_000 - 1) * 1_000
+            + UInt64(truncatingIfNeeded: time.tv_nsec) / 1_000_000
     }
 }
 

@@ -33,8 +33,7 @@ extension Store {
     /// What an earlier commit with this idempotency key answered.
     public func replay(_ key: [UInt8]) throws(HoldfastError) -> Receipt? {
         let record = try read { snapshot throws(HoldfastError) in try snapshot.idempotencyRecord(key) }
-        let oldest = environment.time.wallMilliseconds() &- options.idempotencyMaxAgeMilliseconds
-        guard let record, Int64(bitPattern: record.time &- oldest) >= 0 else { return nil }
+        guard let record, !keyAges.isExpired(record) else { return nil }
         return try Receipt(replaying: record.receipt)
     }
 

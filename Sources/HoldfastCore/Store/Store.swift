@@ -11,6 +11,7 @@ public final class Store: Sendable {
     let environment: Environment
     let snapshots: SnapshotPool
     let catalogue: Catalogue
+    let keyAges: KeyAges
     package let queue: CommitQueue
     let delivery: Delivery
     let log: StoreLog
@@ -45,12 +46,13 @@ public final class Store: Sendable {
             let queueSlot = Lock<Unowned<CommitQueue>?>(nil)
             var settings = BatchCommitter.Settings()
             settings.logRetention = options.logRetention
-            settings.idempotencyMaxAge = options.idempotencyMaxAgeMilliseconds
             settings.idempotencyMaxCount = options.idempotencyMaxCount
             settings.slowBatchNanoseconds = options.slowCommitMilliseconds * 1_000_000
             settings.checks = checks
+            let keyAges = KeyAges(time: environment.time, maxAge: options.idempotencyMaxAgeMilliseconds)
             let batchCommitter = BatchCommitter(
-                storage: storage, state: state, environment: environment, settings: settings, names: catalogue,
+                storage: storage, state: state, environment: environment, settings: settings, keyAges: keyAges,
+                names: catalogue,
                 isHeld: { snapshots.isHeld || queueSlot.withLock { $0?.object?.hasReaders } ?? false },
                 publish: { snapshots.releaseStale() },
                 dropSnapshots: { snapshots.revoke(olderThanMilliseconds: nil) })
@@ -68,6 +70,7 @@ public final class Store: Sendable {
             self.environment = environment
             self.snapshots = snapshots
             self.catalogue = catalogue
+            self.keyAges = keyAges
             self.queue = queue
             self.delivery = delivery
             self.log = log
