@@ -51,15 +51,18 @@ def main() -> None:
     os.environ["HOLDFAST_LIBRARY"] = str(arguments.library)
     os.environ["PYTHONPATH"] = str(SOURCES.parents[1] / "bindings/python")
     runner = Runner(words, arguments.build / "data", arguments.limit)
+    load = os.getloadavg()[0]
     print(
-        f"{runner.document_count} documents; load of the machine: {os.getloadavg()[0]:.1f}",
+        f"{runner.document_count} documents; load of the machine: {load:.1f}",
         flush=True,
     )
     found = []
     for line in LINES:
         if not arguments.lines or line.name in arguments.lines:
-            found += results(line, runner.measure(line, arguments.rounds))
+            series = runner.measure(line, arguments.rounds)
+            found += [{**result, "load": load} for result in results(line, series)]
             print(f"{line.name} measured", flush=True)
+    runner.clean()
     arguments.output.write_text(json.dumps(found, indent=1) + "\n")
     print(table(found))
 

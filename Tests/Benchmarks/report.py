@@ -11,15 +11,18 @@ COLUMNS = (
     "",
     "value",
     "spread",
+    "syncs",
     "baseline",
     "value",
-    "spread",
+    "syncs",
     "ratio",
     "spread",
     "must",
     "stretch",
     "reached",
 )
+# The others hold numbers, which are aligned to the right.
+TEXT_COLUMNS = ("", "baseline", "reached")
 
 
 def results(line: Line, series: list[Series]) -> list[Result]:
@@ -85,11 +88,10 @@ def table(all_results: list[Result]) -> str:
     """The results as aligned text."""
     rows = [COLUMNS, *map(_row, all_results)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
-    # Texts to the left, numbers to the right.
     aligned = [
         "  ".join(
-            cell.ljust(width) if column in (0, 3, 10) else cell.rjust(width)
-            for column, (cell, width) in enumerate(zip(row, widths))
+            cell.ljust(width) if name in TEXT_COLUMNS else cell.rjust(width)
+            for name, cell, width in zip(COLUMNS, row, widths)
         )
         for row in rows
     ]
@@ -102,9 +104,10 @@ def _row(result: Result) -> tuple[str, ...]:
         result["title"],
         f"{_number(result['value'])} {result['unit']}",
         _range(result["spread"]),
+        _number(result["syncs_per_operation"]),
         result["baseline_name"] or "",
         _number(result["baseline"]),
-        _range(result.get("baseline_spread")),
+        _number(result.get("baseline_syncs_per_operation")),
         _number(result["ratio"]),
         _range(result.get("ratio_spread")),
         _number(result["must"]) + bound if result["must"] else "",

@@ -48,8 +48,12 @@ class Runner:
             texts = documents.readlines()
         self.document_count = len(texts)
         self.words["id"] = json.loads(texts[0])["id"]
-        shutil.rmtree(data, ignore_errors=True)
+        self.clean()
         data.mkdir(parents=True)
+
+    def clean(self) -> None:
+        """Removes what the programs have stored."""
+        shutil.rmtree(self.data, ignore_errors=True)
 
     def measure(self, line: Line, rounds: int) -> list[Series]:
         """The series of the line's own program and of its baselines, which take turns in every round."""
