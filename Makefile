@@ -21,9 +21,10 @@ PACKAGES := build-essential clang-format iso-codes libcmocka-dev libjansson-dev 
 C_WARNINGS := -Wall -Wextra -Wpedantic -Werror
 HEADERS := $(wildcard include/holdfast/*.h)
 C_FILES = $(shell find include Sources Tests bindings -name '*.[ch]' -not -path '*/build/*')
+ABI_SHARED := Tests/ABI/support.c Tests/ABI/every_function.c
 ABI_TESTS := $(patsubst Tests/ABI/%.c,%,$(wildcard Tests/ABI/test_*.c))
-TEST_PARTS := test-headers test-payload test-abi test-symbols test-torture-short test-benchmarks \
-    test-swift test-thread-sanitizer test-package test-python
+TEST_PARTS := test-headers test-payload test-abi test-symbols test-torture-short test-races \
+    test-benchmarks test-swift test-thread-sanitizer test-package test-python
 
 # Swift's backtracer may hang after a crash where there is no terminal.
 export SWIFT_BACKTRACE := enable=no
@@ -129,10 +130,10 @@ test-abi: library $(addprefix $(BUILD)/abi/,$(ABI_TESTS)) ## The C contract, aga
 	done; \
 	if [ -n "$$failed" ]; then echo "FAILED:$$failed" >&2; exit 1; fi
 
-$(BUILD)/abi/%: Tests/ABI/%.c Tests/ABI/support.c Tests/ABI/support.h include/holdfast.h $(HEADERS)
+$(BUILD)/abi/%: Tests/ABI/%.c $(ABI_SHARED) $(wildcard Tests/ABI/*.h) include/holdfast.h $(HEADERS)
 	@mkdir -p $(BUILD)/abi
 	$(CC) -std=c99 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror -DHOLDFAST_VERSION='"$(VERSION)"' -Iinclude \
-	    $< Tests/ABI/support.c -o $@ -L$(LIBRARY_DIRECTORY) -lholdfast -Wl,-rpath,$(LIBRARY_DIRECTORY) \
+	    $< $(ABI_SHARED) -o $@ -L$(LIBRARY_DIRECTORY) -lholdfast -Wl,-rpath,$(LIBRARY_DIRECTORY) \
 	    -lcmocka -ljansson -pthread
 
 test-symbols: library ## What the library exports, needs and weighs
@@ -154,6 +155,7 @@ test-python: library $(VENV)/tools ## The Python package
 
 include Tests/Torture/torture.mk
 include Tests/Benchmarks/benchmarks.mk
+include Tests/Races/races.mk
 
 # Ranges, so that a new major version of a tool changes nothing by itself.
 $(VENV)/tools: Makefile

@@ -23,10 +23,22 @@
  *
  * Handles. hf_store, hf_repository, hf_transaction and hf_error are opaque and checked on every call: one
  * that was freed, is of another type, or never was, answers HF_INVALID_HANDLE; NULL answers
- * HF_INVALID_ARGUMENT. They may be freed in any order. Handles inherited by a forked child answer HF_FORKED
- * there.
+ * HF_INVALID_ARGUMENT. They may be freed in any order, and while other threads use them: a call that has
+ * begun goes on to its end.
  *
  * Threads. Every function may be called from any thread. The library's own threads block all signals.
+ *
+ * Forks. In a child made by fork(2), whatever other threads were doing:
+ *   - every handle that it inherited, errors too, answers HF_FORKED at once, and a `_free` does nothing;
+ *   - so does opening a file that was open at the fork: SQLite's inherited locks would read it unlocked;
+ *   - nothing is closed, written, delivered or freed for the parent, also not when the child exits;
+ *   - it may open stores of its own. Buffers, entities, lists and events that were taken before are memory of
+ *     its own, and freed as usual;
+ *   - the parent's lock on a file ends with the parent, also if the child lives on.
+ * The host's functions may fork. Where one runs inside a call of the host's, that call answers HF_FORKED in
+ * the child. Where it runs on a thread of the library's, the child ends, as by _exit(0), when it returns.
+ * A fork may wait a moment for other threads; a signal handler must not fork. Programs that are executed
+ * (exec, vfork, posix_spawn) inherit no descriptor. _Fork and clone go unnoticed and are not supported.
  *
  * The library never prints, never exits, and installs no signal handlers.
  */

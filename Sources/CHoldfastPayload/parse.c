@@ -14,6 +14,10 @@
  * surplus token instead of its beginning. */
 enum { FLAGS = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_DISABLE_EOF_CHECK };
 
+/* Otherwise the first object would do it, while other threads wait, as would those of a child that was forked
+ * in that moment, for ever. */
+__attribute__((constructor)) static void seed_hashes(void) { json_object_seed(0); }
+
 /* --- Refusals --- */
 
 bool hfp_refuse(hfp_error *error, hfp_failure failure, size_t position, const char *format, ...) {

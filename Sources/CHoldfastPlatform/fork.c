@@ -13,15 +13,27 @@ static pthread_mutex_t forks = PTHREAD_MUTEX_INITIALIZER;
 static int *unshared;
 static size_t count, capacity;
 
-static void before_fork(void) { hfp_fork_hold(); }
-static void after_fork_in_parent(void) { hfp_fork_release(); }
+/* Set once, by hfp_around_forks. */
+static void (*before)(void), (*after)(void);
+
+static void before_fork(void) {
+    hfp_fork_hold();
+    if (before != NULL)
+        before();
+}
+
+static void after_fork_in_parent(void) {
+    if (after != NULL)
+        after();
+    hfp_fork_release();
+}
 
 static void after_fork_in_child(void) {
     __atomic_fetch_add(&epoch, 1, __ATOMIC_RELEASE);
     for (size_t i = 0; i < count; i++)
         close(unshared[i]);
     count = 0;
-    hfp_fork_release();
+    after_fork_in_parent();
 }
 
 __attribute__((constructor)) static void watch_forks(void) {
@@ -32,6 +44,11 @@ uint32_t hfp_fork_epoch(void) { return __atomic_load_n(&epoch, __ATOMIC_ACQUIRE)
 
 void hfp_fork_hold(void) { pthread_mutex_lock(&forks); }
 void hfp_fork_release(void) { pthread_mutex_unlock(&forks); }
+
+void hfp_around_forks(void (*new_before)(void), void (*new_after)(void)) {
+    before = new_before;
+    after = new_after;
+}
 
 int hfp_open(const char *path, int flags, uint32_t mode) {
     int descriptor;

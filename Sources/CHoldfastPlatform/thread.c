@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct start {
     void (*body)(void *context);
@@ -13,7 +14,10 @@ typedef struct start {
     char name[16];
 } start;
 
+static __thread bool is_ours;
+
 static void *run(void *argument) {
+    is_ours = true;
     start begin = *(start *)argument;
     free(argument);
     pthread_setname_np(pthread_self(), begin.name);
@@ -45,6 +49,11 @@ int hfp_thread_start(const char *name, void (*body)(void *context), void *contex
     if (failure)
         free(begin);
     return failure;
+}
+
+void hfp_thread_end_if_forked(uint32_t epoch) {
+    if (is_ours && epoch != hfp_fork_epoch())
+        _exit(0);
 }
 
 uint64_t hfp_thread_current(void) { return (uint64_t)(uintptr_t)pthread_self(); }

@@ -60,18 +60,40 @@ func answerStatus(_ outError: OutError?, _ body: () throws(HoldfastError) -> hf_
 /// NULL only when there are no handles left.
 func errorHandle(_ error: HoldfastError) -> OpaquePointer? { try? HandleTable.insert(ErrorObject(error), .error) }
 
-private func read<Result>(_ error: OpaquePointer?, else fallback: Result, _ body: (ErrorObject) -> Result) -> Result {
-    (try? HandleTable.use(error, .error, ErrorObject.self) { object throws(HoldfastError) in body(object) }) ?? fallback
+private func read<Result>(
+    _ error: OpaquePointer?, else fallback: @autoclosure () -> Result, _ body: (ErrorObject) -> Result
+) -> Result {
+    read(error, failing: { _ in fallback() }, body)
+}
+
+/// `failing` hears why there is no such error: `.invalidArgument` for NULL, `.invalidHandle` or `.forked`.
+private func read<Result>(
+    _ error: OpaquePointer?, failing: (Status) -> Result, _ body: (ErrorObject) -> Result
+) -> Result {
+    do throws(HoldfastError) {
+        return try HandleTable.use(error, .error, ErrorObject.self) { object throws(HoldfastError) in body(object) }
+    } catch {
+        return failing(error.status)
+    }
 }
 
 @_cdecl("hf_error_status") @implementation
 public func hf_error_status(_ error: OpaquePointer?) -> hf_status {
-    read(error, else: hf_status.HF_INVALID_HANDLE) { hf_status($0.error.status) }
+    read(error, failing: { $0 == .forked ? hf_status.HF_FORKED : hf_status.HF_INVALID_HANDLE }) {
+        hf_status($0.error.status)
+    }
 }
 
 @_cdecl("hf_error_message") @implementation
 public func hf_error_message(_ error: OpaquePointer?) -> UnsafePointer<CChar> {
-    read(error, else: constantText("the error is NULL or was freed")) { UnsafePointer($0.message) }
+    read(
+        error,
+        failing: {
+            $0 == .forked
+                ? constantText("the error belongs to the process that forked this one")
+                : constantText("the error is NULL or was freed")
+        }
+    ) { UnsafePointer($0.message) }
 }
 
 @_cdecl("hf_error_is_retryable") @implementation

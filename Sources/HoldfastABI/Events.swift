@@ -15,7 +15,7 @@ final class HostObserver: UserData, CommitObserver, @unchecked Sendable {
     func committed(_ outcome: CommitOutcome) {
         if let callback {
             var event = makeEvent(outcome)
-            callback(&event, pointer)
+            _ = isSameProcess { callback(&event, pointer) }
             hf_buffer_free(&event.receipt)
             hf_error_free(event.error)
         }

@@ -1,4 +1,3 @@
-internal import CHoldfastPlatform
 internal import HoldfastCore
 internal import Synchronization
 
@@ -39,7 +38,7 @@ enum HandleTable {
     }
 
     /// The slots of one process. Never freed, because lookups take no lock.
-    private final class Slots: @unchecked Sendable {
+    private final class Slots: ProcessOwned, @unchecked Sendable {
         // Sendable: chunks are published with release and never move; the rest is behind the lock.
         let epoch: UInt32
         private let chunks: UnsafeMutablePointer<Atomic<UInt>>
@@ -108,32 +107,19 @@ enum HandleTable {
         }
     }
 
-    /// The current process's slots: a retained `Slots`. Another after a fork, because the parent's lock may have been
-    /// held by a thread that does not exist in the child.
-    private static let current = Atomic<UInt>(0)
-
-    private static var slots: Slots {
-        let epoch = hfp_fork_epoch()
-        while true {
-            let address = current.load(ordering: .acquiring)
-            if let pointer = UnsafeRawPointer(bitPattern: address) {
-                // Retained by `current` for ever: see below.
-                let slots = Unmanaged<Slots>.fromOpaque(pointer).takeUnretainedValue()
-                if slots.epoch == epoch { return slots }
-            }
-            let fresh = Unmanaged.passRetained(Slots(epoch: epoch))
-            let new = UInt(bitPattern: fresh.toOpaque())
-            let (exchanged, _) = current.compareExchange(
-                expected: address, desired: new, ordering: .acquiringAndReleasing)
-            // The parent's slots stay: their handles are still recognised as inherited by their epoch.
-            if !exchanged { fresh.release() }
-        }
+    /// What a pinned slot is given back with.
+    private struct Pin {
+        let slot: UnsafeMutablePointer<Slot>
+        let index: Int
+        let epoch: UInt32
     }
+
+    private static let current = PerProcess<Slots>()
 
     // MARK: For the exports
 
     static func insert(_ object: AnyObject, _ kind: HandleKind) throws(HoldfastError) -> OpaquePointer {
-        let slots = slots
+        let slots = current.value
         guard let index = slots.take(for: kind), let slot = slots[index] else {
             throw HoldfastError(.noMemory, "16 million handles are in use: free those that are no longer needed")
         }
@@ -151,36 +137,36 @@ enum HandleTable {
         _ handle: OpaquePointer?, _ kind: HandleKind, _ type: Object.Type,
         _ body: (Object) throws(HoldfastError) -> Result
     ) throws(HoldfastError) -> Result {
-        let (slot, index) = try pin(handle, kind)
-        defer { unpin(slot, index) }
+        let pin = try pin(handle, kind)
+        defer { unpin(pin) }
         // The slot is pinned, so the object lives; its kind was checked, so it is of this class.
-        return try body(unsafeDowncast(slot.pointee.object!.takeUnretainedValue(), to: type))
+        return try body(unsafeDowncast(pin.slot.pointee.object!.takeUnretainedValue(), to: type))
     }
 
     /// Takes the handle away from its owner and answers what it stood for; nil for none that is live.
     static func remove<Object: AnyObject>(_ handle: OpaquePointer?, _ kind: HandleKind, _ type: Object.Type) -> Object?
     {
-        guard handle != nil, let (slot, index) = try? pin(handle, kind) else { return nil }
-        defer { unpin(slot, index) }
-        let object = unsafeDowncast(slot.pointee.object!.takeUnretainedValue(), to: type)
-        let before = slot.pointee.word.bitwiseAnd(~live, ordering: .acquiringAndReleasing).oldValue
+        guard handle != nil, let pin = try? pin(handle, kind) else { return nil }
+        defer { unpin(pin) }
+        let object = unsafeDowncast(pin.slot.pointee.object!.takeUnretainedValue(), to: type)
+        let before = pin.slot.pointee.word.bitwiseAnd(~live, ordering: .acquiringAndReleasing).oldValue
         // Two threads may free at once; one of them does.
         return before & live != 0 ? object : nil
     }
 
-    static func count(_ kind: HandleKind?) -> Int { slots.count(kind) }
+    static func count(_ kind: HandleKind?) -> Int { current.value.count(kind) }
 
     // MARK: Pins
 
     private static func pin(
         _ handle: OpaquePointer?, _ kind: HandleKind
-    ) throws(HoldfastError) -> (UnsafeMutablePointer<Slot>, Int) {
+    ) throws(HoldfastError) -> Pin {
         guard let handle else {
             throw HoldfastError(.invalidArgument, "the \(kind.name) is NULL: pass an open one")
         }
         let bits = UInt64(UInt(bitPattern: handle))
         guard bits & 0xf == tag, let actual = HandleKind(rawValue: bits >> 28 & 0x7) else { throw invalid(kind) }
-        let slots = slots
+        let slots = current.value
         if bits >> 31 & 0xff != UInt64(slots.epoch & 0xff) {
             throw HoldfastError(
                 .forked, "the \(kind.name) belongs to the process that forked this one: open the store anew here")
@@ -195,19 +181,23 @@ enum HandleTable {
             }
             let (exchanged, original) = slot.pointee.word.compareExchange(
                 expected: word, desired: word + 1, ordering: .acquiringAndReleasing)
-            if exchanged { return (slot, index) }
+            if exchanged { return Pin(slot: slot, index: index, epoch: slots.epoch) }
             word = original
         }
     }
 
-    private static func unpin(_ slot: UnsafeMutablePointer<Slot>, _ index: Int) {
+    private static func unpin(_ pin: Pin) {
+        let slot = pin.slot
         let now = slot.pointee.word.subtract(1, ordering: .acquiringAndReleasing).newValue
         guard now & live == 0, now & 0xffff_ffff == 0 else { return }
+        // The host's code may have forked in the middle of this call. What the child inherits it only leaves alone.
+        let slots = current.value
+        guard slots.epoch == pin.epoch else { return }
         // Nobody can pin a dead slot again, so this thread alone is here.
         let object = slot.pointee.object
         slot.pointee.object = nil
         slot.pointee.word.store((now >> 39 &+ 1) << 39, ordering: .releasing)
-        slots.giveBack(index, from: slot.pointee.kind)
+        slots.giveBack(pin.index, from: slot.pointee.kind)
         object?.release()
     }
 

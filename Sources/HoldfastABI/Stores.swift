@@ -18,9 +18,16 @@ public func hf_store_open(
         let options = try StoreOptions(json: HoldfastABI.options(options))
         let store = try StoreURL.open(text(url, "url"), options: options)
         do throws(HoldfastError) {
+            // The log's receiver may have forked.
+            try store.requireSameProcess()
             result.pointee = try HandleTable.insert(store, .store)
         } catch {
-            _ = try? store.close(timeoutMilliseconds: nil)
+            if error.status == .forked {
+                // Kept for ever: taking it down would be the parent's affair.
+                _ = Unmanaged.passRetained(store)
+            } else {
+                _ = try? store.close(timeoutMilliseconds: nil)
+            }
             throw error
         }
     }

@@ -28,6 +28,7 @@ final class Connection: @unchecked Sendable {
 
     /// sqlite3_open_v2. NOFOLLOW: that the path is no symbolic link was checked before, and might have changed.
     init(path: String, mode: Mode, busyMilliseconds: Int32) throws(HoldfastError) {
+        SQLiteForks.prepare()
         self.path = path
         var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE
         flags |= mode == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY

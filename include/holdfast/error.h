@@ -19,8 +19,8 @@ HF_BEGIN_DECLS
 
 typedef struct hf_error hf_error;
 
-/** The status the failing call returned. HF_INVALID_HANDLE for NULL or a freed error. Cannot fail. Any
- * thread. */
+/** The status the failing call returned. HF_INVALID_HANDLE for NULL or a freed error, HF_FORKED for a
+ * parent's, of which a forked child learns nothing else. Cannot fail. Any thread. */
 hf_status hf_error_status(const hf_error *HF_NULLABLE error);
 
 /**

@@ -14,7 +14,8 @@
  *
  * No lock of the library is held while a callback runs. Inside it every function is allowed;
  * hf_transaction_submit answers HF_BUSY there rather than wait for a place, and hf_store_close returns at
- * once and completes after the callback. Callbacks must not throw C++ exceptions or longjmp out.
+ * once and completes after the callback. Callbacks must not throw C++ exceptions or longjmp out. A child that
+ * forked there ends when it returns from the callback.
  */
 #ifndef HOLDFAST_EVENT_H
 #define HOLDFAST_EVENT_H

@@ -68,7 +68,7 @@ typedef enum HF_OPEN_ENUM hf_status {
     HF_WOULD_DEADLOCK = 34,
     /** The store is closed or closing. */
     HF_CLOSED = 35,
-    /** The handle belongs to the parent of this forked process. */
+    /** The handle, or the open file, belongs to the parent of this forked process. */
     HF_FORKED = 36,
 
     /* What the storage says. */

@@ -167,7 +167,8 @@ void hf_transaction_free(hf_transaction *HF_NULLABLE transaction);
  *
  * transaction: borrowed for this call; not to be committed, submitted or rolled back here (HF_INVALID_STATE).
  * Answers HF_OK to commit; HF_CONFLICT to run again; any other status to roll back and have
- * hf_store_transact return it.
+ * hf_store_transact return it. When it forks, it commits in the parent alone: in the child hf_store_transact
+ * answers HF_FORKED whatever the body answered.
  */
 typedef hf_status (*hf_transaction_fn)(hf_transaction *HF_NONNULL transaction, void *HF_NULLABLE user_data);
 

@@ -29,6 +29,10 @@ void hfp_gate_advance(hfp_gate *gate);
  * Starts a detached thread with all signals blocked, so that the host's handlers never run on it. `name` is
  * cut to 15 bytes. Returns 0 or an errno. */
 int hfp_thread_start(const char *name, void (*body)(void *context), void *context);
+/* To be called on return from the host's code, with the epoch from before. If that code has forked and this
+ * is the child, and the only thread that it has is one of ours, the child ends here: it has nothing to do,
+ * and exit hooks would be the parent's. */
+void hfp_thread_end_if_forked(uint32_t epoch);
 /* A number that is this thread's own while it lives. */
 uint64_t hfp_thread_current(void);
 
@@ -51,6 +55,10 @@ uint32_t hfp_fork_epoch(void);
  * They are a mutex, too. Only for what is short; the host's code must not run in between. */
 void hfp_fork_hold(void);
 void hfp_fork_release(void);
+
+/* From now on `before` runs in a thread that is about to fork, and `after` in it and in the child. For the
+ * one library below that has locks and does not care for forks. Called once, between hold and release. */
+void hfp_around_forks(void (*before)(void), void (*after)(void));
 
 /* As hfp_open, for a file that is going to be locked: a forked child closes its descriptor at once, also when
  * the fork comes before the lock. A child shares the open file description, and with it the lock, which would

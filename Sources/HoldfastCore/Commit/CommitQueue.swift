@@ -38,6 +38,7 @@ package final class CommitQueue: Sendable {
     private let maxInFlight: Int
     /// How many of the accepted were delivered.
     private let deliveries = Atomic(0)
+    private let epoch = processEpoch()
     /// Moves on when a batch has ended, and when an event was delivered.
     private let progress = Gate()
     private let wakeCommitter: @Sendable () -> Void
@@ -98,6 +99,8 @@ package final class CommitQueue: Sendable {
             if commit.isDone { break }
             if takeLead() {
                 lead(for: commit)
+                // The log's receiver may have forked. In the child the queue is the parent's.
+                if processEpoch() != epoch { throw Store.forked }
                 continue
             }
             guard let deadline = commit.deadline else {

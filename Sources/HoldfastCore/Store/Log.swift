@@ -1,6 +1,3 @@
-internal import CHoldfastPlatform
-internal import Synchronization
-
 public enum LogLevel: Int32, Sendable {
     case info = 1
     case warning = 2
@@ -16,26 +13,29 @@ public protocol LogReceiver: AnyObject, Sendable {
 public enum Log {
     public typealias Field = (name: String, value: HoldfastError.DetailValue)
 
-    private static let receiver = Lock<(any LogReceiver)?>(nil)
-    /// The process that set the receiver, counted in forks. A child begins without one: its parent's may rely on
-    /// threads that the child does not have.
-    private static let epoch = Atomic<UInt32>(0)
+    /// A forked child begins without a receiver: its parent's may rely on threads that the child does not have.
+    private final class Receiver: ProcessOwned {
+        let epoch: UInt32
+        let current = Lock<(any LogReceiver)?>(nil)
+        init(epoch: UInt32) { self.epoch = epoch }
+    }
+
+    private static let receiver = PerProcess<Receiver>()
 
     /// Sets the receiver; nil for none.
     public static func set(_ newReceiver: (any LogReceiver)?) {
         // The old one is released outside the lock: its end may run the host's destructor.
-        let old = receiver.withLock { current in
+        let old = receiver.value.current.withLock { current in
             defer { current = newReceiver }
             return current
         }
-        epoch.store(hfp_fork_epoch(), ordering: .releasing)
         _ = old
     }
 
     public static func write(_ level: LogLevel, _ message: String, _ fields: @autoclosure () -> [Field]) {
-        guard epoch.load(ordering: .acquiring) == hfp_fork_epoch() else { return }
-        guard let receiver = receiver.withLock({ $0 }) else { return }
-        receiver.receive(level, message, fields: HoldfastError.json(of: fields()))
+        guard let receiver = receiver.value.current.withLock({ $0 }) else { return }
+        let fields = HoldfastError.json(of: fields())
+        _ = isSameProcess { receiver.receive(level, message, fields: fields) }
     }
 }
 

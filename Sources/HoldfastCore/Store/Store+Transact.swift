@@ -12,8 +12,10 @@ extension Store {
             transaction.setManaged(true)
             do throws(HoldfastError) {
                 try body(transaction)
+                try requireSameProcess()
                 return try transaction.commit(attempts: attempt, deadline: deadline, isManager: true)
             } catch {
+                try requireSameProcess()
                 try? transaction.rollback(isManager: true)
                 guard error.status == .conflict else { throw error }
                 let pause = backoff(attempt)
@@ -23,6 +25,7 @@ extension Store {
                 log.info(
                     "a transaction runs again after a conflict",
                     [("attempt", .number(UInt64(attempt))), ("conflict", .json(error.detailJSON))])
+                try requireSameProcess()
                 let gate = Gate()
                 gate.wait(while: gate.number, nanoseconds: pause)
                 attempt += 1

@@ -17,6 +17,8 @@ public final class Store: Sendable {
     let log: StoreLog
     let openTransactions = Atomic<Int>(0)
     let closing: StoreClosing
+    /// The process that opened it.
+    private let epoch = processEpoch()
 
     private let incarnation: String
     private let format: Int
@@ -94,6 +96,17 @@ public final class Store: Sendable {
     }
 
     static let closed = HoldfastError(.closed, "the store is closed: open it again")
+
+    static let forked = HoldfastError(
+        .forked, "the store belongs to the process that forked this one: open it anew here")
+
+    /// For those on whose stack the host's code has run, which may have forked. Handles are tested before.
+    public func requireSameProcess() throws(HoldfastError) {
+        if isForeign { throw Self.forked }
+    }
+
+    /// Whether this is a forked child's copy of the parent's store: nothing may be done with it, not even taking a lock.
+    var isForeign: Bool { processEpoch() != epoch }
 
     // MARK: Repositories and transactions
 

@@ -40,7 +40,7 @@ public final class Transaction: Sendable {
     }
 
     deinit {
-        if state.withLock({ $0.phase == .open }) { try? rollback() }
+        if !store.isForeign, state.withLock({ $0.phase == .open }) { try? rollback() }
     }
 
     public var phase: Phase {
@@ -93,6 +93,7 @@ public final class Transaction: Sendable {
             state.withLock { $0.phase = .committed }
             return receipt
         } catch {
+            try store.requireSameProcess()
             state.withLock { $0.phase = .failed }
             throw error
         }

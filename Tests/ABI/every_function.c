@@ -1,0 +1,159 @@
+#include "every_function.h"
+
+void free_results(results *r) {
+    hf_entity_free(&r->entity);
+    hf_entity_list_free(&r->list);
+    hf_buffer_free(&r->buffer);
+}
+
+#define THING "{\"id\":\"a\",\"n\":1}"
+
+#define CALL(name, ...)                                                                                      \
+    static hf_status call_##name(handles h, results *r, hf_error **e) {                                      \
+        (void)r;                                                                                             \
+        return hf_##name(__VA_ARGS__, e);                                                                    \
+    }
+
+static hf_status save_thing(hf_transaction *transaction, void *repository) {
+    return hf_repository_save(repository, transaction, THING, HF_NTS, NULL, NULL);
+}
+
+static hf_status call_repository_open(handles h, results *r, hf_error **e) {
+    (void)r;
+    hf_repository *out = NULL;
+    hf_status status = hf_repository_open(h.store, "others", NULL, &out, e);
+    hf_repository_free(out);
+    return status;
+}
+
+static hf_status call_transaction_begin(handles h, results *r, hf_error **e) {
+    (void)r;
+    hf_transaction *out = NULL;
+    hf_status status = hf_transaction_begin(h.store, NULL, &out, e);
+    hf_transaction_free(out);
+    return status;
+}
+
+static hf_status call_store_event_fd(handles h, results *r, hf_error **e) {
+    (void)r;
+    int descriptor = -1;
+    return hf_store_event_fd(h.store, &descriptor, e);
+}
+
+static hf_status call_store_events(handles h, results *r, hf_error **e) {
+    (void)r;
+    hf_event events[4];
+    int32_t taken = hf_store_events(h.store, events, 4, 0);
+    *e = NULL;
+    if (taken < 0) {
+        return (hf_status)-taken;
+    }
+    hf_events_free(events, (size_t)taken);
+    return HF_OK;
+}
+
+static hf_status call_transaction_savepoint(handles h, results *r, hf_error **e) {
+    (void)r;
+    uint64_t savepoint;
+    return hf_transaction_savepoint(h.transaction, &savepoint, e);
+}
+
+static hf_status call_transaction_get_state(handles h, results *r, hf_error **e) {
+    (void)r;
+    hf_transaction_state state;
+    return hf_transaction_get_state(h.transaction, &state, e);
+}
+
+static hf_status call_repository_delete_all(handles h, results *r, hf_error **e) {
+    (void)r;
+    uint64_t n;
+    return hf_repository_delete_all(h.repository, h.transaction, "{\"n\":2}", HF_NTS, &n, e);
+}
+
+static hf_status call_repository_count(handles h, results *r, hf_error **e) {
+    (void)r;
+    uint64_t n;
+    return hf_repository_count(h.repository, h.transaction, NULL, 0, &n, e);
+}
+
+static hf_status call_repository_contains(handles h, results *r, hf_error **e) {
+    (void)r;
+    bool contains;
+    return hf_repository_contains(h.repository, h.transaction, "a", 1, &contains, e);
+}
+
+CALL(store_close, h.store, 0)
+CALL(store_sync, h.store)
+CALL(store_describe, h.store, &r->buffer)
+CALL(store_transact, h.store, save_thing, h.repository, NULL, &r->buffer)
+CALL(transaction_commit, h.transaction, &r->buffer)
+CALL(transaction_submit, h.transaction, NULL, NULL, NULL)
+CALL(transaction_cancel, h.transaction)
+CALL(transaction_rollback, h.transaction)
+CALL(transaction_rollback_to, h.transaction, 1)
+CALL(repository_add, h.repository, h.transaction, THING, HF_NTS, &r->entity)
+CALL(repository_update, h.repository, h.transaction, THING, HF_NTS, 0, &r->entity)
+CALL(repository_save, h.repository, h.transaction, THING, HF_NTS, &r->entity)
+CALL(repository_patch, h.repository, h.transaction, "a", 1, "{\"n\":2}", HF_NTS, 0, &r->entity)
+CALL(repository_delete, h.repository, h.transaction, "a", 1, 0)
+CALL(repository_add_many, h.repository, h.transaction, "[" THING "]", HF_NTS, &r->list)
+CALL(repository_update_many, h.repository, h.transaction, "[" THING "]", HF_NTS, &r->list)
+CALL(repository_save_many, h.repository, h.transaction, "[" THING ",{\"id\":\"b\"}]", HF_NTS, &r->list)
+CALL(repository_patch_many, h.repository, h.transaction, "[{\"id\":\"a\",\"n\":3}]", HF_NTS, &r->list)
+CALL(repository_delete_many, h.repository, h.transaction, "[\"b\"]", HF_NTS)
+CALL(repository_fetch, h.repository, h.transaction, "a", 1, &r->entity)
+CALL(repository_fetch_many, h.repository, h.transaction, "[\"a\",\"b\"]", HF_NTS, &r->list)
+CALL(repository_fetch_all, h.repository, h.transaction, &r->list)
+CALL(repository_find, h.repository, h.transaction, "{\"n\":1}", HF_NTS, "{\"limit\":3}", &r->list)
+
+/* What handles and stores can answer at any call. */
+#define ANY (STATUS(HF_OK) | STATUS(HF_INVALID_HANDLE) | STATUS(HF_FORKED))
+#define CLOSED (ANY | STATUS(HF_CLOSED))
+/* What a commit can answer where the storage does not fail. */
+#define COMMIT (CLOSED | STATUS(HF_CONFLICT) | STATUS(HF_TIMEOUT))
+#define ENDED STATUS(HF_INVALID_STATE)
+/* A transaction's call, which meets a conflict when its snapshot was taken back. */
+#define READ (CLOSED | ENDED | STATUS(HF_CONFLICT))
+#define WRITE (COMMIT | ENDED)
+#define MISSING STATUS(HF_NOT_FOUND)
+#define TAKEN STATUS(HF_EXISTS)
+
+#define ENTRY(name, roles, statuses)                                                                         \
+    { "hf_" #name, call_##name, roles, statuses }
+#define REPOSITORY_ENTRY(name, statuses) ENTRY(repository_##name, REPOSITORY | TRANSACTION, statuses)
+
+const function functions[] = {
+    ENTRY(store_close, STORE, ANY | STATUS(HF_TIMEOUT)),
+    ENTRY(store_sync, STORE, CLOSED),
+    ENTRY(store_events, STORE, CLOSED | STATUS(HF_INVALID_ARGUMENT)),
+    ENTRY(store_event_fd, STORE, ANY | STATUS(HF_UNSUPPORTED)),
+    ENTRY(store_describe, STORE, CLOSED),
+    ENTRY(store_transact, STORE, COMMIT),
+    ENTRY(repository_open, STORE, COMMIT),
+    ENTRY(transaction_begin, STORE, CLOSED),
+    ENTRY(transaction_commit, TRANSACTION, COMMIT | ENDED),
+    ENTRY(transaction_submit, TRANSACTION, CLOSED | ENDED | STATUS(HF_BUSY)),
+    ENTRY(transaction_cancel, TRANSACTION, ANY | ENDED),
+    ENTRY(transaction_rollback, TRANSACTION, ANY | ENDED),
+    ENTRY(transaction_savepoint, TRANSACTION, CLOSED | ENDED),
+    ENTRY(transaction_rollback_to, TRANSACTION, CLOSED | ENDED | STATUS(HF_INVALID_ARGUMENT)),
+    ENTRY(transaction_get_state, TRANSACTION, ANY),
+    REPOSITORY_ENTRY(add, WRITE | TAKEN),
+    REPOSITORY_ENTRY(update, WRITE | MISSING),
+    REPOSITORY_ENTRY(save, WRITE),
+    REPOSITORY_ENTRY(patch, WRITE | MISSING),
+    REPOSITORY_ENTRY(delete, WRITE | MISSING),
+    REPOSITORY_ENTRY(add_many, WRITE | TAKEN),
+    REPOSITORY_ENTRY(update_many, WRITE | MISSING),
+    REPOSITORY_ENTRY(save_many, WRITE),
+    REPOSITORY_ENTRY(patch_many, WRITE | MISSING),
+    REPOSITORY_ENTRY(delete_many, WRITE | MISSING),
+    REPOSITORY_ENTRY(delete_all, WRITE),
+    REPOSITORY_ENTRY(fetch, READ | MISSING),
+    REPOSITORY_ENTRY(fetch_many, READ),
+    REPOSITORY_ENTRY(fetch_all, READ),
+    REPOSITORY_ENTRY(find, READ),
+    REPOSITORY_ENTRY(count, READ),
+    REPOSITORY_ENTRY(contains, READ),
+};
+const size_t function_count = sizeof functions / sizeof functions[0];
