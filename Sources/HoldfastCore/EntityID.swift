@@ -14,8 +14,11 @@ public struct EntityID: Hashable, Comparable, Sendable {
     /// For bytes already checked by the payload parser or read from the storage.
     public init(unchecked bytes: [UInt8]) { self.bytes = bytes }
 
-    public static func < (left: EntityID, right: EntityID) -> Bool {
-        left.bytes.withBytes { a in right.bytes.withBytes { b in compareBytes(a, b) < 0 } }
+    public static func < (left: EntityID, right: EntityID) -> Bool { left.compare(right) < 0 }
+
+    /// Negative, 0 or positive, as memcmp answers.
+    func compare(_ other: EntityID) -> Int {
+        bytes.withBytes { a in other.bytes.withBytes { b in compareBytes(a, b) } }
     }
 
     /// For messages. Stored ids are valid UTF-8, so nothing is repaired here.

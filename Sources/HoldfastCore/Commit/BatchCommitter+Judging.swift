@@ -7,7 +7,7 @@ extension BatchCommitter {
     ) throws(HoldfastError) {
         let present = try PresentState(of: batch, in: write)
         let now = environment.time.wallMilliseconds()
-        for commit in batch {
+        for (member, commit) in batch.enumerated() {
             if commit.writes.isEmpty && commit.createsRepository == nil {
                 // Nothing was written, so nothing can conflict.
                 commit.end(.success(.empty(attempts: commit.attempts)))
@@ -19,10 +19,11 @@ extension BatchCommitter {
                     survivors.append((commit, replayed))
                     continue
                 }
-                try checkReads(of: commit, in: write, overlay)
+                try checkReads(of: commit, in: write, &overlay)
                 let sequence = lastSequence + 1
+                let judge = WriteJudge(commit, member: member, present, names)
                 let receipt = try accept(
-                    commit, as: sequence, at: now, isDurable: isDurable, present, in: write, &overlay)
+                    commit, as: sequence, at: now, isDurable: isDurable, judge, in: write, &overlay)
                 lastSequence = sequence
                 survivors.append((commit, receipt))
             } catch {
@@ -51,9 +52,11 @@ extension BatchCommitter {
     }
 
     private func checkReads(
-        of commit: Commit, in write: any StorageWrite, _ overlay: BatchOverlay
+        of commit: Commit, in write: any StorageWrite, _ overlay: inout BatchOverlay
     ) throws(Refusal) {
         guard let reads = commit.reads, !reads.isEmpty else { return }
+        overlay.prepareLookups()
+        let overlay = overlay
         do throws(HoldfastError) {
             var recent = recent
             if reads.snapshot < recent.start {
@@ -63,12 +66,13 @@ extension BatchCommitter {
             }
             let check = ConflictCheck(
                 lastWrite: { key in overlay[key]?.version ?? recent.lastWrite(key) },
-                changedKeys: {
-                    recent.entries(after: reads.snapshot).flatMap { $0.changes.map(\.key) }
-                        + overlay.log.flatMap { $0.changes.map(\.key) }
+                firstChange: { isMeant throws(HoldfastError) in
+                    let entries = recent.entries(after: reads.snapshot)
+                    if let key = try ConflictCheck.firstChange(in: entries, where: isMeant) { return key }
+                    return try ConflictCheck.firstChange(in: overlay.log, where: isMeant)
                 },
-                newest: { keys, matches throws(HoldfastError) in
-                    try Self.newest(keys, matches, in: write, overlay)
+                newest: { key, matches throws(HoldfastError) in
+                    try Self.newest(key, matches, in: write, overlay)
                 })
             let conflict = try check.conflict(of: reads.restricted(to: settings.checks)) { names.name(of: $0) }
             if let conflict { throw conflict }
@@ -77,43 +81,44 @@ extension BatchCommitter {
         }
     }
 
-    /// Whether one of the keys exists and its newest text, the batch's own or the stored one, matches.
+    /// Whether the entity exists and its newest text, the batch's own or the stored one, matches.
     private static func newest(
-        _ keys: [EntityKey], _ matches: (UnsafeRawBufferPointer) throws(HoldfastError) -> Bool,
+        _ key: EntityKey, _ matches: (UnsafeRawBufferPointer) throws(HoldfastError) -> Bool,
         in write: any StorageWrite, _ overlay: BatchOverlay
     ) throws(HoldfastError) -> Bool {
         var found = false
-        var stored: [EntityKey] = []
-        for key in keys {
-            guard let change = overlay[key] else {
-                stored.append(key)
-                continue
-            }
+        if let change = overlay[key] {
             if let body = change.body {
-                found = try body.withBytes { bytes throws(HoldfastError) in try matches(bytes) } || found
+                found = try body.withBytes { bytes throws(HoldfastError) in try matches(bytes) }
             }
+        } else {
+            try write.fetch([key]) { _, view throws(HoldfastError) in found = try matches(view.body) }
         }
-        if found || stored.isEmpty { return found }
-        try write.fetch(stored) { _, view throws(HoldfastError) in found = try matches(view.body) || found }
         return found
     }
 
     /// Checks the preconditions, works out the final texts, and takes the commit into the batch.
     private func accept(
-        _ commit: Commit, as sequence: CommitSequence, at now: UInt64, isDurable: Bool, _ present: PresentState,
+        _ commit: Commit, as sequence: CommitSequence, at now: UInt64, isDurable: Bool, _ judge: WriteJudge,
         in write: any StorageWrite, _ overlay: inout BatchOverlay
     ) throws(Refusal) -> Receipt {
         var created: RepositoryRecord?
         if let wanted = commit.createsRepository {
             created = try create(wanted, in: write, overlay)
         }
-        let judged = try WriteJudge.judge(commit, present, overlay) { names.name(of: $0) }
-        let changes = judged.map { LogEntry.Change(key: $0.key, isDeletion: $0.body == nil) }
         commit.commitIdentifier = (identity &+ sequence) & UInt64(Int64.max)
-        let entry = LogEntry(
-            sequence: sequence, commitIdentifier: commit.commitIdentifier, time: now, changes: changes)
+        var entry = LogEntry(sequence: sequence, commitIdentifier: commit.commitIdentifier, time: now, changes: [])
+        var judge = judge
+        if commit.writes.count == 1 {
+            let text = try judge.judgeOne(&overlay)
+            entry.changes = [LogEntry.Change(key: commit.writes[0].key, isDeletion: text == nil)]
+            overlay.add(entry, text)
+        } else {
+            let (changes, texts) = try judge.judgeAll(&overlay)
+            entry.changes = changes
+            overlay.add(entry, texts)
+        }
         let receipt = Receipt(of: entry, isDurable: isDurable, attempts: commit.attempts, origin: origin)
-        overlay.add(entry, bodies: judged.map(\.body))
         if let created { overlay.add(created) }
         if let key = commit.idempotencyKey {
             overlay.add(

@@ -124,7 +124,7 @@ final class BatchCommitter {
             return
         }
 
-        var overlay = BatchOverlay()
+        var overlay = BatchOverlay(commits: batch.count)
         var survivors: [(commit: Commit, receipt: Receipt)] = []
         do throws(HoldfastError) {
             try judge(batch, in: write, isDurable: isDurable, &overlay, &survivors)

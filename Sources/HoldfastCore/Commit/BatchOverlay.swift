@@ -1,39 +1,78 @@
 /// What the commits of one batch have changed so far. Later members are judged as if the earlier ones were
 /// already stored; what is applied in the end is each entity's last state.
 struct BatchOverlay {
-    struct Change {
-        var version: CommitSequence
-        var body: [UInt8]?
-    }
-
-    private(set) var changes: [EntityKey: Change] = [:]
+    /// In commit order.
+    private var changes: [EntityChange] = []
+    /// Where each key's last change is. Made when somebody asks: most batches have members that ask nothing.
+    private var last: [EntityKey: Int]?
     private(set) var log: [LogEntry] = []
     private(set) var idempotency: [[UInt8]: IdempotencyRecord] = [:]
     private(set) var createdRepositories: [RepositoryRecord] = []
 
+    init(commits: Int) {
+        changes.reserveCapacity(commits)
+        log.reserveCapacity(commits)
+    }
+
     /// Whether nothing has to be stored.
     var isEmpty: Bool { log.isEmpty }
 
-    subscript(key: EntityKey) -> Change? { changes[key] }
+    /// The last change of an entity; nil if there was none.
+    mutating func change(of key: EntityKey) -> EntityChange? {
+        if changes.isEmpty { return nil }
+        prepareLookups()
+        return self[key]
+    }
 
-    mutating func add(_ entry: LogEntry, bodies: [[UInt8]?]) {
-        for (change, body) in zip(entry.changes, bodies) {
-            changes[change.key] = Change(version: entry.sequence, body: body)
-        }
+    /// The same, after `prepareLookups`.
+    subscript(key: EntityKey) -> EntityChange? { last![key].map { changes[$0] } }
+
+    mutating func prepareLookups() {
+        guard last == nil else { return }
+        last = Dictionary(minimumCapacity: changes.capacity)
+        for (index, change) in changes.enumerated() { last![change.key] = index }
+    }
+
+    mutating func add(_ entry: LogEntry, _ bodies: [[UInt8]?]) {
+        for (change, body) in zip(entry.changes, bodies) { add(change.key, entry.sequence, body) }
+        log.append(entry)
+    }
+
+    /// Of a commit with one change.
+    mutating func add(_ entry: LogEntry, _ body: [UInt8]?) {
+        add(entry.changes[0].key, entry.sequence, body)
         log.append(entry)
     }
 
     mutating func add(_ record: IdempotencyRecord) { idempotency[record.key] = record }
     mutating func add(_ repository: RepositoryRecord) { createdRepositories.append(repository) }
 
+    private mutating func add(_ key: EntityKey, _ version: CommitSequence, _ body: [UInt8]?) {
+        last?[key] = changes.count
+        changes.append(EntityChange(key: key, version: version, body: body))
+    }
+
     /// What the engine has to store.
     func writeBatch() -> WriteBatch {
         var batch = WriteBatch()
-        batch.changes = changes.map { EntityChange(key: $0.key, version: $0.value.version, body: $0.value.body) }
-        if batch.changes.count > 1 { batch.changes.sort { $0.key < $1.key } }
+        batch.changes = finalChanges()
         batch.log = log
         batch.idempotency = Array(idempotency.values)
         batch.createdRepositories = createdRepositories
         return batch
+    }
+
+    /// Each entity's last state, ordered by key.
+    private func finalChanges() -> [EntityChange] {
+        if changes.count < 2 { return changes }
+        let order = KeyOrder(count: changes.count) { changes[$0].key }
+        var final: [EntityChange] = []
+        final.reserveCapacity(changes.count)
+        for index in order.indexes {
+            // Of equal keys the later one comes later.
+            if order.hasDuplicates, final.last?.key == changes[index].key { final.removeLast() }
+            final.append(changes[index])
+        }
+        return final
     }
 }

@@ -7,10 +7,12 @@
 struct ConflictCheck {
     /// When a key was last written, for key reads; any number up to the snapshot's says: not since.
     var lastWrite: (EntityKey) throws(HoldfastError) -> CommitSequence
-    /// The keys changed since the snapshot, for queries; may repeat.
-    var changedKeys: () -> [EntityKey]
-    /// Lends the newest text of the keys that exist.
-    var newest: ([EntityKey], (UnsafeRawBufferPointer) throws(HoldfastError) -> Bool) throws(HoldfastError) -> Bool
+    typealias IsMeant = (EntityKey) throws(HoldfastError) -> Bool
+
+    /// The first of the keys changed since the snapshot that is meant, for queries.
+    var firstChange: (IsMeant) throws(HoldfastError) -> EntityKey?
+    /// Whether the entity exists and its newest text matches.
+    var newest: (EntityKey, (UnsafeRawBufferPointer) throws(HoldfastError) -> Bool) throws(HoldfastError) -> Bool
 
     /// How many ids an error names at most.
     private static let namedLimit = 16
@@ -24,10 +26,9 @@ struct ConflictCheck {
             let written = try lastWrite(key)
             if written > reads.snapshot { changed.append((key, written)) }
         }
-        if changed.isEmpty && !reads.predicates.isEmpty {
-            let keys = changedKeys()
+        if changed.isEmpty {
             for predicate in reads.predicates {
-                if let key = try firstChange(of: predicate, among: keys) {
+                if let key = try firstChange({ key throws(HoldfastError) in try concerns(predicate, key) }) {
                     changed.append((key, try lastWrite(key)))
                     break
                 }
@@ -39,14 +40,18 @@ struct ConflictCheck {
             changed.prefix(Self.namedLimit), count: changed.count, snapshot: reads.snapshot, repositoryName)
     }
 
-    private func firstChange(
-        of predicate: ReadSet.Predicate, among keys: [EntityKey]
+    /// Whether a changed key is one that the query relied on.
+    private func concerns(_ predicate: ReadSet.Predicate, _ key: EntityKey) throws(HoldfastError) -> Bool {
+        guard key.repository == predicate.repository else { return false }
+        guard let matched = predicate.matched, !predicate.filter.isAll, !matched.contains(key.id) else { return true }
+        return try newest(key) { body throws(HoldfastError) in try predicate.filter.matches(body) }
+    }
+
+    static func firstChange(
+        in entries: some Sequence<LogEntry>, where isMeant: IsMeant
     ) throws(HoldfastError) -> EntityKey? {
-        for key in keys where key.repository == predicate.repository {
-            guard let matched = predicate.matched, !predicate.filter.isAll else { return key }
-            if matched.contains(key.id) { return key }
-            let matches = try newest([key]) { body throws(HoldfastError) in try predicate.filter.matches(body) }
-            if matches { return key }
+        for entry in entries {
+            for change in entry.changes where try isMeant(change.key) { return change.key }
         }
         return nil
     }

@@ -1,4 +1,4 @@
-/// What the storage holds of the entities whose state a batch's preconditions and patches ask for, read in one call.
+/// What the storage holds of the entities that a batch's preconditions and patches ask for, read in one call.
 struct PresentState {
     struct Entity {
         var version: CommitSequence
@@ -6,88 +6,122 @@ struct PresentState {
         var body: [UInt8]
     }
 
-    private(set) var entities: [EntityKey: Entity] = [:]
+    /// One for each write that asks, in the order of the batch; nil where there is no such entity.
+    private(set) var entities: [Entity?] = []
+    /// Where those of each member begin; empty when nobody asks.
+    private var starts: [Int] = []
     private(set) var idempotency: [[UInt8]: IdempotencyRecord] = [:]
 
     init(of batch: [Commit], in write: any StorageWrite) throws(HoldfastError) {
-        var wanted: [EntityKey: Bool] = [:]
-        var idempotencyKeys: [[UInt8]] = []
-        for commit in batch {
-            if let key = commit.idempotencyKey { idempotencyKeys.append(key) }
-            for one in commit.writes {
-                if case .patch = one.action {
-                    wanted[one.key] = true
-                } else if one.precondition != .none, wanted[one.key] == nil {
-                    wanted[one.key] = false
-                }
-            }
+        if batch.contains(where: { $0.writes.contains(where: \.asksForState) }) {
+            try readEntities(of: batch, in: write)
         }
-        if !wanted.isEmpty {
-            let keys = Array(wanted.keys)
-            var found: [EntityKey: Entity] = [:]
-            try write.fetch(keys) { index, view throws(HoldfastError) in
-                let key = keys[index]
-                found[key] = Entity(version: view.version, body: wanted[key]! ? Array(view.body) : [])
-            }
-            entities = found
-        }
+        let idempotencyKeys = batch.compactMap(\.idempotencyKey)
         if !idempotencyKeys.isEmpty {
             for record in try write.idempotencyRecords(idempotencyKeys) {
                 if let record { idempotency[record.key] = record }
             }
         }
     }
+
+    private mutating func readEntities(of batch: [Commit], in write: any StorageWrite) throws(HoldfastError) {
+        var keys: [EntityKey] = []
+        var isPatched: [Bool] = []
+        starts.reserveCapacity(batch.count)
+        for commit in batch {
+            starts.append(keys.count)
+            for one in commit.writes where one.asksForState {
+                keys.append(one.key)
+                isPatched.append(one.isPatch)
+            }
+        }
+        var found = [Entity?](repeating: nil, count: keys.count)
+        try write.fetch(keys) { index, view throws(HoldfastError) in
+            found[index] = Entity(version: view.version, body: isPatched[index] ? Array(view.body) : [])
+        }
+        entities = found
+    }
+
+    /// Where the entities begin that a batch's member asks for, in the order of its writes.
+    func start(ofMember member: Int) -> Int { starts.isEmpty ? 0 : starts[member] }
+}
+
+extension Write {
+    fileprivate var isPatch: Bool { if case .patch = action { true } else { false } }
+    /// Whether judging it takes the entity as it is.
+    fileprivate var asksForState: Bool { precondition != .none || isPatch }
 }
 
 /// Judges the writes of one commit on the newest state: what the storage holds, overlaid with the batch's earlier
 /// members, overlaid with the commit's own earlier writes.
-enum WriteJudge {
-    /// The final change of each entity, ordered by key.
-    static func judge(
-        _ commit: Commit, _ present: PresentState, _ overlay: BatchOverlay,
-        named repositoryName: (RepositoryID) -> String
-    ) throws(Refusal) -> [(key: EntityKey, body: [UInt8]?)] {
-        var own: [EntityKey: [UInt8]?] = [:]
-        var texts: [[UInt8]] = []
-        for (index, write) in commit.writes.enumerated() {
-            // Most commits have one write; only several can meet each other.
-            let earlier = commit.writes.count > 1 ? own[write.key] : nil
-            let (version, body) = state(of: write, earlier, present, overlay)
+struct WriteJudge {
+    private let commit: Commit
+    private let present: PresentState
+    /// Of what the storage holds, the next that a write asks for.
+    private var next: Int
+    private let names: Catalogue
+
+    init(_ commit: Commit, member: Int, _ present: PresentState, _ names: Catalogue) {
+        self.commit = commit
+        self.present = present
+        next = present.start(ofMember: member)
+        self.names = names
+    }
+
+    /// Of a commit with a single write: the final text, nil for a deletion.
+    mutating func judgeOne(_ overlay: inout BatchOverlay) throws(Refusal) -> [UInt8]? {
+        do throws(HoldfastError) {
+            let text = try text(of: commit.writes[0], after: nil, &overlay)
+            if commit.wantsResults { commit.texts = [text ?? []] }
+            return text
+        } catch { throw .member(error) }
+    }
+
+    /// The final change of each entity, ordered by key, and their texts.
+    mutating func judgeAll(
+        _ overlay: inout BatchOverlay
+    ) throws(Refusal) -> (changes: [LogEntry.Change], texts: [[UInt8]?]) {
+        let writes = commit.writes
+        let order = KeyOrder(count: writes.count) { writes[$0].key }
+        // Where the last write of each key is, if any key is written more than once.
+        var last: [EntityKey: Int]? = order.hasDuplicates ? [:] : nil
+        var texts: [[UInt8]?] = []
+        texts.reserveCapacity(writes.count)
+        for (index, write) in writes.enumerated() {
             do throws(HoldfastError) {
-                try check(write, version: version, repositoryName)
-                let text = try text(of: write, on: body)
-                if commit.wantsResults { texts.append(text ?? []) }
-                if commit.writes.count == 1 {
-                    commit.texts = texts
-                    return [(write.key, text)]
-                }
-                own[write.key] = .some(text)
-            } catch {
-                throw .member(commit.writes.count > 1 ? error.inBatch(at: index) : error)
-            }
+                let earlier = last?[write.key].map { texts[$0] }
+                texts.append(try text(of: write, after: earlier, &overlay))
+                last?[write.key] = index
+            } catch { throw .member(error.inBatch(at: index)) }
         }
-        commit.texts = texts
-        return own.map { ($0.key, $0.value) }.sorted { $0.key < $1.key }
+        if commit.wantsResults { commit.texts = texts.map { $0 ?? [] } }
+
+        let final = order.indexes.filter { last == nil || last![writes[$0].key] == $0 }
+        return (
+            final.map { LogEntry.Change(key: writes[$0].key, isDeletion: texts[$0] == nil) }, final.map { texts[$0] }
+        )
     }
 
-    /// The version (nil: no such entity; 0: written by this very commit) and the text, where a patch needs it.
-    private static func state(
-        of write: Write, _ earlier: [UInt8]??, _ present: PresentState, _ overlay: BatchOverlay
-    ) -> (version: CommitSequence?, body: [UInt8]?) {
-        if let earlier { return (earlier == nil ? nil : 0, earlier) }
-        if let change = overlay[write.key] { return (change.body == nil ? nil : change.version, change.body) }
-        if let entity = present.entities[write.key] { return (entity.version, entity.body) }
-        return (nil, nil)
-    }
-
-    private static func check(
-        _ write: Write, version: CommitSequence?, _ repositoryName: (RepositoryID) -> String
-    ) throws(HoldfastError) {
-        try EntityState.check(
-            write.precondition, id: write.key.id, repository: repositoryName(write.key.repository), version: version)
-    }
-
-    private static func text(of write: Write, on body: [UInt8]?) throws(HoldfastError) -> [UInt8]? {
+    /// What a write leaves. `earlier` is what an earlier one of the same commit has left, if there was one.
+    private mutating func text(
+        of write: Write, after earlier: [UInt8]??, _ overlay: inout BatchOverlay
+    ) throws(HoldfastError) -> [UInt8]? {
+        // The version is nil where there is no such entity, and 0 where this very commit has written it.
+        var (version, body): (CommitSequence?, [UInt8]?) = (nil, nil)
+        if write.asksForState {
+            let stored = present.entities[next]
+            next += 1
+            if let earlier {
+                (version, body) = (earlier == nil ? nil : 0, earlier)
+            } else if let change = overlay.change(of: write.key) {
+                (version, body) = (change.body == nil ? nil : change.version, change.body)
+            } else {
+                (version, body) = (stored?.version, stored?.body)
+            }
+            try EntityState.check(
+                write.precondition, id: write.key.id, repository: names.name(of: write.key.repository),
+                version: version)
+        }
         switch write.action {
         case .put(let text): return text
         case .delete: return nil
@@ -102,21 +136,24 @@ enum WriteJudge {
 /// writes of their own in the queue.
 enum EntityState {
     static func check(
-        _ precondition: Write.Precondition, id: EntityID, repository: String, version: CommitSequence?
+        _ precondition: Write.Precondition, id: EntityID, repository: @autoclosure () -> String,
+        version: CommitSequence?
     ) throws(HoldfastError) {
         switch precondition {
         case .none: return
         case .absent:
             guard version != nil else { return }
+            let repository = repository()
             throw HoldfastError(
                 .exists, "\(repository) has \"\(id.text)\" already: use update or save to replace it",
                 detail: named(repository, id))
         case .present:
             guard version == nil else { return }
-            throw missing(repository, id)
+            throw missing(repository(), id)
         case .version(let expected):
-            guard let version else { throw missing(repository, id) }
+            guard let version else { throw missing(repository(), id) }
             guard version != expected else { return }
+            let repository = repository()
             throw HoldfastError(
                 .versionMismatch,
                 "\(repository) \"\(id.text)\" has version \(version), expected was \(expected): fetch it again",

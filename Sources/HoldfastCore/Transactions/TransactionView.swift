@@ -85,7 +85,7 @@ struct TransactionView {
                 _ = try snapshot.fetch(key) { view throws(HoldfastError) in version = view.version }
                 return version == reads.keys[key] ? 0 : max(version, reads.snapshot + 1)
             },
-            changedKeys: { [] }, newest: { _, _ throws(HoldfastError) in false })
+            firstChange: { _ throws(HoldfastError) in nil }, newest: { _, _ throws(HoldfastError) in false })
     }
 
     private static func check(
@@ -96,12 +96,12 @@ struct TransactionView {
         recent.append(entries)
         return ConflictCheck(
             lastWrite: { recent.lastWrite($0) },
-            changedKeys: { recent.entries(after: reads.snapshot).flatMap { $0.changes.map(\.key) } },
-            newest: { keys, matches throws(HoldfastError) in
+            firstChange: { isMeant throws(HoldfastError) in
+                try ConflictCheck.firstChange(in: recent.entries(after: reads.snapshot), where: isMeant)
+            },
+            newest: { key, matches throws(HoldfastError) in
                 var found = false
-                for key in keys where !found {
-                    _ = try snapshot.fetch(key) { view throws(HoldfastError) in found = try matches(view.body) }
-                }
+                _ = try snapshot.fetch(key) { view throws(HoldfastError) in found = try matches(view.body) }
                 return found
             })
     }
