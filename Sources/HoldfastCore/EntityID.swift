@@ -14,6 +14,13 @@ public struct EntityID: Hashable, Comparable, Sendable {
     /// For bytes already checked by the payload parser or read from the storage.
     public init(unchecked bytes: [UInt8]) { self.bytes = bytes }
 
+    // Both in one go; what the compiler would make goes byte by byte.
+    public static func == (left: EntityID, right: EntityID) -> Bool {
+        left.bytes.count == right.bytes.count && left.compare(right) == 0
+    }
+
+    public func hash(into hasher: inout Hasher) { bytes.withBytes { hasher.combine(bytes: $0) } }
+
     public static func < (left: EntityID, right: EntityID) -> Bool { left.compare(right) < 0 }
 
     /// Negative, 0 or positive, as memcmp answers.

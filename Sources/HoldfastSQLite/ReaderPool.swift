@@ -50,6 +50,9 @@ final class ReaderPool: Sendable {
     /// What the index of the write-ahead log says now; nil while somebody is changing it, or while no snapshot is given.
     func walHeader() -> WALHeader? { index.withLock { $0?.header() } }
 
+    /// As `Storage.changeToken`.
+    var changeToken: ChangeToken? { isImmutable ? ChangeToken(0) : walHeader().map { ChangeToken($0.words) } }
+
     private func open() throws(HoldfastError) -> Connection {
         try files.check(walHeader)
         return try connect()

@@ -7,17 +7,14 @@ final class SQLiteSnapshot: StorageSnapshot {
     private let pool: ReaderPool
     private let reader: Reader
     private let lease: UInt64
-    /// What the log's index said when the snapshot was fixed; nil where it changed meanwhile.
-    private let header: WALHeader?
+    let changeToken: ChangeToken?
 
     init(in pool: ReaderPool) throws(HoldfastError) {
         self.pool = pool
-        let before = pool.walHeader()
+        let before = pool.changeToken
         (reader, lease, sequence) = try pool.begin()
-        header = before == pool.walHeader() ? before : nil
+        changeToken = before == pool.changeToken ? before : nil
     }
-
-    var isNewest: Bool { pool.isImmutable || (header != nil && pool.walHeader() == header) }
 
     deinit { close() }
 

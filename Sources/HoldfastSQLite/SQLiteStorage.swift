@@ -58,6 +58,8 @@ public final class SQLiteStorage: Storage {
         }
     }
 
+    public var changeToken: ChangeToken? { readers.changeToken }
+
     public func beginSnapshot() throws(HoldfastError) -> any StorageSnapshot { try SQLiteSnapshot(in: readers) }
 
     public func contains(commit identifier: UInt64, at sequence: CommitSequence) throws(HoldfastError) -> Bool {

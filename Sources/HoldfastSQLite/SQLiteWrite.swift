@@ -6,6 +6,7 @@ final class SQLiteWrite: StorageWrite {
 
     private let storage: SQLiteStorage
     private let connection: Connection
+    private let header: WALHeader?
     private var isOpen = true
 
     init(of storage: SQLiteStorage, on connection: Connection) throws(HoldfastError) {
@@ -14,6 +15,7 @@ final class SQLiteWrite: StorageWrite {
         do throws(HoldfastError) {
             try connection.run(.beginImmediate, "beginning a commit in")
             head = try connection.head()
+            header = storage.readers.walHeader()
         } catch {
             connection.rollbackIfNeeded()
             throw error
@@ -21,6 +23,8 @@ final class SQLiteWrite: StorageWrite {
     }
 
     deinit { rollback() }
+
+    var changeToken: ChangeToken? { header.map { ChangeToken($0.words) } }
 
     func fetch(
         _ keys: [EntityKey], _ body: (Int, EntityView) throws(HoldfastError) -> Void
@@ -44,9 +48,12 @@ final class SQLiteWrite: StorageWrite {
 
     func apply(_ batch: WriteBatch) throws(HoldfastError) { try connection.apply(batch) }
 
-    func commit() throws(HoldfastError) {
+    func commit() throws(HoldfastError) -> ChangeToken? {
         isOpen = false
         try storage.commit(on: connection)
+        // Another program may commit at once. If it has, the count has gone on by more than one.
+        guard let header, let now = storage.readers.walHeader(), now.changes == header.changes &+ 1 else { return nil }
+        return ChangeToken(now.words)
     }
 
     func rollback() {

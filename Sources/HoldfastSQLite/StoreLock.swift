@@ -9,8 +9,8 @@ import HoldfastCore
 ///     1      door       held while a process opens or closes the store, so that one at a time finds that out
 ///     2…     queue      see WriteQueue.swift
 ///
-/// The file's content names the process that held the door or its turn last, and is meaningful only to one that is
-/// kept waiting:
+/// The file's content names the process that was at the door last, and is meaningful only to one that is kept waiting
+/// there:
 ///
 ///     {"pid":4711,"program":"music-server","since":1732147200000}
 ///
@@ -120,12 +120,12 @@ final class StoreLock: Sendable {
     // MARK: The note
 
     /// Only a note for whoever waits: a full disk must not keep anybody from going on.
-    func writeNote() { _ = pwrite(descriptor, note, note.count, 0) }
+    private func writeNote() { _ = pwrite(descriptor, note, note.count, 0) }
 
     /// Who wrote the note, for messages.
-    var holder: LockHolder? { LockHolder(descriptor) }
+    private var holder: LockHolder? { LockHolder(descriptor) }
 
-    var holderDetail: [(name: String, value: HoldfastError.DetailValue)] {
+    private var holderDetail: [(name: String, value: HoldfastError.DetailValue)] {
         holder.map { [("holder", .json($0.note))] } ?? []
     }
 

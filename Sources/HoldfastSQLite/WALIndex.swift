@@ -41,8 +41,10 @@ struct WALIndex {
 
 /// One state of the index' header.
 struct WALHeader: Equatable, Sendable {
-    typealias Words = (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64)
-    fileprivate var words: Words = (0, 0, 0, 0, 0, 0)
+    fileprivate(set) var words: ChangeToken.Words = (0, 0, 0, 0, 0, 0)
+
+    /// Counts commits, of whomever ("iChange").
+    var changes: UInt32 { UInt32(truncatingIfNeeded: words.1) }
 
     /// How long the log must at least be: its header, and the frames that are committed, each with a header
     /// ("WAL Index Header" and "WAL File Format" in SQLite's walformat.html and fileformat2.html).

@@ -57,7 +57,6 @@ final class WriteQueue: Sendable {
         }
         _ = try lock.set(HFP_UNLOCKED, StoreLock.queueStart + 1, count: Self.places)
         place = 0
-        lock.writeNote()
         return true
     }
 
@@ -69,7 +68,6 @@ final class WriteQueue: Sendable {
             if let place { _ = try lock.set(HFP_UNLOCKED, StoreLock.queueStart + place) }
             place = next
         }
-        lock.writeNote()
         return true
     }
 

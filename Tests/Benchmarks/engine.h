@@ -16,8 +16,9 @@ enum { IN_FLIGHT = 1000 };
 
 typedef struct engine {
     /* Opens the store in the directory, or creates it there. Durable: what is acknowledged survives a power
-     * cut; otherwise it survives the end of the process. */
-    void *(*open)(const char *directory, bool is_durable);
+     * cut; otherwise it survives the end of the process. Cached: reads may come from the engine's own memory.
+     */
+    void *(*open)(const char *directory, bool is_durable, bool is_cached);
     void (*close)(void *store);
 
     /* What one thread needs, such as a connection. */

@@ -25,7 +25,7 @@ int main(int argc, char **argv) {
         fail(argv[0], "DIRECTORY ID");
     document d = {argv[2], strlen(argv[2]), NULL, 0};
     const char *body;
-    void *store = this_engine.open(argv[1], true);
+    void *store = this_engine.open(argv[1], true, true);
     void *session = this_engine.session_open(store);
     this_engine.fetch(session, &d, &body);
     report(1, seconds_now() - strtod(argv[3], NULL), 0);

@@ -37,13 +37,13 @@ static void require(hf_status status, hf_error *error, const char *what) {
         fail(what, error == NULL ? hf_status_name(status) : hf_error_message(error));
 }
 
-static void *store_open(const char *directory, bool is_durable) {
+static void *store_open(const char *directory, bool is_durable, bool is_cached) {
     char path[4096], options[128];
     hf_store *store = NULL;
     hf_error *error = NULL;
     snprintf(path, sizeof path, "%s/holdfast.db", directory);
-    snprintf(options, sizeof options, "{\"max_in_flight\":%d,\"durability\":\"%s\"}", IN_FLIGHT,
-             is_durable ? "full" : "relaxed");
+    snprintf(options, sizeof options, "{\"max_in_flight\":%d,\"durability\":\"%s\"%s}", IN_FLIGHT,
+             is_durable ? "full" : "relaxed", is_cached ? "" : ",\"cache_bytes\":0");
     require(hf_store_open(path, options, &store, &error), error, "hf_store_open");
     return store;
 }

@@ -159,6 +159,18 @@ LINES = (
         ),
     ),
     Line(
+        "cached-point-reads",
+        "point reads, cached, bytes copied out",
+        "reads/s",
+        in_c("holdfast", "cached-reads", READS, store="holdfast"),
+        (
+            Baseline(
+                "LMDB", in_c("lmdb", "cached-reads", READS, store="lmdb"), 1.0, 2.0
+            ),
+            Baseline("SQLite", in_c("sqlite", "cached-reads", READS, store="sqlite")),
+        ),
+    ),
+    Line(
         "bulk-load",
         "load in batches of 1,000, JSON checked, batches handed over",
         "documents/s",

@@ -36,6 +36,7 @@ typedef struct worker {
 typedef struct workload {
     const char *name;
     bool is_durable;
+    bool is_cached;
     bool reads;      /* what is already there */
     bool adds;       /* each document once at most */
     bool is_offered; /* by this engine */
@@ -119,6 +120,12 @@ static void read_each(worker *w) {
     }
 }
 
+static void read_once(void *session, const documents *d) {
+    const char *body;
+    for (size_t i = 0; i < d->count; i++)
+        this_engine.fetch(session, &d->items[i], &body);
+}
+
 static void scan_all(worker *w) {
     static const char section[] = "games", member[] = "\"section\":\"games\"";
     size_t expected = 0;
@@ -174,13 +181,14 @@ static void run(const workload *chosen, void *store, const documents *d, size_t 
 int main(int argc, char **argv) {
     const engine *e = &this_engine;
     const workload workloads[] = {
-        {"commits", true, false, true, e->save != NULL, NULL, commit_each, NULL},
-        {"submissions", true, false, true, e->submit != NULL, NULL, submit_each, NULL},
-        {"load", true, false, true, e->add_many != NULL, NULL, commit_batches, NULL},
-        {"submitted-load", true, false, true, e->submit != NULL, NULL, submit_batches, NULL},
-        {"increments", false, false, false, e->increment != NULL, store_hot, increment_hot, sum_hot},
-        {"reads", true, true, false, e->fetch != NULL, NULL, read_each, NULL},
-        {"scans", true, true, false, e->scan != NULL, NULL, scan_all, NULL},
+        {"commits", true, true, false, true, e->save != NULL, NULL, commit_each, NULL},
+        {"submissions", true, true, false, true, e->submit != NULL, NULL, submit_each, NULL},
+        {"load", true, true, false, true, e->add_many != NULL, NULL, commit_batches, NULL},
+        {"submitted-load", true, true, false, true, e->submit != NULL, NULL, submit_batches, NULL},
+        {"increments", false, true, false, false, e->increment != NULL, store_hot, increment_hot, sum_hot},
+        {"reads", true, false, true, false, e->fetch != NULL, NULL, read_each, NULL},
+        {"cached-reads", true, true, true, false, e->fetch != NULL, read_once, read_each, NULL},
+        {"scans", true, true, true, false, e->scan != NULL, NULL, scan_all, NULL},
     };
     if (argc != 5 && argc != 6)
         fail(argv[0], "WORKLOAD DIRECTORY DOCUMENTS COUNT [THREADS]");
@@ -197,7 +205,7 @@ int main(int argc, char **argv) {
         fail(argv[4], "not a number of operations on these documents");
     if (!chosen->reads && mkdir(directory, 0700) != 0)
         fail(directory, strerror(errno));
-    void *store = e->open(directory, chosen->is_durable);
+    void *store = e->open(directory, chosen->is_durable, chosen->is_cached);
     run(chosen, store, &d, count, threads);
     e->close(store);
     documents_free(&d);

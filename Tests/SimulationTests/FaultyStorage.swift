@@ -36,6 +36,8 @@ final class FaultyStorage: Storage, @unchecked Sendable {
         return try memory.readState()
     }
 
+    var changeToken: ChangeToken? { memory.changeToken }
+
     func beginSnapshot() throws(HoldfastError) -> any StorageSnapshot {
         try call("beginSnapshot", failsPermille: 5)
         let snapshot = try memory.beginSnapshot()
@@ -94,7 +96,7 @@ final class FaultyStorage: Storage, @unchecked Sendable {
     }
 
     /// Publishes a write, as well as a simulated disk does.
-    func commit(_ write: any StorageWrite, isDurable: Bool) throws(HoldfastError) {
+    func commit(_ write: any StorageWrite, isDurable: Bool) throws(HoldfastError) -> ChangeToken? {
         simulation.interrupt("before commit")
         try requireAlive()
         let becomesDurable = isDurable && simulation.weakness != .earlyAcknowledgement
@@ -103,14 +105,17 @@ final class FaultyStorage: Storage, @unchecked Sendable {
             inDoubt = (write, simulation.chance.happens(500), becomesDurable)
             throw HoldfastError(.io, "commit fails by the simulation's will")
         }
-        try publish(write, isDurable: becomesDurable)
+        let token = try publish(write, isDurable: becomesDurable)
         simulation.interrupt("after commit")
         try requireAlive()
+        return token
     }
 
-    private func publish(_ write: any StorageWrite, isDurable: Bool) throws(HoldfastError) {
-        try write.commit()
+    @discardableResult
+    private func publish(_ write: any StorageWrite, isDurable: Bool) throws(HoldfastError) -> ChangeToken? {
+        let token = try write.commit()
         disk.store(memory.state, isDurable: isDurable)
+        return token
     }
 
     private func settleDoubt() throws(HoldfastError) {
@@ -141,7 +146,7 @@ final class FaultySnapshot: StorageSnapshot, @unchecked Sendable {
     }
 
     var sequence: CommitSequence { snapshot.sequence }
-    var isNewest: Bool { snapshot.isNewest }
+    var changeToken: ChangeToken? { snapshot.changeToken }
 
     func fetch(
         _ key: EntityKey, _ body: (EntityView) throws(HoldfastError) -> Void
@@ -182,6 +187,7 @@ final class FaultyWrite: StorageWrite {
     }
 
     var head: CommitSequence { write.head }
+    var changeToken: ChangeToken? { write.changeToken }
 
     func fetch(
         _ keys: [EntityKey], _ body: (Int, EntityView) throws(HoldfastError) -> Void
@@ -207,7 +213,7 @@ final class FaultyWrite: StorageWrite {
         try write.apply(batch)
     }
 
-    func commit() throws(HoldfastError) { try storage.commit(write, isDurable: isDurable) }
+    func commit() throws(HoldfastError) -> ChangeToken? { try storage.commit(write, isDurable: isDurable) }
 
     func rollback() { write.rollback() }
 }

@@ -33,6 +33,26 @@ extension StorageConformance {
             try storage.store(WriteBatch(at: 9), durable: false)
             try expect(storage.look { $0.sequence }, is: 9, "sequence")
         },
+        Check("the change token tells whether somebody has committed since a snapshot was begun") { place in
+            let storage = try place.open()
+            try storage.begin()
+            let snapshot = try storage.beginSnapshot()
+            defer { snapshot.close() }
+            try expect(snapshot.changeToken != nil, is: true, "there is one")
+            try expect(storage.changeToken == snapshot.changeToken, is: true, "before a commit")
+            let write = try storage.beginWrite(durable: false)
+            try write.apply(WriteBatch(at: 2, [EntityChange(songs, "a", 2, "{}")]))
+            try expect(write.changeToken == snapshot.changeToken, is: true, "what is written builds on the same")
+            try expect(storage.changeToken == snapshot.changeToken, is: true, "while it is written")
+            let token = try write.commit()
+            try expect(token != nil && token != snapshot.changeToken, is: true, "a commit's own token")
+            try expect(storage.changeToken == token, is: true, "after the commit")
+            let newer = try storage.beginSnapshot()
+            defer { newer.close() }
+            try expect(newer.changeToken == token, is: true, "a newer snapshot's token")
+            try storage.beginWrite(durable: true).rollback()
+            try expect(storage.changeToken == token, is: true, "after a rollback")
+        },
         Check("snapshots of different commits are open at once while a writer goes on") { place in
             let storage = try place.open()
             try storage.begin(with: [EntityChange(songs, "a", 1, "{}")])

@@ -38,6 +38,7 @@ typedef struct hf_store hf_store;
  *   "max_in_flight": 1..1000000 (10000)    commits accepted and not yet delivered; see hf_transaction_submit
  *   "max_entity_bytes": 64..268435456 (16777216)
  *   "max_depth": 1..200 (100)              nested arrays and objects of an entity
+ *   "cache_bytes": 0..2^40 (67108864)      memory for entities that were read; 0: none
  *   "max_snapshots": 1..64 (16)            snapshots of the past held open for transactions; two file
  *                                          descriptors each. A transaction that loses its snapshot moves
  *                                          forward if nothing it read has changed, else HF_CONFLICT.

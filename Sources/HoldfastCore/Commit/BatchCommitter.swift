@@ -27,6 +27,7 @@ final class BatchCommitter {
     let keyAges: KeyAges
     private let isHeld: () -> Bool
     private let publish: () -> Void
+    private let pinSnapshot: () -> Void
     private let dropSnapshots: () -> Void
 
     /// Random, once: tells this opening's commits from those of another that got the same sequence.
@@ -38,6 +39,7 @@ final class BatchCommitter {
     private var reservedThrough: CommitSequence
     var recent: RecentCommits
     let names: Catalogue
+    private let cache: EntityCache
     let origin: Receipt.Origin
     /// For the log, once the lead was passed on.
     private var notes: [StoreLog.Entry] = []
@@ -48,8 +50,8 @@ final class BatchCommitter {
 
     init(
         storage: any Storage, state: StorageState, environment: Environment, settings: Settings, keyAges: KeyAges,
-        names: Catalogue, isHeld: @escaping () -> Bool, publish: @escaping () -> Void,
-        dropSnapshots: @escaping () -> Void
+        names: Catalogue, cache: EntityCache, isHeld: @escaping () -> Bool, publish: @escaping () -> Void,
+        pinSnapshot: @escaping () -> Void, dropSnapshots: @escaping () -> Void
     ) {
         self.storage = storage
         self.environment = environment
@@ -64,6 +66,8 @@ final class BatchCommitter {
         reservedThrough = state.reservedThrough
         recent = RecentCommits(start: state.head)
         self.names = names
+        self.cache = cache
+        self.pinSnapshot = pinSnapshot
         origin = Receipt.Origin(incarnation: hexadecimal(state.incarnation), names: names)
     }
 
@@ -138,8 +142,13 @@ final class BatchCommitter {
             trimWhenDue(&stored, commits: survivors.count)
             try write.apply(stored)
             do throws(HoldfastError) {
-                try write.commit()
+                // Readers that rely on the state which now ends must keep it.
+                cache.beginCommit(on: write.head, write.changeToken)
+                pinSnapshot()
+                let token = try write.commit()
+                cache.endCommit(stored.changes, head: lastSequence, token)
             } catch {
+                cache.clear()
                 settle(survivors, after: error)
                 return
             }

@@ -14,7 +14,7 @@ final class MemorySnapshot: StorageSnapshot {
         self.state = Lock(state)
     }
 
-    var isNewest: Bool { storage.newestSequence == sequence }
+    var changeToken: ChangeToken? { ChangeToken(sequence) }
 
     func fetch(
         _ key: EntityKey, _ body: (EntityView) throws(HoldfastError) -> Void

@@ -35,6 +35,8 @@ public final class MemoryStorage: Storage {
             reservedThrough: state.reservedThrough, repositories: state.repositories, format: 1)
     }
 
+    public var changeToken: ChangeToken? { ChangeToken(guarded.withLock { $0.state.newestSequence }) }
+
     public func beginSnapshot() throws(HoldfastError) -> any StorageSnapshot {
         let epoch = epoch.load(ordering: .acquiring)
         return MemorySnapshot(of: self, state: try openState(), epoch: epoch)
@@ -80,8 +82,6 @@ public final class MemoryStorage: Storage {
     // MARK: For its snapshots and its writes
 
     func isCurrent(_ epoch: UInt64) -> Bool { self.epoch.load(ordering: .acquiring) == epoch }
-
-    var newestSequence: CommitSequence { guarded.withLock { $0.state.newestSequence } }
 
     /// Ends the write transaction; what is not nil becomes the state.
     func endWrite(publishing state: MemoryState?) {

@@ -11,6 +11,8 @@ final class MemoryWrite: StorageWrite {
         head = state.newestSequence
     }
 
+    var changeToken: ChangeToken? { ChangeToken(head) }
+
     func fetch(
         _ keys: [EntityKey], _ body: (Int, EntityView) throws(HoldfastError) -> Void
     ) throws(HoldfastError) {
@@ -29,7 +31,10 @@ final class MemoryWrite: StorageWrite {
 
     func apply(_ batch: WriteBatch) throws(HoldfastError) { state.apply(batch) }
 
-    func commit() throws(HoldfastError) { storage.endWrite(publishing: state) }
+    func commit() throws(HoldfastError) -> ChangeToken? {
+        storage.endWrite(publishing: state)
+        return ChangeToken(state.newestSequence)
+    }
 
     func rollback() { storage.endWrite(publishing: nil) }
 }

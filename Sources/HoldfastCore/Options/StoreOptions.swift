@@ -6,6 +6,7 @@ public struct StoreOptions: Sendable {
     public var delivery = DeliveryMode.callback
     public var maxInFlight = 10_000
     public var limits = PayloadLimits.standard
+    public var cacheBytes = 67_108_864
     public var maxSnapshots = 16
     public var snapshotMaxAgeMilliseconds: UInt64 = 60_000
     public var walLimitBytes: UInt64 = 268_435_456
@@ -31,6 +32,7 @@ public struct StoreOptions: Sendable {
         if let value = try reader.integer("max_in_flight", in: 1...1_000_000) { maxInFlight = Int(value) }
         if let value = try reader.integer("max_entity_bytes", in: 64...268_435_456) { limits.maxBytes = Int(value) }
         if let value = try reader.integer("max_depth", in: 1...200) { limits.maxDepth = Int(value) }
+        if let value = try reader.integer("cache_bytes", in: 0...(1 << 40)) { cacheBytes = Int(value) }
         if let value = try reader.integer("max_snapshots", in: 1...64) { maxSnapshots = Int(value) }
         if let value = try reader.integer("snapshot_max_age_ms", in: 100...day) {
             snapshotMaxAgeMilliseconds = UInt64(value)

@@ -1,22 +1,29 @@
-/// The snapshots that are open. Transactions at one sequence share one; the number is bounded, and one more takes
-/// the oldest back from its holders, who move forward or meet a conflict.
+internal import Synchronization
+
+/// The snapshots that are open. Transactions that began to read in the same state share one; the number is bounded, and one
+/// more takes the oldest back from its holders, who move forward or meet a conflict.
+///
+/// A snapshot whose holders have found everything in the cache is not pinned in the storage, which costs a good part of
+/// a short transaction. It is pinned when a holder needs more, and, while there are holders, before a commit
+/// of this process ends the state that it stands for. A commit of another process can come before; then it is taken back.
 final class SnapshotPool: Sendable {
-    /// A snapshot and how many hold it. Guarded by the pool's lock, but for the storage's part, which locks itself.
+    /// A committed state and how many hold it. All but the constants is guarded by the pool's lock.
     final class Shared: @unchecked Sendable {
-        let storage: any StorageSnapshot
-        let opened: UInt64
-        /// Until it is closed or taken back; guarded by the pool's lock.
-        fileprivate var wasUsed = true
-        // Guarded by the pool's lock.
+        let sequence: CommitSequence
+        fileprivate let token: ChangeToken?
+        fileprivate let opened: UInt64
+        /// nil while it is not pinned.
+        fileprivate(set) var storage: (any StorageSnapshot)?
         fileprivate(set) var holders = 0
         fileprivate(set) var isRevoked = false
+        /// Whether anybody has acquired it since `tend` looked last.
+        fileprivate var wasUsed = true
 
-        init(_ storage: any StorageSnapshot, opened: UInt64) {
-            self.storage = storage
+        fileprivate init(at sequence: CommitSequence, _ token: ChangeToken?, opened: UInt64) {
+            self.sequence = sequence
+            self.token = token
             self.opened = opened
         }
-
-        var sequence: CommitSequence { storage.sequence }
     }
 
     private struct State {
@@ -34,41 +41,48 @@ final class SnapshotPool: Sendable {
     private static let tendInterval: UInt64 = 1_000_000_000
 
     private let storage: any Storage
+    private let cache: EntityCache
     private let time: any TimeSource
     private let limit: Int
     private let maxAge: UInt64
     private let wakeTender: @Sendable () -> Void
-    private let state: Lock<State>
+    private let state = Lock(State())
 
-    /// `wakeTender`: has `tend` called soon.
+    /// `limit`: of those that are pinned. `wakeTender`: has `tend` called soon.
     init(
-        storage: any Storage, time: any TimeSource, limit: Int, maxAgeMilliseconds: UInt64,
+        storage: any Storage, cache: EntityCache, time: any TimeSource, limit: Int, maxAgeMilliseconds: UInt64,
         wakeTender: @escaping @Sendable () -> Void
     ) {
         self.storage = storage
+        self.cache = cache
         self.time = time
         self.limit = limit
         maxAge = maxAgeMilliseconds &* 1_000_000
         self.wakeTender = wakeTender
-        state = Lock(State())
     }
 
-    var openCount: Int { state.withLock { $0.open.count } }
+    /// How many are pinned.
+    var openCount: Int { state.withLock { state in state.open.count { $0.storage != nil } } }
 
     /// Whether a transaction holds a snapshot, so that recent commits must be remembered for it.
     var isHeld: Bool { state.withLock { state in state.open.contains { $0.holders > 0 } } }
 
-    /// A snapshot of the newest published state, to be given back with `release`.
-    func acquire() throws(HoldfastError) -> Shared {
-        let ready: Shared? = try state.withLock { state throws(HoldfastError) in
+    // MARK: Acquiring
+
+    /// A pinned snapshot of the newest committed state, to be given back with `release`.
+    func acquire() throws(HoldfastError) -> (shared: Shared, storage: any StorageSnapshot) {
+        let token = storage.changeToken
+        let ready: (Shared, any StorageSnapshot)? = try state.withLock { state throws(HoldfastError) in
             if state.isClosed { throw Store.closed }
-            guard let current = state.current, current.storage.isNewest else {
+            guard let current = state.current, current.token != nil, current.token == token,
+                let storage = current.storage
+            else {
                 state.opening += 1
                 return nil
             }
             current.holders += 1
             current.wasUsed = true
-            return current
+            return (current, storage)
         }
         if let ready { return ready }
         defer { state.withLock { $0.opening -= 1 } }
@@ -76,39 +90,104 @@ final class SnapshotPool: Sendable {
         // Opened outside the lock, because it reads from the storage. Several threads may do so at once; the
         // newest becomes current.
         makeRoom()
-        let opened = Shared(try storage.beginSnapshot(), opened: time.monotonicNanoseconds())
-        let (isClosed, unused, mustWake) = state.withLock { state -> (Bool, Shared?, Bool) in
-            if state.isClosed { return (true, nil, false) }
-            opened.holders = 1
-            state.open.append(opened)
-            let before = state.current
-            if before == nil || before!.sequence <= opened.sequence { state.current = opened }
-            defer { state.isTended = true }
-            return (false, Self.removeIfUnused(before, &state), !state.isTended)
-        }
-        unused?.storage.close()
-        if mustWake { wakeTender() }
+        let opened = try storage.beginSnapshot()
+        cache.advance(to: opened.sequence, opened.changeToken)
+        let shared = Shared(at: opened.sequence, opened.changeToken, opened: time.monotonicNanoseconds())
+        shared.storage = opened
+        let isClosed = adopt(shared)
         if isClosed {
-            opened.storage.close()
+            opened.close()
             throw Store.closed
         }
-        return opened
+        return (shared, opened)
+    }
+
+    /// A snapshot of the state which the caller has just found to be the newest, in the cache; not pinned.
+    func acquire(at sequence: CommitSequence, _ token: ChangeToken) throws(HoldfastError) -> Shared {
+        let ready = try state.withLock { state throws(HoldfastError) -> Shared? in
+            if state.isClosed { throw Store.closed }
+            guard let current = state.current, current.token == token else { return nil }
+            current.holders += 1
+            current.wasUsed = true
+            return current
+        }
+        if let ready { return ready }
+        let shared = Shared(at: sequence, token, opened: time.monotonicNanoseconds())
+        if adopt(shared) { throw Store.closed }
+        return shared
+    }
+
+    /// What a holder reads from; pins it if it is not pinned. nil when it was taken back, or is not to be had any more.
+    func storage(of shared: Shared) throws(HoldfastError) -> (any StorageSnapshot)? {
+        let (ready, isRevoked) = state.withLock { _ in (shared.storage, shared.isRevoked) }
+        if isRevoked { return nil }
+        if let ready { return ready }
+        return try pin(shared)
+    }
+
+    /// Before a commit of this process becomes visible: pins the state that it ends, if somebody holds it.
+    func pinBeforeCommit() {
+        let held = state.withLock { state -> Shared? in
+            guard let current = state.current, current.holders > 0, current.storage == nil else { return nil }
+            return current
+        }
+        // Where that fails its holders find it taken back.
+        if let held { _ = try? pin(held) }
     }
 
     func release(_ shared: Shared) {
-        let unused = state.withLock { state -> Shared? in
+        let token = storage.changeToken
+        let unused = state.withLock { state -> (any StorageSnapshot)? in
             shared.holders -= 1
-            return Self.removeIfUnused(shared, &state)
+            return Self.removeIfUnused(shared, newest: token, &state)
         }
-        unused?.storage.close()
+        unused?.close()
     }
 
     func isRevoked(_ shared: Shared) -> Bool { state.withLock { _ in shared.isRevoked } }
 
+    private func pin(_ shared: Shared) throws(HoldfastError) -> (any StorageSnapshot)? {
+        makeRoom()
+        let opened = try storage.beginSnapshot()
+        let (kept, superfluous) = state.withLock { state -> ((any StorageSnapshot)?, Bool) in
+            if shared.isRevoked { return (nil, true) }
+            // Another holder may have been faster.
+            if let storage = shared.storage { return (storage, true) }
+            guard opened.changeToken != nil, opened.changeToken == shared.token else {
+                Self.revoke([shared], &state)
+                return (nil, true)
+            }
+            shared.storage = opened
+            return (opened, false)
+        }
+        if superfluous { opened.close() }
+        return kept
+    }
+
+    /// Makes it the current one, held once. Answers whether the pool is closed instead.
+    private func adopt(_ shared: Shared) -> Bool {
+        let newest = storage.changeToken
+        let (isClosed, unused, mustWake) = state.withLock { state -> (Bool, (any StorageSnapshot)?, Bool) in
+            if state.isClosed { return (true, nil, false) }
+            shared.holders = 1
+            state.open.append(shared)
+            let before = state.current
+            if before == nil || before!.sequence <= shared.sequence { state.current = shared }
+            defer { state.isTended = true }
+            return (false, Self.removeIfUnused(before, newest: newest, &state), !state.isTended)
+        }
+        unused?.close()
+        if mustWake { wakeTender() }
+        return isClosed
+    }
+
+    // MARK: Letting go
+
     /// Lets go of the newest snapshot if it no longer is that and nobody holds it. For after a commit.
     func releaseStale() {
-        let unused = state.withLock { Self.removeIfUnused($0.current, &$0) }
-        unused?.storage.close()
+        let token = storage.changeToken
+        let unused = state.withLock { Self.removeIfUnused($0.current, newest: token, &$0) }
+        unused?.close()
     }
 
     /// Lets go of what would keep the storage from reusing space for no good reason: a snapshot that nobody has
@@ -116,18 +195,21 @@ final class SnapshotPool: Sendable {
     /// another one needs the space. Answers when to call again, nil: when `wakeTender` says so. Called by one thread.
     func tend() -> UInt64? {
         let now = time.monotonicNanoseconds()
-        var idle: [Shared] = []
-        let mustGoOn = state.withLock { state in
-            for shared in state.open where shared.holders == 0 {
-                if shared.wasUsed { shared.wasUsed = false } else { idle.append(shared) }
+        let token = storage.changeToken
+        let (dropped, mustGoOn) = state.withLock { state -> ([any StorageSnapshot], Bool) in
+            var dropped: [Shared] = []
+            for shared in state.open {
+                if shared.holders == 0 && !shared.wasUsed { dropped.append(shared) }
+                if shared.holders > 0 && now &- shared.opened > maxAge && shared.token != token {
+                    dropped.append(shared)
+                }
+                shared.wasUsed = false
             }
-            state.open.removeAll { shared in idle.contains { $0 === shared } }
-            if let current = state.current, idle.contains(where: { $0 === current }) { state.current = nil }
+            let closing = Self.revoke(dropped, &state)
             state.isTended = !state.open.isEmpty && !state.isClosed
-            return state.isTended
+            return (closing, state.isTended)
         }
-        for shared in idle { shared.storage.close() }
-        revoke { now &- $0.opened > maxAge && !$0.storage.isNewest }
+        for snapshot in dropped { snapshot.close() }
         return mustGoOn ? now &+ Self.tendInterval : nil
     }
 
@@ -149,38 +231,43 @@ final class SnapshotPool: Sendable {
     }
 
     private func revoke(_ isMeant: (Shared) -> Bool) {
-        let revoked = state.withLock { state in
-            let revoked = state.open.filter(isMeant)
-            state.open.removeAll(where: isMeant)
-            for shared in revoked {
-                shared.isRevoked = true
-                if state.current === shared { state.current = nil }
-            }
-            return revoked
-        }
+        let closing = state.withLock { Self.revoke($0.open.filter(isMeant), &$0) }
         // Closing waits for a read in progress, so not under the lock.
-        for shared in revoked { shared.storage.close() }
+        for snapshot in closing { snapshot.close() }
     }
 
     /// Takes the oldest back while there are as many as allowed.
     private func makeRoom() {
-        let oldest = state.withLock { state -> Shared? in
-            guard state.open.count >= limit else { return nil }
-            let oldest = state.open.removeFirst()
-            oldest.isRevoked = true
-            if state.current === oldest { state.current = nil }
-            return oldest
+        let closing = state.withLock { state -> [any StorageSnapshot] in
+            guard state.open.count >= limit, state.open.count(where: { $0.storage != nil }) >= limit else { return [] }
+            return Self.revoke([state.open.first { $0.storage != nil }!], &state)
         }
-        oldest?.storage.close()
+        for snapshot in closing { snapshot.close() }
     }
 
-    /// Takes one out of the list that nobody holds and nobody new will get; the caller closes it.
-    private static func removeIfUnused(_ shared: Shared?, _ state: inout State) -> Shared? {
+    /// Answers what the caller has to close.
+    @discardableResult
+    private static func revoke(_ revoked: [Shared], _ state: inout State) -> [any StorageSnapshot] {
+        if revoked.isEmpty { return [] }
+        var closing: [any StorageSnapshot] = []
+        for shared in revoked {
+            shared.isRevoked = true
+            if let storage = shared.storage { closing.append(storage) }
+            if state.current === shared { state.current = nil }
+        }
+        state.open.removeAll { $0.isRevoked }
+        return closing
+    }
+
+    /// Takes one out of the list that nobody holds and nobody new will get; the caller closes its storage's part.
+    private static func removeIfUnused(
+        _ shared: Shared?, newest token: ChangeToken?, _ state: inout State
+    ) -> (any StorageSnapshot)? {
         guard let shared, shared.holders == 0, !shared.isRevoked else { return nil }
-        if state.current === shared && shared.storage.isNewest { return nil }
+        if state.current === shared && shared.token != nil && shared.token == token { return nil }
         if state.current === shared { state.current = nil }
         guard let index = state.open.firstIndex(where: { $0 === shared }) else { return nil }
         state.open.remove(at: index)
-        return shared
+        return shared.storage
     }
 }

@@ -33,6 +33,13 @@ public protocol Storage: AnyObject, Sendable {
     ///     PostgreSQL   the same WHERE store = $1, and SELECT head FROM holdfast_store WHERE id = $1
     func readState() throws(HoldfastError) -> StorageState
 
+    /// Stands for the newest committed state; nil when that cannot be told just now. Asked at every read: cheap, and never
+    /// waits for another call.
+    ///
+    ///     SQLite       the header of the write-ahead log's index
+    ///     PostgreSQL   SELECT head FROM holdfast_store …, unless the caller allows what is stale
+    var changeToken: ChangeToken? { get }
+
     /// Opens a view of the newest committed state that later commits do not change. Any thread.
     ///
     ///     SQLite       BEGIN; SELECT max(sequence) FROM holdfast_log        (on a connection of its own)

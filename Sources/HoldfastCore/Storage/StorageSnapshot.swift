@@ -5,12 +5,8 @@ public protocol StorageSnapshot: AnyObject, Sendable {
     /// The newest commit that is visible here, read inside the snapshot itself.
     var sequence: CommitSequence { get }
 
-    /// Whether nobody, in whatever process or program, has committed since. May answer false although nobody has. Asked
-    /// at every read: cheap, and never waits for another call.
-    ///
-    ///     SQLite       compare the header of the write-ahead log's index with what it was
-    ///     PostgreSQL   SELECT head FROM holdfast_store …, unless the caller allows what is stale
-    var isNewest: Bool { get }
+    /// The storage's token for what is visible here; nil where somebody committed while it was opened.
+    var changeToken: ChangeToken? { get }
 
     /// Lends the entity to `body` and answers true, or answers false if there is none.
     ///

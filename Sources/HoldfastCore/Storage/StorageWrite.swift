@@ -4,6 +4,9 @@ public protocol StorageWrite: AnyObject {
     /// The newest sequence in the log, read inside.
     var head: CommitSequence { get }
 
+    /// The storage's token for the state on which this builds.
+    var changeToken: ChangeToken? { get }
+
     /// Lends those of the entities that exist, each with its index in `keys`, in any order.
     ///
     ///     SQLite       SELECT version, body FROM holdfast_entity WHERE repository = ? AND id = ?     (for each)
@@ -29,10 +32,11 @@ public protocol StorageWrite: AnyObject {
     ///     PostgreSQL   the same with unnest of arrays, and UPDATE holdfast_store SET head = $2 WHERE id = $1 last
     func apply(_ batch: WriteBatch) throws(HoldfastError)
 
-    /// Ends with everything stored. A failure from here leaves the outcome unknown.
+    /// Ends with everything stored. Answers the token for the new state, nil if somebody else may have committed behind
+    /// it. A failure from here leaves the outcome unknown.
     ///
     ///     both         COMMIT
-    func commit() throws(HoldfastError)
+    @discardableResult func commit() throws(HoldfastError) -> ChangeToken?
 
     /// Ends with nothing stored.
     func rollback()

@@ -7,8 +7,19 @@ extension Repository {
         _ body: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
     ) throws(HoldfastError) -> Bool {
         if let transaction = try checked(transaction) { return try transaction.fetch(key(id), body) }
+        try store.requireOpen()
+        let key = key(id)
+        if let (_, entity) = store.cache.newest(key, store.storage.changeToken) {
+            try entity.text.withBytes { text throws(HoldfastError) in try body(entity.version, text) }
+            return true
+        }
         return try store.read { snapshot throws(HoldfastError) in
-            try snapshot.fetch(key(id)) { view throws(HoldfastError) in try body(view.version, view.body) }
+            try snapshot.fetch(key) { view throws(HoldfastError) in
+                try body(view.version, view.body)
+                store.cache.fill(key, at: snapshot.sequence) {
+                    EntityCache.Entity(version: view.version, text: Array(view.body))
+                }
+            }
         }
     }
 

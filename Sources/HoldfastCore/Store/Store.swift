@@ -9,6 +9,7 @@ public final class Store: Sendable {
     public let options: StoreOptions
     public let storage: any Storage
     let environment: Environment
+    let cache: EntityCache
     let snapshots: SnapshotPool
     let catalogue: Catalogue
     let keyAges: KeyAges
@@ -41,8 +42,9 @@ public final class Store: Sendable {
             let delivery = try Delivery(mode: options.delivery, time: environment.time)
             let log = StoreLog(location: storage.location)
             let committer = WorkerSlot()
+            let cache = EntityCache(limitBytes: options.cacheBytes, head: state.head)
             let snapshots = SnapshotPool(
-                storage: storage, time: environment.time, limit: options.maxSnapshots,
+                storage: storage, cache: cache, time: environment.time, limit: options.maxSnapshots,
                 maxAgeMilliseconds: options.snapshotMaxAgeMilliseconds, wakeTender: { committer.wake() })
             let catalogue = Catalogue(state.repositories)
             let queueSlot = Lock<Unowned<CommitQueue>?>(nil)
@@ -54,9 +56,10 @@ public final class Store: Sendable {
             let keyAges = KeyAges(time: environment.time, maxAge: options.idempotencyMaxAgeMilliseconds)
             let batchCommitter = BatchCommitter(
                 storage: storage, state: state, environment: environment, settings: settings, keyAges: keyAges,
-                names: catalogue,
+                names: catalogue, cache: cache,
                 isHeld: { snapshots.isHeld || queueSlot.withLock { $0?.object?.hasReaders } ?? false },
                 publish: { snapshots.releaseStale() },
+                pinSnapshot: { snapshots.pinBeforeCommit() },
                 dropSnapshots: { snapshots.revoke(olderThanMilliseconds: nil) })
             let queue = CommitQueue(
                 committer: batchCommitter, delivery: delivery, log: log, time: environment.time,
@@ -70,6 +73,7 @@ public final class Store: Sendable {
             self.options = options
             self.storage = storage
             self.environment = environment
+            self.cache = cache
             self.snapshots = snapshots
             self.catalogue = catalogue
             self.keyAges = keyAges
@@ -163,10 +167,10 @@ public final class Store: Sendable {
         _ body: (any StorageSnapshot) throws(HoldfastError) -> Result
     ) throws(HoldfastError) -> Result {
         while true {
-            let shared = try snapshots.acquire()
+            let (shared, storage) = try snapshots.acquire()
             defer { snapshots.release(shared) }
             do throws(HoldfastError) {
-                return try body(shared.storage)
+                return try body(storage)
             } catch {
                 guard snapshots.isRevoked(shared) else { throw error }
                 try requireOpen()

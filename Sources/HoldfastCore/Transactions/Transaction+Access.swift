@@ -65,14 +65,8 @@ extension Transaction {
         _ key: EntityKey, _ state: inout State, copying: Bool
     ) throws(HoldfastError) -> (version: CommitSequence, text: [UInt8])? {
         if let own = state.buffer[key] { return own.body.map { (0, $0) } }
-        let found = try state.view.read { snapshot throws(HoldfastError) in
-            var found: (version: CommitSequence, text: [UInt8])?
-            _ = try snapshot.fetch(key) { view throws(HoldfastError) in
-                found = (view.version, copying ? Array(view.body) : [])
-            }
-            return found
-        }
-        state.view.record(key, found?.version ?? 0)
+        var found: (version: CommitSequence, text: [UInt8])?
+        _ = try state.view.fetch(key) { version, text in found = (version, copying ? Array(text) : []) }
         return found
     }
 
@@ -88,16 +82,7 @@ extension Transaction {
                 try text.withBytes { bytes throws(HoldfastError) in try body(0, bytes) }
                 return true
             }
-            var version: CommitSequence = 0
-            let found = try state.view.read { snapshot throws(HoldfastError) in
-                version = 0
-                return try snapshot.fetch(key) { view throws(HoldfastError) in
-                    version = view.version
-                    try body(view.version, view.body)
-                }
-            }
-            state.view.record(key, version)
-            return found
+            return try state.view.fetch(key, body)
         }
     }
 

@@ -35,7 +35,7 @@ public final class Transaction: Sendable {
     init(store: Store, options: TransactionOptions) {
         self.store = store
         self.options = options
-        state = Lock(State(view: TransactionView(pool: store.snapshots, names: store.catalogue)))
+        state = Lock(State(view: TransactionView(of: store)))
         store.openTransactions.add(1, ordering: .relaxed)
     }
 

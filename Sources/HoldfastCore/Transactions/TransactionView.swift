@@ -4,13 +4,57 @@
 /// nothing that was read has changed since, which nobody can tell from having read there in the first place.
 struct TransactionView {
     private let pool: SnapshotPool
+    private let cache: EntityCache
+    private let storage: any Storage
     private let names: Catalogue
     private var shared: SnapshotPool.Shared?
     private var reads: ReadSet?
 
-    init(pool: SnapshotPool, names: Catalogue) {
-        self.pool = pool
-        self.names = names
+    init(of store: Store) {
+        pool = store.snapshots
+        cache = store.cache
+        storage = store.storage
+        names = store.catalogue
+    }
+
+    /// Lends the entity to `body`, or answers false, and records that it was read. `body` may be called again if the
+    /// snapshot is taken back meanwhile.
+    mutating func fetch(
+        _ key: EntityKey, _ body: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) -> Bool {
+        if let entity = try cached(key) {
+            try entity.text.withBytes { text throws(HoldfastError) in try body(entity.version, text) }
+            reads?.keys[key] = entity.version
+            return true
+        }
+        var version: CommitSequence = 0
+        let cache = cache
+        let found = try read { snapshot throws(HoldfastError) in
+            version = 0
+            return try snapshot.fetch(key) { view throws(HoldfastError) in
+                version = view.version
+                try body(view.version, view.body)
+                cache.fill(key, at: snapshot.sequence) {
+                    EntityCache.Entity(version: view.version, text: Array(view.body))
+                }
+            }
+        }
+        reads?.keys[key] = version
+        return found
+    }
+
+    private mutating func cached(_ key: EntityKey) throws(HoldfastError) -> EntityCache.Entity? {
+        if let shared { return cache.entity(key, at: shared.sequence) }
+        guard let token = storage.changeToken, let (head, entity) = cache.newest(key, token) else { return nil }
+        let acquired = try pool.acquire(at: head, token)
+        // A commit that began before the snapshot was acquired does not pin it.
+        if cache.isCommitting {
+            pool.release(acquired)
+            return nil
+        }
+        shared = acquired
+        reads = ReadSet(snapshot: head)
+        return entity
     }
 
     /// Runs `body` on the snapshot; again from its beginning if the snapshot is taken back meanwhile.
@@ -19,15 +63,18 @@ struct TransactionView {
     ) throws(HoldfastError) -> Result {
         while true {
             let shared = try current()
+            guard let storage = try pool.storage(of: shared) else {
+                try moveForward(from: shared)
+                continue
+            }
             do throws(HoldfastError) {
-                return try body(shared.storage)
+                return try body(storage)
             } catch {
                 guard pool.isRevoked(shared) else { throw error }
             }
         }
     }
 
-    mutating func record(_ key: EntityKey, _ version: CommitSequence) { reads?.keys[key] = version }
     mutating func record(_ predicate: ReadSet.Predicate) { reads?.predicates.append(predicate) }
 
     /// What the commit relies on.
@@ -49,28 +96,24 @@ struct TransactionView {
     }
 
     private mutating func current() throws(HoldfastError) -> SnapshotPool.Shared {
-        guard let shared else {
-            let acquired = try pool.acquire()
-            self.shared = acquired
-            reads = ReadSet(snapshot: acquired.sequence)
-            return acquired
-        }
-        return pool.isRevoked(shared) ? try moveForward(from: shared) : shared
+        if let shared { return shared }
+        let (acquired, _) = try pool.acquire()
+        shared = acquired
+        reads = ReadSet(snapshot: acquired.sequence)
+        return acquired
     }
 
-    private mutating func moveForward(from old: SnapshotPool.Shared) throws(HoldfastError) -> SnapshotPool.Shared {
-        let newer = try pool.acquire()
+    private mutating func moveForward(from old: SnapshotPool.Shared) throws(HoldfastError) {
+        let (newer, storage) = try pool.acquire()
         do throws(HoldfastError) {
-            guard let reads, !reads.isEmpty, newer.sequence > reads.snapshot else {
-                return adopt(newer, insteadOf: old)
+            if let reads, !reads.isEmpty, newer.sequence > reads.snapshot {
+                let check =
+                    reads.predicates.isEmpty
+                    ? Self.check(ofKeys: reads, on: storage) : try Self.check(of: reads, on: storage)
+                let conflict = try check.conflict(of: reads) { names.name(of: $0) }
+                if let conflict { throw conflict }
             }
-            let check =
-                reads.predicates.isEmpty
-                ? Self.check(ofKeys: reads, on: newer.storage)
-                : try Self.check(of: reads, on: newer.storage)
-            let conflict = try check.conflict(of: reads) { names.name(of: $0) }
-            if let conflict { throw conflict }
-            return adopt(newer, insteadOf: old)
+            adopt(newer, insteadOf: old)
         } catch {
             pool.release(newer)
             throw error
@@ -106,13 +149,10 @@ struct TransactionView {
             })
     }
 
-    private mutating func adopt(
-        _ newer: SnapshotPool.Shared, insteadOf old: SnapshotPool.Shared
-    ) -> SnapshotPool.Shared {
+    private mutating func adopt(_ newer: SnapshotPool.Shared, insteadOf old: SnapshotPool.Shared) {
         pool.release(old)
         shared = newer
         if reads == nil { reads = ReadSet(snapshot: newer.sequence) }
         reads?.snapshot = newer.sequence
-        return newer
     }
 }
