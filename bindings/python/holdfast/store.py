@@ -41,7 +41,8 @@ def open(url: Union[str, "os.PathLike[str]"], **options: Any) -> "Store":
     `url` is the path of an SQLite file ("music.db", "sqlite:music.db") or "memory:". The options are those of
     `hf_store_open` in holdfast/store.h, by the same names: create, read_only, durability, max_in_flight,
     max_entity_bytes, max_depth, cache_bytes, max_snapshots, snapshot_max_age_ms, wal_limit_bytes,
-    lock_timeout_ms, idempotency_max_age_ms, idempotency_max_count, log_retention, slow_commit_ms, allow_unsafe_location.
+    lock_timeout_ms, idempotency_max_age_ms, idempotency_max_count, log_retention, slow_commit_ms,
+    allow_unsafe_location.
     """
     return Store(url, **options)
 
