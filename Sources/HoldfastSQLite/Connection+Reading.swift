@@ -68,25 +68,32 @@ extension Connection {
         defer { statement.reset() }
         try statement.bind(1, Int64(sequence))
         var entries: [LogEntry] = []
-        while try statement.step() {
-            guard let sequence = statement.integer(0).flatMap(CommitSequence.init(exactly:)),
-                let identifier = statement.integer(1),
-                let time = statement.integer(2).flatMap(UInt64.init(exactly:)),
-                let changes = statement.blob(3).flatMap(LogEncoding.decode)
-            else { throw corrupt("the log") }
-            entries.append(
-                LogEntry(
-                    sequence: sequence, commitIdentifier: UInt64(bitPattern: identifier), time: time, changes: changes))
-        }
+        // The first row may begin before.
+        while try statement.step() { entries += try logEntries(in: statement).filter { $0.sequence > sequence } }
         return entries
     }
 
     func contains(commit identifier: UInt64, at sequence: CommitSequence) throws(HoldfastError) -> Bool {
-        let statement = try statement(.contains)
+        guard sequence > 0 else { return false }
+        let statement = try statement(.log)
         defer { statement.reset() }
-        try statement.bind(1, Int64(clamping: sequence))
-        try statement.bind(2, Int64(bitPattern: identifier))
-        return try statement.step() && statement.integer(0) == 1
+        try statement.bind(1, Int64(clamping: sequence) - 1)
+        guard try statement.step() else { return false }
+        return try logEntries(in: statement).contains {
+            $0.sequence == sequence && $0.commitIdentifier == identifier
+        }
+    }
+
+    /// The commits of the log's row at which the statement stands.
+    private func logEntries(in statement: Statement) throws(HoldfastError) -> [LogEntry] {
+        guard let sequence = statement.integer(0).flatMap(CommitSequence.init(exactly:)),
+            let identifier = statement.integer(1), let time = statement.integer(2).flatMap(UInt64.init(exactly:)),
+            let changes = statement.blob(3)
+        else { throw corrupt("the log") }
+        let newest = LogEntry(
+            sequence: sequence, commitIdentifier: UInt64(bitPattern: identifier), time: time, changes: [])
+        guard let entries = LogEncoding.decode(changes, under: newest) else { throw corrupt("the log") }
+        return entries
     }
 
     func idempotencyRecord(_ key: [UInt8]) throws(HoldfastError) -> IdempotencyRecord? {

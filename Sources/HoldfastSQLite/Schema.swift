@@ -10,8 +10,9 @@
 ///     holdfast_repository    the catalogue. `id` is never reused. Each row has a view of the repository's name
 ///     holdfast_entity        one row an entity. `body` is the text as it was given, byte for byte. A rowid table
 ///                            with a unique key, because documents in the key's own tree double the price of a write
-///     holdfast_log           one row a commit; its rowid is the sequence. `commit_id` is random; `time` is in
-///                            milliseconds since 1970; `changes` is described in LogEncoding.swift
+///     holdfast_log           one row for the commits that were stored together. The row's number, `commit_id` and
+///                            `time` are those of the newest of them: its sequence, a random number, milliseconds
+///                            since 1970. `changes` tells all of them, as LogEncoding.swift describes
 ///     holdfast_idempotency   what commits with an idempotency key left; its rowid is the sequence
 ///
 /// Sequences, versions and times stay below 2^63; `commit_id` and `fingerprint` are the bits of 64-bit numbers.
@@ -72,7 +73,7 @@ enum Schema {
 /// The statements that a connection keeps prepared.
 enum Query: Int, CaseIterable {
     case begin, beginImmediate, commit, rollback
-    case head, meta, repositories, fetch, scan, log, contains, idempotency
+    case head, meta, repositories, fetch, scan, log, idempotency
     case upsert, delete, insertLog, insertRepository, insertIdempotency, setMeta
     case trimLog, trimIdempotencyByTime, trimIdempotencyByCount
 
@@ -89,7 +90,6 @@ enum Query: Int, CaseIterable {
         case .scan:
             "SELECT id, version, body FROM holdfast_entity WHERE repository = ?1 AND id > ?2 ORDER BY id"
         case .log: "SELECT sequence, commit_id, time, changes FROM holdfast_log WHERE sequence > ?1 ORDER BY sequence"
-        case .contains: "SELECT commit_id = ?2 FROM holdfast_log WHERE sequence = ?1"
         case .idempotency: "SELECT fingerprint, sequence, time, receipt FROM holdfast_idempotency WHERE key = ?1"
         case .upsert:
             "INSERT INTO holdfast_entity (repository, id, version, body) VALUES (?1, ?2, ?3, ?4) "

@@ -77,28 +77,37 @@ import Testing
         #expect(seen == ["a"])
     }
 
-    @Test func `a commit's changes are read back as they were written`() throws {
+    @Test func `a row of the log is read back as it was written`() throws {
         let keys = [
             EntityKey(1, EntityID(unchecked: Array("a".utf8))),
             EntityKey(1, EntityID(unchecked: [UInt8](repeating: 120, count: 512))),
             EntityKey(300, EntityID(unchecked: Array("ä".utf8))),
             EntityKey(.max, EntityID(unchecked: Array("z".utf8))),
         ]
+        var entries: [LogEntry] = []
         for count in 0...keys.count {
             let changes = keys.prefix(count).enumerated().map { index, key in
                 LogEntry.Change(key: key, isDeletion: index % 2 == 1)
             }
-            var bytes: [UInt8] = [9]
-            LogEncoding.encode(changes, into: &bytes)
-            #expect(bytes.withBytes { LogEncoding.decode($0) } == changes)
+            entries.append(
+                LogEntry(
+                    sequence: CommitSequence(count * count + 1),
+                    commitIdentifier: UInt64(count) &* 0x9E37_79B9_7F4A_7C15,
+                    time: 1_000 - UInt64(count), changes: changes))
+            #expect(decode(LogEncoding.encode(entries, under: entries.last!), under: entries.last!) == entries)
         }
     }
 
-    @Test func `changes that were cut short or overlong are noticed`() throws {
-        var bytes: [UInt8] = []
-        LogEncoding.encode([LogEntry.Change(key: EntityKey("abc"), isDeletion: false)], into: &bytes)
-        for count in 1..<bytes.count { #expect(Array(bytes.prefix(count)).withBytes { LogEncoding.decode($0) } == nil) }
-        let overlong = [UInt8](repeating: 0xFF, count: 40)
-        #expect(overlong.withBytes { LogEncoding.decode($0) } == nil)
+    @Test func `a row of the log that was cut short or is overlong is noticed`() throws {
+        let entry = LogEntry(
+            sequence: 7, commitIdentifier: 1, time: 2,
+            changes: [LogEntry.Change(key: EntityKey("abc"), isDeletion: false)])
+        let bytes = LogEncoding.encode([entry], under: entry)
+        for count in 0..<bytes.count { #expect(decode(Array(bytes.prefix(count)), under: entry) == nil) }
+        #expect(decode([UInt8](repeating: 0xFF, count: 40), under: entry) == nil)
+    }
+
+    private func decode(_ bytes: [UInt8], under newest: LogEntry) -> [LogEntry]? {
+        bytes.withBytes { LogEncoding.decode($0, under: newest) }
     }
 }

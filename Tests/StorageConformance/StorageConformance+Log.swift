@@ -32,6 +32,36 @@ extension StorageConformance {
             storage = try place.open()
             try compare()
         },
+        Check("commits that were stored together are told apart") { place in
+            let storage = try place.open()
+            try storage.begin()
+            var together = WriteBatch(at: 7, [EntityChange(songs, "a", 7, "{}"), EntityChange(albums, "b", 7, nil)])
+            together.log =
+                WriteBatch(at: 2, [EntityChange(songs, "a", 2, "{}")]).log + WriteBatch(at: 3).log + together.log
+            try storage.store(together)
+            try storage.store(WriteBatch(at: 8))
+            let entries = together.log + WriteBatch(at: 8).log
+            func compare(after sequences: ClosedRange<CommitSequence>) throws {
+                let snapshot = try storage.beginSnapshot()
+                defer { snapshot.close() }
+                for after in sequences {
+                    try expect(
+                        snapshot.log(after: after), is: entries.filter { $0.sequence > after }, "log behind \(after)")
+                }
+            }
+            try compare(after: 1...8)
+            for sequence in 2...8 as ClosedRange<CommitSequence> {
+                let isThere = [2, 3, 7, 8].contains(sequence)
+                try expect(storage.contains(commit: identifier(of: sequence), at: sequence), is: isThere, "\(sequence)")
+            }
+            var batch = WriteBatch()
+            batch.trimLogBelow = 3
+            try storage.store(batch)
+            try compare(after: 2...8)
+            try storage.look { snapshot throws(HoldfastError) in
+                if try snapshot.log(after: 1) != nil { throw HoldfastError(.corrupt, "the log seems complete") }
+            }
+        },
         Check("a log that was trimmed answers nil where entries are missing, and all of them elsewhere") { place in
             let storage = try place.open()
             try storage.begin()

@@ -11,10 +11,13 @@ public struct Receipt: Sendable {
     final class Origin: Sendable {
         let incarnation: String
         let names: Catalogue
+        /// How a receipt goes on after its sequence. The incarnation is hexadecimal digits: nothing to escape.
+        fileprivate let positionJSON: [UInt8]
 
         init(incarnation: String, names: Catalogue) {
             self.incarnation = incarnation
             self.names = names
+            positionJSON = Array(",\"position\":\"\(incarnation):".utf8)
         }
     }
 
@@ -112,7 +115,17 @@ extension Receipt {
         var writer = JSONWriter(reservingCapacity: 192 + changeCount * 96)
         writer.verbatim("{\"sequence\":")
         writer.unsigned(sequence)
-        writePosition(&writer)
+        switch content {
+        case .logged(_, let origin):
+            writer.verbatim(origin.positionJSON)
+            writer.unsigned(sequence)
+            writer.verbatim("\"")
+        case .told(let position, _):
+            if !position.isEmpty {
+                writer.verbatim(",\"position\":")
+                writer.string(position)
+            }
+        }
         writer.verbatim(isDurable ? ",\"durable\":true,\"attempts\":" : ",\"durable\":false,\"attempts\":")
         writer.unsigned(UInt64(attempts))
         writer.verbatim(isReplayed ? ",\"replayed\":true,\"changes\":[" : ",\"replayed\":false,\"changes\":[")
@@ -131,22 +144,6 @@ extension Receipt {
         }
         writer.verbatim("],\"secondary\":[]}")
         return writer.bytes
-    }
-
-    private func writePosition(_ writer: inout JSONWriter) {
-        switch content {
-        case .logged(_, let origin):
-            // Hexadecimal digits: nothing to escape.
-            writer.verbatim(",\"position\":\"")
-            writer.verbatim(origin.incarnation)
-            writer.verbatim(":")
-            writer.unsigned(sequence)
-            writer.verbatim("\"")
-        case .told(let position, _):
-            if position.isEmpty { return }
-            writer.verbatim(",\"position\":")
-            writer.string(position)
-        }
     }
 
     /// A stored receipt, read back for a commit whose idempotency key was used before.

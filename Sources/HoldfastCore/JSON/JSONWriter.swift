@@ -109,9 +109,9 @@ public struct JSONWriter: Sendable {
         needsComma = false
     }
 
-    /// The same for a text in which nothing must be escaped.
-    public mutating func verbatim(_ text: String) {
-        bytes.append(contentsOf: text.utf8)
+    /// The same for a piece that was written before.
+    public mutating func verbatim(_ text: [UInt8]) {
+        bytes.append(contentsOf: text)
         needsComma = false
     }
 

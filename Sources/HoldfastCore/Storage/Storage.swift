@@ -10,7 +10,7 @@
 ///     holdfast_meta(name, value)                           marks: format, incarnation, reserved sequence
 ///     holdfast_repository(id, name, key)                   the catalogue
 ///     holdfast_entity(repository, id, version, body)       one row an entity
-///     holdfast_log(sequence, commit_id, time, changes)     one row a commit
+///     holdfast_log(sequence, commit_id, time, changes)     one row a batch of commits, named by the newest
 ///     holdfast_idempotency(key, fingerprint, sequence, time, receipt)
 ///
 /// On PostgreSQL each key begins with the store's id, and the counter row `holdfast_store(id, head)` stands for
@@ -74,7 +74,8 @@ public protocol Storage: AnyObject, Sendable {
 
     /// Whether the log holds this commit: how the outcome of a failed `commit` is found out.
     ///
-    ///     both         SELECT commit_id = $2 FROM holdfast_log WHERE sequence = $1
+    ///     both         SELECT sequence, commit_id, time, changes FROM holdfast_log WHERE sequence >= $1
+    ///                  ORDER BY sequence LIMIT 1
     func contains(commit identifier: UInt64, at sequence: CommitSequence) throws(HoldfastError) -> Bool
 
     /// Notes that no sequence after `head`, and after the newest in the log, was used, so that none is skipped at the next open, and lets go of the
