@@ -17,6 +17,7 @@ T = TypeVar("T")
 Reader = Callable[[Any], Any]
 
 _encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_decoder = json.JSONDecoder()
 _UNIONS = (Union, getattr(types, "UnionType", Union))
 _BYTES = (bytes, bytearray, memoryview)
 
@@ -28,7 +29,7 @@ def dump(value: Any) -> bytes:
 
 def load(text: bytes) -> Any:
     """The value of a JSON text in UTF-8."""
-    return json.loads(text.decode())
+    return _decoder.decode(text.decode())
 
 
 def options_of(options: Mapping[str, Any]) -> Optional[bytes]:
@@ -82,11 +83,16 @@ class Codec(Generic[T]):
         """The JSON of one entity."""
         return bytes(entity) if isinstance(entity, _BYTES) else dump(self.members(entity))
 
-    def encode_many(self, entities: list[Any]) -> bytes:
-        """The JSON array of many entities."""
+    def encode_many(self, entities: list[Any]) -> tuple[bytes, bool]:
+        """The JSON array of many entities, and whether each of them is complete."""
+        if self._type is dict:
+            key = self.key
+            if all([type(entity) is dict and entity.get(key) is not None for entity in entities]):
+                return dump(entities), True
+        complete = all(map(self.is_complete, entities))
         if any(isinstance(entity, _BYTES) for entity in entities):
-            return b"[" + b",".join(map(self.encode, entities)) + b"]"
-        return dump([self.members(entity) for entity in entities])
+            return b"[" + b",".join(map(self.encode, entities)) + b"]", complete
+        return dump([self.members(entity) for entity in entities]), complete
 
     def decode(self, text: bytes) -> T:
         """The entity of a JSON text."""

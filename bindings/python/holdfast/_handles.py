@@ -98,16 +98,19 @@ class Registry(Generic[T]):
 class Result:
     """Memory for one entity and one error, reused by call after call."""
 
-    __slots__ = ("entity", "entity_reference", "error", "error_reference")
+    __slots__ = ("entity", "entity_reference", "error", "error_reference", "text")
 
-    # A buffer that grew beyond this is given back rather than kept for the next call.
+    # The memory of an entity longer than this is not kept for the next call.
     LARGEST_KEPT = 1 << 20
     # Results out of use. One is taken for a call and put back after it, so a signal handler, a finaliser or
-    # another thread that calls in between gets another one. pop and append are atomic.
-    _idle: "list[Result]" = []  # noqa: RUF012
+    # another thread that calls in between gets another one. pop and append are atomic. One that is not put
+    # back, because of an exception or its size, is collected.
+    idle: "list[Result]" = []  # noqa: RUF012
 
     def __init__(self) -> None:
         self.entity = hf_entity()
+        # The entity's first field as a pointer to characters, a slice of which is bytes.
+        self.text = ctypes.POINTER(ctypes.c_char).from_buffer(self.entity)
         self.entity_reference = ctypes.byref(self.entity)
         self.error = ctypes.POINTER(hf_error)()
         self.error_reference = ctypes.byref(self.error)
@@ -116,15 +119,14 @@ class Result:
     def take(cls) -> "Result":
         """A result for one call."""
         try:
-            return cls._idle.pop()
+            return cls.idle.pop()
         except IndexError:
             return cls()
 
     def put_back(self) -> None:
         """Ends the call's use of this result."""
-        if self.entity.capacity > self.LARGEST_KEPT:
-            lib.hf_entity_free(self.entity_reference)
-        self._idle.append(self)
+        if self.entity.length <= self.LARGEST_KEPT:
+            self.idle.append(self)
 
     def check(self, status: int) -> None:
         """Raises the exception of a failed call."""
@@ -133,7 +135,7 @@ class Result:
 
     def bytes(self) -> "bytes":
         """The entity's bytes."""
-        return ctypes.string_at(self.entity.data, self.entity.length)
+        return self.text[: self.entity.length]
 
     def __del__(self) -> None:
         if not sys.is_finalizing():

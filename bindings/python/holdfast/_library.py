@@ -3,6 +3,7 @@
 import ctypes
 import os
 from pathlib import Path
+from typing import Callable
 
 from ._signatures import API_VERSION, FUNCTIONS
 
@@ -56,3 +57,12 @@ def check_version(version: str, path: Path) -> None:
 
 
 lib = load(find())
+
+
+def without_signature(name: str) -> Callable[..., int]:
+    """A function that answers a status, as ctypes calls it without its signature, in a third of the time.
+
+    What is passed must be what the table says, for ctypes refuses nothing: bytes for text, pointers and
+    references of the right types, None for NULL. An integer is passed as a C int.
+    """
+    return lib[name]  # unlike an attribute, a new object each time

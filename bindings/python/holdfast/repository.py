@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar, Uni
 from . import errors
 from ._codec import Codec, dump, id_of, native_text, options_of, plain_id
 from ._handles import Handle, Result, call, native_list
-from ._library import lib
+from ._library import lib, without_signature
 from ._signatures import HF_NOT_FOUND, hf_entity_list, hf_repository
 from .mapping import RepositoryMapping
-from .transaction import current_pointer
+from .transaction import current_pointer, current_scope
 
 if TYPE_CHECKING:
     from .store import Store
@@ -21,6 +21,9 @@ Id = Union[str, int]
 Filter = Optional[Mapping[str, Any]]
 #: What is taken for an entity: one of the repository's class, a dict, or JSON in bytes.
 EntityLike = Any
+
+_fetch = without_signature("hf_repository_fetch")
+_idle_results, _LARGEST_KEPT = Result.idle, Result.LARGEST_KEPT
 
 
 class Repository(Generic[T]):
@@ -161,16 +164,48 @@ class Repository(Generic[T]):
 
     def fetch_bytes(self, id: Id) -> Optional[bytes]:
         """The bytes of an entity as they were stored, or None where there is none."""
-        fetched = self._fetch(id)
-        return fetched and fetched[0]
+        # The hottest path of the package. What other methods leave to helpers is spelt out here, because each
+        # call in Python takes as long as a part of the work.
+        text = id.encode() if type(id) is str else id_of(id)
+        length = len(text)
+        fetch = _fetch if length < 1 << 31 else lib.hf_repository_fetch
+        try:
+            result = _idle_results.pop()
+        except IndexError:
+            result = Result()
+        status = fetch(
+            self.pointer,
+            current_pointer(self._store) if current_scope() else None,
+            text,
+            length,
+            result.entity_reference,
+            result.error_reference,
+        )
+        if status:
+            if status != HF_NOT_FOUND:
+                result.check(status)
+            _idle_results.append(result)
+            return None
+        length = result.entity.length
+        fetched = result.text[:length]
+        if length <= _LARGEST_KEPT:
+            _idle_results.append(result)
+        return fetched
 
     def fetch_versioned(self, id: Id) -> Optional[tuple[T, int]]:
         """An entity and its version, to be given as `expected_version`; None where there is none.
 
         The version is 0 for what the current transaction itself wrote.
         """
-        fetched = self._fetch(id)
-        return fetched and (self._codec.decode(fetched[0]), fetched[1])
+        text = id_of(id)
+        result = Result.take()
+        try:
+            self._call(lib.hf_repository_fetch, text, len(text), result.entity_reference)
+            return self._codec.decode(result.bytes()), result.entity.version
+        except errors.NotFoundError:
+            return None
+        finally:
+            result.put_back()
 
     def fetch_many(self, ids: Iterable[Id]) -> list[T]:
         """The entities of these ids, in the order given; ids without an entity are left out."""
@@ -256,25 +291,6 @@ class Repository(Generic[T]):
     def _call(self, function: Callable[..., int], *arguments: Any) -> None:
         call(function, self.pointer, current_pointer(self._store), *arguments)
 
-    def _fetch(self, id: Id) -> Optional[tuple[bytes, int]]:
-        text = id_of(id)
-        result = Result.take()
-        try:
-            status = lib.hf_repository_fetch(
-                self.pointer,
-                current_pointer(self._store),
-                text,
-                len(text),
-                result.entity_reference,
-                result.error_reference,
-            )
-            if status == HF_NOT_FOUND:
-                return None
-            result.check(status)
-            return result.bytes(), result.entity.version
-        finally:
-            result.put_back()
-
     def _write(self, function: Callable[..., int], entity: EntityLike, *expected_version: int) -> T:
         text = self._codec.encode(entity)
         complete = self._codec.is_complete(entity)
@@ -297,8 +313,8 @@ class Repository(Generic[T]):
 
     def _write_many(self, function: Callable[..., int], entities: Iterable[EntityLike]) -> list[T]:
         given = list(entities)
-        text = self._codec.encode_many(given)
-        if all(map(self._codec.is_complete, given)):
+        text, complete = self._codec.encode_many(given)
+        if complete:
             self._call(function, text, len(text), None)
             return given
         return self._read_many(function, text, len(text))

@@ -41,6 +41,8 @@ class _Scope(NamedTuple):
 
 
 _scope: ContextVar[Optional[_Scope]] = ContextVar("holdfast_transaction", default=None)
+#: Answers the innermost scope. Nearly every call finds none, so that is asked before anything else.
+current_scope = _scope.get
 
 
 def current_transaction(store: "Store") -> Optional["Transaction"]:
@@ -53,8 +55,7 @@ def current_transaction(store: "Store") -> Optional["Transaction"]:
 
 def current_pointer(store: "Store") -> Any:
     """The native handle of the current transaction; None stands for a transaction of the call's own."""
-    # Nearly every call finds no scope at all, so that is asked first.
-    if _scope.get() is None:
+    if current_scope() is None:
         return None
     transaction = current_transaction(store)
     return transaction and transaction.pointer

@@ -1,5 +1,6 @@
 """The verbs of a repository, with dicts, bytes and classes."""
 
+import signal
 import threading
 from dataclasses import dataclass, field
 from typing import Any, Optional
@@ -188,6 +189,9 @@ def test_a_batch_gives_ids_and_takes_bytes_among_dicts(songs: Songs) -> None:
     first, second, third = songs.add_many([{"plays": 1}, b'{"id": "s2"}', {"id": "s3"}])
     assert first["id"] and first["plays"] == 1
     assert (second, third) == ({"id": "s2"}, {"id": "s3"})
+    fourth, fifth = songs.add_many([{"id": None, "plays": 2}, {"id": "s5"}])
+    assert fourth["id"] and fourth["plays"] == 2
+    assert fifth == {"id": "s5"}
 
 
 def test_fetch_many_keeps_the_order_given(songs: Songs) -> None:
@@ -344,3 +348,19 @@ def test_readers_on_many_threads_get_their_own_entity(songs: Songs) -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
+
+
+def test_a_signal_handler_that_reads_leaves_the_interrupted_reader_its_own_entity(songs: Songs) -> None:
+    songs.add_many({"id": id, "text": id * 1000} for id in "ab")
+    handled: list[Any] = []
+    before = signal.signal(signal.SIGALRM, lambda *_: handled.append(songs.fetch_bytes("b")))
+    signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
+    try:
+        read = set()
+        while len(handled) < 50:
+            read.add(songs.fetch_bytes("a"))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert {songs.fetch_bytes("a")} == read
+    assert {songs.fetch_bytes("b")} == set(handled)

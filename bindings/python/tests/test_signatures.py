@@ -10,7 +10,7 @@ import headers
 import pytest
 
 import holdfast
-from holdfast import _library, _signatures
+from holdfast import _library, _signatures, repository
 
 CONTRACT = headers.read()
 
@@ -102,6 +102,17 @@ def test_the_constants_are_the_headers_numbers() -> None:
 def test_an_enumeration_has_the_header_s_members(c_name: str, prefix: str, enum: Any) -> None:
     declared = {name[len(prefix) :]: value for name, value in CONTRACT.enums[c_name].items()}
     assert {member.name: member.value for member in enum} == declared
+
+
+def test_what_is_passed_without_a_signature_is_what_the_signature_says(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(repository, "_fetch", _library.lib.hf_repository_fetch)
+    with holdfast.open("memory:") as store, store.transaction():
+        songs = store.repository("songs")
+        assert songs.fetch_bytes("s1") is None
+        songs.add(b'{"id":"s1"}')
+        assert songs.fetch_bytes("s1") == b'{"id":"s1"}'
 
 
 def test_a_library_without_one_of_the_functions_is_refused_by_that_name() -> None:
