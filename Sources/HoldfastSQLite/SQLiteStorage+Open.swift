@@ -29,7 +29,7 @@ extension SQLiteStorage {
         }
         let storeLock = try StoreLock(location, readOnly: options.readOnly, environment: environment)
         return options.readOnly
-            ? try openForReading(location, storeLock)
+            ? try openForReading(location, storeLock, environment)
             : try openForWriting(location, storeLock, options, environment)
     }
 
@@ -61,7 +61,7 @@ extension SQLiteStorage {
             try writer.settle(isFirst: true)
             try writer.skipReserved(at: environment.time.wallMilliseconds())
         }
-        let files = try StoreFiles(path, readOnly: false)
+        let files = try StoreFiles(path, readOnly: false, time: environment.time)
         let readers = try ReaderPool(of: files) { () throws(HoldfastError) in
             let reader = try connect(path, .readWrite, cacheKibibytes: readerCacheKibibytes)
             try reader.execute("PRAGMA query_only = ON", "opening")
@@ -83,11 +83,11 @@ extension SQLiteStorage {
     }
 
     private static func openForReading(
-        _ location: Location, _ storeLock: StoreLock
+        _ location: Location, _ storeLock: StoreLock, _ environment: Environment
     ) throws(HoldfastError) -> SQLiteStorage {
         let mode: Connection.Mode = try location.readingMode()
         let path = location.path
-        let files = try StoreFiles(path, readOnly: true)
+        let files = try StoreFiles(path, readOnly: true, time: environment.time)
         let connectReader: @Sendable () throws(HoldfastError) -> Connection = { () throws(HoldfastError) in
             try connect(path, mode, cacheKibibytes: readerCacheKibibytes)
         }

@@ -20,6 +20,7 @@ public final class SQLiteStorage: Storage {
     /// nil for a store that is only read.
     let checkpointer: Checkpointer?
     private let files: StoreFiles
+    private let lastCommit = Lock<(head: CommitSequence, header: WALHeader)?>(nil)
     private let connectWriter: @Sendable () throws(HoldfastError) -> Connection
     /// nil once the store is closed.
     private let storeLock: Lock<StoreLock?>
@@ -81,6 +82,13 @@ public final class SQLiteStorage: Storage {
 
     // MARK: Writing
 
+    /// The head after this process's last commit, if nobody has committed since: spares asking for it.
+    func head(if header: WALHeader?) -> CommitSequence? {
+        lastCommit.withLock { last in header != nil && last?.header == header ? last?.head : nil }
+    }
+
+    func note(_ head: CommitSequence, at header: WALHeader) { lastCommit.withLock { $0 = (head, header) } }
+
     public func takeTurn(until deadline: UInt64) throws(HoldfastError) -> Bool {
         try queue.withLock { $0 }?.takeTurn(until: deadline) ?? true
     }
@@ -90,7 +98,7 @@ public final class SQLiteStorage: Storage {
     public func beginWrite(durable: Bool) throws(HoldfastError) -> any StorageWrite {
         let connection = try writer.withLock { writer throws(HoldfastError) in
             let connection = try usable(writer)
-            try files.check(readers.walHeader)
+            try files.checkNowAndThen(readers.walHeader)
             try connection.setCommitsAreSynced(durable)
             return connection
         }

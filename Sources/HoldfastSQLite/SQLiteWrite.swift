@@ -7,6 +7,7 @@ final class SQLiteWrite: StorageWrite {
     private let storage: SQLiteStorage
     private let connection: Connection
     private let header: WALHeader?
+    private var newest: CommitSequence?
     private var isOpen = true
 
     init(of storage: SQLiteStorage, on connection: Connection) throws(HoldfastError) {
@@ -14,8 +15,8 @@ final class SQLiteWrite: StorageWrite {
         self.connection = connection
         do throws(HoldfastError) {
             try connection.run(.beginImmediate, "beginning a commit in")
-            head = try connection.head()
             header = storage.readers.walHeader()
+            if let known = storage.head(if: header) { head = known } else { head = try connection.head() }
         } catch {
             connection.rollbackIfNeeded()
             throw error
@@ -46,13 +47,17 @@ final class SQLiteWrite: StorageWrite {
 
     func repositories() throws(HoldfastError) -> [RepositoryRecord] { try connection.repositories() }
 
-    func apply(_ batch: WriteBatch) throws(HoldfastError) { try connection.apply(batch) }
+    func apply(_ batch: WriteBatch) throws(HoldfastError) {
+        try connection.apply(batch)
+        if let last = batch.log.last { newest = last.sequence }
+    }
 
     func commit() throws(HoldfastError) -> ChangeToken? {
         isOpen = false
         try storage.commit(on: connection)
         // Another program may commit at once. If it has, the count has gone on by more than one.
         guard let header, let now = storage.readers.walHeader(), now.changes == header.changes &+ 1 else { return nil }
+        storage.note(newest ?? head, at: now)
         return ChangeToken(now.words)
     }
 
