@@ -45,6 +45,11 @@ public struct MergePatch: Sendable {
         guard case .object = value else {
             throw HoldfastError(.invalidEntity, "the \(what) must be a JSON object, not \(value.typeInWords)")
         }
+        try self.init(checked: patch, what: what, limits: limits)
+    }
+
+    /// The same for a text that is known to be a JSON object within the limits.
+    init(checked patch: UnsafeRawBufferPointer, what: String = "patch", limits: PayloadLimits) throws(HoldfastError) {
         text = Array(patch)
         self.limits = limits
         let walker = JSONWalker(patch)
