@@ -268,6 +268,7 @@ static void a_file_that_comes_back_serves_on(void) {
     name_of(away, path, "", ".away");
     if (!open_entries(path, &store, &entries, NULL) || rename(path, away) != 0)
         exit(2);
+    usleep(LOOK_MILLISECONDS * 1000);
     hf_status status = hf_repository_save(entries, NULL, "{\"id\":\"a\"}", HF_NTS, NULL, &error);
     expect(&s, "saving while it is away", status == HF_IO, status, error);
     if (rename(away, path) != 0)
