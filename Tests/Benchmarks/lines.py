@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Optional
 
-# Operations of a run. ALL stands for the number of documents.
+# Operations of a run. ALL stands for the number of documents; baselines that are slow store fewer, which, for a tree
+# that grows, is in their favour.
 ALL = 0
 SOME = 20_000
 FEW = 12_800
@@ -118,7 +119,7 @@ LINES = (
         (
             Baseline(
                 "SQLite, one thread",
-                in_c("sqlite", "commits", ALL, in_flight=1),
+                in_c("sqlite", "commits", SOME, in_flight=1),
                 12,
                 20,
             ),
