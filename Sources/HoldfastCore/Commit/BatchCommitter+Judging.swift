@@ -54,7 +54,8 @@ extension BatchCommitter {
     private func checkReads(
         of commit: Commit, in write: any StorageWrite, _ overlay: inout BatchOverlay
     ) throws(Refusal) {
-        guard let reads = commit.reads, !reads.isEmpty else { return }
+        // Where nobody has committed since its snapshot, nothing that it read can have changed.
+        guard let reads = commit.reads, !reads.isEmpty, reads.snapshot < lastSequence else { return }
         overlay.prepareLookups()
         let overlay = overlay
         do throws(HoldfastError) {

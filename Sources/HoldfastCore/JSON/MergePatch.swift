@@ -128,6 +128,11 @@ public struct MergePatch: Sendable {
             }
             let before = isEmpty ? openingGap! : gap
             isEmpty = false
+            if index == nil && before == gap {
+                // In one go, because most members are left as they are.
+                output.append(contentsOf: walker.bytes(gap.lowerBound, position))
+                continue
+            }
             output.append(contentsOf: walker.bytes(before.lowerBound, before.upperBound))
             output.append(contentsOf: walker.bytes(start, member.value))
             guard let index else {
