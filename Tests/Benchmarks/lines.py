@@ -212,14 +212,17 @@ LINES = (
     ),
     Line(
         "python-point-reads",
-        "Python: point reads as bytes",
+        "Python: point reads, cached, as bytes",
         "reads/s",
-        in_python("holdfast", "reads", READS, store="holdfast"),
+        in_python("holdfast", "cached-reads", READS, store="holdfast"),
         (
             Baseline(
-                "sqlite3", in_python("sqlite", "reads", READS, store="sqlite"), 2.0, 3.0
+                "sqlite3",
+                in_python("sqlite", "cached-reads", READS, store="sqlite"),
+                2.0,
+                3.0,
             ),
-            Baseline("lmdb", in_python("lmdb", "reads", READS, store="lmdb")),
+            Baseline("lmdb", in_python("lmdb", "cached-reads", READS, store="lmdb")),
         ),
     ),
     Line(
