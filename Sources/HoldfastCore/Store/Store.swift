@@ -152,7 +152,18 @@ public final class Store: Sendable {
 
     /// Takes note of the repositories that other processes have created.
     private func refreshCatalogue() throws(HoldfastError) {
-        catalogue.add(try storage.readState().repositories)
+        catalogue.add(try readState().repositories)
+    }
+
+    /// What the storage holds by now.
+    private func readState() throws(HoldfastError) -> StorageState {
+        do throws(HoldfastError) {
+            return try storage.readState()
+        } catch {
+            // Closing takes the storage's readers away from whoever is just reading.
+            try requireOpen()
+            throw error
+        }
     }
 
     public func begin(_ options: TransactionOptions = .init()) throws(HoldfastError) -> Transaction {
@@ -210,7 +221,7 @@ public final class Store: Sendable {
     /// As `hf_store_describe` documents it.
     public func describe() throws(HoldfastError) -> [UInt8] {
         try requireOpen()
-        let state = try storage.readState()
+        let state = try readState()
         catalogue.add(state.repositories)
         var writer = JSONWriter()
         writer.beginObject()
