@@ -5,6 +5,7 @@
 #include "ledger.h"
 #include "recording_vfs.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +128,49 @@ static void deadlines_and_withdrawals(void) {
     hf_transaction_free(blocking);
 }
 
+/* Adds the entity, or opens the repository, that another thread adds or opens in the same batch. */
+typedef struct rival {
+    pthread_t thread;
+    hf_status status;
+    bool is_there; /* seen right after the answer */
+} rival;
+
+static void *add_the_same(void *argument) {
+    rival *r = argument;
+    r->status = hf_repository_add(songs, NULL, "{\"id\":\"same\"}", HF_NTS, NULL, NULL);
+    hf_repository_contains(songs, NULL, "same", HF_NTS, &r->is_there, NULL);
+    return NULL;
+}
+
+static void *open_the_same(void *argument) {
+    rival *r = argument;
+    hf_repository *opened = NULL;
+    r->status = hf_repository_open(store, "same", NULL, &opened, NULL);
+    r->is_there = opened != NULL;
+    hf_repository_free(opened);
+    return NULL;
+}
+
+static void rivals_in_one_batch(void) {
+    size_t first = SUBMISSIONS + 6;
+    rival adding[2] = {{0}}, opening[2] = {{0}};
+    submit(first, NULL, NULL);
+    usleep(200 * 1000); /* what comes now is stored together, after this sync */
+    for (int i = 0; i < 2; i++) {
+        pthread_create(&adding[i].thread, NULL, add_the_same, &adding[i]);
+        pthread_create(&opening[i].thread, NULL, open_the_same, &opening[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        pthread_join(adding[i].thread, NULL);
+        pthread_join(opening[i].thread, NULL);
+    }
+    expect(adding[0].status + adding[1].status == HF_OK + HF_EXISTS,
+           "of two that add the same one is refused");
+    expect(adding[0].is_there && adding[1].is_there, "and finds what it was refused for");
+    expect(opening[0].status == HF_OK && opening[1].status == HF_OK, "two may create the same repository");
+    expect(opening[0].is_there && opening[1].is_there, "and both have it");
+}
+
 static void closing(void) {
     size_t last = SUBMISSIONS + 4;
     submit(last, NULL, NULL);
@@ -147,6 +191,7 @@ int main(void) {
     vfs_slow_syncs(SYNC_MILLISECONDS);
     submitting_does_not_wait();
     deadlines_and_withdrawals();
+    rivals_in_one_batch();
     closing();
     hf_repository_free(songs);
     hf_store_free(store);

@@ -1,9 +1,10 @@
 /// Judging the members of a batch, one after the other, each on the state that the ones before it leave.
 extension BatchCommitter {
-    /// Ends the members that are refused, and takes the others into the overlay, in their order.
+    /// Takes the members that are not refused into the overlay, in their order.
     func judge(
         _ batch: [Commit], in write: any StorageWrite, isDurable: Bool, _ overlay: inout BatchOverlay,
-        _ survivors: inout [(commit: Commit, receipt: Receipt)]
+        _ survivors: inout [(commit: Commit, receipt: Receipt)],
+        _ refused: inout [(commit: Commit, reason: HoldfastError)]
     ) throws(HoldfastError) {
         let present = try PresentState(of: batch, in: write)
         let now = environment.time.wallMilliseconds()
@@ -28,7 +29,7 @@ extension BatchCommitter {
                 survivors.append((commit, receipt))
             } catch {
                 switch error {
-                case .member(let reason): commit.end(.failure(reason))
+                case .member(let reason): refused.append((commit, reason))
                 case .storage(let failure): throw failure
                 }
             }

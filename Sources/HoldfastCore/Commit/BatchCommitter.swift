@@ -5,7 +5,7 @@
 ///       |          |                |        |
 ///       |          |                |        +- fails: outcome unknown; recover, then look each one up
 ///       |          |                +- fails: roll back, try each survivor alone
-///       |          +- refused: that member ends, the others go on
+///       |          +- refused: that member ends with the batch, and the others go on
 ///       +- fails: all end with that error, nothing was stored
 final class BatchCommitter {
     struct Settings: Sendable {
@@ -130,11 +130,14 @@ final class BatchCommitter {
 
         var overlay = BatchOverlay(commits: batch.count)
         var survivors: [(commit: Commit, receipt: Receipt)] = []
+        // Told only after the batch is stored: what a member was refused for may be in it.
+        var refused: [(commit: Commit, reason: HoldfastError)] = []
         do throws(HoldfastError) {
-            try judge(batch, in: write, isDurable: isDurable, &overlay, &survivors)
+            try judge(batch, in: write, isDurable: isDurable, &overlay, &survivors, &refused)
             if overlay.isEmpty {
                 write.rollback()
                 for (commit, receipt) in survivors { commit.end(.success(receipt)) }
+                for (commit, reason) in refused { commit.end(.failure(reason)) }
                 return
             }
             var stored = overlay.writeBatch()
@@ -149,7 +152,8 @@ final class BatchCommitter {
                 cache.endCommit(stored.changes, head: lastSequence, token)
             } catch {
                 cache.clear()
-                settle(survivors, after: error)
+                let isStored = settle(survivors, after: error)
+                for (commit, reason) in refused { commit.end(.failure(isStored ? reason : error)) }
                 return
             }
             if let reserved = stored.reservedThrough { reservedThrough = reserved }
@@ -161,6 +165,7 @@ final class BatchCommitter {
         storage.endTurn()
         storedHead = lastSequence
         finish(survivors, overlay.log, overlay.createdRepositories)
+        for (commit, reason) in refused { commit.end(.failure(reason)) }
     }
 
     /// Begins the write transaction, and tells whether it must reserve sequences. A reservation must reach the disk
@@ -228,8 +233,9 @@ final class BatchCommitter {
 
     // MARK: After a failed COMMIT
 
-    /// Nobody knows what a failed COMMIT left behind, so the storage is opened anew and asked.
-    private func settle(_ survivors: [(commit: Commit, receipt: Receipt)], after error: HoldfastError) {
+    /// Nobody knows what a failed COMMIT left behind, so the storage is opened anew and asked. Answers whether the batch
+    /// is known to be stored.
+    private func settle(_ survivors: [(commit: Commit, receipt: Receipt)], after error: HoldfastError) -> Bool {
         brokenBy = error
         note("a commit failed and its outcome is unknown: the store is reopened", ("reason", .text(error.message)))
         do throws(HoldfastError) {
@@ -255,12 +261,14 @@ final class BatchCommitter {
             let state = try storage.readState()
             finish(stored, [], state.repositories)
             for commit in lost { commit.end(.failure(error)) }
+            return lost.isEmpty
         } catch {
             for member in survivors where !member.commit.isDone {
                 var unknown = error
                 unknown.commitState = .unknown
                 member.commit.end(.failure(unknown))
             }
+            return false
         }
     }
 
