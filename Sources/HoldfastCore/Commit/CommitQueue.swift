@@ -279,13 +279,14 @@ package final class CommitQueue: Sendable {
             state.waiting.remove(at: index)
             commit.stage = .ended
             noteLeaving(commit, &state)
+            commit.end(.failure(reason))
+            // Under the lock: a closing store that found the queue empty before would deliver no more.
+            if commit.observer != nil { delivery.post([commit]) }
             // The leader may have stepped down counting on this owner to lead on (invariant 2).
             return !state.isLed && !state.waiting.isEmpty && state.ownersWaiting == 0
         }
         guard let committerIsNeeded else { return false }
         if committerIsNeeded { wakeCommitter() }
-        commit.end(.failure(reason))
-        if commit.observer != nil { delivery.post([commit]) }
         return true
     }
 
