@@ -204,6 +204,39 @@ static void a_callback_may_free_its_store(fixture *f) {
     hf_store_free(again);
 }
 
+typedef struct accepting {
+    hf_store *store;
+    recorder *recorder;
+} accepting;
+
+enum { ACCEPTED_BEFORE_FREE = 50 };
+
+/* More commits are accepted and end, so that their events wait behind this callback, which then frees. */
+static void accept_and_free(const hf_event *event, void *user_data) {
+    accepting *a = user_data;
+    (void)event;
+    for (size_t i = 0; i < ACCEPTED_BEFORE_FREE; i++) {
+        hf_transaction *t = begin(a->store, NULL);
+        expect_ok(hf_transaction_submit, t, record_event, new_ticket(a->recorder, i), free_ticket);
+        while (hf_transaction_cancel(t, NULL) != HF_INVALID_STATE) {
+        }
+        hf_transaction_free(t);
+    }
+    hf_store_free(a->store);
+}
+
+static void a_store_that_is_freed_inside_a_callback_still_delivers_the_rest(fixture *f) {
+    room r = open_room(f, 1);
+    accepting a = {r.store, new_recorder(ACCEPTED_BEFORE_FREE)};
+    hf_transaction *t = begin(r.store, NULL);
+    expect_ok(hf_transaction_submit, t, accept_and_free, &a, NULL);
+    hf_transaction_free(t);
+    wait_for_freed(a.recorder, ACCEPTED_BEFORE_FREE);
+    assert_int_equal(a.recorder->count, ACCEPTED_BEFORE_FREE);
+    free_recorder(a.recorder);
+    close_room(r);
+}
+
 typedef struct door {
     atomic_int entered, opened, freed;
 } door;
@@ -247,6 +280,7 @@ int main(void) {
         EACH_ENGINE(whoever_submits_while_it_closes_is_accepted_wholly_or_refused),
         EACH_ENGINE(a_callback_may_close_its_store),
         EACH_ENGINE(a_callback_may_free_its_store),
+        EACH_ENGINE(a_store_that_is_freed_inside_a_callback_still_delivers_the_rest),
         EACH_ENGINE(a_close_that_timed_out_can_be_called_again),
     };
     return run_scenarios("close", scenarios, COUNT_OF(scenarios));

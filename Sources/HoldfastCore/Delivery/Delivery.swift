@@ -132,8 +132,9 @@ final class Delivery: Sendable {
     /// Whether nothing is left for this side to do: in queue mode the rest is the host's.
     var isFinished: Bool { mode == .queue || state.withLock { $0.isFinished } }
 
-    /// Lets go of events that nobody will take.
+    /// In queue mode: lets go of events that nobody will take.
     func dropAll() {
+        guard mode == .queue else { return }
         let dropped = state.withLock { state in
             defer { state.events = [] }
             return state.events
