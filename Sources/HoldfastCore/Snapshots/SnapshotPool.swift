@@ -147,6 +147,13 @@ final class SnapshotPool: Sendable {
     func isRevoked(_ shared: Shared) -> Bool { state.withLock { _ in shared.isRevoked } }
 
     private func pin(_ shared: Shared) throws(HoldfastError) -> (any StorageSnapshot)? {
+        let isWanted = state.withLock { state in
+            if state.isClosed || shared.isRevoked { return false }
+            state.opening += 1
+            return true
+        }
+        guard isWanted else { return nil }
+        defer { state.withLock { $0.opening -= 1 } }
         makeRoom()
         let opened = try storage.beginSnapshot()
         let (kept, superfluous) = state.withLock { state -> ((any StorageSnapshot)?, Bool) in

@@ -104,19 +104,23 @@ struct TransactionView {
     }
 
     private mutating func moveForward(from old: SnapshotPool.Shared) throws(HoldfastError) {
-        let (newer, storage) = try pool.acquire()
-        do throws(HoldfastError) {
-            if let reads, !reads.isEmpty, newer.sequence > reads.snapshot {
-                let check =
-                    reads.predicates.isEmpty
-                    ? Self.check(ofKeys: reads, on: storage) : try Self.check(of: reads, on: storage)
-                let conflict = try check.conflict(of: reads) { names.name(of: $0) }
-                if let conflict { throw conflict }
+        while true {
+            let (newer, storage) = try pool.acquire()
+            do throws(HoldfastError) {
+                if let reads, !reads.isEmpty, newer.sequence > reads.snapshot {
+                    let check =
+                        reads.predicates.isEmpty
+                        ? Self.check(ofKeys: reads, on: storage) : try Self.check(of: reads, on: storage)
+                    let conflict = try check.conflict(of: reads) { names.name(of: $0) }
+                    if let conflict { throw conflict }
+                }
+                return adopt(newer, insteadOf: old)
+            } catch {
+                // The newer one may be taken back, too, in the middle of the check.
+                let isRevoked = pool.isRevoked(newer)
+                pool.release(newer)
+                if !isRevoked { throw error }
             }
-            adopt(newer, insteadOf: old)
-        } catch {
-            pool.release(newer)
-            throw error
         }
     }
 
