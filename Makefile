@@ -23,7 +23,7 @@ HEADERS := $(wildcard include/holdfast/*.h)
 C_FILES = $(shell find include Sources Tests bindings -name '*.[ch]' -not -path '*/build/*')
 ABI_SHARED := Tests/ABI/support.c Tests/ABI/every_function.c
 ABI_TESTS := $(patsubst Tests/ABI/%.c,%,$(wildcard Tests/ABI/test_*.c))
-TEST_PARTS := test-headers test-payload test-abi test-symbols test-torture-short test-races \
+TEST_PARTS := test-headers test-payload test-abi test-symbols test-torture-short test-fuzz-short test-races \
     test-benchmarks test-swift test-thread-sanitizer test-package test-python
 
 # Swift's backtracer may hang after a crash where there is no terminal.
@@ -154,6 +154,7 @@ test-python: library $(VENV)/tools ## The Python package
 	$(VENV)/bin/python -m pytest -q bindings/python/tests Tests/Readme
 
 include Tests/Torture/torture.mk
+include Tests/Fuzz/fuzz.mk
 include Tests/Benchmarks/benchmarks.mk
 include Tests/Races/races.mk
 

@@ -35,10 +35,27 @@ public struct HoldfastError: Error, Sendable {
         detail: [(name: String, value: DetailValue)] = [], cause: HoldfastError? = nil
     ) {
         self.status = status
-        self.message = message
+        self.message = Self.line(message)
         self.commitState = commitState
         self.detail = detail
         self.cause = cause.map(Cause.init)
+    }
+
+    /// The text on one line: what a caller passed and a message names may hold line breaks and other control characters,
+    /// which become the escapes of JSON.
+    private static func line(_ text: String) -> String {
+        func isControl(_ code: UInt32) -> Bool { code < 0x20 || code == 0x7F }
+        guard text.utf8.contains(where: { isControl(UInt32($0)) }) else { return text }
+        var line = ""
+        for scalar in text.unicodeScalars {
+            if isControl(scalar.value) {
+                line += scalar.value < 0x10 ? "\\u000" : "\\u00"
+                line += String(scalar.value, radix: 16)
+            } else {
+                line.unicodeScalars.append(scalar)
+            }
+        }
+        return line
     }
 
     /// Whether running the same work again may succeed.

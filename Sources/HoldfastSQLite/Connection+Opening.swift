@@ -52,7 +52,7 @@ extension Connection {
             try walFile?.rewrite()
             if !isFirst, let reserved = try mark(.reserved) {
                 // The same value again, in two steps, because SQLite writes no page that it finds unchanged.
-                try setMark(.reserved, reserved + 1)
+                try setMark(.reserved, reserved ^ 1)
                 try setMark(.reserved, reserved)
             }
             try run(.commit, "recovering")

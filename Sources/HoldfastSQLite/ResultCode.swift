@@ -10,7 +10,7 @@ enum ResultCode {
         // The connection's own words belong to its last call, which may be another one.
         let isLast = connection.map { sqlite3_extended_errcode($0) & 0xFF == code & 0xFF } ?? false
         let words = isLast ? String(cString: sqlite3_errmsg(connection)) : String(cString: sqlite3_errstr(code))
-        let status = status(of: code, systemError: systemError)
+        let status = status(of: code, words: words, systemError: systemError)
         var reason = "\(words), SQLite error \(code)"
         if systemError != 0 && needsSystemError(status) { reason += ", \(describe(systemError))" }
         return HoldfastError(status, "\(doing) \(path) failed (\(reason))\(cure(status))")
@@ -18,7 +18,7 @@ enum ResultCode {
 
     static func describe(_ systemError: Int32) -> String { String(cString: strerror(systemError)) }
 
-    private static func status(of code: Int32, systemError: Int32) -> Status {
+    private static func status(of code: Int32, words: String, systemError: Int32) -> Status {
         // SQLite knows ENOSPC from a write; a quota, and the shared memory file, come as plain I/O errors.
         let isSpace = systemError == ENOSPC || systemError == EDQUOT
         return switch code & 0xFF {
@@ -28,7 +28,10 @@ enum ResultCode {
         case SQLITE_READONLY, SQLITE_PERM: .readOnly
         case SQLITE_CANTOPEN: isSpace ? .full : .cannotOpen
         case SQLITE_NOTADB: .notAStore
-        case SQLITE_CORRUPT: .corrupt
+        case SQLITE_CORRUPT, SQLITE_CONSTRAINT, SQLITE_MISMATCH: .corrupt
+        // The statements are fixed, so what they do not find, or find in their way, is missing or added in the file.
+        // Those that begin and end transactions can fail by a defect here: "cannot commit", "cannot start".
+        case SQLITE_ERROR: words.hasPrefix("cannot ") ? .internal : .corrupt
         case SQLITE_NOMEM: .noMemory
         case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL: .busy
         default: .internal

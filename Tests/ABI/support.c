@@ -141,6 +141,9 @@ hf_error *check_outcome(const char *call, hf_status expected, hf_status actual, 
     }
     _assert_int_equal(hf_error_status(error), expected, file, line);
     _assert_true(strlen(hf_error_message(error)) > 0, "the error has a message", file, line);
+    for (const char *c = hf_error_message(error); *c != '\0'; c++) {
+        _assert_true((unsigned char)*c >= 0x20 && *c != 0x7F, "the message is one line", file, line);
+    }
     size_t length = 0;
     const char *detail = hf_error_detail(error, &length);
     json_t *parsed = json_loadb(detail, length, 0, NULL);

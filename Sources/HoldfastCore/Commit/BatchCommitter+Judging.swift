@@ -136,10 +136,14 @@ extension BatchCommitter {
     ) throws(Refusal) -> RepositoryRecord {
         let existing: [RepositoryRecord]
         do { existing = try write.repositories() + overlay.createdRepositories } catch { throw .storage(error) }
-        if let same = existing.first(where: { $0.name.utf8.elementsEqual(wanted.name.utf8) }) {
+        // Names that differ only in case name one repository.
+        if let same = existing.first(where: { $0.name.lowercased() == wanted.name.lowercased() }) {
             throw .member(HoldfastError(.exists, "there is a repository \"\(same.name)\" already"))
         }
         let newest = existing.map(\.id).max() ?? 0
+        guard newest < RepositoryID.max else {
+            throw .member(HoldfastError(.corrupt, "the catalogue of repositories is damaged: restore a backup"))
+        }
         return RepositoryRecord(id: newest + 1, name: wanted.name, key: wanted.key)
     }
 }

@@ -148,18 +148,20 @@ extension Receipt {
 
     /// A stored receipt, read back for a commit whose idempotency key was used before.
     init(replaying json: [UInt8]) throws(HoldfastError) {
-        let value = try json.withBytes { bytes throws(HoldfastError) in
-            try JSONValue.parse(bytes, what: "the stored receipt")
-        }
+        let value: JSONValue
+        do throws(HoldfastError) {
+            value = try json.withBytes { bytes throws(HoldfastError) in try JSONValue.parse(bytes, what: "receipt") }
+        } catch { throw Self.damaged(error) }
         func text(_ value: JSONValue?) -> String? {
             if case .string(let bytes)? = value { String(decoding: bytes, as: UTF8.self) } else { nil }
         }
-        guard case .integer(let sequence)? = value.member("sequence"),
+        guard case .integer(let sequence)? = value.member("sequence"), sequence >= 0,
             case .bool(let durable)? = value.member("durable"),
-            case .integer(let attempts)? = value.member("attempts"), case .array(let changes)? = value.member("changes")
-        else { throw HoldfastError(.corrupt, "a stored receipt is not one: the idempotency key cannot be answered") }
+            case .integer(let attempts)? = value.member("attempts"), attempts >= 0,
+            case .array(let changes)? = value.member("changes")
+        else { throw Self.damaged(nil) }
         self.init(
-            sequence: CommitSequence(clamping: sequence), position: text(value.member("position")) ?? "",
+            sequence: CommitSequence(sequence), position: text(value.member("position")) ?? "",
             isDurable: durable, attempts: Int(attempts), isReplayed: true,
             changes: changes.compactMap { change in
                 guard let repository = text(change.member("repository")), case .string(let id)? = change.member("id")
@@ -168,5 +170,12 @@ extension Receipt {
                     repository: repository, id: EntityID(unchecked: id),
                     isDeletion: text(change.member("operation")) == "delete")
             })
+    }
+
+    private static func damaged(_ cause: HoldfastError?) -> HoldfastError {
+        HoldfastError(
+            .corrupt,
+            "the stored receipt of this idempotency key is damaged: look whether its work was done, then take "
+                + "another key", cause: cause)
     }
 }
