@@ -3,19 +3,22 @@ import Synchronization
 
 /// Copies the write-ahead log into the database file, on a thread and a connection of its own.
 ///
-///     every 4 MiB of log     PASSIVE: disturbs nobody
-///     from 16 MiB on         RESTART: copies the rest while writers wait for a moment, so that the next writer
+///     every 32 MiB of log    PASSIVE: disturbs nobody
+///     from 64 MiB on         RESTART: copies the rest while writers wait for a moment, so that the next writer
 ///                            overwrites the log from its beginning. PASSIVE alone never gets there under load,
 ///                            because the log grows while it copies
 ///     beyond the limit       the core takes all snapshots back, since one that reads from the log keeps it from
 ///                            being overwritten; then RESTART
 ///     idle for two seconds   TRUNCATE
 ///
+/// A page that was written many times is copied once, so that long logs cost less in all; below a limit of 256 MiB
+/// the first two sizes shrink with it.
+///
 /// While a snapshot stands in the way, those older than their maximal age are taken back from time to time.
 final class Checkpointer: Sendable {
     struct Settings: Sendable {
-        var passiveBytes = 4 << 20
-        var restartBytes = 16 << 20
+        var passiveBytes: Int { restartBytes / 2 }
+        var restartBytes: Int { min(64 << 20, limitBytes / 4) }
         var limitBytes: Int
         var snapshotMaxAge: UInt64
         var idleNanoseconds: UInt64 = 2_000_000_000
