@@ -58,6 +58,7 @@ extension BatchCommitter {
         // Where nobody has committed since its snapshot, nothing that it read can have changed.
         guard let reads = commit.reads, !reads.isEmpty, reads.snapshot < lastSequence else { return }
         overlay.prepareLookups()
+        if areUntouched(reads, overlay) { return }
         let overlay = overlay
         do throws(HoldfastError) {
             var recent = recent
@@ -81,6 +82,14 @@ extension BatchCommitter {
         } catch {
             throw error.status == .conflict ? .member(error) : .storage(error)
         }
+    }
+
+    /// Whether nothing that was read has changed, where that is seen at once: the judgement of most commits.
+    private func areUntouched(_ reads: ReadSet, _ overlay: BatchOverlay) -> Bool {
+        reads.predicates.isEmpty && reads.snapshot >= recent.start
+            && reads.keys.keys.allSatisfy { key in
+                overlay[key] == nil && recent.lastWrite(key) <= reads.snapshot
+            }
     }
 
     /// Whether the entity exists and its newest text, the batch's own or the stored one, matches.

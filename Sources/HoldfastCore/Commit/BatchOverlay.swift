@@ -19,16 +19,15 @@ struct BatchOverlay {
 
     /// The last change of an entity; nil if there was none.
     mutating func change(of key: EntityKey) -> EntityChange? {
-        if changes.isEmpty { return nil }
         prepareLookups()
         return self[key]
     }
 
     /// The same, after `prepareLookups`.
-    subscript(key: EntityKey) -> EntityChange? { last![key].map { changes[$0] } }
+    subscript(key: EntityKey) -> EntityChange? { changes.isEmpty ? nil : last![key].map { changes[$0] } }
 
     mutating func prepareLookups() {
-        guard last == nil else { return }
+        guard last == nil, !changes.isEmpty else { return }
         last = Dictionary(minimumCapacity: changes.capacity)
         for (index, change) in changes.enumerated() { last![change.key] = index }
     }

@@ -16,9 +16,8 @@ package final class CommitQueue: Sendable {
     private struct State {
         var waiting: [Commit] = []
         var isLed = false
-        /// Of the waiting: those whose owners sleep, and those that rely on reads.
+        /// Of the waiting: those whose owners sleep.
         var ownersWaiting = 0
-        var readersWaiting = 0
         var isClosing = false
         /// How many were accepted from owners that do not wait.
         var accepted = 0
@@ -36,6 +35,7 @@ package final class CommitQueue: Sendable {
     private let log: StoreLog
     private let time: any TimeSource
     private let maxInFlight: Int
+    private let waitingReaders: WaitingReaders
     /// How many of the accepted were delivered.
     private let deliveries = Atomic(0)
     private let epoch = processEpoch()
@@ -45,19 +45,18 @@ package final class CommitQueue: Sendable {
 
     init(
         committer: sending BatchCommitter, delivery: Delivery, log: StoreLog, time: any TimeSource,
-        maxInFlight: Int, wakeCommitter: @escaping @Sendable () -> Void
+        maxInFlight: Int, waitingReaders: WaitingReaders, wakeCommitter: @escaping @Sendable () -> Void
     ) {
         self.committer = LeaderOnly(committer)
         self.delivery = delivery
         self.log = log
         self.time = time
         self.maxInFlight = maxInFlight
+        self.waitingReaders = waitingReaders
         self.wakeCommitter = wakeCommitter
     }
 
     var inFlight: Int { state.withLock { $0.accepted - deliveries.load(ordering: .acquiring) } }
-    /// Whether a waiting commit relies on reads, so that recent commits must be remembered for it.
-    var hasReaders: Bool { state.withLock { $0.readersWaiting > 0 } }
 
     // MARK: For owners
 
@@ -162,12 +161,12 @@ package final class CommitQueue: Sendable {
         commit.stage = .queued
         state.waiting.append(commit)
         if commit.observer == nil { state.ownersWaiting += 1 }
-        if commit.reads != nil { state.readersWaiting += 1 }
+        if commit.reads != nil { waitingReaders.add(1) }
     }
 
     private func noteLeaving(_ commit: Commit, _ state: inout State) {
         if commit.observer == nil { state.ownersWaiting -= 1 }
-        if commit.reads != nil { state.readersWaiting -= 1 }
+        if commit.reads != nil { waitingReaders.add(-1) }
     }
 
     /// Becomes the leader, or answers false: somebody leads, or nothing waits.
@@ -292,6 +291,16 @@ package final class CommitQueue: Sendable {
 
     private static let timedOut = HoldfastError(
         .timeout, "the commit waited longer than its timeout_ms and was withdrawn: nothing was stored")
+}
+
+/// How many commits wait that rely on reads, so that recent commits must be remembered for them. Apart from the
+/// queue, because its leader asks.
+final class WaitingReaders: Sendable {
+    private let number = Atomic(0)
+
+    var count: Int { number.load(ordering: .acquiring) }
+
+    fileprivate func add(_ difference: Int) { number.add(difference, ordering: .releasing) }
 }
 
 /// What only the leader touches. Sendable, because `CommitQueue` lets one thread at a time lead, and passing the lead

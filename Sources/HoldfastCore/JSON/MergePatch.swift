@@ -45,25 +45,32 @@ public struct MergePatch: Sendable {
         guard case .object = value else {
             throw HoldfastError(.invalidEntity, "the \(what) must be a JSON object, not \(value.typeInWords)")
         }
-        try self.init(checked: patch, what: what, limits: limits)
+        try self.init(checked: patch, limits: limits)
     }
 
-    /// The same for a text that is known to be a JSON object within the limits.
-    init(checked patch: UnsafeRawBufferPointer, what: String = "patch", limits: PayloadLimits) throws(HoldfastError) {
+    /// The same for the text of an object that was checked before. The member `left`, if there is one, stays as it is in
+    /// every target.
+    init(
+        checked patch: UnsafeRawBufferPointer, leavingOut left: [UInt8]? = nil, limits: PayloadLimits
+    ) throws(HoldfastError) {
         text = Array(patch)
         self.limits = limits
         let walker = JSONWalker(patch)
         do throws(CorruptJSON) {
-            root = try Self.node(walker, at: walker.skipWhiteSpace(0))
+            root = try Self.node(walker, at: walker.skipWhiteSpace(0), leavingOut: left)
         } catch {
-            throw HoldfastError(.internal, "the \(what) was accepted but cannot be read at byte \(error.position)")
+            throw HoldfastError(.internal, "a patch was accepted but cannot be read at byte \(error.position)")
         }
     }
 
-    private static func node(_ walker: JSONWalker, at object: Int) throws(CorruptJSON) -> Node {
+    private static func node(
+        _ walker: JSONWalker, at object: Int, leavingOut left: [UInt8]? = nil
+    ) throws(CorruptJSON) -> Node {
         var node = Node()
         var members = try walker.members(of: object)
         while let member = try members.next() {
+            let name = try walker.decode(member.name)
+            if name == left { continue }
             let kind: Kind =
                 switch try walker.kind(at: member.value) {
                 case .null: .remove
@@ -72,17 +79,11 @@ public struct MergePatch: Sendable {
                 }
             node.changes.append(
                 Change(
-                    name: try walker.decode(member.name),
+                    name: name,
                     nameText: (member.name.start - 1)..<(member.name.end + 1), kind: kind))
         }
         node.sortNames()
         return node
-    }
-
-    /// Leaves a member of the top level as it is in every target.
-    mutating func leaveOut(_ name: [UInt8]) {
-        root.changes.removeAll { $0.name == name }
-        root.sortNames()
     }
 
     /// The names of the members that the patch changes at the top level, in its order.
@@ -111,7 +112,8 @@ public struct MergePatch: Sendable {
         var isEmpty = true
         var openingGap: Range<Int>?
         var position = object + 1
-        output.append(UInt8(ascii: "{"))
+        // What is kept is copied from here, as late as possible, so that members that stay are copied together.
+        var uncopied = object
 
         var members = try walker.members(of: object)
         while let member = try members.next() {
@@ -124,27 +126,28 @@ public struct MergePatch: Sendable {
             let index = try Self.change(of: member.name, in: node, walker)
             if let index {
                 isDone[index] = true
-                if case .remove = node.changes[index].kind { continue }
+                if case .remove = node.changes[index].kind {
+                    output.append(contentsOf: walker.bytes(uncopied, gap.lowerBound))
+                    uncopied = position
+                    continue
+                }
             }
-            let before = isEmpty ? openingGap! : gap
+            if isEmpty, let openingGap, openingGap != gap {
+                // All before it are removed, and its comma with them.
+                output.append(contentsOf: walker.bytes(openingGap.lowerBound, openingGap.upperBound))
+                uncopied = start
+            }
             isEmpty = false
-            if index == nil && before == gap {
-                // In one go, because most members are left as they are.
-                output.append(contentsOf: walker.bytes(gap.lowerBound, position))
-                continue
-            }
-            output.append(contentsOf: walker.bytes(before.lowerBound, before.upperBound))
-            output.append(contentsOf: walker.bytes(start, member.value))
-            guard let index else {
-                output.append(contentsOf: walker.bytes(member.value, position))
-                continue
-            }
+            guard let index else { continue }
+            output.append(contentsOf: walker.bytes(uncopied, member.value))
+            uncopied = position
             if case .merge(let inner) = node.changes[index].kind, try walker.kind(at: member.value) == .object {
                 _ = try apply(inner, to: walker, at: member.value, &output)
             } else {
                 try appendNew(node.changes[index].kind, &output)
             }
         }
+        output.append(contentsOf: walker.bytes(uncopied, position))
         for (index, change) in node.changes.enumerated() where !isDone[index] {
             if case .remove = change.kind { continue }
             if !isEmpty { output.append(UInt8(ascii: ",")) }

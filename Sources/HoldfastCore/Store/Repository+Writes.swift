@@ -135,9 +135,9 @@ extension Repository {
     private func patch(
         _ id: EntityID, _ payload: EntityPayload, _ precondition: Write.Precondition
     ) throws(HoldfastError) -> Write {
-        var patch = try MergePatch(checked: payload.text, limits: store.options.limits)
         // The id stays as it is written in the entity: 42 does not become "42".
-        patch.leaveOut(Array(record.key.utf8))
+        let patch = try MergePatch(
+            checked: payload.text, leavingOut: Array(record.key.utf8), limits: store.options.limits)
         return Write(key: key(id), action: .patch(patch), precondition: precondition)
     }
 

@@ -21,6 +21,7 @@ public final class Store: Sendable {
     /// The process that opened it.
     private let epoch = processEpoch()
 
+    private let storageHost: SnapshotReclaimer
     private let incarnation: String
     private let format: Int
     private let ids = Lock(UUIDv7Generator())
@@ -47,7 +48,7 @@ public final class Store: Sendable {
                 storage: storage, cache: cache, time: environment.time, limit: options.maxSnapshots,
                 maxAgeMilliseconds: options.snapshotMaxAgeMilliseconds, wakeTender: { committer.wake() })
             let catalogue = Catalogue(state.repositories)
-            let queueSlot = Lock<Unowned<CommitQueue>?>(nil)
+            let waitingReaders = WaitingReaders()
             var settings = BatchCommitter.Settings()
             settings.logRetention = options.logRetention
             settings.idempotencyMaxCount = options.idempotencyMaxCount
@@ -57,14 +58,13 @@ public final class Store: Sendable {
             let batchCommitter = BatchCommitter(
                 storage: storage, state: state, environment: environment, settings: settings, keyAges: keyAges,
                 names: catalogue, cache: cache,
-                isHeld: { snapshots.isHeld || queueSlot.withLock { $0?.object?.hasReaders } ?? false },
+                isHeld: { snapshots.isHeld || waitingReaders.count > 0 },
                 publish: { snapshots.releaseStale() },
                 pinSnapshot: { snapshots.pinBeforeCommit() },
                 dropSnapshots: { snapshots.revoke(olderThanMilliseconds: nil) })
             let queue = CommitQueue(
                 committer: batchCommitter, delivery: delivery, log: log, time: environment.time,
-                maxInFlight: options.maxInFlight, wakeCommitter: { committer.wake() })
-            queueSlot.withLock { $0 = Unowned(queue) }
+                maxInFlight: options.maxInFlight, waitingReaders: waitingReaders, wakeCommitter: { committer.wake() })
             let closing = StoreClosing(
                 storage: storage, queue: queue, delivery: delivery, snapshots: snapshots, time: environment.time,
                 log: log, committer: committer)
@@ -81,6 +81,7 @@ public final class Store: Sendable {
             self.delivery = delivery
             self.log = log
             self.closing = closing
+            storageHost = SnapshotReclaimer(snapshots: snapshots, log: log)
             incarnation = hexadecimal(state.incarnation)
             format = state.format
 
@@ -94,7 +95,7 @@ public final class Store: Sendable {
             try? storage.close(head: 0)
             throw error
         }
-        storage.attach(self)
+        storage.attach(storageHost)
         let milliseconds = (environment.time.monotonicNanoseconds() &- began) / 1_000_000
         log.info("store opened", [("engine", .text(storage.engine)), ("milliseconds", .number(milliseconds))])
     }
@@ -258,8 +259,18 @@ public final class Store: Sendable {
     }
 }
 
-extension Store: StorageHost {
-    public func releaseSnapshots(olderThanMilliseconds age: UInt64?) {
+/// What a store does for its engine. An object of its own, because the engine refers to it weakly, and counting
+/// references to an object that somebody refers to weakly is slow: the store's are counted in every call.
+private final class SnapshotReclaimer: StorageHost {
+    private let snapshots: SnapshotPool
+    private let log: StoreLog
+
+    init(snapshots: SnapshotPool, log: StoreLog) {
+        self.snapshots = snapshots
+        self.log = log
+    }
+
+    func releaseSnapshots(olderThanMilliseconds age: UInt64?) {
         let before = snapshots.openCount
         snapshots.revoke(olderThanMilliseconds: age)
         let count = before - snapshots.openCount

@@ -122,9 +122,3 @@ final class WorkerSlot: Sendable {
 
     func wake() { worker.withLock { $0 }?.wake() }
 }
-
-/// A reference that keeps nothing alive, for closures that would close a circle.
-struct Unowned<Object: AnyObject & Sendable>: Sendable {
-    weak let object: Object?
-    init(_ object: Object) { self.object = object }
-}
