@@ -11,6 +11,7 @@ own. `store.transact(fn)` runs a function again when it lost a race, `store.subm
 Every failure is an `Error` whose class names the status.
 """
 
+from . import _interpreter  # noqa: F401  first: the modules below cannot even be loaded there
 from .errors import (
     BusyError,
     CancelledError,

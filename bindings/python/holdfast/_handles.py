@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Callable, Generic, Optional, TypeVar
+from typing import Any, Callable, Generic, NoReturn, Optional, TypeVar
 
 from . import errors
 from ._library import lib
@@ -25,6 +25,18 @@ class Process:
     def renew(cls) -> None:
         """Makes everything created so far foreign. Called in a forked child, before its first Python code."""
         cls.epoch = object()
+
+
+FORKED = "The store belongs to the parent of this process; open one of its own here."
+
+
+class OfOneProcess:
+    """What another process can do nothing with, and so cannot be sent there."""
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            f"A holdfast.{type(self).__name__} cannot be pickled; open the store in the other process."
+        )
 
 
 class Handle:
@@ -47,10 +59,15 @@ class Handle:
         if free is not None and self._epoch is Process.epoch:
             free(self.pointer)
 
+    @property
+    def is_foreign(self) -> bool:
+        """Whether this is a forked child, and the handle its parent's."""
+        return self._epoch is not Process.epoch
+
     def check_process(self) -> None:
         """Raises ForkedError in a forked child, for methods that use more than the library."""
-        if self._epoch is not Process.epoch:
-            raise errors.ForkedError("The store belongs to the parent of this process; open it anew here.")
+        if self.is_foreign:
+            raise errors.ForkedError(FORKED)
 
     def __del__(self) -> None:
         # A net only: at shutdown the atexit hook has closed what was open, and nothing else is safe.

@@ -149,6 +149,7 @@ class SubmittedFunction(Generic[T]):
         if self._attempts_left < 1:
             self._future.set_exception(error)
             return
+        self._future._begin()
         try:
             self._store._run_later(self._future, lambda: self._context.run(self._run_again))
         except RuntimeError:

@@ -6,11 +6,12 @@ Python's own per store takes the events and completes the futures.
 
 import concurrent.futures
 import logging
+import os
 import threading
 from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar
 
 from . import errors
-from ._handles import Registry, call, text_of
+from ._handles import FORKED, OfOneProcess, Registry, call, text_of
 from ._library import lib
 from ._signatures import (
     HF_CANCELLED,
@@ -34,12 +35,18 @@ _NO_CALLBACK, _NO_DESTRUCTOR = hf_event_fn(), destructor()
 _log = logging.getLogger("holdfast")
 
 
-class CommitFuture(concurrent.futures.Future[T], Generic[T]):
+# Futures of this process's commits that are under way, and that this package will complete. Adding and
+# discarding are atomic.
+_unfinished: "set[CommitFuture[Any]]" = set()
+
+
+class CommitFuture(OfOneProcess, concurrent.futures.Future[T], Generic[T]):
     """The outcome of a submitted commit.
 
     A `concurrent.futures.Future`: `result`, `add_done_callback`, `concurrent.futures.wait` and
     `asyncio.wrap_future` work. Callbacks run on the store's event thread, in commit order, and should not
-    wait there for other commits.
+    wait there for other commits. In a forked child a future that was pending at the fork has failed with
+    ForkedError; its callbacks run in the parent alone.
     """
 
     def __init__(self, transaction: "Transaction") -> None:
@@ -59,6 +66,20 @@ class CommitFuture(concurrent.futures.Future[T], Generic[T]):
             except (errors.InvalidStateError, errors.InvalidHandleError):
                 return False
         return super().cancel()
+
+    def _begin(self) -> None:
+        """Notes that this package is going to complete it."""
+        _unfinished.add(self)
+        self.add_done_callback(_unfinished.discard)
+
+    def _abandon(self) -> None:
+        """In a forked child: ends it. Who waits for it, or is to be called, exists in the parent alone."""
+        # Their locks may be held by threads that are not there.
+        self._condition = threading.Condition()
+        self._waiters: list[Any] = []
+        self._done_callbacks: list[Any] = []
+        if not self.done():
+            self.set_exception(errors.ForkedError(FORKED))
 
     def _withdraw(self) -> None:
         """Tells those who wait that the commit was withdrawn. For the event thread."""
@@ -110,6 +131,7 @@ class Events:
     def submit(self, submission: Submission) -> None:
         """Hands a transaction's commit over; its future is completed later."""
         self._start()
+        submission.future._begin()
         if threading.current_thread() is self._thread:
             # The native call may wait until events were taken, which only this thread does.
             self.run_later(submission.future, lambda: self._submit(submission))
@@ -158,6 +180,7 @@ class Events:
             call(lib.hf_transaction_submit, pointer, _NO_CALLBACK, token, _NO_DESTRUCTOR)
         except BaseException:
             self._pending.remove(token)
+            _unfinished.discard(submission.future)
             raise
 
     def _run(self) -> None:
@@ -182,3 +205,12 @@ class Events:
         # Whatever a callback raises, also SystemExit, must not end the delivery of other commits.
         except BaseException:
             _log.exception("a callback of a commit's future failed")
+
+
+def _abandon_all() -> None:
+    for future in list(_unfinished):
+        future._abandon()
+    _unfinished.clear()
+
+
+os.register_at_fork(after_in_child=_abandon_all)

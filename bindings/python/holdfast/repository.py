@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar, Uni
 
 from . import errors
 from ._codec import Codec, dump, id_of, native_text, options_of, plain_id
-from ._handles import Handle, Result, call, native_list
+from ._handles import Handle, OfOneProcess, Result, call, native_list
 from ._library import lib, without_signature
 from ._signatures import HF_NOT_FOUND, hf_entity_list, hf_repository
 from .mapping import RepositoryMapping
@@ -26,7 +26,7 @@ _fetch = without_signature("hf_repository_fetch")
 _idle_results, _LARGEST_KEPT = Result.idle, Result.LARGEST_KEPT
 
 
-class Repository(Generic[T]):
+class Repository(OfOneProcess, Generic[T]):
     """A named collection of entities of one class.
 
     Calls join the store's current transaction; without one, each reads the newest committed state, and each

@@ -16,7 +16,7 @@ from typing import Any, Callable, Literal, Optional, TypeVar, Union, overload
 
 from . import _transact, errors
 from ._codec import dump, load, native_text, options_of
-from ._handles import Handle, call, native_buffer, text_of
+from ._handles import Handle, OfOneProcess, Registry, call, native_buffer, text_of
 from ._library import lib
 from ._signatures import hf_store, hf_transaction
 from .events import CommitFuture, Events, Submission
@@ -32,7 +32,7 @@ _CLOSE_WAIT_MILLISECONDS = 100
 # How long the end of the interpreter waits for a store that was left open.
 _EXIT_TIMEOUT = 5.0
 
-_open_stores: "weakref.WeakSet[Store]" = weakref.WeakSet()
+_open_stores: "Registry[weakref.ref[Store]]" = Registry()
 
 
 def open(url: Union[str, "os.PathLike[str]"], **options: Any) -> "Store":
@@ -52,10 +52,11 @@ def handle_count(kind: Optional[str] = None) -> int:
     return lib.hf_handle_count(None if kind is None else kind.encode())
 
 
-class Store:
+class Store(OfOneProcess):
     """One database. A context manager that closes it at the end of the block.
 
-    All times are in seconds. Methods may be called from any thread.
+    All times are in seconds. Methods may be called from any thread. In a forked child they raise ForkedError,
+    and the end of the block does nothing: the store is the parent's.
     """
 
     # Until it is open there is nothing to close.
@@ -72,7 +73,7 @@ class Store:
         self._events = Events(store)
         self._url = os.fspath(url)
         self._closed = False
-        _open_stores.add(self)
+        self._open = _open_stores.add(weakref.ref(self))
 
     def __repr__(self) -> str:
         return f"<holdfast.Store {self._url!r}>"
@@ -99,7 +100,7 @@ class Store:
                     message = "The store is still closing; close it again to wait on."
                     raise errors.TimeoutError(message) from None
         self._closed = True
-        _open_stores.discard(self)
+        _open_stores.remove(self._open)
         self._events.finish(None if deadline is None else max(0.0, deadline - time.monotonic()))
 
     def __enter__(self) -> "Store":
@@ -111,6 +112,8 @@ class Store:
         error: Optional[BaseException],
         traceback: Optional[TracebackType],
     ) -> None:
+        if self._handle.is_foreign:
+            return
         if error is None:
             self.close()
         else:
@@ -119,7 +122,10 @@ class Store:
                 self.close()
 
     def __del__(self) -> None:
-        if not sys.is_finalizing() and not self._closed:
+        if sys.is_finalizing() or self._closed:
+            return
+        _open_stores.remove(self._open)
+        if not self._handle.is_foreign:
             warnings.warn(f"unclosed store {self!r}", ResourceWarning, source=self, stacklevel=2)
 
     # --- Repositories ----------------------------------------------------------------------------
@@ -363,11 +369,18 @@ def transaction_options(
 
 
 def _close_all() -> None:
-    for store in list(_open_stores):
-        with suppress(errors.Error):
-            store.close(_EXIT_TIMEOUT)
+    for reference in _open_stores.remove_all():
+        store = reference()
+        if store is not None:
+            with suppress(errors.Error):
+                store.close(_EXIT_TIMEOUT)
+
+
+def _forget_all() -> None:
+    _open_stores.renew()
+    _open_stores.remove_all()
 
 
 # Before the interpreter ends: the event threads must have left Python by then. A forked child closes nothing.
 atexit.register(_close_all)
-os.register_at_fork(after_in_child=_open_stores.clear)
+os.register_at_fork(after_in_child=_forget_all)

@@ -11,7 +11,7 @@ from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
-from ._handles import Handle, call, native_buffer, text_of
+from ._handles import Handle, OfOneProcess, call, native_buffer, text_of
 from ._library import lib
 from ._signatures import hf_transaction_state
 from .errors import Error
@@ -61,7 +61,7 @@ def current_pointer(store: "Store") -> Any:
     return transaction and transaction.pointer
 
 
-class Transaction:
+class Transaction(OfOneProcess):
     """One unit of work, begun with `store.begin()` or `store.transaction()`.
 
     As a context manager it is the current transaction of the block, commits at the end, and rolls back on an

@@ -1,0 +1,97 @@
+"""Several processes work on one store, however Python starts them; interpreters within a process do not."""
+
+import concurrent.futures
+import multiprocessing
+
+import pytest
+from programs import exit_code, fork, refuses, run_program
+
+import holdfast
+
+PROCESSES, ROUNDS = 3, 40
+
+
+def count_up(path: str) -> int:
+    """What each process does: opens the store itself, and adds to one counter."""
+    with holdfast.open(path) as store:
+        counters = store.repository("counters")
+
+        def add() -> None:
+            counters.save({"id": "c", "n": counters["c"]["n"] + 1})
+
+        for _ in range(ROUNDS):
+            store.transact(add)
+    return ROUNDS
+
+
+@pytest.fixture
+def counted(path: str) -> str:
+    with holdfast.open(path) as store:
+        store.repository("counters").save({"id": "c", "n": 0})
+    return path
+
+
+def total(path: str) -> int:
+    with holdfast.open(path) as store:
+        return store.repository("counters")["c"]["n"]
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_processes_of_multiprocessing_share_a_store(counted: str, method: str) -> None:
+    context = multiprocessing.get_context(method)
+    with concurrent.futures.ProcessPoolExecutor(PROCESSES, mp_context=context) as pool:
+        assert list(pool.map(count_up, [counted] * PROCESSES)) == [ROUNDS] * PROCESSES
+    assert total(counted) == PROCESSES * ROUNDS
+
+
+def test_what_one_process_commits_is_seen_by_the_next_read_of_another(counted: str) -> None:
+    with holdfast.open(counted) as store:
+        counters = store.repository("counters")
+        assert counters["c"]["n"] == 0
+        for rounds in range(1, 4):
+            context = multiprocessing.get_context("spawn")
+            process = context.Process(target=count_up, args=(counted,))
+            process.start()
+            process.join(60)
+            assert process.exitcode == 0
+            assert counters["c"]["n"] == rounds * ROUNDS
+
+
+def test_workers_of_a_preforking_server_open_the_store_after_the_fork(path: str, counted: str) -> None:
+    # The server has a store of its own open, as an application that is loaded before its workers would.
+    with holdfast.open(path + "-server") as server:
+        sessions = server.repository("sessions")
+        sessions.save({"id": "s"})
+
+        def worker() -> bool:
+            return refuses(lambda: sessions.fetch("s")) and count_up(counted) == ROUNDS
+
+        workers = [fork(worker) for _ in range(PROCESSES)]
+        assert [exit_code(worker) for worker in workers] == [0] * PROCESSES
+        assert sessions.ids() == ["s"]
+    assert total(counted) == PROCESSES * ROUNDS
+
+
+SUBINTERPRETER = """
+import sys
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+import holdfast
+interpreters.run_string(interpreters.create(), '''
+import sys
+sys.path[:] = %r
+try:
+    import holdfast
+except ImportError as error:
+    print(error)
+''' % sys.path)
+"""
+
+
+def test_a_subinterpreter_is_refused_by_name() -> None:
+    ended = run_program(SUBINTERPRETER, development=False)
+    assert "cannot be imported in a subinterpreter" in ended.stdout, ended.stderr
+    assert "process of its own" in ended.stdout
+    assert ended.returncode == 0
