@@ -1,5 +1,7 @@
 #include "parse.h"
 
+#include <string.h>
+
 /* In ASCII a square bracket and the brace of the same kind differ in one bit only. */
 static bool is_opening(char byte) { return (byte | 0x20) == '{'; }
 static bool is_closing(char byte) { return (byte | 0x20) == '}'; }
@@ -13,13 +15,18 @@ size_t hfp_skip_white_space(const char *bytes, size_t length, size_t position) {
 }
 
 size_t hfp_skip_string(const char *bytes, size_t length, size_t position) {
-    for (position++; position < length; position++) {
-        if (bytes[position] == '"') {
-            return position + 1;
+    const char *start = bytes + position + 1, *from = start, *end = bytes + length;
+    const char *quote;
+    while (from < end && (quote = memchr(from, '"', (size_t)(end - from))) != NULL) {
+        /* An odd number of backslashes before it means that the quote is part of the string. */
+        const char *before = quote;
+        while (before > from && before[-1] == '\\') {
+            before--;
         }
-        if (bytes[position] == '\\') {
-            position++;
+        if ((quote - before) % 2 == 0) {
+            return (size_t)(quote + 1 - bytes);
         }
+        from = quote + 1;
     }
     return length;
 }

@@ -129,7 +129,8 @@ public func hf_repository_add_many(
     _ out_entities: UnsafeMutablePointer<hf_entity_list>?, _ out_error: OutError?
 ) -> hf_status {
     list(repository, transaction, out_entities, out_error) { repository, transaction throws(HoldfastError) in
-        try repository.addMany(bytes(entities, length, "entities"), in: transaction)
+        try repository.addMany(
+            bytes(entities, length, "entities"), in: transaction, echoing: out_entities != nil)
     }
 }
 
@@ -139,7 +140,8 @@ public func hf_repository_update_many(
     _ out_entities: UnsafeMutablePointer<hf_entity_list>?, _ out_error: OutError?
 ) -> hf_status {
     list(repository, transaction, out_entities, out_error) { repository, transaction throws(HoldfastError) in
-        try repository.updateMany(bytes(entities, length, "entities"), in: transaction)
+        try repository.updateMany(
+            bytes(entities, length, "entities"), in: transaction, echoing: out_entities != nil)
     }
 }
 
@@ -149,7 +151,8 @@ public func hf_repository_save_many(
     _ out_entities: UnsafeMutablePointer<hf_entity_list>?, _ out_error: OutError?
 ) -> hf_status {
     list(repository, transaction, out_entities, out_error) { repository, transaction throws(HoldfastError) in
-        try repository.saveMany(bytes(entities, length, "entities"), in: transaction)
+        try repository.saveMany(
+            bytes(entities, length, "entities"), in: transaction, echoing: out_entities != nil)
     }
 }
 
@@ -159,7 +162,8 @@ public func hf_repository_patch_many(
     _ out_entities: UnsafeMutablePointer<hf_entity_list>?, _ out_error: OutError?
 ) -> hf_status {
     list(repository, transaction, out_entities, out_error) { repository, transaction throws(HoldfastError) in
-        try repository.patchMany(bytes(patches, length, "patches"), in: transaction)
+        try repository.patchMany(
+            bytes(patches, length, "patches"), in: transaction, echoing: out_entities != nil)
     }
 }
 

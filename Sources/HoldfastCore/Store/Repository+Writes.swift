@@ -38,35 +38,37 @@ extension Repository {
 
     // MARK: Many
 
+    // Each answers what it has stored, in the order given, if `echoing`; else an empty list.
+
     public func addMany(
-        _ entities: UnsafeRawBufferPointer, in transaction: Transaction? = nil
+        _ entities: UnsafeRawBufferPointer, in transaction: Transaction? = nil, echoing: Bool = true
     ) throws(HoldfastError) -> EntityList {
-        try performMany(entities, in: transaction) { payload throws(HoldfastError) in
+        try performMany(entities, in: transaction, echoing: echoing) { payload throws(HoldfastError) in
             try put(payload, .absent, assigning: true)
         }
     }
 
     public func updateMany(
-        _ entities: UnsafeRawBufferPointer, in transaction: Transaction? = nil
+        _ entities: UnsafeRawBufferPointer, in transaction: Transaction? = nil, echoing: Bool = true
     ) throws(HoldfastError) -> EntityList {
-        try performMany(entities, in: transaction) { payload throws(HoldfastError) in
+        try performMany(entities, in: transaction, echoing: echoing) { payload throws(HoldfastError) in
             try put(payload, .present, assigning: false)
         }
     }
 
     public func saveMany(
-        _ entities: UnsafeRawBufferPointer, in transaction: Transaction? = nil
+        _ entities: UnsafeRawBufferPointer, in transaction: Transaction? = nil, echoing: Bool = true
     ) throws(HoldfastError) -> EntityList {
-        try performMany(entities, in: transaction) { payload throws(HoldfastError) in
+        try performMany(entities, in: transaction, echoing: echoing) { payload throws(HoldfastError) in
             try put(payload, .none, assigning: true)
         }
     }
 
     /// Each element holds the id and, beside it, the members to change.
     public func patchMany(
-        _ patches: UnsafeRawBufferPointer, in transaction: Transaction? = nil
+        _ patches: UnsafeRawBufferPointer, in transaction: Transaction? = nil, echoing: Bool = true
     ) throws(HoldfastError) -> EntityList {
-        try performMany(patches, in: transaction) { payload throws(HoldfastError) in
+        try performMany(patches, in: transaction, echoing: echoing) { payload throws(HoldfastError) in
             guard let id = payload.id else { throw missingID("patch") }
             return try patch(id, payload, .present)
         }
@@ -164,7 +166,7 @@ extension Repository {
     }
 
     private func performMany(
-        _ payload: UnsafeRawBufferPointer, in transaction: Transaction?,
+        _ payload: UnsafeRawBufferPointer, in transaction: Transaction?, echoing: Bool,
         _ make: (EntityPayload) throws(HoldfastError) -> Write
     ) throws(HoldfastError) -> EntityList {
         var writes: [Write] = []
@@ -173,7 +175,7 @@ extension Repository {
         }
         var list = EntityList()
         if !writes.isEmpty {
-            let (texts, version) = try perform(writes, in: transaction, wantsResults: true)
+            let (texts, version) = try perform(writes, in: transaction, wantsResults: echoing)
             for (write, text) in zip(writes, texts) { list.append(id: write.key.id, version: version, text: text) }
         }
         list.finish()

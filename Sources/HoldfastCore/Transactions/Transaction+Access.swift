@@ -16,6 +16,7 @@ extension Transaction {
         return try withOpen { state throws(HoldfastError) in
             let start = state.buffer.savepoint()
             defer { state.buffer.release(start) }
+            state.buffer.reserve(writes.count)
             var texts: [[UInt8]] = []
             if wantsResults { texts.reserveCapacity(writes.count) }
             for (index, write) in writes.enumerated() {

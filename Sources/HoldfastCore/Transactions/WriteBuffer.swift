@@ -29,6 +29,8 @@ struct WriteBuffer {
         if !savepoints.isEmpty { undo.append((key, before)) }
     }
 
+    mutating func reserve(_ count: Int) { others.reserveCapacity(others.count + count) }
+
     mutating func savepoint() -> UInt64 {
         savepointsMade += 1
         savepoints.append((savepointsMade, undo.count))
@@ -64,8 +66,7 @@ struct WriteBuffer {
         if let first { writes.append(Self.write(first.key, first.entry)) }
         if others.isEmpty { return writes }
         for (key, entry) in others { writes.append(Self.write(key, entry)) }
-        writes.sort { $0.key < $1.key }
-        return writes
+        return KeyOrder(count: writes.count) { writes[$0].key }.indexes.map { writes[$0] }
     }
 
     private static func write(_ key: EntityKey, _ entry: Entry) -> Write {
