@@ -19,6 +19,9 @@ case $target in
     *) options=(-max_len=1024 -detect_leaks=0) ;;
 esac
 
+# A crash is told in the log, not asked about at the terminal.
+export SWIFT_BACKTRACE=enable=no
+
 # Stack traces of few frames and a small quarantine make the address sanitizer twice as fast.
 export ASAN_OPTIONS=malloc_context_size=4:quarantine_size_mb=16:thread_local_quarantine_size_kb=64
 if ! "$build/$target" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=3072 -print_final_stats=1 \
