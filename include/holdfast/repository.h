@@ -194,12 +194,27 @@ hf_status hf_repository_fetch_all(hf_repository *HF_NULLABLE repository,
 /**
  * Fetches the entities that match a filter, ordered by the bytes of the ids.
  *
- * filter, filter_length: a JSON object of conditions that must all hold, with MongoDB's meaning:
+ * filter, filter_length: a JSON object of conditions that must all hold, with MongoDB's meaning; NULL matches
+ * everything.
  *   {"country": "DE"}            the member equals; where it is an array, the array or any element of it
  *   {"address.city": "Kassel"}   members of members, through arrays too; a number names an element
  *   {"deleted": null}            null or missing
- *   {"age": {"$eq": 7}}          the same, spelt out
- * NULL matches everything. Other operators answer HF_INVALID_QUERY.
+ *   {"age": {"$gte": 18, "$lt": 65}}      operators, which must all hold, each for some value or element:
+ *     $eq $ne $gt $gte $lt $lte  comparisons, only with values of the operand's type; arrays as a whole, too
+ *     $in $nin                   equal to one, or none, of an array
+ *     $exists                    true or false
+ *     $type                      one or an array of "null" "bool" "number" "string" "object" "array", or, of
+ *                                numbers, "int" (32 bits) "long" "double"
+ *     $mod                       [divisor, remainder]
+ *     $size                      an array of so many elements
+ *     $all                       an array that holds all of these
+ *     $elemMatch                 an array with one element for which all these hold: operators, or a filter
+ *     $not                       the operators in it do not all hold
+ *   {"$or": [{...}, {...}]}      likewise $and and $nor
+ * Of $ne, $nin, $not and {"$exists": false}: no value or element passes, so an absent member does match.
+ * Numbers compare by value, strings by their bytes, objects member by member in their order.
+ * A filter has at most 1,000 conditions. What is wrong with one is HF_INVALID_QUERY, whose detail has the
+ * `operator`, the `path`, and the `position` in bytes.
  *
  * options: NUL-terminated JSON object, or NULL: "limit": 0..2^53 (0 = none), "skip": 0..2^53 (0).
  *

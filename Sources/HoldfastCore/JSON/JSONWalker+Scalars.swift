@@ -10,7 +10,8 @@ public enum JSONNumber: Sendable, Comparable {
 
     public static func < (left: JSONNumber, right: JSONNumber) -> Bool { left.order(right) < 0 }
 
-    private func order(_ other: JSONNumber) -> Int {
+    /// Negative, 0 or positive.
+    func order(_ other: JSONNumber) -> Int {
         switch (self, other) {
         case (.integer(let a), .integer(let b)): a < b ? -1 : a > b ? 1 : 0
         case (.real(let a), .real(let b)): a < b ? -1 : a > b ? 1 : 0

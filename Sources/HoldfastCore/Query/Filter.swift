@@ -1,91 +1,69 @@
-/// A query's condition, compiled: which entities it holds for.
-///
-/// The language is a part of MongoDB's, with its semantics. So far: `{"path": literal}` and
-/// `{"path": {"$eq": literal}}`, all of which must hold; `{}` holds for every entity.
-///
-/// - A path's parts are separated by dots. Arrays on the way are entered: any element that is an
-///   object may continue the path, and a part that is a number also picks the element of that index.
-/// - A literal matches an equal value and, where the path ends at an array, any equal element.
-/// - null also matches where the path leads nowhere.
-/// - Numbers compare by value, `1 == 1.0`; other types equal only their own. Objects are equal with
-///   equal members in the same order; strings with equal UTF-8 bytes.
+/// A query's condition, compiled: which entities it holds for. `repository.h` describes the language, a part of
+/// MongoDB's with its semantics; `FilterCompiler` reads it, `Matcher` says what it means for a document, and a
+/// planner reads the tree to find bounds for an index.
 public struct Filter: Sendable, Equatable {
     /// The filter that every entity matches.
-    public static let all = Filter(conditions: [])
+    public static let all = Filter(root: .all([]))
 
-    /// The operators that a condition may use.
-    static let operators = ["$eq"]
+    /// Conditions under `all` are never `all` themselves, so that a planner finds what must hold in one list.
+    let root: Node
 
-    let conditions: [Condition]
+    indirect enum Node: Sendable, Equatable {
+        case all([Node])
+        case any([Node])
+        /// No one of them holds: `$nor`, `$not`, `$ne`, `$nin`, `{"$exists": false}`.
+        case none([Node])
+        /// Some value that the path leads to passes the test.
+        case path(Path, Test)
+        /// Waits for its parameters; a filter that is matched has no such node.
+        case unbound(Condition)
+    }
 
-    /// One path with what it must lead to.
-    struct Condition: Sendable, Equatable {
-        let path: Path
-        let operand: JSONValue
+    /// What a value must be. A test is passed too by an array of which an element passes it, unless told otherwise.
+    indirect enum Test: Sendable, Equatable {
+        /// Null equals what is missing, too.
+        case equal(JSONValue)
+        // Only values of the literal's own type compare with it, so null only with null and what is missing.
+        case less(JSONValue)
+        case lessOrEqual(JSONValue)
+        case greater(JSONValue)
+        case greaterOrEqual(JSONValue)
+        case `in`(LiteralSet)
+        /// There is a value. Of an array, the array itself is asked.
+        case exists
+        case type(TypeSet)
+        case remainder(divisor: Int64, Int64)
+        /// An array of so many elements; the array itself is asked, not its elements.
+        case size(Int)
+        /// An array with an element that is an object, or array, for which the node holds.
+        case elementObject(Node)
+        /// An array with an element that passes the tests of the node, whose paths are `Path.itself`.
+        case elementValue(Node)
     }
 
     /// Whether the filter holds for every entity, so that matching is unneeded.
-    public var isAll: Bool { conditions.isEmpty }
+    public var isAll: Bool { root == .all([]) }
 
-    /// Compiles a filter. `what` names it in messages, without an article.
+    /// The nodes that must all hold.
+    var conjuncts: [Node] {
+        if case .all(let nodes) = root { return nodes }
+        return [root]
+    }
+
+    /// Compiles a filter without parameters. `what` names it in messages, without an article.
     public static func parse(
         _ bytes: UnsafeRawBufferPointer, what: String = "filter", limits: PayloadLimits = .standard
     ) throws(HoldfastError) -> Filter {
-        try Filter(JSONValue.parse(bytes, what: what, limits: limits), what: what)
-    }
-
-    init(_ value: JSONValue, what: String) throws(HoldfastError) {
-        guard case .object(let members) = value else {
-            throw HoldfastError(.invalidQuery, "the \(what) must be a JSON object, not \(value.typeInWords)")
-        }
-        var conditions: [Condition] = []
-        for member in members {
-            if member.name.first == UInt8(ascii: "$") {
-                throw Self.unknownOperator(member.name, "at the top level of the \(what)", path: nil)
-            }
-            let path = try Path(member.name, what: what)
-            if let operators = try Self.operatorsOf(member.value, at: path, what: what) {
-                conditions += operators.map { Condition(path: path, operand: $0.value) }
-            } else {
-                conditions.append(Condition(path: path, operand: member.value))
-            }
-        }
-        self.init(conditions: conditions)
-    }
-
-    private init(conditions: [Condition]) { self.conditions = conditions }
-
-    /// The operators of a condition; nil where the value is a literal. An object whose names mix both
-    /// is refused: whatever it was meant to be, it would match something else.
-    private static func operatorsOf(
-        _ value: JSONValue, at path: Path, what: String
-    ) throws(HoldfastError) -> [JSONValue.Member]? {
-        guard case .object(let members) = value, members.contains(where: { $0.name.first == UInt8(ascii: "$") })
-        else { return nil }
-        for member in members where !operators.contains(where: { $0.utf8.elementsEqual(member.name) }) {
-            throw unknownOperator(member.name, "at \"\(path.text)\" in the \(what)", path: path)
-        }
-        return members
-    }
-
-    private static func unknownOperator(_ name: [UInt8], _ place: String, path: Path?) -> HoldfastError {
-        let name = String(decoding: name, as: UTF8.self)
-        var detail: [(name: String, value: HoldfastError.DetailValue)] = [("operator", .text(name))]
-        if let path { detail.append(("path", .text(path.text))) }
-        detail.append(("supported", .texts(operators)))
-        let supported = operators.map { "\"\($0)\"" }.joined(separator: ", ")
-        return HoldfastError(
-            .invalidQuery, "unknown operator \"\(name)\" \(place); supported are \(supported) below a path",
-            detail: detail)
+        try FilterTemplate.parse(bytes, what: what, limits: limits).bind([])
     }
 
     /// The only id that an entity matching this filter can have, if the filter says so, which makes
     /// the query a point read. `key` names the repository's key field. The entity that is found must
     /// still be matched: the filter may ask for more, and 42 and "42" are one id but two values.
     public func idEquality(key: String) -> EntityID? {
-        for condition in conditions
-        where condition.path.parts.count == 1 && condition.path.parts[0].name.elementsEqual(key.utf8) {
-            switch condition.operand {
+        for case .path(let path, .equal(let operand)) in conjuncts
+        where path.parts.count == 1 && path.parts[0].name.elementsEqual(key.utf8) {
+            switch operand {
             case .string(let bytes): return EntityID(unchecked: bytes)
             case .integer(let number): return EntityID(unchecked: Array(String(number).utf8))
             case .real(let number):
@@ -97,48 +75,50 @@ public struct Filter: Sendable, Equatable {
     }
 }
 
-/// A dotted path into a document.
-struct Path: Sendable, Equatable {
-    /// Positions in a path are the bits of a word while it is matched; the last bit stays free.
-    static let maxParts = 63
-
-    let parts: [Part]
-
-    struct Part: Sendable, Equatable {
-        let name: [UInt8]
-        /// The index that the name means in an array: digits without a leading zero.
-        let index: Int?
-        /// The parts of the path with this name, as bits.
-        let sameName: UInt64
-    }
-
-    /// The parts that are indexes, as bits.
-    let indexes: UInt64
-
-    init(_ text: [UInt8], what: String) throws(HoldfastError) {
-        let names = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).map(Array.init)
-        guard names.count <= Self.maxParts else {
-            throw HoldfastError(
-                .invalidQuery, "a path in the \(what) has \(names.count) parts; \(Self.maxParts) are allowed")
+extension Filter.Node {
+    /// All of them, with those that are conjunctions themselves taken apart.
+    static func conjunction(_ nodes: [Filter.Node]) -> Filter.Node {
+        var flat: [Filter.Node] = []
+        for node in nodes {
+            if case .all(let inner) = node { flat += inner } else { flat.append(node) }
         }
-        var indexes: UInt64 = 0
-        parts = names.enumerated().map { position, name in
-            let index = Self.index(name)
-            if index != nil { indexes |= 1 << UInt64(position) }
-            var sameName: UInt64 = 0
-            for (other, otherName) in names.enumerated() where otherName == name { sameName |= 1 << UInt64(other) }
-            return Part(name: name, index: index, sameName: sameName)
-        }
-        self.indexes = indexes
+        return flat.count == 1 ? flat[0] : .all(flat)
     }
+}
 
-    /// As it was written.
-    var text: String { parts.map { String(decoding: $0.name, as: UTF8.self) }.joined(separator: ".") }
+/// The types that `$type` asks for. JSON has one type of number; as MongoDB's drivers store it, an integer is an
+/// "int" where 32 bits hold it and otherwise a "long", and any other number is a "double".
+struct TypeSet: OptionSet, Sendable {
+    let rawValue: UInt16
 
-    private static func index(_ name: [UInt8]) -> Int? {
-        guard name.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }),
-            name.count == 1 || name.first != UInt8(ascii: "0")
-        else { return nil }
-        return Int(String(decoding: name, as: UTF8.self))
+    static let null = TypeSet(rawValue: 1)
+    static let string = TypeSet(rawValue: 2)
+    static let object = TypeSet(rawValue: 4)
+    static let array = TypeSet(rawValue: 8)
+    static let boolean = TypeSet(rawValue: 16)
+    static let int = TypeSet(rawValue: 32)
+    static let long = TypeSet(rawValue: 64)
+    static let double = TypeSet(rawValue: 128)
+    static let number: TypeSet = [.int, .long, .double]
+
+    /// The names, and BSON's numbers, of the types that a JSON value can have.
+    static let names: [(name: String, code: Int64?, type: TypeSet)] = [
+        ("null", 10, .null), ("bool", 8, .boolean), ("number", nil, .number), ("string", 2, .string),
+        ("object", 3, .object), ("array", 4, .array), ("int", 16, .int), ("long", 18, .long), ("double", 1, .double),
+    ]
+
+    init(rawValue: UInt16) { self.rawValue = rawValue }
+
+    /// Nil where no JSON value has this type.
+    init?(_ value: JSONValue) {
+        let found = Self.names.first { entry in
+            switch value {
+            case .string(let name): entry.name.utf8.elementsEqual(name)
+            case .integer(let code): entry.code == code
+            default: false
+            }
+        }
+        guard let found else { return nil }
+        self = found.type
     }
 }

@@ -3,132 +3,267 @@ extension Filter {
     /// they turn out damaged, the error is `corrupt`.
     ///
     /// Time is bounded by conditions × parts of a path × bytes of the document: however a path's parts
-    /// may spread over nested arrays, each value is visited once, with all the parts that lead to it.
+    /// may spread over nested arrays, each value is visited once, with all the parts that lead to it. Only
+    /// `$elemMatch` within `$elemMatch` could visit values again and again, and is stopped (`Matcher.spend`).
     public func matches(_ document: UnsafeRawBufferPointer) throws(HoldfastError) -> Bool {
-        if conditions.isEmpty { return true }
-        let walker = JSONWalker(document)
+        if isAll { return true }
+        var matcher = Matcher(JSONWalker(document))
         do throws(CorruptJSON) {
-            let root = try walker.skipWhiteSpace(0)
-            for condition in conditions {
-                let matcher = ConditionMatcher(walker: walker, condition: condition)
-                if try !matcher.object(at: root, active: 1) { return false }
-            }
-            return true
-        } catch { throw HoldfastError(error) }
+            return try matcher.holds(root, at: matcher.walker.skipWhiteSpace(0))
+        } catch { throw matcher.refusal ?? HoldfastError(error) }
     }
 }
 
-/// Follows one path through a document, answering whether any value that it leads to is equal to the
-/// operand.
-///
-/// An array can be entered in two ways, by an index and by its elements' members, so that several
-/// positions of the path may be open at one value. They travel together as the bits of a word, `active`:
-/// bit i says that part i is the next one. Following each alone would take exponential time on
-/// documents made for it. Recursion goes no deeper than the path is long.
-private struct ConditionMatcher {
+/// Evaluates a filter's tree on one document.
+struct Matcher {
     let walker: JSONWalker
-    let condition: Filter.Condition
+    /// Why matching was given up. It unwinds as `CorruptJSON`, which costs the hot path nothing.
+    private(set) var refusal: HoldfastError?
+    /// The bytes of arrays that `$elemMatch` may still go through.
+    private var allowance: Int
 
-    /// The bit that stands for the path's last part.
-    private var last: UInt64 { 1 << UInt64(condition.path.parts.count - 1) }
+    init(_ walker: JSONWalker) {
+        self.walker = walker
+        allowance = Self.allowance(for: walker)
+    }
 
-    func object(at position: Int, active: UInt64) throws(CorruptJSON) -> Bool {
+    /// More than any filter needs whose paths lead to a value in one way: each condition once through the document,
+    /// and as often again as a path has parts. Ways multiply only where `$elemMatch` stands in `$elemMatch` behind
+    /// paths with indexes, on documents made for it.
+    private static func allowance(for walker: JSONWalker) -> Int {
+        FilterCompiler.maxConditions * Path.maxParts * (walker.end + 1)
+    }
+
+    private mutating func spend(_ bytes: Int) throws(CorruptJSON) {
+        allowance -= bytes
+        if allowance < 0 {
+            throw refuse("the nested \"$elemMatch\" of the filter reach the same elements too often: simplify them")
+        }
+    }
+
+    private mutating func refuse(_ message: String) -> CorruptJSON {
+        refusal = HoldfastError(.invalidQuery, message)
+        return CorruptJSON(position: 0)
+    }
+
+    // MARK: Nodes
+
+    /// Whether a node holds for the value at `position`, an object, or an element that `$elemMatch` looks at.
+    /// Recurses no deeper than the filter.
+    mutating func holds(_ node: Filter.Node, at position: Int) throws(CorruptJSON) -> Bool {
+        switch node {
+        case .all(let nodes):
+            for node in nodes where try !holds(node, at: position) { return false }
+            return true
+        case .any(let nodes):
+            for node in nodes where try holds(node, at: position) { return true }
+            return false
+        case .none(let nodes):
+            for node in nodes where try holds(node, at: position) { return false }
+            return true
+        case .path(let path, let test): return try follow(path, test, from: position)
+        case .unbound: throw refuse("a parameter of the filter has no value: bind it")
+        }
+    }
+
+    // MARK: Paths
+
+    // An array can be entered in two ways, by an index and by its elements' members, so that several
+    // positions of the path may be open at one value. They travel together as the bits of a word, `active`:
+    // bit i says that part i is the next one. Following each alone would take exponential time on
+    // documents made for it. Recursion goes no deeper than the path is long.
+
+    private mutating func follow(
+        _ path: Path, _ test: Filter.Test, from position: Int
+    ) throws(CorruptJSON) -> Bool {
+        if path.parts.isEmpty { return try passes(position, test) }
+        if try walker.kind(at: position) == .object { return try object(at: position, active: 1, path, test) }
+        // An array that is an element of an array has its indexes for names.
+        guard let index = path.parts[0].index else { return test.acceptsMissing }
+        var elements = try walker.elements(of: position)
+        for _ in 0..<index { if try elements.next() == nil { return test.acceptsMissing } }
+        guard let element = try elements.next() else { return test.acceptsMissing }
+        return try member(at: element, reached: 1, path, test)
+    }
+
+    private mutating func object(
+        at position: Int, active: UInt64, _ path: Path, _ test: Filter.Test
+    ) throws(CorruptJSON) -> Bool {
         var remaining = active
         while remaining != 0 {
-            let part = condition.path.parts[remaining.trailingZeroBitCount]
+            let part = path.parts[remaining.trailingZeroBitCount]
             let reached = remaining & part.sameName
             remaining &= ~reached
-
             let found = try part.name.withUnsafeBufferPointer { name throws(CorruptJSON) in
                 try walker.value(of: UnsafeRawBufferPointer(name), in: position)
             }
             guard let found else {
-                if condition.operand == .null { return true }
+                if test.acceptsMissing { return true }
                 continue
             }
-            if reached & last != 0, try isEqualOrHoldsEqual(at: found) { return true }
-            let next = (reached & ~last) << 1
-            if next == 0 { continue }
-            switch try walker.kind(at: found) {
-            case .object: if try object(at: found, active: next) { return true }
-            case .array: if try array(at: found, active: next) { return true }
-            default: if condition.operand == .null { return true }
-            }
+            if try member(at: found, reached: reached, path, test) { return true }
         }
         return false
     }
 
-    private func array(at position: Int, active: UInt64) throws(CorruptJSON) -> Bool {
+    /// A member's value, to which the parts `reached` have led.
+    private mutating func member(
+        at position: Int, reached: UInt64, _ path: Path, _ test: Filter.Test
+    ) throws(CorruptJSON) -> Bool {
+        let last: UInt64 = 1 << UInt64(path.parts.count - 1)
+        if reached & last != 0, try passesOrHolds(position, test) { return true }
+        let next = (reached & ~last) << 1
+        if next == 0 { return false }
+        switch try walker.kind(at: position) {
+        case .object: return try object(at: position, active: next, path, test)
+        case .array: return try array(at: position, active: next, path, test)
+        default: return test.acceptsMissing
+        }
+    }
+
+    private mutating func array(
+        at position: Int, active: UInt64, _ path: Path, _ test: Filter.Test
+    ) throws(CorruptJSON) -> Bool {
+        let last: UInt64 = 1 << UInt64(path.parts.count - 1)
         var elements = try walker.elements(of: position)
         var index = 0
         while let element = try elements.next() {
-            let picked = bits(in: active, picking: index)
+            let picked = path.parts(in: active, picking: index)
             index += 1
-            if picked & last != 0, try walker.equals(element, condition.operand) { return true }
+            if picked & last != 0, try passes(element, test) { return true }
             let next = (picked & ~last) << 1
             switch try walker.kind(at: element) {
-            case .object: if try object(at: element, active: active | next) { return true }
-            case .array: if next != 0, try array(at: element, active: next) { return true }
+            case .object: if try object(at: element, active: active | next, path, test) { return true }
+            case .array: if next != 0, try array(at: element, active: next, path, test) { return true }
             default: break
             }
         }
         return false
     }
 
-    /// Those of the active parts that pick the element of this index.
-    private func bits(in active: UInt64, picking index: Int) -> UInt64 {
-        var candidates = active & condition.path.indexes
-        var picked: UInt64 = 0
-        while candidates != 0 {
-            let position = candidates.trailingZeroBitCount
-            candidates &= candidates - 1
-            if condition.path.parts[position].index == index { picked |= 1 << UInt64(position) }
-        }
-        return picked
-    }
+    // MARK: Values
 
-    private func isEqualOrHoldsEqual(at position: Int) throws(CorruptJSON) -> Bool {
-        if try walker.equals(position, condition.operand) { return true }
-        guard try walker.kind(at: position) == .array else { return false }
+    /// Whether the value passes, or is an array with an element that does.
+    private mutating func passesOrHolds(_ position: Int, _ test: Filter.Test) throws(CorruptJSON) -> Bool {
+        if try passes(position, test) { return true }
+        guard test.looksIntoArrays, try walker.kind(at: position) == .array else { return false }
         var elements = try walker.elements(of: position)
         while let element = try elements.next() {
-            if try walker.equals(element, condition.operand) { return true }
+            if try passes(element, test) { return true }
+        }
+        return false
+    }
+
+    private mutating func passes(_ position: Int, _ test: Filter.Test) throws(CorruptJSON) -> Bool {
+        switch test {
+        case .equal(let literal): return try walker.equals(position, literal)
+        case .less(let literal): return try walker.bracketedOrder(position, literal).map { $0 < 0 } ?? false
+        case .lessOrEqual(let literal): return try walker.bracketedOrder(position, literal).map { $0 <= 0 } ?? false
+        case .greater(let literal): return try walker.bracketedOrder(position, literal).map { $0 > 0 } ?? false
+        case .greaterOrEqual(let literal):
+            return try walker.bracketedOrder(position, literal).map { $0 >= 0 } ?? false
+        case .in(let literals): return try literals.contains(position, in: walker)
+        case .exists: return true
+        case .type(let types): return try !types.isDisjoint(with: walker.type(at: position))
+        case .remainder(let divisor, let remainder):
+            return try walker.remainder(of: position, by: divisor) == remainder
+        case .size(let size): return try walker.hasSize(size, at: position)
+        case .elementObject(let node): return try element(of: position, for: node, isObject: true)
+        case .elementValue(let node): return try element(of: position, for: node, isObject: false)
+        }
+    }
+
+    private mutating func element(
+        of position: Int, for node: Filter.Node, isObject: Bool
+    ) throws(CorruptJSON) -> Bool {
+        guard try walker.kind(at: position) == .array else { return false }
+        var elements = try walker.elements(of: position)
+        var start = position
+        while let element = try elements.next() {
+            try spend(element - start)
+            start = element
+            if isObject {
+                let kind = try walker.kind(at: element)
+                guard kind == .object || kind == .array else { continue }
+            }
+            if try holds(node, at: element) { return true }
         }
         return false
     }
 }
 
-extension JSONWalker {
-    /// Whether the value at `position` equals a literal, as queries understand it. Recurses no deeper
-    /// than the literal.
-    func equals(_ position: Int, _ literal: JSONValue) throws(CorruptJSON) -> Bool {
-        switch (try kind(at: position), literal) {
-        case (.null, .null): return true
-        case (.boolean, .bool(let flag)): return boolean(at: position) == flag
-        case (.number, .integer(let integer)): return try number(at: position) == .integer(integer)
-        case (.number, .real(let real)): return try number(at: position) == .real(real)
-        case (.string, .string(let bytes)): return try equals(text(at: position), bytes)
-        case (.array, .array(let literals)):
-            var elements = try elements(of: position)
-            for literal in literals {
-                guard let element = try elements.next(), try equals(element, literal) else { return false }
-            }
-            return try elements.next() == nil
-        case (.object, .object(let literals)):
-            var members = try members(of: position)
-            for literal in literals {
-                guard let member = try members.next(), try equals(member.name, literal.name),
-                    try equals(member.value, literal.value)
-                else { return false }
-            }
-            return try members.next() == nil
-        default: return false
+extension Filter.Test {
+    /// Whether a path passes that leads nowhere.
+    fileprivate var acceptsMissing: Bool {
+        switch self {
+        case .equal(.null), .lessOrEqual(.null), .greaterOrEqual(.null): true
+        case .in(let literals): literals.hasNull
+        default: false
         }
     }
 
-    private func equals(_ text: JSONText, _ literal: [UInt8]) throws(CorruptJSON) -> Bool {
-        try literal.withUnsafeBufferPointer { bytes throws(CorruptJSON) in
-            try equals(text, UnsafeRawBufferPointer(bytes))
+    fileprivate var looksIntoArrays: Bool {
+        switch self {
+        case .exists, .size, .elementObject, .elementValue: false
+        default: true
         }
+    }
+}
+
+extension Path {
+    /// Those of the parts that pick the element of this index.
+    fileprivate func parts(in active: UInt64, picking index: Int) -> UInt64 {
+        var candidates = active & indexes
+        var picked: UInt64 = 0
+        while candidates != 0 {
+            let position = candidates.trailingZeroBitCount
+            candidates &= candidates - 1
+            if parts[position].index == index { picked |= 1 << UInt64(position) }
+        }
+        return picked
+    }
+}
+
+extension JSONWalker {
+    /// Nil where the value is not of the literal's type: then they do not compare.
+    fileprivate func bracketedOrder(_ position: Int, _ literal: JSONValue) throws(CorruptJSON) -> Int? {
+        try kind(at: position) == literal.kind ? try order(sameKind: position, literal) : nil
+    }
+
+    fileprivate func type(at position: Int) throws(CorruptJSON) -> TypeSet {
+        switch try kind(at: position) {
+        case .null: .null
+        case .boolean: .boolean
+        case .string: .string
+        case .object: .object
+        case .array: .array
+        case .number:
+            switch try number(at: position) {
+            case .integer(let integer): Int32(exactly: integer) == nil ? .long : .int
+            case .real: .double
+            }
+        }
+    }
+
+    /// The remainder has the sign of the number, which loses its fraction first. Nil where the value is no number,
+    /// or none that 64 bits hold.
+    fileprivate func remainder(of position: Int, by divisor: Int64) throws(CorruptJSON) -> Int64? {
+        guard try kind(at: position) == .number else { return nil }
+        let dividend: Int64
+        switch try number(at: position) {
+        case .integer(let integer): dividend = integer
+        case .real(let real):
+            guard let whole = Int64(exactly: real.rounded(.towardZero)) else { return nil }
+            dividend = whole
+        }
+        // Int64.min by -1 overflows, and leaves nothing.
+        return divisor == -1 ? 0 : dividend % divisor
+    }
+
+    fileprivate func hasSize(_ size: Int, at position: Int) throws(CorruptJSON) -> Bool {
+        guard try kind(at: position) == .array else { return false }
+        var elements = try elements(of: position)
+        for _ in 0..<size { if try elements.next() == nil { return false } }
+        return try elements.next() == nil
     }
 }

@@ -182,6 +182,9 @@ extension JSONKind {
         case .boolean: 0x38
         }
     }
+
+    /// Orders the types.
+    var rank: Int { Int(code) }
 }
 
 extension JSONValue {

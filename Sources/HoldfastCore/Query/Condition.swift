@@ -1,0 +1,140 @@
+/// The operators of filters.
+enum Operator: String, CaseIterable, Sendable {
+    case equal = "$eq"
+    case notEqual = "$ne"
+    case greater = "$gt"
+    case greaterOrEqual = "$gte"
+    case less = "$lt"
+    case lessOrEqual = "$lte"
+    case `in` = "$in"
+    case notIn = "$nin"
+    case exists = "$exists"
+    case type = "$type"
+    case all = "$all"
+    case elementMatch = "$elemMatch"
+    case size = "$size"
+    case remainder = "$mod"
+    case not = "$not"
+    case and = "$and"
+    case or = "$or"
+    case nor = "$nor"
+
+    init?(_ name: [UInt8]) { self.init(rawValue: String(decoding: name, as: UTF8.self)) }
+
+    /// Whether it joins whole filters instead of testing a path's values.
+    var isLogical: Bool { self == .and || self == .or || self == .nor }
+
+    static let logical = allCases.filter(\.isLogical)
+    static let ofPaths = allCases.filter { !$0.isLogical }
+
+    // MARK: Errors
+
+    func refusal(of operand: JSONValue, place: String?, takes allowed: String, what: String) -> HoldfastError {
+        refusal("takes \(allowed), not \(operand.typeInWords)", place: place, what: what)
+    }
+
+    func refusal(_ reason: String, place: String?, what: String) -> HoldfastError {
+        HoldfastError(
+            .invalidQuery, "operator \"\(rawValue)\"\(place.map { " at \"\($0)\"" } ?? "") in the \(what) \(reason)",
+            detail: Self.detail(rawValue, place: place))
+    }
+
+    static func detail(_ name: String, place: String?) -> [(name: String, value: HoldfastError.DetailValue)] {
+        [("operator", .text(name))] + (place.map { [("path", .text($0))] } ?? [])
+    }
+}
+
+/// One operator at a path with its operand, not yet a test: it may wait for parameters.
+struct Condition: Sendable, Equatable {
+    let path: Path
+    /// The path as messages name it.
+    let place: String
+    let operation: Operator
+    let operand: JSONValue
+
+    /// The test, now that the operand is a literal.
+    func node(what: String) throws(HoldfastError) -> Filter.Node {
+        func test(_ test: Filter.Test) -> Filter.Node { .path(path, test) }
+        switch operation {
+        case .equal: return test(.equal(operand))
+        case .notEqual: return .none([test(.equal(operand))])
+        case .greater: return test(.greater(operand))
+        case .greaterOrEqual: return test(.greaterOrEqual(operand))
+        case .less: return test(.less(operand))
+        case .lessOrEqual: return test(.lessOrEqual(operand))
+        case .in: return test(.in(LiteralSet(try list(what))))
+        case .notIn: return .none([test(.in(LiteralSet(try list(what))))])
+        case .exists: return try flag(what) ? test(.exists) : .none([test(.exists)])
+        case .type: return test(.type(try types(what)))
+        case .size:
+            guard let size = operand.wholeNumber, let size = Int(exactly: size), size >= 0 else {
+                throw refusal(what, takes: "a whole number, 0 or more")
+            }
+            return test(.size(size))
+        case .remainder: return try remainder(what)
+        case .all:
+            let elements = try list(what)
+            guard elements.count <= FilterCompiler.maxConditions else {
+                throw operation.refusal(
+                    "has \(elements.count) elements; \(FilterCompiler.maxConditions) are allowed", place: place,
+                    what: what)
+            }
+            return elements.isEmpty ? .any([]) : .conjunction(elements.map { test(.equal($0)) })
+        case .elementMatch, .not, .and, .or, .nor:
+            throw refusal(what, takes: "no parameter")
+        }
+    }
+
+    private func refusal(_ what: String, takes allowed: String) -> HoldfastError {
+        operation.refusal(of: operand, place: place, takes: allowed, what: what)
+    }
+
+    private func list(_ what: String) throws(HoldfastError) -> [JSONValue] {
+        guard case .array(let elements) = operand else { throw refusal(what, takes: "an array") }
+        return elements
+    }
+
+    private func flag(_ what: String) throws(HoldfastError) -> Bool {
+        switch operand {
+        case .bool(let flag): return flag
+        case .integer(let number) where number == 0 || number == 1: return number == 1
+        default: throw refusal(what, takes: "true or false")
+        }
+    }
+
+    private func types(_ what: String) throws(HoldfastError) -> TypeSet {
+        var values = [operand]
+        if case .array(let elements) = operand { values = elements }
+        var types: TypeSet = []
+        for value in values {
+            guard let type = TypeSet(value) else {
+                let names = TypeSet.names.map { "\"\($0.name)\"" }.joined(separator: ", ")
+                throw operation.refusal("takes one or an array of \(names)", place: place, what: what)
+            }
+            types.formUnion(type)
+        }
+        guard !types.isEmpty else { throw refusal(what, takes: "at least one type") }
+        return types
+    }
+
+    private func remainder(_ what: String) throws(HoldfastError) -> Filter.Node {
+        guard case .array(let numbers) = operand, numbers.count == 2, let divisor = numbers[0].wholeNumber,
+            let remainder = numbers[1].wholeNumber
+        else { throw refusal(what, takes: "an array of two whole numbers, the divisor and the remainder") }
+        guard divisor != 0 else {
+            throw operation.refusal("cannot divide by 0: give another divisor", place: place, what: what)
+        }
+        return .path(path, .remainder(divisor: divisor, remainder))
+    }
+}
+
+extension JSONValue {
+    /// The value as a whole number, its fraction cut off; nil where it is none, or beyond 64 bits.
+    fileprivate var wholeNumber: Int64? {
+        switch self {
+        case .integer(let integer): integer
+        case .real(let real): Int64(exactly: real.rounded(.towardZero))
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,251 @@
+/// Reads the language of filters: a parsed JSON object becomes a tree of conditions.
+struct FilterCompiler {
+    /// Bounds the time of matching. Lists of `$in` may be of any length.
+    static let maxConditions = 1000
+
+    /// The filter in messages, without an article.
+    let what: String
+    /// The names of the parameters that occur.
+    private(set) var parameters: Set<[UInt8]> = []
+    /// How the value that is being read is reached from the filter's top, so that an error can tell its position.
+    private(set) var trail: [Step] = []
+    /// Whether an error means the name of the trail's last member, not its value.
+    private(set) var meansName = false
+    private var conditionCount = 0
+
+    enum Step {
+        case member([UInt8])
+        case element(Int)
+    }
+
+    init(what: String) { self.what = what }
+
+    // MARK: Objects of conditions
+
+    /// An object of paths and logical operators, which must all hold.
+    mutating func document(_ value: JSONValue) throws(HoldfastError) -> Filter.Node {
+        guard case .object(let members) = value else {
+            throw HoldfastError(.invalidQuery, "the \(what) must be a JSON object, not \(value.typeInWords)")
+        }
+        var nodes: [Filter.Node] = []
+        for member in members {
+            trail.append(.member(member.name))
+            nodes.append(
+                member.name.first == UInt8(ascii: "$")
+                    ? try logical(member) : try condition(member.value, at: Path(member.name, what: what)))
+            trail.removeLast()
+        }
+        return .conjunction(nodes)
+    }
+
+    private mutating func logical(_ member: JSONValue.Member) throws(HoldfastError) -> Filter.Node {
+        let operation = Operator(member.name)
+        guard let operation, operation.isLogical else {
+            meansName = true
+            guard let operation else { throw unknown(member.name, place: nil, among: Operator.logical) }
+            throw refusal(
+                operation, place: nil,
+                "must stand below a path, as {\"path\": {\"\(operation.rawValue)\": ...}}, not at the top level of")
+        }
+        guard case .array(let elements) = member.value, !elements.isEmpty else {
+            throw operation.refusal(
+                of: member.value, place: nil, takes: "an array of at least one filter", what: what)
+        }
+        var nodes: [Filter.Node] = []
+        for (index, element) in elements.enumerated() {
+            trail.append(.element(index))
+            guard case .object = element else {
+                throw operation.refusal(of: element, place: nil, takes: "filters, each a JSON object", what: what)
+            }
+            nodes.append(try document(element))
+            trail.removeLast()
+        }
+        try count(1)
+        switch operation {
+        case .and: return .conjunction(nodes)
+        case .or: return nodes.count == 1 ? nodes[0] : .any(nodes)
+        default: return .none(nodes)
+        }
+    }
+
+    // MARK: Conditions of a path
+
+    private mutating func condition(_ value: JSONValue, at path: Path) throws(HoldfastError) -> Filter.Node {
+        if let members = operators(of: value) { return try tests(members, at: path, place: path.text) }
+        return try leaf(Condition(path: path, place: path.text, operation: .equal, operand: value))
+    }
+
+    /// The operators that the value consists of; nil where it is a literal. An object whose names mix both
+    /// is refused later: whatever it was meant to be, it would match something else.
+    private func operators(of value: JSONValue) -> [JSONValue.Member]? {
+        guard case .object(let members) = value, value.parameterName == nil,
+            members.contains(where: { $0.name.first == UInt8(ascii: "$") })
+        else { return nil }
+        return members
+    }
+
+    /// An object of operators, which must all hold.
+    private mutating func tests(
+        _ members: [JSONValue.Member], at path: Path, place: String
+    ) throws(HoldfastError) -> Filter.Node {
+        var nodes: [Filter.Node] = []
+        for member in members {
+            trail.append(.member(member.name))
+            guard let operation = Operator(member.name), !operation.isLogical else {
+                meansName = true
+                guard let operation = Operator(member.name) else {
+                    throw unknown(member.name, place: place, among: Operator.ofPaths)
+                }
+                throw refusal(
+                    operation, place: place,
+                    "must stand beside paths, as {\"\(operation.rawValue)\": [{...}, ...]}, not below one, in")
+            }
+            switch operation {
+            case .not: nodes.append(.none([try negated(member.value, at: path, place: place)]))
+            case .all: nodes.append(try all(member.value, at: path, place: place))
+            case .elementMatch: nodes.append(try elementMatch(member.value, at: path, place: place))
+            default:
+                if operation == .in || operation == .notIn { try refuseOperators(in: member.value, operation, place) }
+                nodes.append(
+                    try leaf(Condition(path: path, place: place, operation: operation, operand: member.value)))
+            }
+            trail.removeLast()
+        }
+        return .conjunction(nodes)
+    }
+
+    private mutating func negated(
+        _ value: JSONValue, at path: Path, place: String
+    ) throws(HoldfastError) -> Filter.Node {
+        guard let members = operators(of: value) else {
+            throw Operator.not.refusal(of: value, place: place, takes: "an object of operators", what: what)
+        }
+        return try tests(members, at: path, place: place)
+    }
+
+    /// `$all` with literals and with `$elemMatch`, which each some element must satisfy.
+    private mutating func all(
+        _ value: JSONValue, at path: Path, place: String
+    ) throws(HoldfastError) -> Filter.Node {
+        guard case .array(let elements) = value else {
+            return try leaf(Condition(path: path, place: place, operation: .all, operand: value))
+        }
+        var nodes: [Filter.Node] = []
+        for (index, element) in elements.enumerated() {
+            trail.append(.element(index))
+            if let members = operators(of: element) {
+                guard members.count == 1, Operator(members[0].name) == .elementMatch else {
+                    throw Operator.all.refusal(
+                        of: element, place: place, takes: "literals and {\"$elemMatch\": {...}}", what: what)
+                }
+                trail.append(.member(members[0].name))
+                nodes.append(try elementMatch(members[0].value, at: path, place: place))
+                trail.removeLast()
+            } else {
+                nodes.append(try leaf(Condition(path: path, place: place, operation: .equal, operand: element)))
+            }
+            trail.removeLast()
+        }
+        return nodes.isEmpty ? .any([]) : .conjunction(nodes)
+    }
+
+    private mutating func elementMatch(
+        _ value: JSONValue, at path: Path, place: String
+    ) throws(HoldfastError) -> Filter.Node {
+        guard case .object(let members) = value, value.parameterName == nil else {
+            throw Operator.elementMatch.refusal(
+                of: value, place: place, takes: "an object of operators or of paths", what: what)
+        }
+        try count(1)
+        if let first = members.first, first.name.first == UInt8(ascii: "$"), Operator(first.name)?.isLogical != true {
+            return .path(path, .elementValue(try tests(members, at: .itself, place: place)))
+        }
+        return .path(path, .elementObject(try document(value)))
+    }
+
+    /// In a list of literals an operator would be one, and match nothing that was meant.
+    private mutating func refuseOperators(
+        in value: JSONValue, _ operation: Operator, _ place: String
+    ) throws(HoldfastError) {
+        guard case .array(let elements) = value else { return }
+        for (index, element) in elements.enumerated() where operators(of: element) != nil {
+            trail.append(.element(index))
+            throw operation.refusal(
+                "takes literals, not operators: join conditions with \"$or\"", place: place, what: what)
+        }
+    }
+
+    private mutating func leaf(_ condition: Condition) throws(HoldfastError) -> Filter.Node {
+        try count(1)
+        var names: Set<[UInt8]> = []
+        condition.collectParameters(&names)
+        if names.isEmpty { return try condition.node(what: what) }
+        parameters.formUnion(names)
+        return .unbound(condition)
+    }
+
+    private mutating func count(_ added: Int) throws(HoldfastError) {
+        conditionCount += added
+        guard conditionCount <= Self.maxConditions else {
+            throw HoldfastError(
+                .invalidQuery,
+                "the \(what) has more than \(Self.maxConditions) conditions: ask for many values with \"$in\"")
+        }
+    }
+
+    // MARK: Errors
+
+    private func unknown(_ name: [UInt8], place: String?, among operators: [Operator]) -> HoldfastError {
+        let shown = String(decoding: name, as: UTF8.self)
+        let names = operators.map(\.rawValue)
+        let position = place.map { "at \"\($0)\" in the \(what)" } ?? "at the top level of the \(what)"
+        var message = "unknown operator \"\(shown)\" \(position)"
+        if let nearest = Spelling.nearest(to: name, among: names) {
+            message += "; did you mean \"\(nearest)\"?"
+        } else {
+            message += "; supported are " + names.map { "\"\($0)\"" }.joined(separator: ", ")
+        }
+        return HoldfastError(
+            .invalidQuery, message,
+            detail: Operator.detail(shown, place: place) + [("supported", .texts(names))])
+    }
+
+    private func refusal(_ operation: Operator, place: String?, _ reason: String) -> HoldfastError {
+        HoldfastError(
+            .invalidQuery, "operator \"\(operation.rawValue)\" \(reason) the \(what)",
+            detail: Operator.detail(operation.rawValue, place: place))
+    }
+
+    /// Where the trail leads in the filter's own text.
+    func position(in bytes: UnsafeRawBufferPointer) -> UInt64? {
+        let walker = JSONWalker(bytes)
+        do throws(CorruptJSON) {
+            var position = try walker.skipWhiteSpace(0)
+            for (index, step) in trail.enumerated() {
+                switch step {
+                case .member(let name):
+                    guard let member = try walker.member(name, of: position) else { return nil }
+                    let isMeant = meansName && index == trail.count - 1
+                    position = isMeant ? member.name.start - 1 : member.value
+                case .element(let index):
+                    var elements = try walker.elements(of: position)
+                    for _ in 0..<index { _ = try elements.next() }
+                    guard let element = try elements.next() else { return nil }
+                    position = element
+                }
+            }
+            return UInt64(position)
+        } catch { return nil }
+    }
+}
+
+extension JSONWalker {
+    fileprivate func member(_ name: [UInt8], of object: Int) throws(CorruptJSON) -> Member? {
+        var members = try members(of: object)
+        while let member = try members.next() {
+            let isMeant = try name.withBytes { name throws(CorruptJSON) in try equals(member.name, name) }
+            if isMeant { return member }
+        }
+        return nil
+    }
+}
