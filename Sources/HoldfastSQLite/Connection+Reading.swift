@@ -23,7 +23,7 @@ extension Connection {
                 try statement.bind(2, text: id)
                 guard try statement.step() else { return false }
                 guard let version = statement.integer(0).flatMap(CommitSequence.init(exactly:)),
-                    let text = statement.text(1)
+                    let text = statement.entity(1)
                 else { throw corrupt("a record") }
                 try body(EntityView(id: id, version: version, body: text))
                 return true
@@ -47,7 +47,7 @@ extension Connection {
                 while try statement.step() {
                     guard let id = statement.text(0) else { throw corrupt("a record") }
                     guard let version = statement.integer(1).flatMap(CommitSequence.init(exactly:)),
-                        let text = statement.text(2)
+                        let text = statement.entity(2)
                     else {
                         last = String(decoding: id, as: UTF8.self)
                         throw corrupt("a record")

@@ -1,4 +1,5 @@
 import CSQLite
+import Glibc
 import HoldfastCore
 
 /// A prepared statement in use: bind, step, read the columns, reset. What is bound is lent, not copied, and must
@@ -54,6 +55,15 @@ struct Statement {
 
     /// The bytes in a column, lent until the next step or reset, or nil if it does not hold text.
     func text(_ column: Int32) -> UnsafeRawBufferPointer? { bytes(column, SQLITE_TEXT) }
+
+    /// An entity's text, or nil where the column cannot hold one: SQLite keeps no checksums, and what a damaged page
+    /// shows most often is zeros.
+    func entity(_ column: Int32) -> UnsafeRawBufferPointer? {
+        guard let text = text(column), text.count >= 2, text[0] == UInt8(ascii: "{"),
+            text[text.count - 1] == UInt8(ascii: "}"), memchr(text.baseAddress!, 0, text.count) == nil
+        else { return nil }
+        return text
+    }
 
     /// As `text`, for a BLOB.
     func blob(_ column: Int32) -> UnsafeRawBufferPointer? { bytes(column, SQLITE_BLOB) }

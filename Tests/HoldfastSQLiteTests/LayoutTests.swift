@@ -10,8 +10,8 @@ import Testing
 
     @Test func `plain SQL reads a repository through its view while the store is open`() throws {
         let storage = try directory.open()
-        try storage.store(["a": "{\"id\":\"a\",  \"n\":1.0}", "b": "{}"], at: 1)
-        try storage.store(["b": nil as String?, "c": "{\"n\":7}"], at: 2)
+        try storage.store(["a": "\"id\":\"a\",  \"n\":1.0", "b": ""], at: 1)
+        try storage.store(["b": nil as String?, "c": "\"n\":7"], at: 2)
         #expect(
             plainSQL(directory.store, "SELECT id, version, body FROM songs ORDER BY id").rows
                 == ["a|1|{\"id\":\"a\",  \"n\":1.0}", "c|2|{\"n\":7}"])
@@ -46,6 +46,9 @@ import Testing
     @Test(arguments: [
         "UPDATE holdfast_entity SET body = NULL WHERE id = 'b'",
         "UPDATE holdfast_entity SET body = x'7B7D' WHERE id = 'b'",
+        "UPDATE holdfast_entity SET body = CAST(x'7B00007D' AS TEXT) WHERE id = 'b'",
+        "UPDATE holdfast_entity SET body = '{\"id\":\"b' WHERE id = 'b'",
+        "UPDATE holdfast_entity SET body = '' WHERE id = 'b'",
         "UPDATE holdfast_entity SET version = -1 WHERE id = 'b'",
         "UPDATE holdfast_entity SET version = 'x' WHERE id = 'b'",
     ])
@@ -75,6 +78,11 @@ import Testing
         }
         #expect(scanning?.status == .corrupt)
         #expect(seen == ["a"])
+        snapshot.close()
+        let write = try storage.beginWrite(durable: false)
+        let writing = error { () throws(HoldfastError) in try write.fetch([EntityKey("b")]) { _, _ in } }
+        write.rollback()
+        #expect(writing?.status == .corrupt)
     }
 
     @Test func `a row of the log is read back as it was written`() throws {

@@ -60,7 +60,7 @@ import Testing
 
     @Test func `files are readable by their owner alone`() throws {
         let storage = try directory.open()
-        try storage.store(["a": "{}"], at: 1)
+        try storage.store(["a": ""], at: 1)
         for name in directory.names {
             #expect(status(of: "\(directory.path)/\(name)")!.st_mode & 0o777 == 0o600, "\(name)")
         }

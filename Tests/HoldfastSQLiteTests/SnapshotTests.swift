@@ -16,7 +16,7 @@ import Testing
             #expect(snapshot.sequence == CommitSequence(index + 1))
             var text = ""
             _ = try snapshot.fetch(EntityKey("a")) { text = String(decoding: $0.body, as: UTF8.self) }
-            #expect(text == "\(index + 1)")
+            #expect(text == "{\(index + 1)}")
         }
         for snapshot in snapshots { snapshot.close() }
     }

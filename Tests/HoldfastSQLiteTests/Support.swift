@@ -102,7 +102,7 @@ extension EntityKey {
 }
 
 extension Storage {
-    /// Stores texts (nil: deletes) as one commit.
+    /// Stores texts between braces (nil: deletes) as one commit.
     func store(_ bodies: [String: String?], at sequence: CommitSequence, durable: Bool = true) throws(HoldfastError) {
         var batch = WriteBatch()
         if sequence == 1 {
@@ -110,7 +110,7 @@ extension Storage {
             batch.reservedThrough = 1_000
         }
         batch.changes = bodies.map { id, body in
-            EntityChange(key: EntityKey(id), version: sequence, body: body.map { Array($0.utf8) })
+            EntityChange(key: EntityKey(id), version: sequence, body: body.map { Array("{\($0)}".utf8) })
         }.sorted { $0.key < $1.key }
         batch.log = [
             LogEntry(
@@ -127,11 +127,12 @@ extension Storage {
         try write.commit()
     }
 
+    /// What stands between the braces of an entity.
     func text(_ id: String) throws(HoldfastError) -> String? {
         let snapshot = try beginSnapshot()
         defer { snapshot.close() }
         var text: String?
-        _ = try snapshot.fetch(EntityKey(id)) { text = String(decoding: $0.body, as: UTF8.self) }
+        _ = try snapshot.fetch(EntityKey(id)) { text = String(decoding: $0.body.dropFirst().dropLast(), as: UTF8.self) }
         return text
     }
 }

@@ -30,7 +30,7 @@ struct Stored: Equatable, CustomStringConvertible {
     init(_ id: String, _ version: CommitSequence, _ body: String) {
         self.id = Array(id.utf8)
         self.version = version
-        self.body = Array(body.utf8)
+        self.body = text(body)
     }
 
     init(_ view: EntityView) {
@@ -44,6 +44,9 @@ struct Stored: Equatable, CustomStringConvertible {
     }
 }
 
+/// What stands for an entity's text. An engine may take what is no JSON object for damage.
+private func text(_ content: String) -> [UInt8] { Array("{\(content)}".utf8) }
+
 let songs: RepositoryID = 1
 let albums: RepositoryID = 2
 
@@ -53,7 +56,7 @@ extension EntityKey {
 
 extension EntityChange {
     init(_ repository: RepositoryID, _ id: String, _ version: CommitSequence, _ body: String?) {
-        self.init(key: EntityKey(repository, id), version: version, body: body.map { Array($0.utf8) })
+        self.init(key: EntityKey(repository, id), version: version, body: body.map(text))
     }
 }
 

@@ -154,6 +154,7 @@ public struct EntityKey: Hashable, Comparable, Sendable {
 public struct EntityView {
     public let id: UnsafeRawBufferPointer
     public let version: CommitSequence
+    /// A JSON object's text, from its opening brace to the closing one.
     public let body: UnsafeRawBufferPointer
 
     public init(id: UnsafeRawBufferPointer, version: CommitSequence, body: UnsafeRawBufferPointer) {
