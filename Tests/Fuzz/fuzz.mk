@@ -11,8 +11,8 @@ FUZZ_BUILD := $(BUILD)/fuzz
 FUZZ_TARGETS := payload entries filters handles stored
 FUZZ_SHARED := Tests/Fuzz/input.c Tests/Fuzz/input.h
 FUZZ_CC = $(dir $(shell readlink -f $$(command -v swift)))clang
-FUZZ_FLAGS := -std=gnu11 -g -O1 -Wall -Wextra -Werror -Iinclude -fsanitize=fuzzer,address,undefined \
-    -fno-sanitize-recover=all -fuse-ld=lld
+FUZZ_FLAGS := -std=gnu11 -g -O1 -Wall -Wextra -Werror -Iinclude -fuse-ld=lld -fno-sanitize-recover=all \
+    -fsanitize=address,undefined
 
 .PHONY: fuzz-library test-fuzz-short fuzz
 
@@ -23,16 +23,23 @@ fuzz-library:
 
 $(FUZZ_BUILD)/payload: Tests/Fuzz/payload.c $(FUZZ_SHARED) $(wildcard Sources/CHoldfastPayload/*.c)
 	@mkdir -p $(FUZZ_BUILD)
-	$(FUZZ_CC) $(FUZZ_FLAGS) -ISources/CHoldfastPayload/include $(filter %.c,$^) -o $@ -ljansson
+	$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer -ISources/CHoldfastPayload/include $(filter %.c,$^) -o $@ -ljansson
 
 $(FUZZ_BUILD)/filters: Tests/Fuzz/tree_evaluation.c Tests/Fuzz/tree_evaluation.h
 
 $(FUZZ_BUILD)/%: Tests/Fuzz/%.c Tests/Fuzz/outcome.c Tests/Fuzz/outcome.h $(FUZZ_SHARED) $(HEADERS) | fuzz-library
 	@mkdir -p $(FUZZ_BUILD)
-	$(FUZZ_CC) $(FUZZ_FLAGS) $(filter %.c,$^) -o $@ -L$(BUILD)/fuzz-library/release -lholdfast \
+	$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer $(filter %.c,$^) -o $@ -L$(BUILD)/fuzz-library/release -lholdfast \
 	    -Wl,-rpath,$(BUILD)/fuzz-library/release -ljansson -lsqlite3
 
-test-fuzz-short: fuzz-library $(addprefix $(FUZZ_BUILD)/,$(FUZZ_TARGETS)) ## Hostile input, ten seconds of each kind
+# The damaged files of the torture, under the sanitizers.
+$(FUZZ_BUILD)/corruption: Tests/Torture/corruption.c Tests/Torture/ledger.c Tests/Torture/ledger.h $(HEADERS) | fuzz-library
+	@mkdir -p $(FUZZ_BUILD)
+	$(FUZZ_CC) $(FUZZ_FLAGS) -D_GNU_SOURCE $(filter %.c,$^) -o $@ -L$(BUILD)/fuzz-library/release -lholdfast \
+	    -Wl,-rpath,$(BUILD)/fuzz-library/release -lsqlite3
+
+test-fuzz-short: fuzz-library $(addprefix $(FUZZ_BUILD)/,$(FUZZ_TARGETS) corruption) ## Hostile input, ten seconds of each kind
+	$(FUZZ_BUILD)/corruption
 	printf '%s\n' $(FUZZ_TARGETS) | xargs -P 2 -I TARGET Tests/Fuzz/run.sh $(FUZZ_BUILD) TARGET 10
 
 fuzz: fuzz-library $(addprefix $(FUZZ_BUILD)/,$(FUZZ_TARGETS)) ## Hostile input, FUZZ_SECONDS (600) of each kind
