@@ -15,8 +15,8 @@ LIBRARY := $(LIBRARY_DIRECTORY)/libholdfast.so.$(VERSION)
 DEMO_PREFIX := $(BUILD)/demo-prefix
 VENV := $(BUILD)/venv
 
-PACKAGES := build-essential clang-format iso-codes libcmocka-dev libjansson-dev libsqlite3-dev pkg-config \
-    python3-venv sqlite3
+PACKAGES := build-essential clang-format iso-codes libcmocka-dev libjansson-dev libpcre2-dev libsqlite3-dev \
+    pkg-config python3-venv sqlite3
 
 C_WARNINGS := -Wall -Wextra -Wpedantic -Werror
 HEADERS := $(wildcard include/holdfast/*.h)

@@ -18,13 +18,16 @@ let package = Package(
         .systemLibrary(
             name: "CSQLite", pkgConfig: "sqlite3",
             providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+        .systemLibrary(
+            name: "CPCRE2", pkgConfig: "libpcre2-8",
+            providers: [.apt(["libpcre2-dev"]), .brew(["pcre2"])]),
 
         // C below the core: the only code that sees jansson.h, and the few system calls that
         // Swift cannot make.
         .target(name: "CHoldfastPayload", linkerSettings: [.linkedLibrary("jansson")]),
         .target(name: "CHoldfastPlatform"),
 
-        .target(name: "HoldfastCore", dependencies: ["CHoldfastPayload", "CHoldfastPlatform"]),
+        .target(name: "HoldfastCore", dependencies: ["CHoldfastPayload", "CHoldfastPlatform", "CPCRE2"]),
         .target(name: "HoldfastSQLite", dependencies: ["HoldfastCore", "CSQLite", "CHoldfastPlatform"]),
 
         // Which engine keeps a store: the only target that names them all, for the two faces.

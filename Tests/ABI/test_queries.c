@@ -126,6 +126,17 @@ static void filters_match_as_in_mongodb(fixture *f) {
         {"{\"o.0.city\":\"Bonn\"}", "c"},
         {"{\"o.city\":\"Kassel\",\"n\":1}", "a"},
         {"{\"n\":true}", ""},
+        {"{\"n\":{\"$gt\":0,\"$lt\":2}}", "a d"},
+        {"{\"n\":{\"$ne\":1}}", "b c e"},
+        {"{\"n\":{\"$in\":[2,\"1\",null]}}", "b c e"},
+        {"{\"n\":{\"$not\":{\"$type\":\"number\"}}}", "c e"},
+        {"{\"o.city\":{\"$exists\":false}}", "d e"},
+        {"{\"tag\":{\"$all\":[\"x\",\"y\"]}}", "b"},
+        {"{\"tag\":{\"$size\":2}}", "b"},
+        {"{\"o\":{\"$elemMatch\":{\"city\":{\"$gte\":\"K\"}}}}", "c"},
+        {"{\"o.city\":{\"$regex\":\"^b\",\"$options\":\"i\"}}", "b c"},
+        {"{\"$or\":[{\"n\":2},{\"tag\":\"\"}]}", "b d"},
+        {"{\"$nor\":[{\"n\":2},{\"tag\":\"\"}],\"n\":{\"$mod\":[2,1]}}", "a"},
     };
     room r = open_room(f);
     hf_entity_list list = HF_ENTITY_LIST_INIT;

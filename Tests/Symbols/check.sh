@@ -8,7 +8,7 @@ soname=$2
 cd "$(dirname "$0")/../.."
 
 largest=$((12 * 1024 * 1024))
-allowed='^(libc|libm|libstdc\+\+|libgcc_s|libjansson|libsqlite3|ld-linux-[a-z0-9_-]+)\.so\.[0-9]+$'
+allowed='^(libc|libm|libstdc\+\+|libgcc_s|libjansson|libpcre2-8|libsqlite3|ld-linux-[a-z0-9_-]+)\.so\.[0-9]+$'
 failed=0
 
 fail() {

@@ -205,7 +205,8 @@ hf_status hf_repository_fetch_all(hf_repository *HF_NULLABLE repository,
  *     $exists                    true or false
  *     $type                      one or an array of "null" "bool" "number" "string" "object" "array", or, of
  *                                numbers, "int" (32 bits) "long" "double"
- *     $mod                       [divisor, remainder]
+ *     $regex                     a string of which a part matches an expression of PCRE2; beside it
+ * "$options", letters of "imsx". One that proves too expensive is HF_INVALID_QUERY. $mod [divisor, remainder]
  *     $size                      an array of so many elements
  *     $all                       an array that holds all of these
  *     $elemMatch                 an array with one element for which all these hold: operators, or a filter

@@ -10,6 +10,8 @@ enum Operator: String, CaseIterable, Sendable {
     case notIn = "$nin"
     case exists = "$exists"
     case type = "$type"
+    case regex = "$regex"
+    case options = "$options"
     case all = "$all"
     case elementMatch = "$elemMatch"
     case size = "$size"
@@ -51,6 +53,8 @@ struct Condition: Sendable, Equatable {
     let place: String
     let operation: Operator
     let operand: JSONValue
+    /// The `$options` beside `$regex`.
+    var options: JSONValue?
 
     /// The test, now that the operand is a literal.
     func node(what: String) throws(HoldfastError) -> Filter.Node {
@@ -66,6 +70,7 @@ struct Condition: Sendable, Equatable {
         case .notIn: return .none([test(.in(LiteralSet(try list(what))))])
         case .exists: return try flag(what) ? test(.exists) : .none([test(.exists)])
         case .type: return test(.type(try types(what)))
+        case .regex: return test(.regex(try pattern(what)))
         case .size:
             guard let size = operand.wholeNumber, let size = Int(exactly: size), size >= 0 else {
                 throw refusal(what, takes: "a whole number, 0 or more")
@@ -80,7 +85,7 @@ struct Condition: Sendable, Equatable {
                     what: what)
             }
             return elements.isEmpty ? .any([]) : .conjunction(elements.map { test(.equal($0)) })
-        case .elementMatch, .not, .and, .or, .nor:
+        case .options, .elementMatch, .not, .and, .or, .nor:
             throw refusal(what, takes: "no parameter")
         }
     }
@@ -115,6 +120,27 @@ struct Condition: Sendable, Equatable {
         }
         guard !types.isEmpty else { throw refusal(what, takes: "at least one type") }
         return types
+    }
+
+    private func pattern(_ what: String) throws(HoldfastError) -> Pattern {
+        guard case .string(let text) = operand else { throw refusal(what, takes: "a regular expression as a string") }
+        var letters: [UInt8] = []
+        if let options {
+            guard case .string(let text) = options, text.allSatisfy({ "imsx".utf8.contains($0) }) else {
+                throw Operator.options.refusal("takes a string of the letters i, m, s and x", place: place, what: what)
+            }
+            letters = Set(text).sorted()
+        }
+        do throws(Pattern.Failure) {
+            return try Pattern(text, options: letters)
+        } catch {
+            switch error {
+            case .noMemory: throw HoldfastError(.noMemory, "no memory to compile a regular expression")
+            case .invalid(let reason, let position):
+                throw operation.refusal(
+                    "is no regular expression of PCRE2: \(reason), at byte \(position) of it", place: place, what: what)
+            }
+        }
     }
 
     private func remainder(_ what: String) throws(HoldfastError) -> Filter.Node {

@@ -32,6 +32,8 @@ public struct Filter: Sendable, Equatable {
         /// There is a value. Of an array, the array itself is asked.
         case exists
         case type(TypeSet)
+        /// A string of which some part matches.
+        case regex(Pattern)
         case remainder(divisor: Int64, Int64)
         /// An array of so many elements; the array itself is asked, not its elements.
         case size(Int)

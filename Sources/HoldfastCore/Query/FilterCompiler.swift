@@ -104,6 +104,16 @@ struct FilterCompiler {
             case .not: nodes.append(.none([try negated(member.value, at: path, place: place)]))
             case .all: nodes.append(try all(member.value, at: path, place: place))
             case .elementMatch: nodes.append(try elementMatch(member.value, at: path, place: place))
+            case .options:
+                guard members.contains(where: { Operator($0.name) == .regex }) else {
+                    throw operation.refusal("stands beside \"$regex\" alone", place: place, what: what)
+                }
+            case .regex:
+                let options = members.first { Operator($0.name) == .options }?.value
+                nodes.append(
+                    try leaf(
+                        Condition(
+                            path: path, place: place, operation: .regex, operand: member.value, options: options)))
             default:
                 if operation == .in || operation == .notIn { try refuseOperators(in: member.value, operation, place) }
                 nodes.append(

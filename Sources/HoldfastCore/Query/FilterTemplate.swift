@@ -72,10 +72,15 @@ public struct FilterTemplate: Sendable {
 }
 
 extension Condition {
-    func collectParameters(_ names: inout Set<[UInt8]>) { operand.collectParameters(&names) }
+    func collectParameters(_ names: inout Set<[UInt8]>) {
+        operand.collectParameters(&names)
+        options?.collectParameters(&names)
+    }
 
     fileprivate func bound(to values: [[UInt8]: JSONValue]) -> Condition {
-        Condition(path: path, place: place, operation: operation, operand: operand.replacingParameters(by: values))
+        Condition(
+            path: path, place: place, operation: operation, operand: operand.replacingParameters(by: values),
+            options: options?.replacingParameters(by: values))
     }
 }
 

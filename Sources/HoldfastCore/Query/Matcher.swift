@@ -41,8 +41,8 @@ struct Matcher {
         }
     }
 
-    private mutating func refuse(_ message: String) -> CorruptJSON {
-        refusal = HoldfastError(.invalidQuery, message)
+    private mutating func refuse(_ message: String, _ status: Status = .invalidQuery) -> CorruptJSON {
+        refusal = HoldfastError(status, message)
         return CorruptJSON(position: 0)
     }
 
@@ -165,11 +165,32 @@ struct Matcher {
         case .in(let literals): return try literals.contains(position, in: walker)
         case .exists: return true
         case .type(let types): return try !types.isDisjoint(with: walker.type(at: position))
+        case .regex(let pattern): return try matches(pattern, at: position)
         case .remainder(let divisor, let remainder):
             return try walker.remainder(of: position, by: divisor) == remainder
         case .size(let size): return try walker.hasSize(size, at: position)
         case .elementObject(let node): return try element(of: position, for: node, isObject: true)
         case .elementValue(let node): return try element(of: position, for: node, isObject: false)
+        }
+    }
+
+    private mutating func matches(_ pattern: Pattern, at position: Int) throws(CorruptJSON) -> Bool {
+        guard try walker.kind(at: position) == .string else { return false }
+        let text = try walker.text(at: position)
+        let outcome =
+            text.hasEscapes
+            ? try walker.decode(text).withBytes { pattern.match($0) }
+            : pattern.match(walker.bytes(text.start, text.end))
+        switch outcome {
+        case .matches: return true
+        case .differs: return false
+        case .damaged: throw CorruptJSON(position: position)
+        case .noMemory: throw refuse("no memory to match a regular expression", .noMemory)
+        case .tooExpensive:
+            let shown = String(decoding: pattern.text.prefix(100), as: UTF8.self)
+            throw refuse(
+                "the \"$regex\" \(shown) is too expensive on a text of \(text.end - text.start) bytes: "
+                    + "avoid repetitions within repetitions")
         }
     }
 

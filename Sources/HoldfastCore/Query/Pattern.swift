@@ -1,0 +1,190 @@
+internal import CPCRE2
+
+/// A regular expression of PCRE2, for UTF-8. Matching takes bounded time and memory: what costs too much is given up.
+///
+/// PCRE2's own limit of steps counts anew for each place of a text where a match may begin, so that it bounds the
+/// whole only when divided by the text's length; then it may stop a harmless search in a long text, too. Hence two
+/// attempts: compiled code under such a limit; and, where that gives up, an interpreter that counts the steps of
+/// all beginnings together.
+///
+/// `@unchecked` because of the pointers: what they point to is written by `init` alone, and PCRE2 allows compiled code
+/// and match contexts to be used by several threads at once as long as nobody changes them.
+final class Pattern: @unchecked Sendable, Equatable {
+    let text: [UInt8]
+    /// Letters of `i m s x`.
+    let options: [UInt8]
+    /// What every text begins with that the pattern matches; empty where the pattern does not say so.
+    let prefix: [UInt8]
+
+    private let code: OpaquePointer
+    /// The same pattern, calling `count` before each of its items.
+    private let counted: OpaquePointer
+    private let shortTextContext: OpaquePointer
+
+    enum Failure: Error {
+        /// With the position in the pattern, in bytes.
+        case invalid(String, at: Int)
+        case noMemory
+    }
+
+    enum Outcome { case matches, differs, tooExpensive, damaged, noMemory }
+
+    static let maxBytes = 16_384
+
+    private enum Limit {
+        /// Steps of compiled code, some nanoseconds each, over all beginnings.
+        static let steps = 1 << 25
+        static let shortText = 1 << 10
+        /// Items that the interpreter tries, some tens of nanoseconds each, besides a few for each byte of the text.
+        static let items = 1 << 21
+        static let itemsPerByte = 8
+        /// Of the interpreter's memory, in KiB.
+        static let heap: UInt32 = 32_768
+    }
+
+    init(_ text: [UInt8], options: [UInt8]) throws(Failure) {
+        var flags = UInt32(PCRE2_UTF) | UInt32(PCRE2_NEVER_BACKSLASH_C)
+        for letter in options {
+            switch letter {
+            case UInt8(ascii: "i"): flags |= UInt32(PCRE2_CASELESS)
+            case UInt8(ascii: "m"): flags |= UInt32(PCRE2_MULTILINE)
+            case UInt8(ascii: "s"): flags |= UInt32(PCRE2_DOTALL)
+            case UInt8(ascii: "x"): flags |= UInt32(PCRE2_EXTENDED)
+            default: throw .invalid("unknown option", at: 0)
+            }
+        }
+        guard text.count <= Self.maxBytes else {
+            throw .invalid("it has \(text.count) bytes; \(Self.maxBytes) are allowed", at: Self.maxBytes)
+        }
+        let code = try Self.compile(text, flags)
+        guard let counted = try? Self.compile(text, flags | UInt32(PCRE2_AUTO_CALLOUT)),
+            let context = pcre2_match_context_create_8(nil)
+        else {
+            pcre2_code_free_8(code)
+            throw .noMemory
+        }
+        // Where the system allows no code to be made, the interpreter does the work.
+        pcre2_jit_compile_8(code, UInt32(PCRE2_JIT_COMPLETE))
+        Self.limit(context, steps: Limit.steps / Limit.shortText)
+        self.code = code
+        self.counted = counted
+        shortTextContext = context
+        self.text = text
+        self.options = options
+        prefix = options.isEmpty ? Self.prefix(of: text) : []
+    }
+
+    deinit {
+        pcre2_code_free_8(code)
+        pcre2_code_free_8(counted)
+        pcre2_match_context_free_8(shortTextContext)
+    }
+
+    static func == (left: Pattern, right: Pattern) -> Bool {
+        left === right || (left.text == right.text && left.options == right.options)
+    }
+
+    private static func compile(_ text: [UInt8], _ flags: UInt32) throws(Failure) -> OpaquePointer {
+        var error: Int32 = 0
+        var position = 0
+        if let code = pcre2_compile_8(text, text.count, flags, &error, &position, nil) { return code }
+        if error == PCRE2_ERROR_HEAP_FAILED { throw .noMemory }
+        var message = [UInt8](repeating: 0, count: 200)
+        let length = pcre2_get_error_message_8(error, &message, message.count)
+        throw .invalid(String(decoding: message.prefix(max(0, Int(length))), as: UTF8.self), at: position)
+    }
+
+    // MARK: Matching
+
+    /// Whether some part of the text matches.
+    func match(_ text: UnsafeRawBufferPointer) -> Outcome {
+        guard let data = pcre2_match_data_create_8(1, nil) else { return .noMemory }
+        defer { pcre2_match_data_free_8(data) }
+        let outcome = matchCompiled(text, data)
+        return outcome == .tooExpensive ? matchCounted(text, data) : outcome
+    }
+
+    private func matchCompiled(_ text: UnsafeRawBufferPointer, _ data: OpaquePointer) -> Outcome {
+        if text.count < Limit.shortText { return Self.match(code, text, data, shortTextContext) }
+        guard let context = pcre2_match_context_create_8(nil) else { return .noMemory }
+        defer { pcre2_match_context_free_8(context) }
+        Self.limit(context, steps: max(64, Limit.steps / text.count))
+        return Self.match(code, text, data, context)
+    }
+
+    private func matchCounted(_ text: UnsafeRawBufferPointer, _ data: OpaquePointer) -> Outcome {
+        guard let context = pcre2_match_context_create_8(nil) else { return .noMemory }
+        defer { pcre2_match_context_free_8(context) }
+        Self.limit(context, steps: Int(UInt32.max))
+        var itemsLeft = Limit.items + Limit.itemsPerByte * text.count
+        return withUnsafeMutablePointer(to: &itemsLeft) { itemsLeft in
+            pcre2_set_callout_8(context, Self.count, itemsLeft)
+            return Self.match(counted, text, data, context)
+        }
+    }
+
+    /// Ends the match when no items are left.
+    private static let count:
+        @convention(c) (UnsafeMutablePointer<pcre2_callout_block_8>?, UnsafeMutableRawPointer?) -> Int32 = { _, left in
+            guard let left = left?.assumingMemoryBound(to: Int.self) else { return 0 }
+            left.pointee -= 1
+            return left.pointee < 0 ? PCRE2_ERROR_MATCHLIMIT : 0
+        }
+
+    private static func limit(_ context: OpaquePointer, steps: Int) {
+        pcre2_set_match_limit_8(context, UInt32(clamping: steps))
+        pcre2_set_depth_limit_8(context, UInt32(clamping: steps))
+        pcre2_set_heap_limit_8(context, Limit.heap)
+    }
+
+    private static func match(
+        _ code: OpaquePointer, _ text: UnsafeRawBufferPointer, _ data: OpaquePointer, _ context: OpaquePointer
+    ) -> Outcome {
+        // An empty text may have no address, which PCRE2 takes together with the length 0.
+        let result = pcre2_match_8(
+            code, text.baseAddress?.assumingMemoryBound(to: UInt8.self), text.count, 0, 0, data, context)
+        switch result {
+        case 0...: return .matches
+        case PCRE2_ERROR_NOMATCH: return .differs
+        case PCRE2_ERROR_NOMEMORY: return .noMemory
+        // Stored text is UTF-8; where it is not, it was damaged.
+        case PCRE2_ERROR_UTF8_ERR21...PCRE2_ERROR_UTF8_ERR1: return .damaged
+        default: return .tooExpensive  // a limit of steps, depth, heap, or the compiled code's stack
+        }
+    }
+
+    // MARK: Prefix
+
+    /// The literal text behind a leading `^`, if every alternative begins with it.
+    private static func prefix(of text: [UInt8]) -> [UInt8] {
+        guard text.first == UInt8(ascii: "^"), !text.contains(UInt8(ascii: "|")) else { return [] }
+        var prefix: [UInt8] = []
+        /// Where the last character of the prefix begins, which a quantifier may take back.
+        var last = 0
+        var position = 1
+        while position < text.count {
+            var byte = text[position]
+            if byte == UInt8(ascii: "\\") {
+                // Escaped punctuation means itself; letters and digits have meanings of their own.
+                guard position + 1 < text.count, isPunctuation(text[position + 1]) else { break }
+                position += 1
+                byte = text[position]
+            } else if "*?{".utf8.contains(byte) {
+                return Array(prefix[..<last])
+            } else if "+.^$[()".utf8.contains(byte) {
+                break
+            }
+            if byte & 0xC0 != 0x80 { last = prefix.count }
+            prefix.append(byte)
+            position += 1
+        }
+        return prefix
+    }
+
+    private static func isPunctuation(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x21...0x2F, 0x3A...0x40, 0x5B...0x60, 0x7B...0x7E: true
+        default: false
+        }
+    }
+}
