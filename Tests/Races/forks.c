@@ -256,7 +256,8 @@ int main(int argc, char **argv) {
     int forks = argc == 2 ? atoi(argv[1]) : 0;
     if (forks < 1)
         return fprintf(stderr, "usage: %s <count>\n", argv[0]), 2;
-    strcpy(directory, "/tmp/holdfast-forks-XXXXXX");
+    snprintf(directory, sizeof directory, "%s/holdfast-forks-XXXXXX",
+             access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm");
     if (mkdtemp(directory) == NULL)
         return perror(directory), 2;
     snprintf(file_url, sizeof file_url, "%s/store.db", directory);
