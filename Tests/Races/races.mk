@@ -3,21 +3,47 @@
 #
 #     test-races    samples, for every test run
 #     races         as long as it takes
+#
+# The races are also run under the address and the thread sanitizer, each with a library built under the same one: by
+# the fuzzers' build and by that of the thread sanitizer's tests.
 
 RACES_BUILD := $(BUILD)/races
-RACES_PROGRAMS := $(addprefix $(RACES_BUILD)/,forks races)
+RACES_PROGRAMS := $(addprefix $(RACES_BUILD)/,forks races races-address races-thread)
+RACES_SOURCES := Tests/Races/races.c Tests/ABI/every_function.c
+RACES_FLAGS := -std=gnu11 -O1 -g -Wall -Wextra -Werror -Iinclude -fuse-ld=lld -pthread
+RACES_THREAD_LIBRARY := $(BUILD)/thread-sanitizer/debug
+# Clang's runtime of the thread sanitizer, as Swift brings it, needs these.
+DISPATCH_DIRECTORY = $(abspath $(dir $(FUZZ_CC))../lib/swift/linux)
 
 $(RACES_BUILD)/%: Tests/Races/%.c Tests/ABI/every_function.c Tests/ABI/every_function.h $(HEADERS)
 	@mkdir -p $(RACES_BUILD)
 	$(CC) -std=c11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -Iinclude $(filter %.c,$^) -o $@ \
 	    -L$(LIBRARY_DIRECTORY) -lholdfast -Wl,-rpath,$(LIBRARY_DIRECTORY) -lsqlite3 -pthread
 
-.PHONY: test-races races
+$(RACES_BUILD)/races-address: $(RACES_SOURCES) Tests/ABI/every_function.h $(HEADERS) | fuzz-library
+	@mkdir -p $(RACES_BUILD)
+	$(FUZZ_CC) $(RACES_FLAGS) -fsanitize=address,undefined -fno-sanitize-recover=all $(RACES_SOURCES) -o $@ \
+	    -L$(BUILD)/fuzz-library/release -lholdfast -Wl,-rpath,$(BUILD)/fuzz-library/release
+
+$(RACES_BUILD)/races-thread: $(RACES_SOURCES) Tests/ABI/every_function.h $(HEADERS) | races-thread-library
+	@mkdir -p $(RACES_BUILD)
+	$(FUZZ_CC) $(RACES_FLAGS) -fsanitize=thread $(RACES_SOURCES) -o $@ \
+	    -L$(RACES_THREAD_LIBRARY) -lholdfast -Wl,-rpath,$(RACES_THREAD_LIBRARY) \
+	    -L$(DISPATCH_DIRECTORY) -ldispatch -lBlocksRuntime -Wl,-rpath,$(DISPATCH_DIRECTORY)
+
+.PHONY: test-races races races-thread-library
+
+races-thread-library:
+	swift build --product holdfast --sanitize=thread --scratch-path $(BUILD)/thread-sanitizer
 
 test-races: library $(RACES_PROGRAMS) ## Forks beside busy threads, calls against close and free, a sample
 	$(RACES_BUILD)/forks 100
 	$(RACES_BUILD)/races 5
+	$(RACES_BUILD)/races-address 5
+	$(RACES_BUILD)/races-thread 5
 
 races: library $(RACES_PROGRAMS) ## Forks beside busy threads, calls against close and free, for long
 	$(RACES_BUILD)/forks 5000
 	$(RACES_BUILD)/races 600
+	$(RACES_BUILD)/races-address 600
+	$(RACES_BUILD)/races-thread 600
