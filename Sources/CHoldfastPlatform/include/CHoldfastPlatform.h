@@ -14,16 +14,21 @@
 /* --- Gate: threads wait until a number moves on --------------------------------------------------
  * A waiter reads the number, checks its own condition, and waits while the number is still that. Whoever
  * makes a condition true advances the number, which wakes all at the price of one system call, and of none
- * when nobody waits. (Futex: Franke, Russell, Kirkwood, "Fuss, Futexes and Furwocks", 2002.) */
+ * when nobody waits. (Futex: Franke, Russell, Kirkwood, "Fuss, Futexes and Furwocks", 2002.)
+ *
+ * Waiters for different things may share a gate: each says with its bits what it waits for. */
 typedef struct hfp_gate {
     uint32_t number;
     uint32_t waiters;
 } hfp_gate;
 
 uint32_t hfp_gate_number(hfp_gate *gate);
-/* Returns when the number is no longer `seen`, when timeout_ns has passed (negative: never), or early. */
-void hfp_gate_wait(hfp_gate *gate, uint32_t seen, int64_t timeout_ns);
-void hfp_gate_advance(hfp_gate *gate);
+/* Returns when the number is no longer `seen` and somebody was woken for one of the bits, when timeout_ns has
+ * passed (negative: never), or early. */
+void hfp_gate_wait(hfp_gate *gate, uint32_t seen, uint32_t bits, int64_t timeout_ns);
+/* Moves the number, which keeps whoever saw the old one from falling asleep. Of those asleep, all are woken
+ * that wait for one of the bits, and one that waits for one of `one_of`. */
+void hfp_gate_advance(hfp_gate *gate, uint32_t bits, uint32_t one_of);
 
 /* --- Threads --------------------------------------------------------------------------------------
  * Starts a detached thread with all signals blocked, so that the host's handlers never run on it. `name` is

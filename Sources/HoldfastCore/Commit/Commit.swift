@@ -11,7 +11,7 @@ public protocol CommitObserver: AnyObject, Sendable {
 
 /// A write set on its way through the queue: what it wants, what it relies on, and what became of it.
 public final class Commit: @unchecked Sendable {
-    // Sendable: the request is immutable; `stage` is guarded by the queue's lock; `outcome` and `texts` are
+    // Sendable: the request is immutable; `stage` and `turn` are guarded by the queue's lock; `outcome` and `texts` are
     // written by the leader before `isDone` is released, and read after it was acquired.
 
     // The request.
@@ -33,6 +33,8 @@ public final class Commit: @unchecked Sendable {
     // Its way.
     enum Stage { case new, queued, taken, ended }
     var stage = Stage.new
+    /// What its owner waits for at the queue's gate: the end of the batch that is the next to be taken.
+    var turn: UInt32 = 0
     var commitIdentifier: UInt64 = 0
 
     // Its end.

@@ -9,7 +9,7 @@ internal import Synchronization
 ///
 /// Invariants, under `state`:
 ///  1. A commit is in `waiting` exactly while its stage is `.queued`.
-///  2. When `waiting` is not empty and nobody leads, somebody was woken to lead: the committer, or the owners in
+///  2. When `waiting` is not empty and nobody leads, somebody was woken to lead: the committer, or one of the owners in
 ///     `ownersWaiting`, each of whom tries to lead before it sleeps.
 ///  3. Every commit that was accepted ends once: by the leader's batch, or by its withdrawal from `waiting`.
 package final class CommitQueue: Sendable {
@@ -18,6 +18,8 @@ package final class CommitQueue: Sendable {
         var isLed = false
         /// Of the waiting: those whose owners sleep.
         var ownersWaiting = 0
+        /// A bit of the gate for each batch in turn: what the owners of the commits that are queued now wait for.
+        var turn: UInt32 = 1
         var isClosing = false
         /// How many were accepted from owners that do not wait.
         var accepted = 0
@@ -26,6 +28,8 @@ package final class CommitQueue: Sendable {
     /// Bounds of one batch. A batch always holds at least one commit.
     private static let batchBytes = 8 << 20
     private static let batchCommits = 4096
+    /// What those wait for at the gate who want to lead without a batch. The other bits belong to the batches.
+    private static let loneLeader: UInt32 = 1 << 31
     /// How long the leader waits for its process's turn before it looks after those that wait behind it.
     private static let turnInterval: UInt64 = 20_000_000
 
@@ -39,8 +43,11 @@ package final class CommitQueue: Sendable {
     /// How many of the accepted were delivered.
     private let deliveries = Atomic(0)
     private let epoch = processEpoch()
-    /// Moves on when a batch has ended, and when an event was delivered.
-    private let progress = Gate()
+    /// Moves on when a batch has ended. It wakes the batch's own owners and, of those that wait for the next batch, one
+    /// to lead it: the others would only find that they have to wait on.
+    private let batches = Gate()
+    /// Moves on when an event was delivered.
+    private let places = Gate()
     private let wakeCommitter: @Sendable () -> Void
 
     init(
@@ -64,7 +71,7 @@ package final class CommitQueue: Sendable {
     /// until `placeDeadline` and never on the delivering thread, which alone makes places.
     package func submit(_ commit: Commit, placeDeadline: UInt64) throws(HoldfastError) {
         while true {
-            let seen = progress.number
+            let seen = places.number
             let accepted = try state.withLock { state throws(HoldfastError) -> Bool? in
                 if state.isClosing { throw Store.closed }
                 guard state.accepted - deliveries.load(ordering: .acquiring) < maxInFlight else { return nil }
@@ -83,18 +90,19 @@ package final class CommitQueue: Sendable {
                     "\(maxInFlight) commits are in flight, which is the store's limit: take events, wait, or raise "
                         + "max_in_flight")
             }
-            progress.wait(while: seen, nanoseconds: placeDeadline - now)
+            places.wait(while: seen, nanoseconds: placeDeadline - now)
         }
     }
 
     /// Commits and waits for the outcome.
     func commit(_ commit: Commit) throws(HoldfastError) -> Receipt {
-        try state.withLock { state throws(HoldfastError) in
+        let turn = try state.withLock { state throws(HoldfastError) in
             if state.isClosing { throw Store.closed }
             enqueue(commit, &state)
+            return commit.turn
         }
         while !commit.isDone {
-            let seen = progress.number
+            let seen = batches.number
             if commit.isDone { break }
             if takeLead() {
                 lead(for: commit)
@@ -103,17 +111,17 @@ package final class CommitQueue: Sendable {
                 continue
             }
             guard let deadline = commit.deadline else {
-                progress.wait(while: seen)
+                batches.wait(while: seen, for: turn)
                 continue
             }
             let now = time.monotonicNanoseconds()
             if now < deadline {
-                progress.wait(while: seen, nanoseconds: deadline - now)
+                batches.wait(while: seen, for: turn, nanoseconds: deadline - now)
             } else if withdraw(commit, Self.timedOut) {
                 break
             } else {
                 // It is being stored: the true result, late as it may be.
-                progress.wait(while: seen)
+                batches.wait(while: seen, for: turn)
             }
         }
         return try commit.outcome!.get()
@@ -127,7 +135,7 @@ package final class CommitQueue: Sendable {
     /// Notes that events have been delivered, which makes places. Takes no lock: it is called for every event.
     func delivered(_ count: Int) {
         deliveries.add(count, ordering: .releasing)
-        progress.advance()
+        places.advance()
     }
 
     /// Makes everything committed before this call durable.
@@ -146,7 +154,8 @@ package final class CommitQueue: Sendable {
 
     func beginClosing() {
         state.withLock { $0.isClosing = true }
-        progress.advance()
+        places.advance()
+        batches.advance()
     }
 
     /// After `beginClosing`: whether everything that was accepted has ended.
@@ -159,6 +168,7 @@ package final class CommitQueue: Sendable {
 
     private func enqueue(_ commit: Commit, _ state: inout State) {
         commit.stage = .queued
+        commit.turn = state.turn
         state.waiting.append(commit)
         if commit.observer == nil { state.ownersWaiting += 1 }
         if commit.reads != nil { waitingReaders.add(1) }
@@ -199,6 +209,7 @@ package final class CommitQueue: Sendable {
                 commit.stage = .taken
                 noteLeaving(commit, &state)
             }
+            state.turn = state.turn << 1 == Self.loneLeader ? 1 : state.turn << 1
             return batch
         }
     }
@@ -207,40 +218,51 @@ package final class CommitQueue: Sendable {
     /// deadline.
     private func lead(for owner: Commit?) {
         var now = time.monotonicNanoseconds()
+        var ended: [Commit] = []
         while !committer.value.takeTurn(until: min(now &+ Self.turnInterval, owner?.deadline ?? .max)) {
             now = time.monotonicNanoseconds()
-            withdrawLate(now)
+            ended += withdrawLate(now)
             let goesOn = state.withLock { !$0.waiting.isEmpty } && owner?.deadline.map { $0 > now } ?? true
             if !goesOn {
                 committer.value.endTurn()
-                return stepDown()
+                return stepDown(ended)
             }
         }
-        withdrawLate(time.monotonicNanoseconds())
+        ended += withdrawLate(time.monotonicNanoseconds())
         let batch = takeBatch()
         if !batch.isEmpty { committer.value.run(batch) }
         committer.value.endTurn()
         delivery.post(batch.filter { $0.observer != nil })
         let notes = committer.value.takeNotes()
-        stepDown()
+        stepDown(ended + batch)
         // The host's log is not called by a leader.
         for note in notes { log.write(note) }
     }
 
-    private func stepDown() {
-        let committerIsNeeded = state.withLock { state in
+    /// Passes the lead on, after these commits have ended.
+    private func stepDown(_ ended: [Commit]) {
+        let (committerIsNeeded, next) = state.withLock { state in
             state.isLed = false
-            // Sleeping owners are woken below and one of them leads on.
-            return state.isClosing || (!state.waiting.isEmpty && state.ownersWaiting == 0)
+            return (state.isClosing || Self.needsCommitter(state), Self.sleepers(state))
         }
-        progress.advance()
+        // Not read under the lock: who has ended is queued no more.
+        let owners = ended.reduce(Self.loneLeader) { $0 | $1.turn }
+        batches.advance(waking: owners, andOneOf: next)
         if committerIsNeeded { wakeCommitter() }
+    }
+
+    /// Whether, when nobody leads, no sleeping owner can be woken to lead what waits.
+    private static func needsCommitter(_ state: State) -> Bool { !state.waiting.isEmpty && state.ownersWaiting == 0 }
+
+    /// What the owners that could lead wait for.
+    private static func sleepers(_ state: State) -> UInt32 {
+        state.ownersWaiting == 0 ? 0 : state.waiting.reduce(0) { $1.observer == nil ? $0 | $1.turn : $0 }
     }
 
     /// Runs something as the leader, without a batch.
     private func alone(_ body: (BatchCommitter) throws(HoldfastError) -> Void) throws(HoldfastError) {
         while true {
-            let seen = progress.number
+            let seen = batches.number
             let leads = try state.withLock { state throws(HoldfastError) in
                 if state.isClosing { throw Store.closed }
                 if state.isLed { return false }
@@ -248,14 +270,14 @@ package final class CommitQueue: Sendable {
                 return true
             }
             if leads { break }
-            progress.wait(while: seen)
+            batches.wait(while: seen, for: Self.loneLeader)
         }
-        defer { stepDown() }
+        defer { stepDown([]) }
         try body(committer.value)
     }
 
-    /// Ends what waits past its deadline.
-    private func withdrawLate(_ now: UInt64) {
+    /// Ends what waits past its deadline, and answers what that was.
+    private func withdrawLate(_ now: UInt64) -> [Commit] {
         let late = state.withLock { state in
             guard state.waiting.contains(where: { $0.isLate(now) }) else { return [Commit]() }
             let late = state.waiting.filter { $0.isLate(now) }
@@ -268,10 +290,11 @@ package final class CommitQueue: Sendable {
         }
         for commit in late { commit.end(.failure(Self.timedOut)) }
         delivery.post(late.filter { $0.observer != nil })
+        return late
     }
 
     private func withdraw(_ commit: Commit, _ reason: HoldfastError) -> Bool {
-        let committerIsNeeded = state.withLock { state -> Bool? in
+        let left = state.withLock { state -> (committerIsNeeded: Bool, owners: UInt32)? in
             guard commit.stage == .queued, let index = state.waiting.firstIndex(where: { $0 === commit }) else {
                 return nil
             }
@@ -282,10 +305,11 @@ package final class CommitQueue: Sendable {
             // Under the lock: a closing store that found the queue empty before would deliver no more.
             if commit.observer != nil { delivery.post([commit]) }
             // The leader may have stepped down counting on this owner to lead on (invariant 2).
-            return !state.isLed && !state.waiting.isEmpty && state.ownersWaiting == 0
+            return state.isLed ? (false, 0) : (Self.needsCommitter(state), Self.sleepers(state))
         }
-        guard let committerIsNeeded else { return false }
-        if committerIsNeeded { wakeCommitter() }
+        guard let left else { return false }
+        if left.owners != 0 { batches.advance(waking: 0, andOneOf: left.owners) }
+        if left.committerIsNeeded { wakeCommitter() }
         return true
     }
 

@@ -16,11 +16,14 @@ public final class Gate: @unchecked Sendable {
 
     public var number: UInt32 { hfp_gate_number(words) }
 
-    /// Returns when the number has moved on from `seen`, at the latest after `nanoseconds` (nil: never),
-    /// and perhaps early: the caller checks its condition again.
-    public func wait(while seen: UInt32, nanoseconds: UInt64? = nil) {
-        hfp_gate_wait(words, seen, nanoseconds.map { Int64(clamping: $0) } ?? -1)
+    /// Returns when the number has moved on from `seen` and somebody was woken for one of the bits, at the latest after
+    /// `nanoseconds` (nil: never), and perhaps early: the caller checks its condition again.
+    public func wait(while seen: UInt32, for bits: UInt32 = .max, nanoseconds: UInt64? = nil) {
+        hfp_gate_wait(words, seen, bits, nanoseconds.map { Int64(clamping: $0) } ?? -1)
     }
 
-    public func advance() { hfp_gate_advance(words) }
+    /// Wakes all that wait for one of `bits`, and one that waits for one of `oneOf`.
+    public func advance(waking bits: UInt32 = .max, andOneOf oneOf: UInt32 = 0) {
+        hfp_gate_advance(words, bits, oneOf)
+    }
 }
