@@ -152,7 +152,7 @@ final class Checkpointer: Sendable {
 
     /// The number of frames in the log, or nil if nothing could be done.
     @discardableResult
-    private func checkpoint(_ kind: Connection.Checkpoint, waiting milliseconds: Int32) -> Int? {
+    private func checkpoint(_ kind: Connection.Checkpoint, waiting milliseconds: UInt64) -> Int? {
         let before = frames.load(ordering: .acquiring)
         return state.withLock { state in
             if state.isStopped { return nil }
@@ -163,7 +163,7 @@ final class Checkpointer: Sendable {
             do throws(HoldfastError) {
                 let connection = if let open = state.connection { open } else { try connect() }
                 state.connection = connection
-                connection.setBusyTimeout(milliseconds)
+                connection.setPatience(milliseconds: milliseconds)
                 let result = try connection.checkpoint(kind)
                 // Notes how long the database's file is now; what is wrong is found before the next pass.
                 try? check()

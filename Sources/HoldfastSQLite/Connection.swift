@@ -1,5 +1,6 @@
 import CHoldfastPlatform
 import CSQLite
+import Glibc
 import HoldfastCore
 
 /// One SQLite connection with its prepared statements.
@@ -25,6 +26,9 @@ final class Connection: @unchecked Sendable {
     private let statements: UnsafeMutableBufferPointer<OpaquePointer?>
     private var isOpen = true
     private let epoch = hfp_fork_epoch()
+    private let time = SystemTime()
+    /// What is left of it, in nanoseconds; see `setPatience`.
+    private var patience: UInt64 = 0
 
     /// sqlite3_open_v2. NOFOLLOW: that the path is no symbolic link was checked before, and might have changed.
     init(path: String, mode: Mode, busyMilliseconds: Int32) throws(HoldfastError) {
@@ -127,7 +131,24 @@ final class Connection: @unchecked Sendable {
         commitsAreSynced = synced
     }
 
-    func setBusyTimeout(_ milliseconds: Int32) { sqlite3_busy_timeout(handle, milliseconds) }
+    /// How long a checkpoint waits for whoever stands in its way. It looks again all the time: between two commits a
+    /// busy writer lets go of its lock for some ten microseconds, which SQLite's own busy timeout, whose sleeps
+    /// take milliseconds, would hardly ever meet.
+    func setPatience(milliseconds: UInt64) {
+        patience = milliseconds &* 1_000_000
+        sqlite3_busy_handler(
+            handle,
+            { context, _ in
+                // Called inside this connection's own checkpoint, so the connection is alive and its thread is ours.
+                let connection = Unmanaged<Connection>.fromOpaque(context!).takeUnretainedValue()
+                guard connection.patience > 0 else { return 0 }
+                let began = connection.time.monotonicNanoseconds()
+                usleep(20)
+                let slept = connection.time.monotonicNanoseconds() &- began
+                connection.patience -= min(connection.patience, slept)
+                return 1
+            }, Unmanaged.passUnretained(self).toOpaque())
+    }
 
     var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
 
