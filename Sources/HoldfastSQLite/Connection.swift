@@ -1,4 +1,5 @@
 import CHoldfastPlatform
+import CHoldfastWAL
 import CSQLite
 import Glibc
 import HoldfastCore
@@ -25,6 +26,7 @@ final class Connection: @unchecked Sendable {
     /// By the number of the query.
     private let statements: UnsafeMutableBufferPointer<OpaquePointer?>
     private var isOpen = true
+    private var isGathering = false
     private let epoch = hfp_fork_epoch()
     private let time = SystemTime()
     /// What is left of it, in nanoseconds; see `setPatience`.
@@ -80,6 +82,15 @@ final class Connection: @unchecked Sendable {
                 Unmanaged<Connection>.fromOpaque(context!).takeUnretainedValue().walFrames = Int(frames)
                 return SQLITE_OK
             }, Unmanaged.passUnretained(self).toOpaque())
+    }
+
+    /// Writes to the log what belongs together in one piece; see CHoldfastWAL.h. Inside a transaction, because SQLite opens
+    /// the log with the first.
+    func gatherLogWrites() {
+        if isGathering { return }
+        isGathering = true
+        // Without memory for it everything goes on as before.
+        if let walFile { _ = hfw_gather(walFile.file) }
     }
 
     // MARK: Statements

@@ -15,6 +15,7 @@ final class SQLiteWrite: StorageWrite {
         self.connection = connection
         do throws(HoldfastError) {
             try connection.run(.beginImmediate, "beginning a commit in")
+            connection.gatherLogWrites()
             header = storage.readers.walHeader()
             if let known = storage.head(if: header) { head = known } else { head = try connection.head() }
         } catch {

@@ -50,4 +50,20 @@ import Testing
         #expect(try !storage.contains(commit: 5, at: 1))
         #expect(try !storage.contains(commit: 0x9E37_79B9, at: 2))
     }
+
+    /// Larger than SQLite's cache, so that it writes pages before the end and some of them again.
+    @Test func `a commit that is not synced is in the files as soon as it has returned`() throws {
+        let storage = try directory.open()
+        try storage.store(["a": "1"], at: 1)
+        let text = String(repeating: "x", count: 3_000)
+        for sequence in 2...3 as ClosedRange<CommitSequence> {
+            let ids = (0..<15_000).map { "\($0)-\(sequence)" }
+            try storage.store(Dictionary(uniqueKeysWithValues: ids.map { ($0, text) }), at: sequence, durable: false)
+            // What a kill in this moment leaves.
+            for ending in ["", "-wal"] { directory.copy("store.db" + ending, to: "copy\(sequence).db" + ending) }
+            let copy = plainSQL(
+                "\(directory.path)/copy\(sequence).db", "PRAGMA integrity_check; SELECT count(*) FROM holdfast_entity")
+            #expect(copy.rows == ["ok", "\(1 + 15_000 * (sequence - 1))"])
+        }
+    }
 }

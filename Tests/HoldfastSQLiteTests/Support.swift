@@ -39,6 +39,8 @@ final class Directory {
         fclose(file)
     }
 
+    func copy(_ name: String, to copy: String) { system("cp '\(path)/\(name)' '\(path)/\(copy)'") }
+
     func open(
         _ name: String = "store.db", _ change: (inout SQLiteOptions) -> Void = { _ in }
     ) throws(HoldfastError) -> SQLiteStorage {
