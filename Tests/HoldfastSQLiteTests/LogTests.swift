@@ -51,19 +51,26 @@ import Testing
         #expect(try !storage.contains(commit: 0x9E37_79B9, at: 2))
     }
 
-    /// Larger than SQLite's cache, so that it writes pages before the end and some of them again.
+    /// The large one touches each page twice, with more than SQLite's cache in between, so that SQLite writes it
+    /// before the end and once more behind that, where it lies, and then the checksums of all that follow.
     @Test func `a commit that is not synced is in the files as soon as it has returned`() throws {
         let storage = try directory.open()
-        try storage.store(["a": "1"], at: 1)
-        let text = String(repeating: "x", count: 3_000)
-        for sequence in 2...3 as ClosedRange<CommitSequence> {
-            let ids = (0..<15_000).map { "\($0)-\(sequence)" }
-            try storage.store(Dictionary(uniqueKeysWithValues: ids.map { ($0, text) }), at: sequence, durable: false)
-            // What a kill in this moment leaves.
-            for ending in ["", "-wal"] { directory.copy("store.db" + ending, to: "copy\(sequence).db" + ending) }
-            let copy = plainSQL(
-                "\(directory.path)/copy\(sequence).db", "PRAGMA integrity_check; SELECT count(*) FROM holdfast_entity")
-            #expect(copy.rows == ["ok", "\(1 + 15_000 * (sequence - 1))"])
+        let text = String(repeating: "x", count: 1_900)
+        let pairs = CommitSequence(12_000)
+        for pair in 1...pairs {
+            try storage.store(["a\(pair)": text, "z\(pair)": text], at: pair, durable: pair == 1)
         }
+        var all: [String: String?] = [:]
+        for pair in 1...pairs {
+            all["a\(pair)"] = "y" + text.dropFirst()
+            all["z\(pair)"] = "last"
+        }
+        try storage.store(all, at: pairs + 1, durable: false)
+        // What a kill in this moment leaves.
+        for ending in ["", "-wal"] { directory.copy("store.db" + ending, to: "copy.db" + ending) }
+        let copy = plainSQL(
+            "\(directory.path)/copy.db",
+            "PRAGMA integrity_check; SELECT count(*) FROM holdfast_entity WHERE body = '{last}'")
+        #expect(copy.rows == ["ok", "\(pairs)"])
     }
 }
