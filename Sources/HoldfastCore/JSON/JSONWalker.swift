@@ -183,8 +183,8 @@ public struct JSONWalker {
         let opening: Int
         /// Where the last value handed out begins; 0 before the first.
         private var value = 0
-        /// Once the members are finished: the position of the closing brace.
-        public private(set) var closing: Int?
+        /// The position of the closing brace, once the members are finished.
+        public var closing: Int { value }
 
         init(walker: JSONWalker, opening: Int) {
             self.walker = walker
@@ -196,10 +196,7 @@ public struct JSONWalker {
         public mutating func next() throws(CorruptJSON) -> Member? {
             guard
                 let start = try walker.nextItem(after: &value, opening: opening, closedBy: UInt8(ascii: "}"))
-            else {
-                closing = value
-                return nil
-            }
+            else { return nil }
             let name = try walker.text(at: start)
             let colon = try walker.skipWhiteSpace(name.end &+ 1)
             guard walker.byte(colon) == UInt8(ascii: ":") else { throw CorruptJSON(position: colon) }
@@ -213,6 +210,8 @@ public struct JSONWalker {
         let walker: JSONWalker
         let opening: Int
         private var value = 0
+        /// The position of the closing bracket, once the elements are finished.
+        public var closing: Int { value }
 
         init(walker: JSONWalker, opening: Int) {
             self.walker = walker

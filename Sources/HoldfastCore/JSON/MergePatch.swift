@@ -109,55 +109,37 @@ public struct MergePatch: Sendable {
         _ node: Node, to walker: JSONWalker, at object: Int, _ output: inout [UInt8]
     ) throws(CorruptJSON) -> Int {
         var isDone = [Bool](repeating: false, count: node.changes.count)
-        var isEmpty = true
-        var openingGap: Range<Int>?
-        var position = object + 1
-        // What is kept is copied from here, as late as possible, so that members that stay are copied together.
-        var uncopied = object
-
+        var rewriter = ContainerRewriter(walker, opening: object)
         var members = try walker.members(of: object)
         while let member = try members.next() {
             let start = member.name.start - 1
-            // Before the first member: white space. Before a later one: the comma, and white space.
-            let gap = position..<start
-            position = try walker.endOfValue(at: member.value)
-            if openingGap == nil { openingGap = gap }
-
-            let index = try Self.change(of: member.name, in: node, walker)
-            if let index {
-                isDone[index] = true
-                if case .remove = node.changes[index].kind {
-                    output.append(contentsOf: walker.bytes(uncopied, gap.lowerBound))
-                    uncopied = position
-                    continue
-                }
+            let end = try walker.endOfValue(at: member.value)
+            guard let index = try Self.change(of: member.name, in: node, walker) else {
+                rewriter.keep(from: start, to: end, &output)
+                continue
             }
-            if isEmpty, let openingGap, openingGap != gap {
-                // All before it are removed, and its comma with them.
-                output.append(contentsOf: walker.bytes(openingGap.lowerBound, openingGap.upperBound))
-                uncopied = start
+            isDone[index] = true
+            let kind = node.changes[index].kind
+            if case .remove = kind {
+                rewriter.remove(from: start, to: end, &output)
+                continue
             }
-            isEmpty = false
-            guard let index else { continue }
-            output.append(contentsOf: walker.bytes(uncopied, member.value))
-            uncopied = position
-            if case .merge(let inner) = node.changes[index].kind, try walker.kind(at: member.value) == .object {
+            rewriter.keep(from: start, replacing: member.value, to: end, &output)
+            if case .merge(let inner) = kind, try walker.kind(at: member.value) == .object {
                 _ = try apply(inner, to: walker, at: member.value, &output)
             } else {
-                try appendNew(node.changes[index].kind, &output)
+                try appendNew(kind, &output)
             }
         }
-        output.append(contentsOf: walker.bytes(uncopied, position))
         for (index, change) in node.changes.enumerated() where !isDone[index] {
             if case .remove = change.kind { continue }
-            if !isEmpty { output.append(UInt8(ascii: ",")) }
-            isEmpty = false
+            rewriter.add(&output)
             output.append(contentsOf: text[change.nameText])
             output.append(UInt8(ascii: ":"))
             try appendNew(change.kind, &output)
         }
-        let end = (members.closing ?? position) + 1
-        output.append(contentsOf: walker.bytes(position, end))
+        let end = members.closing + 1
+        rewriter.finish(at: end, &output)
         return end
     }
 
