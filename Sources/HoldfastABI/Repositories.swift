@@ -97,6 +97,20 @@ public func hf_repository_patch(
     }
 }
 
+@_cdecl("hf_repository_modify") @implementation
+public func hf_repository_modify(
+    _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ id: UnsafePointer<CChar>?, _ id_length: Int,
+    _ update: UnsafePointer<CChar>?, _ update_length: Int, _ initial: UnsafePointer<CChar>?, _ initial_length: Int,
+    _ expected_version: UInt64, _ out_entity: UnsafeMutablePointer<hf_entity>?, _ out_error: OutError?
+) -> hf_status {
+    write(repository, transaction, out_entity, out_error) { repository, transaction throws(HoldfastError) in
+        try repository.modify(
+            entityID(id, id_length), bytes(update, update_length, "update"),
+            initial: optionalBytes(initial, initial_length, "initial"), expectedVersion: expected_version,
+            in: transaction)
+    }
+}
+
 @_cdecl("hf_repository_delete") @implementation
 public func hf_repository_delete(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ id: UnsafePointer<CChar>?, _ id_length: Int,
@@ -176,6 +190,23 @@ public func hf_repository_delete_many(
         try useRepository(repository, transaction) { repository, transaction throws(HoldfastError) in
             try repository.deleteMany(bytes(ids, length, "ids"), in: transaction)
         }
+    }
+}
+
+@_cdecl("hf_repository_modify_all") @implementation
+public func hf_repository_modify_all(
+    _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ filter: UnsafePointer<CChar>?,
+    _ filter_length: Int, _ update: UnsafePointer<CChar>?, _ update_length: Int,
+    _ out_matched: UnsafeMutablePointer<UInt64>?, _ out_modified: UnsafeMutablePointer<UInt64>?,
+    _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        let filter = try parse(filter, filter_length)
+        let counts = try useRepository(repository, transaction) { repository, transaction throws(HoldfastError) in
+            try repository.modifyAll(filter, bytes(update, update_length, "update"), in: transaction)
+        }
+        out_matched?.pointee = counts.matched
+        out_modified?.pointee = counts.modified
     }
 }
 

@@ -70,6 +70,13 @@ static hf_status call_repository_delete_all(handles h, results *r, hf_error **e)
     return hf_repository_delete_all(h.repository, h.transaction, "{\"n\":2}", HF_NTS, &n, e);
 }
 
+static hf_status call_repository_modify_all(handles h, results *r, hf_error **e) {
+    (void)r;
+    uint64_t n;
+    return hf_repository_modify_all(h.repository, h.transaction, "{\"n\":2}", HF_NTS, "{\"$inc\":{\"m\":1}}",
+                                    HF_NTS, &n, NULL, e);
+}
+
 static hf_status call_repository_count(handles h, results *r, hf_error **e) {
     (void)r;
     uint64_t n;
@@ -95,6 +102,8 @@ CALL(repository_add, h.repository, h.transaction, THING, HF_NTS, &r->entity)
 CALL(repository_update, h.repository, h.transaction, THING, HF_NTS, 0, &r->entity)
 CALL(repository_save, h.repository, h.transaction, THING, HF_NTS, &r->entity)
 CALL(repository_patch, h.repository, h.transaction, "a", 1, "{\"n\":2}", HF_NTS, 0, &r->entity)
+CALL(repository_modify, h.repository, h.transaction, "a", 1, "{\"$inc\":{\"n\":1}}", HF_NTS, NULL, 0, 0,
+     &r->entity)
 CALL(repository_delete, h.repository, h.transaction, "a", 1, 0)
 CALL(repository_add_many, h.repository, h.transaction, "[" THING "]", HF_NTS, &r->list)
 CALL(repository_update_many, h.repository, h.transaction, "[" THING "]", HF_NTS, &r->list)
@@ -142,12 +151,14 @@ const function functions[] = {
     REPOSITORY_ENTRY(update, WRITE | MISSING),
     REPOSITORY_ENTRY(save, WRITE),
     REPOSITORY_ENTRY(patch, WRITE | MISSING),
+    REPOSITORY_ENTRY(modify, WRITE | MISSING),
     REPOSITORY_ENTRY(delete, WRITE | MISSING),
     REPOSITORY_ENTRY(add_many, WRITE | TAKEN),
     REPOSITORY_ENTRY(update_many, WRITE | MISSING),
     REPOSITORY_ENTRY(save_many, WRITE),
     REPOSITORY_ENTRY(patch_many, WRITE | MISSING),
     REPOSITORY_ENTRY(delete_many, WRITE | MISSING),
+    REPOSITORY_ENTRY(modify_all, WRITE),
     REPOSITORY_ENTRY(delete_all, WRITE),
     REPOSITORY_ENTRY(fetch, READ | MISSING),
     REPOSITORY_ENTRY(fetch_many, READ),

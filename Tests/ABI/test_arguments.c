@@ -18,6 +18,9 @@ static void every_missing_parameter_of_a_repository_is_told(fixture *f) {
         expect(HF_INVALID_ARGUMENT, hf_repository_save, r, t, NULL, HF_NTS, NULL);
         expect(HF_INVALID_ARGUMENT, hf_repository_patch, r, t, NULL, HF_NTS, "{}", 2, 0, NULL);
         expect(HF_INVALID_ARGUMENT, hf_repository_patch, r, t, "a", 1, NULL, HF_NTS, 0, NULL);
+        expect(HF_INVALID_ARGUMENT, hf_repository_modify, r, t, NULL, 1, "{}", 2, NULL, 0, 0, NULL);
+        expect(HF_INVALID_ARGUMENT, hf_repository_modify, r, t, "a", 1, NULL, HF_NTS, NULL, 0, 0, NULL);
+        expect(HF_INVALID_ARGUMENT, hf_repository_modify_all, r, t, "{}", 2, NULL, 2, NULL, NULL);
         expect(HF_INVALID_ARGUMENT, hf_repository_delete, r, t, NULL, 1, 0);
         expect(HF_INVALID_ARGUMENT, hf_repository_add_many, r, t, NULL, HF_NTS, NULL);
         expect(HF_INVALID_ARGUMENT, hf_repository_update_many, r, t, NULL, HF_NTS, NULL);

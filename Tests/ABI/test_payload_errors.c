@@ -24,6 +24,12 @@ DOOR(add, hf_repository_add(things, transaction, p.bytes, p.length, NULL, out_er
 DOOR(update, hf_repository_update(things, transaction, p.bytes, p.length, 0, NULL, out_error))
 DOOR(save_one, hf_repository_save(things, transaction, p.bytes, p.length, NULL, out_error))
 DOOR(patch, hf_repository_patch(things, transaction, "a", 1, p.bytes, p.length, 0, NULL, out_error))
+DOOR(modify,
+     hf_repository_modify(things, transaction, "a", 1, p.bytes, p.length, NULL, 0, 0, NULL, out_error))
+DOOR(initial,
+     hf_repository_modify(things, transaction, "b", 1, "{}", 2, p.bytes, p.length, 0, NULL, out_error))
+DOOR(modify_all,
+     hf_repository_modify_all(things, transaction, NULL, 0, p.bytes, p.length, NULL, NULL, out_error))
 DOOR(add_many, hf_repository_add_many(things, transaction, p.bytes, p.length, NULL, out_error))
 DOOR(update_many, hf_repository_update_many(things, transaction, p.bytes, p.length, NULL, out_error))
 DOOR(save_many, hf_repository_save_many(things, transaction, p.bytes, p.length, NULL, out_error))
@@ -60,6 +66,9 @@ static const struct {
     {"update", update, '{'},
     {"save", save_one, '{'},
     {"patch", patch, '{'},
+    {"modify", modify, '{'},
+    {"initial", initial, '{'},
+    {"modify_all", modify_all, '{'},
     {"delete_all", delete_all, '{'},
     {"find", find, '{'},
     {"count", count, '{'},

@@ -42,8 +42,9 @@ hf_commit_state hf_error_commit_state(const hf_error *HF_NULLABLE error);
  * Details for programs: a JSON object, closed with NUL, borrowed from the error; "{}" when there are none.
  * Members, each only where it applies: `position` (bytes into the payload), `option` and `nearest`,
  * `repository`, `id`, `ids`, `snapshot` (the sequence that was read), `expected` and `actual` (versions),
- * `attempts`, `index` (in a batch, from 0), `holder` (the process that holds the store), `code` (a number
- * that a host's function answered), `cause`. Readers must ignore members they do not know.
+ * `attempts`, `index` (in a batch, from 0), `operator`, `path` and `supported` (of a filter or an update),
+ * `holder` (the process that holds the store), `code` (a number that a host's function answered), `cause`.
+ * Readers must ignore members they do not know.
  *
  * out_length receives its length in bytes; NULL allowed. Cannot fail. Any thread.
  */

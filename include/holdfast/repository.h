@@ -112,6 +112,47 @@ hf_status hf_repository_patch(hf_repository *HF_NULLABLE repository, hf_transact
                               hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /**
+ * Changes an entity by an update in MongoDB's operators. Outside a transaction it is worked out on the newest
+ * state when its turn comes, so that many may count in one entity at once: none is lost, none conflicts.
+ *
+ * update, update_length: a JSON object of operators, each with an object of dotted paths and operands:
+ *   {"$set": {"path": value}}       the value, in place of what is there
+ *   {"$unset": {"path": any}}       removes the member; an element of an array becomes null
+ *   {"$inc": {"path": number}}      adds; where nothing is, the number
+ *   {"$mul": {"path": number}}      multiplies; where nothing is, 0
+ *   {"$min": {"path": value}}       the value, if it comes before what is there
+ *   {"$max": {"path": value}}       the value, if it comes after what is there
+ *   {"$push": {"path": value}}      appends to an array; {"$each": [values]} appends several, and may have
+ * beside it "$position": integer (where they go, below 0 from the end) and
+ *                                   "$slice": integer (how many of all are kept, below 0 the last ones)
+ *   {"$addToSet": {"path": value}}  appends unless an equal value is there; also {"$each": [values]}
+ *   {"$pull": {"path": value}}      removes the elements that are equal; {"member": value} removes objects
+ * that match this filter, {"$operator": operand} any elements that it holds for
+ *   {"$rename": {"path": "other"}}  moves the value, if there is one, in place of what is there
+ *
+ * Objects on the way of a path are made where they are missing. In an array a part of a path is an index;
+ * behind its end it is filled up with null. No path of an update may be another one or the beginning of
+ * another one, nor lead to the id. Values compare and are equal as in filters (see hf_repository_find), types
+ * in the order null, numbers, strings, objects, arrays, booleans. Integers are calculated exactly in 64 bits,
+ * and refused beyond them; with a real number they give a real number. What no path names keeps its bytes;
+ * new members come last, in the order of their names.
+ *
+ * initial, initial_length: a JSON object, the entity to begin with where there is none; without an id it is
+ * given this one, as text. NULL: HF_NOT_FOUND, as with an expected version. expected_version: 0 for any.
+ * out_entity: as at hf_repository_add.
+ *
+ * Errors: HF_NOT_FOUND, HF_VERSION_MISMATCH, HF_INVALID_JSON, HF_INVALID_ID, HF_INVALID_QUERY (the update
+ * fits no entity: an unknown operator, a wrong operand or path, paths that meet), HF_INVALID_ENTITY (it does
+ * not fit this one: the value there is of another type, the path leads through a scalar, a number leaves its
+ * range, the id would change, the result is over the limits); the detail has `operator` and `path`.
+ */
+hf_status hf_repository_modify(hf_repository *HF_NULLABLE repository, hf_transaction *HF_NULLABLE transaction,
+                               const char *HF_NULLABLE id, size_t id_length, const char *HF_NULLABLE update,
+                               size_t update_length, const char *HF_NULLABLE initial, size_t initial_length,
+                               uint64_t expected_version, hf_entity *HF_NULLABLE out_entity,
+                               hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
  * Deletes an entity. expected_version: 0 for any.
  * Errors: HF_NOT_FOUND, HF_VERSION_MISMATCH, HF_INVALID_ID.
  */
@@ -155,6 +196,19 @@ hf_status hf_repository_patch_many(hf_repository *HF_NULLABLE repository,
 hf_status hf_repository_delete_many(hf_repository *HF_NULLABLE repository,
                                     hf_transaction *HF_NULLABLE transaction, const char *HF_NULLABLE ids,
                                     size_t length, hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * hf_repository_modify for every entity that matches, or for none when one of them refuses it. filter: see
+ * hf_repository_find; NULL for all. out_matched: how many match; out_modified: how many of them the update
+ * changes, for the others are not written; each NULL if not wanted. With NULL for the transaction it is run
+ * as hf_store_transact would. Errors: HF_INVALID_JSON, HF_INVALID_QUERY, HF_INVALID_ENTITY (the detail has
+ * `repository` and `id`).
+ */
+hf_status hf_repository_modify_all(hf_repository *HF_NULLABLE repository,
+                                   hf_transaction *HF_NULLABLE transaction, const char *HF_NULLABLE filter,
+                                   size_t filter_length, const char *HF_NULLABLE update, size_t update_length,
+                                   uint64_t *HF_NULLABLE out_matched, uint64_t *HF_NULLABLE out_modified,
+                                   hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /**
  * Deletes every entity that matches. filter: see hf_repository_find; NULL for all. out_count: how many; NULL

@@ -21,7 +21,7 @@ typedef enum HF_OPEN_ENUM hf_status {
     HF_INVALID_HANDLE = 2,
     /** A payload is no JSON, or JSON beyond the limits for depth and size. The detail has `position`. */
     HF_INVALID_JSON = 3,
-    /** An entity is no JSON object, or its id is missing where one is needed. */
+    /** An entity is no JSON object, its id is missing where one is needed, or an update does not fit it. */
     HF_INVALID_ENTITY = 4,
     /** An id is empty, too long, holds control characters, or is neither text nor a 64-bit integer. */
     HF_INVALID_ID = 5,
@@ -29,7 +29,7 @@ typedef enum HF_OPEN_ENUM hf_status {
     HF_INVALID_NAME = 6,
     /** An option is unknown or has a wrong type or value. The detail has `option` and perhaps `nearest`. */
     HF_INVALID_OPTION = 7,
-    /** A filter uses an unknown operator or a wrong operand. */
+    /** A filter or an update uses an unknown operator, a wrong operand or a wrong path. */
     HF_INVALID_QUERY = 8,
     /** The store's URL names no engine that this library has. */
     HF_INVALID_URL = 9,

@@ -5,7 +5,7 @@ public struct Write: Sendable {
         case put([UInt8])
         case delete
         /// Change some members of what is there when the commit's turn comes.
-        case patch(MergePatch)
+        case modify(Modification)
     }
 
     /// What must hold when the commit's turn comes. Writes of a transaction were checked at the call, and
@@ -23,6 +23,9 @@ public struct Write: Sendable {
     public var precondition: Precondition
     /// The text before an id was assigned, when one was: what the idempotency fingerprint counts.
     public var textBeforeAssignment: [UInt8]?
+    /// The fingerprint of the modifications that led to the text, when some did in a transaction: that text depends on
+    /// what the transaction saw, but whoever repeats the work with its idempotency key asks for the same.
+    var asked: UInt64?
 
     public init(
         key: EntityKey, action: Action, precondition: Precondition = .none, textBeforeAssignment: [UInt8]? = nil
@@ -38,7 +41,7 @@ public struct Write: Sendable {
         switch action {
         case .put(let body): body.count + 64
         case .delete: 64
-        case .patch(let patch): patch.text.count + 64
+        case .modify(let modification): modification.text.count + 64
         }
     }
 }
@@ -50,6 +53,15 @@ struct Fingerprint {
     mutating func add(_ bytes: [UInt8]) {
         for byte in bytes { value = (value ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
         add(UInt64(bytes.count))
+    }
+
+    mutating func add(_ modification: Modification) {
+        switch modification {
+        case .patch: add(3)
+        case .update: add(4)
+        }
+        add(modification.text)
+        if let initial = modification.initial { add(initial) }
     }
 
     mutating func add(_ number: UInt64) {
@@ -68,13 +80,14 @@ struct Fingerprint {
             one.add(UInt64(bitPattern: write.key.repository))
             if write.textBeforeAssignment == nil { one.add(write.key.id.bytes) }
             switch write.action {
+            case .put where write.asked != nil:
+                one.add(5)
+                one.add(write.asked!)
             case .put(let body):
                 one.add(1)
                 one.add(write.textBeforeAssignment ?? body)
             case .delete: one.add(2)
-            case .patch(let patch):
-                one.add(3)
-                one.add(patch.text)
+            case .modify(let modification): one.add(modification)
             }
             return sum &+ one.value
         }

@@ -1,8 +1,8 @@
-/// What the storage holds of the entities that a batch's preconditions and patches ask for, read in one call.
+/// What the storage holds of the entities that a batch's preconditions and modifications ask for, read in one call.
 struct PresentState {
     struct Entity {
         var version: CommitSequence
-        /// Copied only for patches.
+        /// Copied only for modifications.
         var body: [UInt8]
     }
 
@@ -26,18 +26,18 @@ struct PresentState {
 
     private mutating func readEntities(of batch: [Commit], in write: any StorageWrite) throws(HoldfastError) {
         var keys: [EntityKey] = []
-        var isPatched: [Bool] = []
+        var isModified: [Bool] = []
         starts.reserveCapacity(batch.count)
         for commit in batch {
             starts.append(keys.count)
             for one in commit.writes where one.asksForState {
                 keys.append(one.key)
-                isPatched.append(one.isPatch)
+                isModified.append(one.isModification)
             }
         }
         var found = [Entity?](repeating: nil, count: keys.count)
         try write.fetch(keys) { index, view throws(HoldfastError) in
-            found[index] = Entity(version: view.version, body: isPatched[index] ? Array(view.body) : [])
+            found[index] = Entity(version: view.version, body: isModified[index] ? Array(view.body) : [])
         }
         entities = found
     }
@@ -47,9 +47,9 @@ struct PresentState {
 }
 
 extension Write {
-    fileprivate var isPatch: Bool { if case .patch = action { true } else { false } }
+    var isModification: Bool { if case .modify = action { true } else { false } }
     /// Whether judging it takes the entity as it is.
-    fileprivate var asksForState: Bool { precondition != .none || isPatch }
+    var asksForState: Bool { precondition != .none || isModification }
 }
 
 /// Judges the writes of one commit on the newest state: what the storage holds, overlaid with the batch's earlier
@@ -125,9 +125,9 @@ struct WriteJudge {
         switch write.action {
         case .put(let text): return text
         case .delete: return nil
-        case .patch(let patch):
-            // The precondition of a patch demands an entity.
-            return try EntityState.patched(body ?? [], by: patch)
+        case .modify(let modification):
+            return try EntityState.modified(
+                body, by: modification, id: write.key.id, repository: names.name(of: write.key.repository))
         }
     }
 }
@@ -161,16 +161,22 @@ enum EntityState {
         }
     }
 
-    /// The patched text, within the store's limit for the size of an entity.
-    static func patched(_ text: [UInt8], by patch: MergePatch) throws(HoldfastError) -> [UInt8] {
-        let patched = try text.withBytes { bytes throws(HoldfastError) in try patch.applied(to: bytes) }
-        guard patched.count <= patch.limits.maxBytes else {
-            throw HoldfastError(
-                .invalidEntity,
-                "the patched entity has \(patched.count) bytes, and the store allows \(patch.limits.maxBytes): remove "
-                    + "members, or raise max_entity_bytes")
+    /// The modified text.
+    static func modified(
+        _ text: [UInt8]?, by modification: Modification, id: EntityID, repository: @autoclosure () -> String
+    ) throws(HoldfastError) -> [UInt8] {
+        do throws(HoldfastError) {
+            return try (text ?? modification.initial ?? []).withBytes { bytes throws(HoldfastError) in
+                try modification.applied(to: bytes)
+            }
+        } catch {
+            guard error.status == .invalidEntity else { throw error }
+            let repository = repository()
+            var error = error
+            error.message = "\(repository) \"\(id.text)\": \(error.message)"
+            error.detail += named(repository, id)
+            throw error
         }
-        return patched
     }
 
     private static func missing(_ repository: String, _ id: EntityID) -> HoldfastError {

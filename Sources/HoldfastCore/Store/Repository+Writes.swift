@@ -29,6 +29,15 @@ extension Repository {
         try perform(self.patch(id, patch, .expecting(expectedVersion)), in: transaction)
     }
 
+    /// Changes what an update in MongoDB's operators names. Where there is no such entity, and any version will do, it
+    /// begins with `initial`, if that is given; an initial entity without an id is given this one.
+    public func modify(
+        _ id: EntityID, _ update: UnsafeRawBufferPointer, initial: UnsafeRawBufferPointer? = nil,
+        expectedVersion: CommitSequence = 0, in transaction: Transaction? = nil
+    ) throws(HoldfastError) -> Entity {
+        try perform(modify(id, update, initial: initial, .expecting(expectedVersion)), in: transaction)
+    }
+
     public func delete(
         _ id: EntityID, expectedVersion: CommitSequence = 0, in transaction: Transaction? = nil
     ) throws(HoldfastError) {
@@ -99,6 +108,35 @@ extension Repository {
         return UInt64(writes.count)
     }
 
+    /// Applies an update to what matches, and answers how many matched and how many of them it changed: the others are
+    /// not written.
+    public func modifyAll(
+        _ filter: Filter = .all, _ update: UnsafeRawBufferPointer, in transaction: Transaction? = nil
+    ) throws(HoldfastError) -> (matched: UInt64, modified: UInt64) {
+        let update = try self.update(update)
+        if let transaction = try checked(transaction) { return try modifyAll(filter, update, in: transaction) }
+        var counts: (matched: UInt64, modified: UInt64) = (0, 0)
+        _ = try store.transact(TransactionOptions()) { transaction throws(HoldfastError) in
+            counts = try modifyAll(filter, update, in: transaction)
+        }
+        return counts
+    }
+
+    private func modifyAll(
+        _ filter: Filter, _ update: Update, in transaction: Transaction
+    ) throws(HoldfastError) -> (matched: UInt64, modified: UInt64) {
+        let matching = try find(filter, in: transaction)
+        var writes: [Write] = []
+        for item in matching.items {
+            let id = EntityID(unchecked: Array(matching.ids[item.id]))
+            let text = Array(matching.json[item.text])
+            let modified = try EntityState.modified(text, by: .update(update, initial: nil), id: id, repository: name)
+            if modified != text { writes.append(Write(key: key(id), action: .put(modified))) }
+        }
+        _ = try perform(writes, in: transaction, wantsResults: false)
+        return (UInt64(matching.count), UInt64(writes.count))
+    }
+
     // MARK: Making writes
 
     package func put(
@@ -140,7 +178,32 @@ extension Repository {
         // The id stays as it is written in the entity: 42 does not become "42".
         let patch = try MergePatch(
             checked: payload.text, leavingOut: Array(record.key.utf8), limits: store.options.limits)
-        return Write(key: key(id), action: .patch(patch), precondition: precondition)
+        return Write(key: key(id), action: .modify(.patch(patch)), precondition: precondition)
+    }
+
+    package func modify(
+        _ id: EntityID, _ update: UnsafeRawBufferPointer, initial: UnsafeRawBufferPointer?,
+        _ precondition: Write.Precondition
+    ) throws(HoldfastError) -> Write {
+        let update = try self.update(update)
+        guard let initial else {
+            return Write(key: key(id), action: .modify(.update(update, initial: nil)), precondition: precondition)
+        }
+        let payload = try EntityPayload(initial, key: record.key, limits: store.options.limits, what: "initial entity")
+        if let other = payload.id, other != id {
+            throw HoldfastError(
+                .invalidEntity,
+                "the initial entity has the id \"\(other.text)\" and is meant for \"\(id.text)\": they must be one")
+        }
+        let text =
+            payload.id == nil ? try AssignedID.insert(id, named: record.key, into: payload.text) : Array(payload.text)
+        return Write(
+            key: key(id), action: .modify(.update(update, initial: text)),
+            precondition: precondition == .present ? .none : precondition)
+    }
+
+    private func update(_ update: UnsafeRawBufferPointer) throws(HoldfastError) -> Update {
+        try Update(update, key: record.key, limits: store.options.limits)
     }
 
     private func changesID(_ id: EntityID) -> HoldfastError {

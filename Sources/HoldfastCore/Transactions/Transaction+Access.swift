@@ -36,29 +36,27 @@ extension Transaction {
     private static func write(
         _ write: Write, _ state: inout State, repository: String
     ) throws(HoldfastError) -> [UInt8]? {
-        var isNew = state.buffer[write.key]?.isNew ?? false
+        let own = state.buffer[write.key]
+        var isNew = own?.isNew ?? false
         var before: (version: CommitSequence, text: [UInt8])?
-        var isPatch = false
-        if case .patch = write.action { isPatch = true }
-        if write.precondition != .none || isPatch {
-            before = try seen(write.key, &state, copying: isPatch)
-            if before == nil && state.buffer[write.key] == nil { isNew = true }
+        if write.asksForState {
+            before = try seen(write.key, &state, copying: write.isModification)
+            if before == nil && own == nil { isNew = true }
             try EntityState.check(
                 write.precondition, id: write.key.id, repository: repository, version: before?.version)
         }
-        let text: [UInt8]?
+        var entry = WriteBuffer.Entry(isNew: isNew, textBeforeAssignment: write.textBeforeAssignment)
         switch write.action {
-        case .put(let new): text = new
-        case .delete: text = nil
-        case .patch(let patch):
-            text = try EntityState.patched(before?.text ?? [], by: patch)
+        case .put(let new): entry.body = new
+        case .delete: break
+        case .modify(let modification):
+            entry.body = try EntityState.modified(
+                before?.text, by: modification, id: write.key.id, repository: repository)
+            entry.textBeforeAssignment = own?.textBeforeAssignment
+            entry.asked = Fingerprint.of(modification, after: own)
         }
-        let leavesNothing = text == nil && isNew
-        state.buffer.set(
-            write.key,
-            leavesNothing
-                ? nil : WriteBuffer.Entry(body: text, isNew: isNew, textBeforeAssignment: write.textBeforeAssignment))
-        return text
+        state.buffer.set(write.key, entry.body == nil && isNew ? nil : entry)
+        return entry.body
     }
 
     /// What the transaction sees under a key: its own write, or the snapshot's entity, which counts as read.

@@ -6,6 +6,7 @@ struct WriteBuffer {
         /// Whether the snapshot is known to hold no such entity, so that deleting it again leaves nothing to do.
         var isNew: Bool
         var textBeforeAssignment: [UInt8]?
+        var asked: UInt64?
     }
 
     /// Most transactions write one entity: the first one lies here, and needs no dictionary.
@@ -70,8 +71,10 @@ struct WriteBuffer {
     }
 
     private static func write(_ key: EntityKey, _ entry: Entry) -> Write {
-        Write(
+        var write = Write(
             key: key, action: entry.body.map { .put($0) } ?? .delete, textBeforeAssignment: entry.textBeforeAssignment)
+        write.asked = entry.asked
+        return write
     }
 
     /// Answers what was there.
@@ -87,5 +90,19 @@ struct WriteBuffer {
         }
         guard let entry else { return others.removeValue(forKey: key) }
         return others.updateValue(entry, forKey: key)
+    }
+}
+
+extension Fingerprint {
+    /// Of a modification in a transaction that had written the entity before, or had not.
+    static func of(_ modification: Modification, after own: WriteBuffer.Entry?) -> UInt64 {
+        var fingerprint = Fingerprint()
+        if let asked = own?.asked {
+            fingerprint.add(asked)
+        } else if let body = own?.textBeforeAssignment ?? own?.body {
+            fingerprint.add(body)
+        }
+        fingerprint.add(modification)
+        return fingerprint.value
     }
 }

@@ -53,7 +53,7 @@ from .errors import (
 from .events import CommitFuture
 from .mapping import RepositoryMapping
 from .receipt import Change, Receipt
-from .repository import Repository
+from .repository import ModifyResult, Repository
 from .store import Store, handle_count, open
 from .transaction import Transaction, TransactionState
 from .version import feature_available, version_text
@@ -87,6 +87,7 @@ __all__ = [
     "InvalidStateError",
     "InvalidUrlError",
     "KeyReusedError",
+    "ModifyResult",
     "NoMemoryError",
     "NotAStoreError",
     "NotFoundError",

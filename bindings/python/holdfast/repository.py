@@ -2,7 +2,7 @@
 
 import ctypes
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple, Optional, TypeVar, Union
 
 from . import errors
 from ._codec import Codec, dump, id_of, native_text, options_of, plain_id
@@ -21,9 +21,20 @@ Id = Union[str, int]
 Filter = Optional[Mapping[str, Any]]
 #: What is taken for an entity: one of the repository's class, a dict, or JSON in bytes.
 EntityLike = Any
+#: A dict of MongoDB's update operators, or JSON in bytes: see `Repository.modify`.
+Update = Union[Mapping[str, Any], bytes]
 
 _fetch = without_signature("hf_repository_fetch")
 _idle_results, _LARGEST_KEPT = Result.idle, Result.LARGEST_KEPT
+
+
+class ModifyResult(NamedTuple):
+    """What `modify_all` did."""
+
+    #: How many entities match the filter.
+    matched: int
+    #: How many of them the update changed.
+    modified: int
 
 
 class Repository(OfOneProcess, Generic[T]):
@@ -96,26 +107,28 @@ class Repository(OfOneProcess, Generic[T]):
         Members of `changes` replace, None removes, nested dicts merge. Raises NotFoundError,
         VersionMismatchError.
         """
-        id_text = id_of(id)
-        text = bytes(changes) if isinstance(changes, (bytes, bytearray, memoryview)) else dump(dict(changes))
-        result = Result.take()
-        try:
-            result.check(
-                lib.hf_repository_patch(
-                    self.pointer,
-                    current_pointer(self._store),
-                    id_text,
-                    len(id_text),
-                    text,
-                    len(text),
-                    expected_version,
-                    result.entity_reference,
-                    result.error_reference,
-                )
-            )
-            return self._codec.decode(result.bytes())
-        finally:
-            result.put_back()
+        return self._write_one(lib.hf_repository_patch, id, *_payload(changes), expected_version)
+
+    def modify(
+        self, id: Id, update: Update, expected_version: int = 0, *, initial: Optional[EntityLike] = None
+    ) -> T:
+        """Changes an entity by an update in MongoDB's operators and answers the whole.
+
+        For example `songs.modify("s1", {"$inc": {"plays": 1}, "$push": {"album.tracks": "Gloria"}})`. The
+        operators are $set, $unset, $inc, $mul, $min, $max, $push (with $each, $position, $slice), $pull (with
+        a value or a filter), $addToSet (with $each) and $rename, each with a dict from dotted paths to
+        operands. What no path names stays as it is. Outside a transaction an update is worked out on the
+        newest state, so that many may count in one entity: none is lost, none conflicts.
+
+        Where there is no such entity it begins with `initial`, if that is given, which needs no id; with an
+        `expected_version` other than 0 it does not. Raises NotFoundError, VersionMismatchError,
+        InvalidQueryError for an update that fits no entity, and InvalidEntityError for one that does not fit
+        this one, both with "path" and "operator" in their detail.
+        """
+        begin: tuple[Optional[bytes], int] = (None, 0)
+        if initial is not None:
+            begin = _counted(dump({self.key: plain_id(id), **self._codec.members(initial)}))
+        return self._write_one(lib.hf_repository_modify, id, *_payload(update), *begin, expected_version)
 
     def delete(self, id: Id, expected_version: int = 0, missing_ok: bool = False) -> None:
         """Deletes an entity. Raises NotFoundError unless `missing_ok`, VersionMismatchError."""
@@ -148,6 +161,21 @@ class Repository(OfOneProcess, Generic[T]):
     def delete_many(self, ids: Iterable[Id]) -> None:
         """Deletes entities of any version. Raises NotFoundError, and deletes none, when one is missing."""
         self._call(lib.hf_repository_delete_many, *_counted(dump(list(map(plain_id, ids)))))
+
+    def modify_all(self, filter: Filter, update: Update) -> ModifyResult:
+        """Applies an update (see `modify`) to every entity that matches the filter (see `find`), or to none.
+
+        Answers how many matched, and how many of them it changed; the others are not written.
+        """
+        matched, modified = ctypes.c_uint64(), ctypes.c_uint64()
+        self._call(
+            lib.hf_repository_modify_all,
+            *_filter(filter),
+            *_payload(update),
+            ctypes.byref(matched),
+            ctypes.byref(modified),
+        )
+        return ModifyResult(matched.value, modified.value)
 
     def delete_all(self, filter: Filter = None) -> int:
         """Deletes every entity that matches the filter (see `find`) and answers how many."""
@@ -311,6 +339,25 @@ class Repository(OfOneProcess, Generic[T]):
         finally:
             result.put_back()
 
+    def _write_one(self, function: Callable[..., int], id: Id, *arguments: Any) -> T:
+        text = id_of(id)
+        result = Result.take()
+        try:
+            result.check(
+                function(
+                    self.pointer,
+                    current_pointer(self._store),
+                    text,
+                    len(text),
+                    *arguments,
+                    result.entity_reference,
+                    result.error_reference,
+                )
+            )
+            return self._codec.decode(result.bytes())
+        finally:
+            result.put_back()
+
     def _write_many(self, function: Callable[..., int], entities: Iterable[EntityLike]) -> list[T]:
         given = list(entities)
         text, complete = self._codec.encode_many(given)
@@ -333,6 +380,11 @@ class Repository(OfOneProcess, Generic[T]):
 
 def _counted(text: bytes) -> tuple[bytes, int]:
     return text, len(text)
+
+
+def _payload(changes: Union[Mapping[str, Any], bytes]) -> tuple[bytes, int]:
+    is_text = isinstance(changes, (bytes, bytearray, memoryview))
+    return _counted(bytes(changes) if is_text else dump(dict(changes)))
 
 
 def _filter(filter: Filter) -> tuple[Optional[bytes], int]:
