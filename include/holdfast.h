@@ -49,6 +49,7 @@
 #include "holdfast/entity.h"
 #include "holdfast/error.h"
 #include "holdfast/event.h"
+#include "holdfast/index.h"
 #include "holdfast/log.h"
 #include "holdfast/repository.h"
 #include "holdfast/status.h"

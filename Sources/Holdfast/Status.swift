@@ -36,6 +36,8 @@ public enum Status: Sendable, Hashable, CaseIterable {
     case keyReused
     /// A stored record cannot be read. The detail names `repository` and `id`; other records stay readable.
     case corrupt
+    /// Two entities would have one value in a unique index. The detail names `index`, `id`, `other` and `value`.
+    case uniqueViolation
     /// Something that the transaction read was changed since. Means only "run again"; retryable.
     case conflict
     /// The queue is full, or another process holds the store. Retryable.
@@ -97,6 +99,7 @@ extension Status {
             case .versionMismatch: .versionMismatch
             case .keyReused: .keyReused
             case .corrupt: .corrupt
+            case .uniqueViolation: .uniqueViolation
             case .conflict: .conflict
             case .busy: .busy
             case .timeout: .timeout

@@ -21,6 +21,7 @@ public enum Status: Int32, Sendable, CaseIterable {
     case versionMismatch = 22
     case keyReused = 23
     case corrupt = 24
+    case uniqueViolation = 25
 
     case conflict = 30
     case busy = 31

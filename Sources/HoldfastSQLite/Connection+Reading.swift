@@ -155,7 +155,7 @@ extension Connection {
 
     // MARK: Damage
 
-    private func corrupt(_ what: String) -> HoldfastError {
+    func corrupt(_ what: String) -> HoldfastError {
         HoldfastError(.corrupt, "\(what) in \(path) is damaged: restore a backup, or delete and store it anew")
     }
 

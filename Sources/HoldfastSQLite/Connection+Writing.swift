@@ -5,6 +5,7 @@ extension Connection {
     func apply(_ batch: WriteBatch) throws(HoldfastError) {
         for repository in batch.createdRepositories { try insert(repository) }
         try apply(batch.changes)
+        try applyIndexes(batch)
         try append(batch.log)
         for record in batch.idempotency { try insert(record) }
         if let reserved = batch.reservedThrough { try setMark(.reserved, Int64(clamping: reserved)) }

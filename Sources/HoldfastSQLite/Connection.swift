@@ -25,6 +25,11 @@ final class Connection: @unchecked Sendable {
     let handle: OpaquePointer
     /// By the number of the query.
     private let statements: UnsafeMutableBufferPointer<OpaquePointer?>
+    private var indexStatements: [IndexID: [OpaquePointer?]] = [:]
+    /// The catalogue of indexes as it was read last, with its mark.
+    var catalogue: (mark: Int64, indexes: [IndexRecord])?
+    /// Of the connection that writes: whether nobody can have changed it since, so that the mark need not be read.
+    var catalogueIsCurrent = false
     private var isOpen = true
     private var isGathering = false
     private let epoch = hfp_fork_epoch()
@@ -65,6 +70,7 @@ final class Connection: @unchecked Sendable {
         guard isOpen, epoch == hfp_fork_epoch() else { return }
         isOpen = false
         for statement in statements { sqlite3_finalize(statement) }
+        for index in Array(indexStatements.keys) { forgetStatements(of: index) }
         sqlite3_close(handle)
     }
 
@@ -97,11 +103,28 @@ final class Connection: @unchecked Sendable {
 
     func statement(_ query: Query) throws(HoldfastError) -> Statement {
         if let ready = statements[query.rawValue] { return Statement(pointer: ready, connection: self) }
-        var prepared: OpaquePointer?
-        let code = sqlite3_prepare_v3(handle, query.sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
-        guard code == SQLITE_OK, let prepared else { throw error(code, "reading") }
+        let prepared = try prepare(query.sql)
         statements[query.rawValue] = prepared
         return Statement(pointer: prepared, connection: self)
+    }
+
+    func statement(_ query: IndexQuery, of index: IndexID) throws(HoldfastError) -> Statement {
+        if let ready = indexStatements[index]?[query.rawValue] { return Statement(pointer: ready, connection: self) }
+        let prepared = try prepare(query.sql(index))
+        indexStatements[index, default: .init(repeating: nil, count: IndexQuery.allCases.count)][query.rawValue] =
+            prepared
+        return Statement(pointer: prepared, connection: self)
+    }
+
+    func forgetStatements(of index: IndexID) {
+        for statement in indexStatements.removeValue(forKey: index) ?? [] { sqlite3_finalize(statement) }
+    }
+
+    private func prepare(_ sql: String) throws(HoldfastError) -> OpaquePointer {
+        var prepared: OpaquePointer?
+        let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
+        guard code == SQLITE_OK, let prepared else { throw error(code, "reading") }
+        return prepared
     }
 
     func run(_ query: Query, _ doing: String) throws(HoldfastError) { try statement(query).run(doing) }

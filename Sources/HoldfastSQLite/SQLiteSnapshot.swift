@@ -30,6 +30,16 @@ final class SQLiteSnapshot: StorageSnapshot {
         try read { connection throws(HoldfastError) in try connection.scan(repository, after: after, body) }
     }
 
+    func indexes() throws(HoldfastError) -> [IndexRecord] {
+        try read { connection throws(HoldfastError) in try connection.indexes() }
+    }
+
+    func scan(
+        _ scan: IndexScan, _ body: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        try read { connection throws(HoldfastError) in try connection.scan(scan, body) }
+    }
+
     func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]? {
         try read { connection throws(HoldfastError) in try connection.log(after: sequence) }
     }

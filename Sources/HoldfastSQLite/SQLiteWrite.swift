@@ -17,7 +17,12 @@ final class SQLiteWrite: StorageWrite {
             try connection.run(.beginImmediate, "beginning a commit in")
             connection.gatherLogWrites()
             header = storage.readers.walHeader()
-            if let known = storage.head(if: header) { head = known } else { head = try connection.head() }
+            if let known = storage.head(if: header) {
+                head = known
+            } else {
+                head = try connection.head()
+                connection.catalogueIsCurrent = false
+            }
         } catch {
             connection.rollbackIfNeeded()
             throw error
@@ -48,7 +53,32 @@ final class SQLiteWrite: StorageWrite {
 
     func repositories() throws(HoldfastError) -> [RepositoryRecord] { try connection.repositories() }
 
+    func scan(
+        _ repository: RepositoryID, after: EntityID?, _ body: (EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        try connection.scan(repository, after: after, body)
+    }
+
+    func indexes() throws(HoldfastError) -> [IndexRecord] {
+        if connection.catalogueIsCurrent, let known = connection.catalogue { return known.indexes }
+        let indexes = try connection.indexes()
+        connection.catalogueIsCurrent = true
+        return indexes
+    }
+
+    func ids(
+        under key: [UInt8], of index: IndexRecord, _ body: (UnsafeRawBufferPointer) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        try connection.ids(under: key, of: index.id, body)
+    }
+
+    func removeEntries(of index: IndexID, limit: Int) throws(HoldfastError) -> Bool {
+        try connection.removeEntries(of: index, limit: limit)
+    }
+
     func apply(_ batch: WriteBatch) throws(HoldfastError) {
+        // Read anew by the next, whatever becomes of this.
+        if !batch.indexes.isEmpty || !batch.removedIndexes.isEmpty { connection.catalogueIsCurrent = false }
         try connection.apply(batch)
         if let last = batch.log.last { newest = last.sequence }
     }

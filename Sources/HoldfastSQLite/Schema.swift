@@ -7,9 +7,16 @@
 ///                                            open, the store was not closed, and a row without changes is put into
 ///                                            the log at this sequence, so that the log alone tells the head
 ///                              log_start     log entries below this sequence were trimmed
+///                              catalogue     the sequence at which the catalogue of indexes changed last
 ///     holdfast_repository    the catalogue. `id` is never reused. Each row has a view of the repository's name
 ///     holdfast_entity        one row an entity. `body` is the text as it was given, byte for byte. A rowid table
-///                            with a unique key, because documents in the key's own tree double the price of a write
+///                            with a unique key, because documents in the key's own tree double the price of a write.
+///                            `number` is the rowid by a name of its own, which VACUUM leaves alone
+///     holdfast_index         the catalogue of indexes; IndexDefinition.swift tells what `definition` says. `id` is
+///                            the sequence of the commit that created it
+///     holdfast_index_N       the entries of the index whose id is N: keys as OrderedKey.swift describes them, the id
+///                            of the entity, and the number of its row, so that reading along an index takes one
+///                            lookup an entity
 ///     holdfast_log           one row for the commits that were stored together. The row's number, `commit_id` and
 ///                            `time` are those of the newest of them: its sequence, a random number, milliseconds
 ///                            since 1970. `changes` tells all of them, as LogEncoding.swift describes
@@ -36,8 +43,12 @@ enum Schema {
         CREATE TABLE holdfast_repository (
             id INTEGER PRIMARY KEY, name TEXT NOT NULL COLLATE NOCASE UNIQUE, key TEXT NOT NULL) STRICT;
         CREATE TABLE holdfast_entity (
-            repository INTEGER NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL, body TEXT NOT NULL,
-            UNIQUE (repository, id)) STRICT;
+            number INTEGER PRIMARY KEY, repository INTEGER NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL,
+            body TEXT NOT NULL, UNIQUE (repository, id)) STRICT;
+        CREATE TABLE holdfast_index (
+            id INTEGER PRIMARY KEY, repository INTEGER NOT NULL, name TEXT NOT NULL,
+            definition TEXT NOT NULL, state INTEGER NOT NULL, has_arrays INTEGER NOT NULL,
+            UNIQUE (repository, name)) STRICT;
         CREATE TABLE holdfast_log (
             sequence INTEGER PRIMARY KEY, commit_id INTEGER NOT NULL, time INTEGER NOT NULL,
             changes BLOB NOT NULL) STRICT;
@@ -62,6 +73,14 @@ enum Schema {
         """
     }
 
+    /// The table of an index's entries.
+    static func entries(of index: Int64) -> String {
+        """
+        CREATE TABLE IF NOT EXISTS holdfast_index_\(index) (
+            key BLOB NOT NULL, id TEXT NOT NULL, entity INTEGER NOT NULL, PRIMARY KEY (key, id)) STRICT, WITHOUT ROWID
+        """
+    }
+
     /// The view through which other programs read a repository.
     static func view(of repository: Int64, named name: String) -> String {
         let quoted =
@@ -73,8 +92,8 @@ enum Schema {
 /// The statements that a connection keeps prepared.
 enum Query: Int, CaseIterable {
     case begin, beginImmediate, commit, rollback
-    case head, meta, repositories, fetch, scan, log, idempotency
-    case upsert, delete, insertLog, insertRepository, insertIdempotency, setMeta
+    case head, meta, repositories, indexes, fetch, scan, log, idempotency
+    case upsert, delete, insertLog, insertRepository, setIndex, removeIndex, insertIdempotency, setMeta
     case trimLog, trimIdempotencyByTime, trimIdempotencyByCount
 
     var sql: String {
@@ -86,6 +105,8 @@ enum Query: Int, CaseIterable {
         case .head: "SELECT max(sequence) FROM holdfast_log"
         case .meta: "SELECT value FROM holdfast_meta WHERE name = ?1"
         case .repositories: "SELECT id, name, key FROM holdfast_repository ORDER BY id"
+        case .indexes:
+            "SELECT id, repository, name, definition, state, has_arrays FROM holdfast_index ORDER BY id"
         case .fetch: "SELECT version, body FROM holdfast_entity WHERE repository = ?1 AND id = ?2"
         case .scan:
             "SELECT id, version, body FROM holdfast_entity WHERE repository = ?1 AND id > ?2 ORDER BY id"
@@ -97,6 +118,11 @@ enum Query: Int, CaseIterable {
         case .delete: "DELETE FROM holdfast_entity WHERE repository = ?1 AND id = ?2"
         case .insertLog: "INSERT INTO holdfast_log (sequence, commit_id, time, changes) VALUES (?1, ?2, ?3, ?4)"
         case .insertRepository: "INSERT INTO holdfast_repository (id, name, key) VALUES (?1, ?2, ?3)"
+        case .setIndex:
+            "INSERT INTO holdfast_index (id, repository, name, definition, state, has_arrays) "
+                + "VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (id) DO UPDATE SET "
+                + "state = excluded.state, has_arrays = excluded.has_arrays"
+        case .removeIndex: "DELETE FROM holdfast_index WHERE id = ?1"
         case .insertIdempotency:
             "INSERT OR REPLACE INTO holdfast_idempotency (sequence, key, fingerprint, time, receipt) "
                 + "VALUES (?1, ?2, ?3, ?4, ?5)"
@@ -116,6 +142,6 @@ enum Query: Int, CaseIterable {
 
 /// The rows of `holdfast_meta`.
 enum Mark: String {
-    case incarnation, reserved
+    case incarnation, reserved, catalogue
     case logStart = "log_start"
 }

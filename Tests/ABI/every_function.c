@@ -113,6 +113,10 @@ CALL(repository_delete_many, h.repository, h.transaction, "[\"b\"]", HF_NTS)
 CALL(repository_fetch, h.repository, h.transaction, "a", 1, &r->entity)
 CALL(repository_fetch_many, h.repository, h.transaction, "[\"a\",\"b\"]", HF_NTS, &r->list)
 CALL(repository_fetch_all, h.repository, h.transaction, &r->list)
+CALL(repository_create_index, h.repository, "{\"fields\":{\"n\":1}}", NULL, NULL)
+CALL(repository_drop_index, h.repository, "n")
+CALL(repository_indexes, h.repository, &r->buffer)
+CALL(repository_verify, h.repository, &r->buffer)
 CALL(repository_find, h.repository, h.transaction, "{\"n\":1}", HF_NTS, "{\"limit\":3}", &r->list)
 
 /* What handles and stores can answer at any call. */
@@ -166,5 +170,10 @@ const function functions[] = {
     REPOSITORY_ENTRY(find, READ),
     REPOSITORY_ENTRY(count, READ),
     REPOSITORY_ENTRY(contains, READ),
+    /* One that was being dropped, or built, by another thread. */
+    ENTRY(repository_create_index, REPOSITORY, COMMIT | MISSING | TAKEN),
+    ENTRY(repository_drop_index, REPOSITORY, COMMIT | MISSING),
+    ENTRY(repository_indexes, REPOSITORY, CLOSED),
+    ENTRY(repository_verify, REPOSITORY, CLOSED),
 };
 const size_t function_count = sizeof functions / sizeof functions[0];

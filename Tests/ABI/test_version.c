@@ -70,6 +70,7 @@ static void every_status_has_its_own_name(fixture *f) {
         NAMED(HF_VERSION_MISMATCH),
         NAMED(HF_KEY_REUSED),
         NAMED(HF_CORRUPT),
+        NAMED(HF_UNIQUE_VIOLATION),
         NAMED(HF_CONFLICT),
         NAMED(HF_BUSY),
         NAMED(HF_TIMEOUT),

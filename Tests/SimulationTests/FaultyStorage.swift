@@ -162,6 +162,18 @@ final class FaultySnapshot: StorageSnapshot, @unchecked Sendable {
         try snapshot.scan(repository, after: after, body)
     }
 
+    func indexes() throws(HoldfastError) -> [IndexRecord] {
+        try storage.call("indexes", failsPermille: 3)
+        return try snapshot.indexes()
+    }
+
+    func scan(
+        _ scan: IndexScan, _ body: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        try storage.call("scan of an index", failsPermille: 3)
+        try snapshot.scan(scan, body)
+    }
+
     func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]? {
         try storage.call("log", failsPermille: 3)
         return try snapshot.log(after: sequence)
@@ -207,6 +219,30 @@ final class FaultyWrite: StorageWrite {
     }
 
     func repositories() throws(HoldfastError) -> [RepositoryRecord] { try write.repositories() }
+
+    func scan(
+        _ repository: RepositoryID, after: EntityID?, _ body: (EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        try storage.call("scan in a write", failsPermille: 10)
+        try write.scan(repository, after: after, body)
+    }
+
+    func indexes() throws(HoldfastError) -> [IndexRecord] {
+        try storage.call("indexes in a write", failsPermille: 10)
+        return try write.indexes()
+    }
+
+    func ids(
+        under key: [UInt8], of index: IndexRecord, _ body: (UnsafeRawBufferPointer) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        try storage.call("ids in a write", failsPermille: 10)
+        try write.ids(under: key, of: index, body)
+    }
+
+    func removeEntries(of index: IndexID, limit: Int) throws(HoldfastError) -> Bool {
+        try storage.call("removeEntries", failsPermille: 10)
+        return try write.removeEntries(of: index, limit: limit)
+    }
 
     func apply(_ batch: WriteBatch) throws(HoldfastError) {
         try storage.call("apply", failsPermille: 30, .full)

@@ -53,6 +53,9 @@ typedef enum HF_OPEN_ENUM hf_status {
     /** A stored record cannot be read. The detail names `repository` and `id`; other records stay readable.
      */
     HF_CORRUPT = 24,
+    /** Two entities would have one value in a unique index. The detail names `index`, `id`, `other` and
+       `value`. */
+    HF_UNIQUE_VIOLATION = 25,
 
     /* What other work in progress says. */
 

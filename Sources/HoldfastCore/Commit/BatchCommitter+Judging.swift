@@ -3,13 +3,13 @@ extension BatchCommitter {
     /// Takes the members that are not refused into the overlay, in their order.
     func judge(
         _ batch: [Commit], in write: any StorageWrite, isDurable: Bool, _ overlay: inout BatchOverlay,
-        _ survivors: inout [(commit: Commit, receipt: Receipt)],
+        _ upkeep: inout IndexUpkeep, _ survivors: inout [(commit: Commit, receipt: Receipt)],
         _ refused: inout [(commit: Commit, reason: HoldfastError)]
     ) throws(HoldfastError) {
         let present = try PresentState(of: batch, in: write)
         let now = environment.time.wallMilliseconds()
         for (member, commit) in batch.enumerated() {
-            if commit.writes.isEmpty && commit.createsRepository == nil {
+            if commit.writes.isEmpty && commit.catalogueChange == nil {
                 // Nothing was written, so nothing can conflict.
                 commit.end(.success(.empty(attempts: commit.attempts)))
                 continue
@@ -24,7 +24,7 @@ extension BatchCommitter {
                 let sequence = lastSequence + 1
                 let judge = WriteJudge(commit, member: member, present, names)
                 let receipt = try accept(
-                    commit, as: sequence, at: now, isDurable: isDurable, judge, in: write, &overlay)
+                    commit, as: sequence, at: now, isDurable: isDurable, judge, in: write, &overlay, &upkeep)
                 lastSequence = sequence
                 survivors.append((commit, receipt))
             } catch {
@@ -111,26 +111,26 @@ extension BatchCommitter {
     /// Checks the preconditions, works out the final texts, and takes the commit into the batch.
     private func accept(
         _ commit: Commit, as sequence: CommitSequence, at now: UInt64, isDurable: Bool, _ judge: WriteJudge,
-        in write: any StorageWrite, _ overlay: inout BatchOverlay
+        in write: any StorageWrite, _ overlay: inout BatchOverlay, _ upkeep: inout IndexUpkeep
     ) throws(Refusal) -> Receipt {
-        var created: RepositoryRecord?
-        if let wanted = commit.createsRepository {
-            created = try create(wanted, in: write, overlay)
-        }
         commit.commitIdentifier = (identity &+ sequence) & UInt64(Int64.max)
         var entry = LogEntry(sequence: sequence, commitIdentifier: commit.commitIdentifier, time: now, changes: [])
         var judge = judge
-        if commit.writes.count == 1 {
+        if let change = commit.catalogueChange {
+            try carryOut(change, of: commit, as: sequence, in: write, &overlay, &upkeep)
+            overlay.add(entry)
+        } else if commit.writes.count == 1 {
             let text = try judge.judgeOne(&overlay)
             entry.changes = [LogEntry.Change(key: commit.writes[0].key, isDeletion: text == nil)]
+            try upkeep.accept(entry.changes, [text], in: write)
             overlay.add(entry, text)
         } else {
             let (changes, texts) = try judge.judgeAll(&overlay)
             entry.changes = changes
+            try upkeep.accept(changes, texts, in: write)
             overlay.add(entry, texts)
         }
         let receipt = Receipt(of: entry, isDurable: isDurable, attempts: commit.attempts, origin: origin)
-        if let created { overlay.add(created) }
         if let key = commit.idempotencyKey {
             overlay.add(
                 IdempotencyRecord(
@@ -138,22 +138,6 @@ extension BatchCommitter {
                     receipt: receipt.json))
         }
         return receipt
-    }
-
-    private func create(
-        _ wanted: (name: String, key: String), in write: any StorageWrite, _ overlay: BatchOverlay
-    ) throws(Refusal) -> RepositoryRecord {
-        let existing: [RepositoryRecord]
-        do { existing = try write.repositories() + overlay.createdRepositories } catch { throw .storage(error) }
-        // Names that differ only in case name one repository.
-        if let same = existing.first(where: { $0.name.lowercased() == wanted.name.lowercased() }) {
-            throw .member(HoldfastError(.exists, "there is a repository \"\(same.name)\" already"))
-        }
-        let newest = existing.map(\.id).max() ?? 0
-        guard newest < RepositoryID.max else {
-            throw .member(HoldfastError(.corrupt, "the catalogue of repositories is damaged: restore a backup"))
-        }
-        return RepositoryRecord(id: newest + 1, name: wanted.name, key: wanted.key)
     }
 }
 

@@ -38,6 +38,7 @@ final class BatchCommitter {
     private var storedHead: CommitSequence
     private var reservedThrough: CommitSequence
     var recent: RecentCommits
+    private var knownIndexes: (records: [IndexRecord], kept: [RepositoryID: [Index]]) = ([], [:])
     let names: Catalogue
     private let cache: EntityCache
     let origin: Receipt.Origin
@@ -133,7 +134,8 @@ final class BatchCommitter {
         // Told only after the batch is stored: what a member was refused for may be in it.
         var refused: [(commit: Commit, reason: HoldfastError)] = []
         do throws(HoldfastError) {
-            try judge(batch, in: write, isDurable: isDurable, &overlay, &survivors, &refused)
+            var upkeep = IndexUpkeep(try indexes(in: write), names: names)
+            try judge(batch, in: write, isDurable: isDurable, &overlay, &upkeep, &survivors, &refused)
             if overlay.isEmpty {
                 write.rollback()
                 for (commit, receipt) in survivors { commit.end(.success(receipt)) }
@@ -143,6 +145,7 @@ final class BatchCommitter {
             var stored = overlay.writeBatch()
             if reserves { stored.reservedThrough = lastSequence + Self.reservation }
             trimWhenDue(&stored, commits: survivors.count)
+            try upkeep.complete(&stored, in: write)
             try write.apply(stored)
             do throws(HoldfastError) {
                 // Readers that rely on the state which now ends must keep it.
@@ -186,6 +189,18 @@ final class BatchCommitter {
             // Others have used up what was reserved.
             write.rollback()
         }
+    }
+
+    /// The indexes that commits keep. Understood anew only when the catalogue has changed.
+    private func indexes(in write: any StorageWrite) throws(HoldfastError) -> [RepositoryID: [Index]] {
+        let records = try write.indexes()
+        if records != knownIndexes.records {
+            knownIndexes = (records, [:])
+            for record in records where record.state != .dropping {
+                knownIndexes.kept[record.repository, default: []].append(try Index(record))
+            }
+        }
+        return knownIndexes.kept
     }
 
     /// Takes note of what other processes have committed.

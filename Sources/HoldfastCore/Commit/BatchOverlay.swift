@@ -8,6 +8,9 @@ struct BatchOverlay {
     private(set) var log: [LogEntry] = []
     private(set) var idempotency: [[UInt8]: IdempotencyRecord] = [:]
     private(set) var createdRepositories: [RepositoryRecord] = []
+    /// Indexes as they are known from now on.
+    private(set) var indexes: [IndexRecord] = []
+    private(set) var removedIndexes: [IndexID] = []
 
     init(commits: Int) {
         changes.reserveCapacity(commits)
@@ -46,6 +49,19 @@ struct BatchOverlay {
     mutating func add(_ record: IdempotencyRecord) { idempotency[record.key] = record }
     mutating func add(_ repository: RepositoryRecord) { createdRepositories.append(repository) }
 
+    mutating func set(_ index: IndexRecord) {
+        indexes.removeAll { $0.id == index.id }
+        indexes.append(index)
+    }
+
+    mutating func remove(_ index: IndexID) {
+        indexes.removeAll { $0.id == index }
+        removedIndexes.append(index)
+    }
+
+    /// Of a commit without changes.
+    mutating func add(_ entry: LogEntry) { log.append(entry) }
+
     private mutating func add(_ key: EntityKey, _ version: CommitSequence, _ body: [UInt8]?) {
         last?[key] = changes.count
         changes.append(EntityChange(key: key, version: version, body: body))
@@ -58,6 +74,8 @@ struct BatchOverlay {
         batch.log = log
         batch.idempotency = Array(idempotency.values)
         batch.createdRepositories = createdRepositories
+        batch.indexes = indexes
+        batch.removedIndexes = removedIndexes
         return batch
     }
 

@@ -24,8 +24,8 @@ public final class Commit: @unchecked Sendable {
     let attempts: Int
     /// Nil for a commit whose owner waits.
     let observer: (any CommitObserver)?
-    /// A repository to create, instead of writes.
-    let createsRepository: (name: String, key: String)?
+    /// Instead of writes.
+    let catalogueChange: CatalogueChange?
     /// Whether the owner wants to see patched entities.
     let wantsResults: Bool
     let size: Int
@@ -41,12 +41,28 @@ public final class Commit: @unchecked Sendable {
     private(set) var outcome: CommitOutcome?
     /// The final text of each written entity, in the order of `writes`, where wanted. For the leader.
     var texts: [[UInt8]] = []
+    /// What became of an index. For the leader.
+    var indexProgress: IndexProgress?
     private let done = Atomic<Bool>(false)
+
+    /// A change of the catalogue.
+    init(_ change: CatalogueChange, isDurable: Bool) {
+        writes = []
+        reads = nil
+        self.isDurable = isDurable
+        deadline = nil
+        idempotencyKey = nil
+        attempts = 1
+        observer = nil
+        catalogueChange = change
+        wantsResults = false
+        size = change.size
+    }
 
     package init(
         writes: [Write], reads: ReadSet? = nil, isDurable: Bool, deadline: UInt64?, idempotencyKey: [UInt8]? = nil,
         attempts: Int = 1, observer: (any CommitObserver)? = nil,
-        createsRepository: (name: String, key: String)? = nil, wantsResults: Bool = false
+        wantsResults: Bool = false
     ) {
         self.writes = writes
         self.reads = reads
@@ -55,7 +71,7 @@ public final class Commit: @unchecked Sendable {
         self.idempotencyKey = idempotencyKey
         self.attempts = attempts
         self.observer = observer
-        self.createsRepository = createsRepository
+        catalogueChange = nil
         self.wantsResults = wantsResults
         size = writes.reduce(256) { $0 + $1.size }
     }

@@ -69,6 +69,7 @@ extension Status {
         case .versionMismatch: "HF_VERSION_MISMATCH"
         case .keyReused: "HF_KEY_REUSED"
         case .corrupt: "HF_CORRUPT"
+        case .uniqueViolation: "HF_UNIQUE_VIOLATION"
         case .conflict: "HF_CONFLICT"
         case .busy: "HF_BUSY"
         case .timeout: "HF_TIMEOUT"

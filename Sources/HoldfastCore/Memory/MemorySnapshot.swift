@@ -28,6 +28,14 @@ final class MemorySnapshot: StorageSnapshot {
         try current().scan(repository, after: after, body)
     }
 
+    func indexes() throws(HoldfastError) -> [IndexRecord] { try current().indexes }
+
+    func scan(
+        _ scan: IndexScan, _ body: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        try current().scan(scan, body)
+    }
+
     func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]? {
         try current().log(after: sequence)
     }

@@ -8,6 +8,8 @@ public struct MemoryState: Sendable {
     public var repositories: [RepositoryRecord] = []
 
     var entities = OrderedMap<EntityKey, Entity>()
+    var indexes: [IndexRecord] = []
+    var indexEntries = OrderedMap<IndexEntry, Void>()
     var log = OrderedMap<CommitSequence, LogEntry>()
     /// The log is complete from this sequence on.
     var logBegins: CommitSequence = 0
@@ -81,7 +83,7 @@ extension MemoryState {
 }
 
 extension MemoryState.Entity {
-    fileprivate func lend<Result>(
+    func lend<Result>(
         id: EntityID, _ borrow: (EntityView) throws(HoldfastError) -> Result
     ) throws(HoldfastError) -> Result {
         try id.bytes.withUnsafeBufferPointer { (id) throws(HoldfastError) in
@@ -100,6 +102,7 @@ extension MemoryState {
     /// See `StorageWrite.apply`.
     mutating func apply(_ batch: WriteBatch) {
         repositories += batch.createdRepositories
+        applyIndexes(batch)
         for change in batch.changes {
             entities[change.key] = change.body.map { Entity(version: change.version, body: $0) }
         }

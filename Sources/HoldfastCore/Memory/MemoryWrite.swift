@@ -29,6 +29,24 @@ final class MemoryWrite: StorageWrite {
 
     func repositories() throws(HoldfastError) -> [RepositoryRecord] { state.repositories }
 
+    func scan(
+        _ repository: RepositoryID, after: EntityID?, _ body: (EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        try state.scan(repository, after: after, body)
+    }
+
+    func indexes() throws(HoldfastError) -> [IndexRecord] { state.indexes }
+
+    func ids(
+        under key: [UInt8], of index: IndexRecord, _ body: (UnsafeRawBufferPointer) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        try state.ids(under: key, of: index.id, body)
+    }
+
+    func removeEntries(of index: IndexID, limit: Int) throws(HoldfastError) -> Bool {
+        state.removeEntries(of: index, limit: limit)
+    }
+
     func apply(_ batch: WriteBatch) throws(HoldfastError) { state.apply(batch) }
 
     func commit() throws(HoldfastError) -> ChangeToken? {

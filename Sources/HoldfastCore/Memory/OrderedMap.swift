@@ -53,6 +53,22 @@ struct OrderedMap<Key: Comparable & Sendable, Value: Sendable>: Sendable {
         _ = try Self.visit(root, from: start, body)
     }
 
+    /// Visits the entries before `end` in the reverse order of their keys, until `body` answers false.
+    func walkBackward<Failure: Error>(
+        before end: Key, _ body: (Key, Value) throws(Failure) -> Bool
+    ) throws(Failure) {
+        _ = try Self.visitBackward(root, before: end, body)
+    }
+
+    private static func visitBackward<Failure: Error>(
+        _ tree: Node?, before end: Key?, _ body: (Key, Value) throws(Failure) -> Bool
+    ) throws(Failure) -> Bool {
+        guard let tree else { return true }
+        if let end, !(tree.key < end) { return try visitBackward(tree.left, before: end, body) }
+        guard try visitBackward(tree.right, before: end, body), try body(tree.key, tree.value) else { return false }
+        return try visitBackward(tree.left, before: nil, body)
+    }
+
     private static func visit<Failure: Error>(
         _ tree: Node?, from start: Key?, _ body: (Key, Value) throws(Failure) -> Bool
     ) throws(Failure) -> Bool {

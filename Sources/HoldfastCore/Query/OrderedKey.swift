@@ -172,7 +172,7 @@ public struct OrderedKey: Sendable, Hashable, Comparable {
 
 extension JSONKind {
     /// The type byte, which orders the types.
-    fileprivate var code: UInt8 {
+    var code: UInt8 {
         switch self {
         case .null: 0x10
         case .number: 0x18

@@ -9,7 +9,9 @@
 ///
 ///     holdfast_meta(name, value)                           marks: format, incarnation, reserved sequence
 ///     holdfast_repository(id, name, key)                   the catalogue
-///     holdfast_entity(repository, id, version, body)       one row an entity
+///     holdfast_entity(number, repository, id, version, body) one row an entity
+///     holdfast_index(id, repository, name, definition, …)  the catalogue of indexes
+///     holdfast_index_N(key, id, entity)                    the entries of the index whose id is N
 ///     holdfast_log(sequence, commit_id, time, changes)     one row a batch of commits, named by the newest
 ///     holdfast_idempotency(key, fingerprint, sequence, time, receipt)
 ///

@@ -24,6 +24,21 @@ public protocol StorageSnapshot: AnyObject, Sendable {
         _ repository: RepositoryID, after: EntityID?, _ body: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError)
 
+    /// The catalogue of indexes as it is in this snapshot.
+    ///
+    ///     both         SELECT value FROM holdfast_meta WHERE name = 'catalogue', and where that is news
+    ///                  SELECT id, repository, name, definition, state, has_arrays FROM holdfast_index
+    func indexes() throws(HoldfastError) -> [IndexRecord]
+
+    /// Lends the entries of an index, each key with the entity that it leads to, ordered by key and id, until `body`
+    /// answers false.
+    ///
+    ///     both         SELECT i.key, i.id, e.version, e.body FROM holdfast_index_N i JOIN holdfast_entity e ON …
+    ///                  WHERE (i.key, i.id) > ($1, $2) AND i.key < $3 ORDER BY i.key, i.id
+    func scan(
+        _ scan: IndexScan, _ body: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError)
+
     /// The log behind `sequence`, oldest first; nil where it was trimmed past that.
     ///
     ///     both         SELECT sequence, commit_id, time, changes FROM holdfast_log WHERE sequence > $1 ORDER BY sequence

@@ -24,10 +24,31 @@ public protocol StorageWrite: AnyObject {
     /// The catalogue as it is inside this transaction.
     func repositories() throws(HoldfastError) -> [RepositoryRecord]
 
+    /// As `StorageSnapshot.scan`, for who builds an index.
+    func scan(
+        _ repository: RepositoryID, after: EntityID?, _ body: (EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError)
+
+    /// The catalogue of indexes as it is inside this transaction.
+    func indexes() throws(HoldfastError) -> [IndexRecord]
+
+    /// Lends the ids to which a key of an index leads, until `body` answers false.
+    ///
+    ///     both         SELECT id FROM holdfast_index_N WHERE key = $1
+    func ids(
+        under key: [UInt8], of index: IndexRecord, _ body: (UnsafeRawBufferPointer) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError)
+
+    /// Takes away some of an index's entries, at most `limit`, and answers whether none is left.
+    ///
+    ///     both         DELETE FROM holdfast_index_N WHERE key <= (SELECT key … ORDER BY key LIMIT 1 OFFSET $1)
+    func removeEntries(of index: IndexID, limit: Int) throws(HoldfastError) -> Bool
+
     /// Stores everything of a batch.
     ///
     ///     SQLite       INSERT INTO holdfast_entity … ON CONFLICT (repository, id) DO UPDATE SET …; DELETE …;
     ///                  INSERT INTO holdfast_log …; INSERT INTO holdfast_repository …; CREATE VIEW …;
+    ///                  INSERT INTO or DELETE FROM holdfast_index_N …; INSERT OR REPLACE INTO holdfast_index …;
     ///                  INSERT OR REPLACE INTO holdfast_idempotency …; UPDATE holdfast_meta …; DELETE of old log
     ///     PostgreSQL   the same with unnest of arrays, and UPDATE holdfast_store SET head = $2 WHERE id = $1 last
     func apply(_ batch: WriteBatch) throws(HoldfastError)
@@ -49,6 +70,13 @@ public struct WriteBatch: Sendable {
     /// One entry for each commit, in order.
     public var log: [LogEntry] = []
     public var createdRepositories: [RepositoryRecord] = []
+    /// Indexes that are new, or known otherwise from now on.
+    public var indexes: [IndexRecord] = []
+    /// Indexes that are no more. Their entries are gone already.
+    public var removedIndexes: [IndexID] = []
+    /// Ordered by index and key. Applied in this order, after the entities are stored. Adding an entry that is there, and
+    /// taking away one that is not, is no mistake.
+    public var indexEntries: [IndexEntryChange] = []
     public var idempotency: [IdempotencyRecord] = []
     /// Sequences up to this one are reserved from now on.
     public var reservedThrough: CommitSequence?

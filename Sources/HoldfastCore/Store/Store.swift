@@ -125,8 +125,7 @@ public final class Store: Sendable {
                 throw HoldfastError(.notFound, "the store has no repository \"\(name)\": open it with \"create\": true")
             }
             try requireWritable()
-            let commit = Commit(
-                writes: [], isDurable: true, deadline: nil, createsRepository: (name, options.key ?? "id"))
+            let commit = Commit(.createRepository(name: name, key: options.key ?? "id"), isDurable: true)
             do throws(HoldfastError) {
                 _ = try queue.commit(commit)
             } catch {

@@ -79,6 +79,7 @@ class hf_event(ctypes.Structure):
 # Functions that the host hands over.
 hf_event_fn = ctypes.CFUNCTYPE(None, POINTER(hf_event), c_void_p)
 hf_transaction_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_transaction), c_void_p)
+hf_index_progress = ctypes.CFUNCTYPE(c_bool, c_uint64, c_void_p)
 hf_log_fn = ctypes.CFUNCTYPE(None, hf_log_level, c_char_p, c_char_p, c_void_p)
 destructor = ctypes.CFUNCTYPE(None, c_void_p)
 
@@ -170,5 +171,12 @@ FUNCTIONS = {
     "hf_repository_fetch_all": (hf_status, (*_scope, _entity_list, _out_error)),
     "hf_repository_find": (hf_status, (*_scope, *_bytes, c_char_p, _entity_list, _out_error)),
     "hf_repository_count": (hf_status, (*_scope, *_bytes, POINTER(c_uint64), _out_error)),
+    "hf_repository_create_index": (
+        hf_status,
+        (_repository, c_char_p, hf_index_progress, c_void_p, _out_error),
+    ),
+    "hf_repository_drop_index": (hf_status, (_repository, c_char_p, _out_error)),
+    "hf_repository_indexes": (hf_status, (_repository, _buffer, _out_error)),
+    "hf_repository_verify": (hf_status, (_repository, _buffer, _out_error)),
     "hf_repository_contains": (hf_status, (*_scope, *_bytes, POINTER(c_bool), _out_error)),
 }

@@ -163,6 +163,12 @@ class CorruptError(Error):
     status = 24
 
 
+class UniqueViolationError(Error):
+    """Two entities would have one value in a unique index. The detail has "index", "id", "other", "value"."""
+
+    status = 25
+
+
 class ConflictError(Error):
     """Something that the transaction read was changed since. Means only "run again"."""
 

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple, Optional, TypeVar, Union
 
 from . import errors
-from ._codec import Codec, dump, id_of, native_text, options_of, plain_id
-from ._handles import Handle, OfOneProcess, Result, call, native_list
+from ._codec import Codec, dump, id_of, load, native_text, options_of, plain_id
+from ._handles import Handle, OfOneProcess, Result, call, native_buffer, native_list, text_of
 from ._library import lib, without_signature
-from ._signatures import HF_NOT_FOUND, hf_entity_list, hf_repository
+from ._signatures import HF_NOT_FOUND, hf_entity_list, hf_index_progress, hf_repository
 from .mapping import RepositoryMapping
 from .transaction import current_pointer, current_scope
 
@@ -270,6 +270,67 @@ class Repository(OfOneProcess, Generic[T]):
         contains = ctypes.c_bool()
         self._call(lib.hf_repository_contains, text, len(text), ctypes.byref(contains))
         return contains.value
+
+    # --- Indexes ---------------------------------------------------------------------------------
+
+    def create_index(
+        self,
+        fields: Union[str, Mapping[str, int], Iterable[str]],
+        *,
+        unique: bool = False,
+        name: Optional[str] = None,
+        progress: Optional[Callable[[int], object]] = None,
+    ) -> None:
+        """Creates an index, and returns when queries use it; reading and writing go on meanwhile.
+
+        `fields` is a path, several, or a mapping of paths to 1 (ascending) or -1 (descending). The name is by
+        default the paths, joined by underscores. An equal index of this name is left as it is. `progress` is
+        called on this thread with the number of entities looked at so far; an exception of its ends the call,
+        and the index is not created.
+
+        Raises UniqueViolationError when two entities have the same values in a `unique` one, ExistsError when
+        there is an index of this name over something else.
+        """
+        if isinstance(fields, str):
+            fields = {fields: 1}
+        elif not isinstance(fields, Mapping):
+            fields = dict.fromkeys(fields, 1)
+        options = options_of({"fields": dict(fields), "unique": unique or None, "name": name})
+        raised: list[BaseException] = []
+
+        def hear(count: int, _: object) -> bool:
+            try:
+                if progress is not None:
+                    progress(count)
+            except BaseException as error:
+                raised.append(error)
+            return not raised
+
+        callback = hf_index_progress(hear)
+        try:
+            call(lib.hf_repository_create_index, self.pointer, options, callback, None)
+        except errors.CancelledError:
+            if raised:
+                raise raised[0] from None
+            raise
+
+    def drop_index(self, name: str) -> None:
+        """Takes an index away. Raises NotFoundError."""
+        call(lib.hf_repository_drop_index, self.pointer, native_text(name))
+
+    def indexes(self) -> list[dict[str, Any]]:
+        """The indexes, ordered by name: "name", "fields", "unique", "state", "arrays"."""
+        return self._report(lib.hf_repository_indexes)
+
+    def verify(self) -> dict[str, Any]:
+        """Holds the indexes against the entities: "ok", "entities", and for each of "indexes" its "name",
+        "entries", "wrong" and "missing" ones. Dropping an index and creating it again mends it."""
+        return self._report(lib.hf_repository_verify)
+
+    def _report(self, function: Callable[..., int]) -> Any:
+        with native_buffer() as buffer:
+            call(function, self.pointer, ctypes.byref(buffer))
+            return load(text_of(buffer))
 
     # --- As a container --------------------------------------------------------------------------
 

@@ -1,0 +1,48 @@
+public import CHoldfast
+internal import HoldfastCore
+
+@_cdecl("hf_repository_create_index") @implementation
+public func hf_repository_create_index(
+    _ repository: OpaquePointer?, _ options: UnsafePointer<CChar>?, _ progress: hf_index_progress?,
+    _ user_data: UnsafeMutableRawPointer?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        try useRepository(repository, nil) { repository, _ throws(HoldfastError) in
+            try repository.createIndex(HoldfastABI.options(options)) { progress?($0, user_data) ?? true }
+        }
+    }
+}
+
+@_cdecl("hf_repository_drop_index") @implementation
+public func hf_repository_drop_index(
+    _ repository: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        let name = try text(name, "name")
+        try useRepository(repository, nil) { repository, _ throws(HoldfastError) in try repository.dropIndex(name) }
+    }
+}
+
+@_cdecl("hf_repository_indexes") @implementation
+public func hf_repository_indexes(
+    _ repository: OpaquePointer?, _ out_indexes: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        let result = try required(out_indexes, "out_indexes")
+        try useRepository(repository, nil) { repository, _ throws(HoldfastError) in
+            try fill(result, with: repository.indexes())
+        }
+    }
+}
+
+@_cdecl("hf_repository_verify") @implementation
+public func hf_repository_verify(
+    _ repository: OpaquePointer?, _ out_report: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        let result = try required(out_report, "out_report")
+        try useRepository(repository, nil) { repository, _ throws(HoldfastError) in
+            try fill(result, with: repository.verify())
+        }
+    }
+}

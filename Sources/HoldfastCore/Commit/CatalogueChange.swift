@@ -1,0 +1,142 @@
+/// What a commit does to the catalogue, instead of writing entities.
+enum CatalogueChange: Sendable {
+    case createRepository(name: String, key: String)
+    /// Enters an index, which every later commit keeps.
+    case createIndex(repository: RepositoryID, name: String, definition: IndexDefinition)
+    /// Adds the entries of a piece of what was stored before; with the last piece the index is ready.
+    case buildIndex(IndexID, after: EntityID?)
+    /// From here on no query uses the index, and no commit keeps it.
+    case retireIndex(IndexID)
+    /// Takes a piece of its entries away; with the last piece the index itself.
+    case clearIndex(IndexID)
+
+    /// A piece of building or clearing, small enough that commits in the same queue hardly notice.
+    static let pieceEntities = 500
+    static let pieceBytes = 1 << 20
+
+    var size: Int {
+        switch self {
+        case .buildIndex: Self.pieceBytes
+        default: 256
+        }
+    }
+}
+
+/// What a change of an index has come to.
+struct IndexProgress: Sendable {
+    var record: IndexRecord?
+    /// The last entity that was looked at.
+    var position: EntityID?
+    var count = 0
+    var isDone = false
+}
+
+extension BatchCommitter {
+    func carryOut(
+        _ change: CatalogueChange, of commit: Commit, as sequence: CommitSequence, in write: any StorageWrite,
+        _ overlay: inout BatchOverlay, _ upkeep: inout IndexUpkeep
+    ) throws(Refusal) {
+        switch change {
+        case .createRepository(let name, let key):
+            overlay.add(try newRepository(name, key: key, in: write, overlay))
+        case .createIndex(let repository, let name, let definition):
+            let known = try known(in: write, overlay).first { $0.repository == repository && $0.name == name }
+            if let known {
+                guard known.state != .dropping, known.definition == definition.json else {
+                    throw .member(
+                        HoldfastError(
+                            .exists,
+                            "there is an index \"\(name)\" of another kind: drop it first, or give the new one another name",
+                            detail: [("index", .text(name))]))
+                }
+                commit.indexProgress = IndexProgress(record: known)
+            } else {
+                let record = IndexRecord(
+                    id: IndexID(clamping: sequence), repository: repository, name: name, definition: definition.json)
+                overlay.set(record)
+                commit.indexProgress = IndexProgress(record: record)
+            }
+        case .buildIndex(let id, let after):
+            commit.indexProgress = try build(id, after: after, in: write, &overlay, &upkeep)
+        case .retireIndex(let id):
+            var record = try index(id, in: write, overlay)
+            record.state = .dropping
+            overlay.set(record)
+        case .clearIndex(let id):
+            _ = try index(id, in: write, overlay)
+            let isDone: Bool
+            do { isDone = try write.removeEntries(of: id, limit: CatalogueChange.pieceEntities) } catch {
+                throw .storage(error)
+            }
+            if isDone { overlay.remove(id) }
+            commit.indexProgress = IndexProgress(isDone: isDone)
+        }
+    }
+
+    private func newRepository(
+        _ name: String, key: String, in write: any StorageWrite, _ overlay: BatchOverlay
+    ) throws(Refusal) -> RepositoryRecord {
+        let existing: [RepositoryRecord]
+        do { existing = try write.repositories() + overlay.createdRepositories } catch { throw .storage(error) }
+        // Names that differ only in case name one repository.
+        if let same = existing.first(where: { $0.name.lowercased() == name.lowercased() }) {
+            throw .member(HoldfastError(.exists, "there is a repository \"\(same.name)\" already"))
+        }
+        let newest = existing.map(\.id).max() ?? 0
+        guard newest < RepositoryID.max else {
+            throw .member(HoldfastError(.corrupt, "the catalogue of repositories is damaged: restore a backup"))
+        }
+        return RepositoryRecord(id: newest + 1, name: name, key: key)
+    }
+
+    /// The catalogue as this batch stands.
+    private func known(in write: any StorageWrite, _ overlay: BatchOverlay) throws(Refusal) -> [IndexRecord] {
+        let stored: [IndexRecord]
+        do { stored = try write.indexes() } catch { throw .storage(error) }
+        return overlay.indexes
+            + stored.filter { record in
+                !overlay.removedIndexes.contains(record.id) && !overlay.indexes.contains { $0.id == record.id }
+            }
+    }
+
+    private func index(
+        _ id: IndexID, in write: any StorageWrite, _ overlay: BatchOverlay
+    ) throws(Refusal) -> IndexRecord {
+        if let record = try known(in: write, overlay).first(where: { $0.id == id }) { return record }
+        throw .member(HoldfastError(.notFound, "the index was dropped meanwhile: create it again"))
+    }
+
+    private func build(
+        _ id: IndexID, after: EntityID?, in write: any StorageWrite, _ overlay: inout BatchOverlay,
+        _ upkeep: inout IndexUpkeep
+    ) throws(Refusal) -> IndexProgress {
+        var record = try index(id, in: write, overlay)
+        var progress = IndexProgress(position: after)
+        guard record.state == .building else {
+            progress.isDone = record.state == .ready
+            return progress
+        }
+        let index: Index
+        var piece: [(id: EntityID, text: [UInt8])] = []
+        do throws(HoldfastError) {
+            index = try Index(record)
+            var bytes = 0
+            try write.scan(record.repository, after: after) { view in
+                piece.append((EntityID(unchecked: Array(view.id)), Array(view.body)))
+                bytes += view.body.count
+                return piece.count < CatalogueChange.pieceEntities && bytes < CatalogueChange.pieceBytes
+            }
+            progress.isDone = piece.count < CatalogueChange.pieceEntities && bytes < CatalogueChange.pieceBytes
+        } catch { throw .storage(error) }
+        for (id, text) in piece {
+            try text.withBytes { text throws(Refusal) in try upkeep.build(index, id, text, in: write) }
+        }
+        progress.position = piece.last?.id ?? after
+        progress.count = piece.count
+        if progress.isDone {
+            record.state = .ready
+            overlay.set(record)
+        }
+        return progress
+    }
+}

@@ -1,0 +1,200 @@
+/// Keeps the indexes right: works out what a batch does to their entries, and refuses what a unique index forbids.
+///
+/// It lives for one batch. Each member that is taken in tells the final texts of its entities; at the end each entity's
+/// old entries, from what the storage still holds, are compared with its new ones.
+struct IndexUpkeep {
+    /// The indexes to be kept, by repository; those that are built too, from the commit on that created them.
+    private let indexes: [RepositoryID: [Index]]
+    private let names: Catalogue
+
+    /// What an entity that was changed by this batch has in each of its repository's indexes.
+    private var keys: [EntityKey: [IndexKeys]] = [:]
+    /// Whom this batch has given a key of a unique index.
+    private var owners: [IndexID: [[UInt8]: EntityID]] = [:]
+    /// Entries of entities that did not change, found by who builds an index.
+    private var built: [IndexEntryChange] = []
+    private var builtArrays: Set<IndexID> = []
+
+    init(_ indexes: [RepositoryID: [Index]], names: Catalogue) {
+        self.indexes = indexes
+        self.names = names
+    }
+
+    /// Takes a member's changes in, or refuses it and leaves no trace.
+    mutating func accept(
+        _ changes: [LogEntry.Change], _ texts: [[UInt8]?], in write: any StorageWrite
+    ) throws(Refusal) {
+        if indexes.isEmpty { return }
+        var new: [EntityKey: [IndexKeys]] = [:]
+        for (change, text) in zip(changes, texts) {
+            guard let indexes = indexes[change.key.repository] else { continue }
+            var keys: [IndexKeys] = []
+            for index in indexes {
+                do throws(HoldfastError) {
+                    keys.append(
+                        try text.map { text throws(HoldfastError) in try self.keys(of: text, change.key, index) }
+                            ?? .none)
+                } catch { throw .member(error) }
+            }
+            new[change.key] = keys
+        }
+        if new.isEmpty { return }
+        try checkUnique(new, in: write)
+        for (entity, keys) in new { note(entity, keys) }
+    }
+
+    private func keys(of text: [UInt8], _ entity: EntityKey, _ index: Index) throws(HoldfastError) -> IndexKeys {
+        let keys: IndexKeys?
+        do throws(CorruptJSON) {
+            keys = try text.withBytes { text throws(CorruptJSON) in try IndexKeys(of: text, for: index.definition) }
+        } catch { throw HoldfastError(error) }
+        if let keys { return keys }
+        throw HoldfastError(
+            .invalidEntity,
+            "\(names.name(of: entity.repository)) \"\(entity.id.text)\" would have more than \(IndexKeys.limit) entries "
+                + "in the index \"\(index.record.name)\": shorten its arrays, or drop the index",
+            detail: [("index", .text(index.record.name)), ("id", .text(entity.id.text))])
+    }
+
+    private mutating func note(_ entity: EntityKey, _ new: [IndexKeys]) {
+        for (number, index) in indexes[entity.repository]!.enumerated() where index.definition.isUnique {
+            for key in keys[entity]?[number].keys ?? [] where owners[index.record.id]?[key] == entity.id {
+                owners[index.record.id]![key] = nil
+            }
+            for key in new[number].keys { owners[index.record.id, default: [:]][key] = entity.id }
+        }
+        keys[entity] = new
+    }
+
+    // MARK: Uniqueness
+
+    /// Judges the member's final state, so that two entities may exchange their values.
+    private func checkUnique(_ new: [EntityKey: [IndexKeys]], in write: any StorageWrite) throws(Refusal) {
+        var claims: [IndexID: [[UInt8]: EntityID]] = [:]
+        for (entity, keys) in new {
+            for (number, index) in indexes[entity.repository]!.enumerated() where index.definition.isUnique {
+                for key in keys[number].keys {
+                    if let other = claims[index.record.id]?[key] {
+                        throw .member(violation(of: index, key, entity, other))
+                    }
+                    claims[index.record.id, default: [:]][key] = entity.id
+                    if let holder = try holder(of: key, in: index, except: { new[$0] != nil }, write) {
+                        throw .member(violation(of: index, key, entity, holder))
+                    }
+                }
+            }
+        }
+    }
+
+    /// Who has a key, as the batch stands; those excepted aside.
+    private func holder(
+        of key: [UInt8], in index: Index, except isExcepted: (EntityKey) -> Bool, _ write: any StorageWrite
+    ) throws(Refusal) -> EntityID? {
+        let repository = index.record.repository
+        if let owner = owners[index.record.id]?[key], !isExcepted(EntityKey(repository, owner)) { return owner }
+        var holder: EntityID?
+        do throws(HoldfastError) {
+            try write.ids(under: key, of: index.record) { id in
+                let entity = EntityKey(repository, EntityID(unchecked: Array(id)))
+                // What the storage says of an entity that this batch has changed is no longer so.
+                if !isExcepted(entity) && keys[entity] == nil { holder = entity.id }
+                return holder == nil
+            }
+        } catch { throw .storage(error) }
+        return holder
+    }
+
+    private func violation(
+        of index: Index, _ key: [UInt8], _ entity: EntityKey, _ other: EntityID
+    ) -> HoldfastError {
+        let repository = names.name(of: entity.repository)
+        let value = OrderedKey.json(of: key, index.definition)
+        return HoldfastError(
+            .uniqueViolation,
+            "\(repository) \"\(entity.id.text)\" and \"\(other.text)\" would both have \(value) in the unique index "
+                + "\"\(index.record.name)\": change one of them",
+            detail: [
+                ("repository", .text(repository)), ("index", .text(index.record.name)), ("id", .text(entity.id.text)),
+                ("other", .text(other.text)), ("value", .text(value)),
+            ])
+    }
+
+    // MARK: Building
+
+    /// Adds the entries of an entity that was there before the index, and that this batch has not changed.
+    mutating func build(
+        _ index: Index, _ id: EntityID, _ text: UnsafeRawBufferPointer, in write: any StorageWrite
+    ) throws(Refusal) {
+        let entity = EntityKey(index.record.repository, id)
+        if keys[entity] != nil { return }
+        let found: IndexKeys
+        do throws(HoldfastError) { found = try keys(of: Array(text), entity, index) } catch { throw .member(error) }
+        for key in found.keys {
+            if index.definition.isUnique {
+                if let holder = try holder(of: key, in: index, except: { $0 == entity }, write) {
+                    throw .member(violation(of: index, key, entity, holder))
+                }
+                owners[index.record.id, default: [:]][key] = id
+            }
+            built.append(IndexEntryChange(index: index.record.id, key: key, entity: entity, isRemoval: false))
+        }
+        if found.hasArrays { builtArrays.insert(index.record.id) }
+    }
+
+    // MARK: The end of the batch
+
+    /// Adds to what the engine stores.
+    func complete(_ batch: inout WriteBatch, in write: any StorageWrite) throws(HoldfastError) {
+        if keys.isEmpty && built.isEmpty { return }
+        let changed = batch.changes.filter { keys[$0.key] != nil }
+        var old = changed.map { _ in [IndexKeys]() }
+        try write.fetch(changed.map(\.key)) { number, view in
+            // A text that is damaged tells no keys: its entries stay, and verifying finds them.
+            old[number] = indexes[changed[number].key.repository]!.map {
+                (try? IndexKeys(of: view.body, for: $0.definition)) ?? .none
+            }
+        }
+        var entries: [IndexEntryChange] = []
+        var arrays = builtArrays
+        for (change, old) in zip(changed, old) {
+            let new = keys[change.key]!
+            for (number, index) in indexes[change.key.repository]!.enumerated() {
+                let before = number < old.count ? old[number].keys : []
+                let after = new[number].keys
+                if new[number].hasArrays { arrays.insert(index.record.id) }
+                if before == after { continue }
+                func add(_ keys: [[UInt8]], without others: [[UInt8]], isRemoval: Bool) {
+                    let others = Set(others)
+                    for key in keys where !others.contains(key) {
+                        entries.append(
+                            IndexEntryChange(
+                                index: index.record.id, key: key, entity: change.key, isRemoval: isRemoval))
+                    }
+                }
+                add(before, without: after, isRemoval: true)
+                add(after, without: before, isRemoval: false)
+            }
+        }
+        // What was built comes first: a member of this batch may have changed the entity after it was looked at.
+        batch.indexEntries = Self.ordered(built) + Self.ordered(entries)
+        noteArrays(arrays, in: &batch)
+    }
+
+    private func noteArrays(_ arrays: Set<IndexID>, in batch: inout WriteBatch) {
+        for index in indexes.values.joined() where arrays.contains(index.record.id) && !index.record.hasArrays {
+            if let known = batch.indexes.firstIndex(where: { $0.id == index.record.id }) {
+                batch.indexes[known].hasArrays = true
+            } else {
+                var record = index.record
+                record.hasArrays = true
+                batch.indexes.append(record)
+            }
+        }
+    }
+
+    private static func ordered(_ entries: [IndexEntryChange]) -> [IndexEntryChange] {
+        entries.sorted {
+            $0.index == $1.index ? $0.key.lexicographicallyPrecedes($1.key) : $0.index < $1.index
+        }
+    }
+}

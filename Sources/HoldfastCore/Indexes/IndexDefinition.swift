@@ -1,0 +1,91 @@
+/// What an index is over, and whether it is unique. As JSON, which is how it is given and how the catalogue keeps it:
+///
+///     {"fields": {"address.city": 1, "age": -1}, "unique": true}
+///
+/// Fields are dotted paths in the order of the key, 1 for ascending and -1 for descending. "unique" may be missing.
+struct IndexDefinition: Sendable, Equatable {
+    struct Field: Sendable, Equatable {
+        let path: Path
+        let isDescending: Bool
+    }
+
+    static let maxFields = 16
+
+    let fields: [Field]
+    let isUnique: Bool
+
+    /// From what the caller gave, or what the catalogue holds.
+    init(fields value: JSONValue?, isUnique: Bool) throws(HoldfastError) {
+        guard case .object(let members) = value, (1...Self.maxFields).contains(members.count) else {
+            throw Self.refusal(
+                "must be an object of 1 to \(Self.maxFields) paths, each with 1 (ascending) or -1 (descending)")
+        }
+        var fields: [Field] = []
+        for member in members {
+            guard !member.name.isEmpty, member.name.first != UInt8(ascii: "$"), !member.name.contains(0) else {
+                throw Self.refusal("has the path \"\(String(decoding: member.name, as: UTF8.self))\", which is none")
+            }
+            let path = try Path(member.name, what: "index")
+            switch member.value {
+            case .integer(1), .real(1): fields.append(Field(path: path, isDescending: false))
+            case .integer(-1), .real(-1): fields.append(Field(path: path, isDescending: true))
+            default: throw Self.refusal("gives \"\(path.text)\" a direction other than 1 or -1")
+            }
+        }
+        self.fields = fields
+        self.isUnique = isUnique
+    }
+
+    /// From the catalogue.
+    init(_ json: [UInt8]) throws(HoldfastError) {
+        do throws(HoldfastError) {
+            var reader = try OptionReader(json: json, what: "index definition")
+            try self.init(fields: reader.value("fields"), isUnique: reader.boolean("unique") ?? false)
+        } catch {
+            throw HoldfastError(
+                .corrupt, "the catalogue of indexes is damaged: restore a backup, or drop the index", cause: error)
+        }
+    }
+
+    var json: [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("fields")
+        write(to: &writer)
+        if isUnique {
+            writer.member("unique")
+            writer.boolean(true)
+        }
+        writer.endObject()
+        return writer.bytes
+    }
+
+    /// The fields as an object.
+    func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        for field in fields {
+            writer.member(field.path.text)
+            writer.integer(field.isDescending ? -1 : 1)
+        }
+        writer.endObject()
+    }
+
+    /// "address.city_age": what an index is called that was given no name.
+    var defaultName: String { fields.map(\.path.text).joined(separator: "_") }
+
+    private static func refusal(_ reason: String) -> HoldfastError {
+        HoldfastError(
+            .invalidOption, "the option \"fields\" of an index \(reason)", detail: [("option", .text("fields"))])
+    }
+}
+
+/// An index that is known and understood.
+struct Index: Sendable, Equatable {
+    let record: IndexRecord
+    let definition: IndexDefinition
+
+    init(_ record: IndexRecord) throws(HoldfastError) {
+        self.record = record
+        definition = try IndexDefinition(record.definition)
+    }
+}

@@ -1,0 +1,126 @@
+/// Indexes.
+extension Repository {
+    /// Creates an index, or goes on with one that was begun, and answers when queries use it. Commits go on meanwhile: they
+    /// keep the index from the first moment, and what is there already is added in small pieces between them.
+    ///
+    /// `options` is as `hf_repository_create_index` describes it. `progress` is told the number of entities looked at after
+    /// each piece, on this thread; answering false takes the index away again, and the call throws `.cancelled`.
+    public func createIndex(
+        _ options: UnsafeRawBufferPointer?, progress: (UInt64) -> Bool = { _ in true }
+    ) throws(HoldfastError) {
+        var reader = try OptionReader(json: options, what: "index options")
+        let definition = try IndexDefinition(
+            fields: reader.value("fields"), isUnique: reader.boolean("unique") ?? false)
+        let name = try reader.text("name") ?? definition.defaultName
+        try reader.finish()
+        guard (1...128).contains(name.utf8.count), !name.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f }) else {
+            throw HoldfastError(
+                .invalidOption,
+                "the name of an index must have 1 to 128 bytes without control characters: give \"name\"",
+                detail: [("option", .text("name"))])
+        }
+        try store.requireWritable()
+        // One that was being dropped when its process ended.
+        if let old = try indexRecords().first(where: { $0.name == name }), old.state == .dropping {
+            try clear(old.id)
+        }
+        guard
+            let record = try change(.createIndex(repository: record.id, name: name, definition: definition))?.record,
+            record.state == .building
+        else { return }
+        do throws(HoldfastError) {
+            try build(record.id, progress)
+        } catch {
+            // What stays after another failure, a later call goes on with.
+            if error.status == .uniqueViolation || error.status == .cancelled || error.status == .invalidEntity {
+                try drop(record.id)
+            }
+            throw error
+        }
+    }
+
+    private func build(_ index: IndexID, _ progress: (UInt64) -> Bool) throws(HoldfastError) {
+        var position: EntityID?
+        var count: UInt64 = 0
+        while let piece = try change(.buildIndex(index, after: position)) {
+            count += UInt64(piece.count)
+            position = piece.position
+            if piece.isDone { break }
+            try store.requireSameProcess()
+            guard progress(count) else {
+                throw HoldfastError(.cancelled, "the index was not created: its progress callback said to stop")
+            }
+            try store.requireSameProcess()
+        }
+        // The last piece was not waited for, so that a store of many small pieces is built quickly.
+        try store.sync()
+        _ = progress(count)
+    }
+
+    /// Takes an index away. Queries stop using it at once; its entries are removed in small pieces between commits.
+    public func dropIndex(_ name: String) throws(HoldfastError) {
+        try store.requireWritable()
+        guard let record = try indexRecords().first(where: { $0.name.utf8.elementsEqual(name.utf8) }) else {
+            throw HoldfastError(
+                .notFound, "\(self.name) has no index \"\(name)\": see which it has",
+                detail: [("repository", .text(self.name)), ("index", .text(name))])
+        }
+        try drop(record.id)
+    }
+
+    private func drop(_ index: IndexID) throws(HoldfastError) {
+        _ = try change(.retireIndex(index))
+        try clear(index)
+    }
+
+    private func clear(_ index: IndexID) throws(HoldfastError) {
+        while let piece = try change(.clearIndex(index)), !piece.isDone {}
+        try store.sync()
+    }
+
+    private func change(_ change: CatalogueChange) throws(HoldfastError) -> IndexProgress? {
+        let commit = Commit(change, isDurable: false)
+        _ = try store.queue.commit(commit)
+        return commit.indexProgress
+    }
+
+    func indexRecords() throws(HoldfastError) -> [IndexRecord] {
+        try store.read { snapshot throws(HoldfastError) in
+            try snapshot.indexes().filter { $0.repository == record.id }
+        }
+    }
+
+    /// The repository's indexes as a JSON array, ordered by name.
+    public func indexes() throws(HoldfastError) -> [UInt8] {
+        try store.requireOpen()
+        var writer = JSONWriter()
+        writer.beginArray()
+        for record in try indexRecords().sorted(by: { $0.name < $1.name }) {
+            let index = try Index(record)
+            writer.beginObject()
+            writer.member("name")
+            writer.string(record.name)
+            writer.member("fields")
+            index.definition.write(to: &writer)
+            writer.member("unique")
+            writer.boolean(index.definition.isUnique)
+            writer.member("state")
+            writer.string(record.state.name)
+            writer.member("arrays")
+            writer.boolean(record.hasArrays)
+            writer.endObject()
+        }
+        writer.endArray()
+        return writer.bytes
+    }
+}
+
+extension IndexRecord.State {
+    fileprivate var name: String {
+        switch self {
+        case .building: "building"
+        case .ready: "ready"
+        case .dropping: "dropping"
+        }
+    }
+}

@@ -1,0 +1,158 @@
+import CSQLite
+import HoldfastCore
+
+/// Indexes, as snapshots and write transactions use them.
+extension Connection {
+    /// The catalogue in this transaction. It is read anew only where its mark says that it is another.
+    func indexes() throws(HoldfastError) -> [IndexRecord] {
+        let mark = try mark(.catalogue) ?? 0
+        if let known = catalogue, known.mark == mark { return known.indexes }
+        let statement = try statement(.indexes)
+        defer { statement.reset() }
+        var records: [IndexRecord] = []
+        while try statement.step() {
+            guard let id = statement.integer(0), let repository = statement.integer(1), let name = statement.text(2),
+                let definition = statement.text(3),
+                let state = statement.integer(4).flatMap(IndexRecord.State.init(rawValue:)),
+                let hasArrays = statement.integer(5)
+            else { throw corrupt("the catalogue of indexes") }
+            records.append(
+                IndexRecord(
+                    id: id, repository: repository, name: String(decoding: name, as: UTF8.self),
+                    definition: Array(definition), state: state, hasArrays: hasArrays != 0))
+        }
+        catalogue = (mark, records)
+        return records
+    }
+
+    /// As `StorageSnapshot.scan`.
+    func scan(
+        _ scan: IndexScan, _ body: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        let (low, high) = (scan.range.lower, scan.range.upper)
+        let position = scan.after ?? IndexScan.Position(key: scan.isReversed ? high : low, id: Self.noID)
+        let statement = try statement(
+            scan.isReversed
+                ? (scan.readsEntities ? .readBackward : .walkBackward) : (scan.readsEntities ? .read : .walk),
+            of: scan.index)
+        defer { statement.reset() }
+        try position.key.withBytes { key throws(HoldfastError) in
+            try position.id.bytes.withBytes { id throws(HoldfastError) in
+                try (scan.isReversed ? low : high).withBytes { end throws(HoldfastError) in
+                    try statement.bind(1, blob: key)
+                    try statement.bind(2, text: id)
+                    try statement.bind(3, blob: end)
+                    while try statement.step() {
+                        guard let key = statement.blob(0), let id = statement.text(1) else { throw corrupt("an index") }
+                        var view = EntityView(id: id, version: 0, body: UnsafeRawBufferPointer(start: nil, count: 0))
+                        if scan.readsEntities {
+                            guard let version = statement.integer(2).flatMap(CommitSequence.init(exactly:)),
+                                let text = statement.text(3)
+                            else { throw corrupt("a record") }
+                            view = EntityView(id: id, version: version, body: text)
+                        }
+                        guard try body(key, view) else { return }
+                    }
+                }
+            }
+        }
+    }
+
+    /// As `StorageWrite.ids`.
+    func ids(
+        under key: [UInt8], of index: IndexID, _ body: (UnsafeRawBufferPointer) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        let statement = try statement(.ids, of: index)
+        defer { statement.reset() }
+        try key.withBytes { key throws(HoldfastError) in
+            try statement.bind(1, blob: key)
+            while try statement.step() {
+                guard let id = statement.text(0) else { throw corrupt("an index") }
+                guard try body(id) else { return }
+            }
+        }
+    }
+
+    /// As `StorageWrite.removeEntries`.
+    func removeEntries(of index: IndexID, limit: Int) throws(HoldfastError) -> Bool {
+        let statement = try statement(.clear, of: index)
+        try statement.bind(1, Int64(limit))
+        try statement.run("writing")
+        return sqlite3_changes(handle) < limit
+    }
+
+    func applyIndexes(_ batch: WriteBatch) throws(HoldfastError) {
+        for record in batch.indexes {
+            try execute(Schema.entries(of: record.id), "writing")
+            let statement = try statement(.setIndex)
+            defer { statement.reset() }
+            try Array(record.name.utf8).withBytes { name throws(HoldfastError) in
+                try record.definition.withBytes { definition throws(HoldfastError) in
+                    try statement.bind(1, record.id)
+                    try statement.bind(2, record.repository)
+                    try statement.bind(3, text: name)
+                    try statement.bind(4, text: definition)
+                    try statement.bind(5, record.state.rawValue)
+                    try statement.bind(6, record.hasArrays ? 1 : 0)
+                    _ = try statement.step("writing")
+                }
+            }
+        }
+        for index in batch.removedIndexes {
+            let statement = try statement(.removeIndex)
+            try statement.bind(1, index)
+            try statement.run("writing")
+            forgetStatements(of: index)
+            try execute("DROP TABLE holdfast_index_\(index)", "writing")
+        }
+        if !batch.indexes.isEmpty || !batch.removedIndexes.isEmpty {
+            try setMark(.catalogue, Int64(clamping: batch.log.last?.sequence ?? 0))
+        }
+        for change in batch.indexEntries {
+            let statement = try statement(change.isRemoval ? .remove : .insert, of: change.index)
+            defer { statement.reset() }
+            try change.key.withBytes { key throws(HoldfastError) in
+                try change.entity.id.bytes.withBytes { id throws(HoldfastError) in
+                    try statement.bind(1, blob: key)
+                    try statement.bind(2, text: id)
+                    if !change.isRemoval { try statement.bind(3, change.entity.repository) }
+                    _ = try statement.step("writing")
+                }
+            }
+        }
+    }
+
+    /// The smallest id, which none has.
+    private static let noID = EntityID(unchecked: [])
+}
+
+/// The statements on an index's own table, which a connection keeps prepared.
+enum IndexQuery: Int, CaseIterable {
+    case read, readBackward, walk, walkBackward, ids, insert, remove, clear
+
+    func sql(_ index: IndexID) -> String {
+        let table = "holdfast_index_\(index)"
+        switch self {
+        case .read:
+            // CROSS JOIN keeps the order of the loops.
+            return "SELECT i.key, i.id, e.version, e.body FROM \(table) AS i CROSS JOIN holdfast_entity AS e "
+                + "ON e.number = i.entity WHERE (i.key, i.id) > (?1, ?2) AND i.key < ?3 ORDER BY i.key, i.id"
+        case .readBackward:
+            return "SELECT i.key, i.id, e.version, e.body FROM \(table) AS i CROSS JOIN holdfast_entity AS e "
+                + "ON e.number = i.entity WHERE (i.key, i.id) < (?1, ?2) AND i.key >= ?3 "
+                + "ORDER BY i.key DESC, i.id DESC"
+        case .walk:
+            return "SELECT key, id FROM \(table) WHERE (key, id) > (?1, ?2) AND key < ?3 ORDER BY key, id"
+        case .walkBackward:
+            return "SELECT key, id FROM \(table) WHERE (key, id) < (?1, ?2) AND key >= ?3 "
+                + "ORDER BY key DESC, id DESC"
+        case .ids: return "SELECT id FROM \(table) WHERE key = ?1"
+        case .insert:
+            return "INSERT OR REPLACE INTO \(table) (key, id, entity) "
+                + "SELECT ?1, ?2, number FROM holdfast_entity WHERE repository = ?3 AND id = ?2"
+        case .remove: return "DELETE FROM \(table) WHERE key = ?1 AND id = ?2"
+        case .clear:
+            return "DELETE FROM \(table) WHERE (key, id) IN (SELECT key, id FROM \(table) ORDER BY key, id LIMIT ?1)"
+        }
+    }
+}

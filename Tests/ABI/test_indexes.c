@@ -1,0 +1,230 @@
+/* Indexes: created and dropped on what is there already, unique ones, and whether they are right. */
+#include "support.h"
+
+typedef struct room {
+    hf_store *store;
+    hf_repository *things;
+} room;
+
+static room open_room(const fixture *f) {
+    room r = {open_store(f, NULL), NULL};
+    r.things = open_repository(r.store, "things");
+    return r;
+}
+
+static void close_room(room r) {
+    hf_repository_free(r.things);
+    hf_store_free(r.store);
+}
+
+static void create(room r, const char *options) {
+    expect_ok(hf_repository_create_index, r.things, options, NULL, NULL);
+}
+
+static void expect_indexes(room r, const char *json) {
+    hf_buffer buffer = HF_BUFFER_INIT;
+    expect_ok(hf_repository_indexes, r.things, &buffer);
+    assert_string_equal(buffer.data, json);
+    hf_buffer_free(&buffer);
+}
+
+/* The sums over all indexes: entries, and that none is wrong or missing. */
+static int entries(room r) {
+    hf_buffer buffer = HF_BUFFER_INIT;
+    expect_ok(hf_repository_verify, r.things, &buffer);
+    json_t *report = json_loadb(buffer.data, buffer.length, 0, NULL);
+    assert_true(json_is_true(json_object_get(report, "ok")));
+    int sum = 0;
+    size_t index;
+    json_t *entry;
+    json_array_foreach(json_object_get(report, "indexes"), index, entry) {
+        assert_int_equal(json_integer_value(json_object_get(entry, "wrong")), 0);
+        assert_int_equal(json_integer_value(json_object_get(entry, "missing")), 0);
+        sum += (int)json_integer_value(json_object_get(entry, "entries"));
+    }
+    json_decref(report);
+    hf_buffer_free(&buffer);
+    return sum;
+}
+
+static void an_index_is_created_listed_and_dropped(fixture *f) {
+    room r = open_room(f);
+    expect_indexes(r, "[]");
+    create(r, "{\"fields\":{\"o.city\":1,\"n\":-1}}");
+    create(r, "{\"fields\":{\"n\":1},\"unique\":true,\"name\":\"numbers\"}");
+    expect_indexes(
+        r,
+        "[{\"name\":\"numbers\",\"fields\":{\"n\":1},\"unique\":true,\"state\":\"ready\",\"arrays\":false},"
+        "{\"name\":\"o.city_n\",\"fields\":{\"o.city\":1,\"n\":-1},\"unique\":false,\"state\":\"ready\","
+        "\"arrays\":false}]");
+    create(r, "{\"fields\":{\"n\":1},\"unique\":true,\"name\":\"numbers\"}"); /* again */
+    expect(HF_EXISTS, hf_repository_create_index, r.things, "{\"fields\":{\"n\":1},\"name\":\"numbers\"}",
+           NULL, NULL);
+    expect_ok(hf_repository_drop_index, r.things, "numbers");
+    expect(HF_NOT_FOUND, hf_repository_drop_index, r.things, "numbers");
+    expect_ok(hf_repository_drop_index, r.things, "o.city_n");
+    expect_indexes(r, "[]");
+    close_room(r);
+}
+
+static void an_index_says_what_is_wrong_with_its_options(fixture *f) {
+    static const char *const refused[] = {
+        "{}",
+        "{\"fields\":{}}",
+        "{\"fields\":[\"n\"]}",
+        "{\"fields\":{\"n\":2}}",
+        "{\"fields\":{\"n\":\"up\"}}",
+        "{\"fields\":{\"$n\":1}}",
+        "{\"fields\":{\"\":1}}",
+        "{\"fields\":{\"n\":1},\"uniqe\":true}",
+        "{\"fields\":{\"n\":1},\"name\":\"\"}",
+        "{\"fields\":{\"n\":1},\"name\":\"a\\nb\"}",
+    };
+    room r = open_room(f);
+    for (size_t i = 0; i < COUNT_OF(refused); i++)
+        expect(HF_INVALID_OPTION, hf_repository_create_index, r.things, refused[i], NULL, NULL);
+    expect(HF_INVALID_JSON, hf_repository_create_index, r.things, "{", NULL, NULL);
+    expect_indexes(r, "[]");
+    close_room(r);
+}
+
+static void every_write_keeps_the_indexes_right(fixture *f) {
+    room r = open_room(f);
+    save(r.things, NULL, "{\"id\":\"before\",\"tags\":[\"x\",\"y\",\"x\"]}");
+    create(r, "{\"fields\":{\"tags\":1}}");
+    create(r, "{\"fields\":{\"n\":1,\"tags\":-1}}");
+    assert_int_equal(entries(r), 4);
+    expect_ok(
+        hf_repository_add_many, r.things, NULL,
+        "[{\"id\":\"a\",\"n\":1},{\"id\":\"b\",\"tags\":[]},{\"id\":\"c\",\"tags\":[[1,2],{\"k\":null}]}]",
+        HF_NTS, NULL);
+    assert_int_equal(entries(r), 4 + 2 + 2 + 4);
+    expect_ok(hf_repository_patch, r.things, NULL, "c", 1, "{\"tags\":null,\"n\":7}", HF_NTS, 0, NULL);
+    assert_int_equal(entries(r), 4 + 2 + 2 + 2);
+    hf_transaction *t = begin(r.store, NULL);
+    expect_ok(hf_repository_delete, r.things, t, "before", HF_NTS, 0);
+    save(r.things, t, "{\"id\":\"a\",\"n\":2,\"tags\":[1,2,3]}");
+    save(r.things, t, "{\"id\":\"gone\",\"n\":2}");
+    expect_ok(hf_repository_delete, r.things, t, "gone", HF_NTS, 0);
+    expect_ok(hf_transaction_commit, t, NULL);
+    hf_transaction_free(t);
+    assert_int_equal(entries(r), 6 + 2 + 2);
+    expect_ok(hf_repository_delete_all, r.things, NULL, NULL, 0, NULL);
+    assert_int_equal(entries(r), 0);
+    close_room(r);
+}
+
+static void a_unique_violation_names_both_ids_and_the_value(fixture *f) {
+    room r = open_room(f);
+    create(r, "{\"fields\":{\"mail\":1,\"at\":1},\"unique\":true,\"name\":\"address\"}");
+    save(r.things, NULL, "{\"id\":\"a\",\"mail\":\"m\",\"at\":1}");
+    save(r.things, NULL, "{\"id\":\"b\",\"mail\":\"m\",\"at\":2}");
+    static const char third[] = "{\"id\":\"c\",\"mail\":\"m\",\"at\":1.0}";
+    static const char *const expected[][2] = {
+        {"index", "\"address\""}, {"id", "\"c\""}, {"other", "\"a\""}, {"value", "\"[\\\"m\\\",1]\""}};
+    for (size_t i = 0; i < COUNT_OF(expected); i++) {
+        hf_error *error =
+            error_of(HF_UNIQUE_VIOLATION, hf_repository_add, r.things, NULL, third, HF_NTS, NULL);
+        assert_false(hf_error_is_retryable(error));
+        expect_detail(error, expected[i][0], expected[i][1]);
+    }
+    expect(HF_UNIQUE_VIOLATION, hf_repository_save_many, r.things, NULL,
+           "[{\"id\":\"d\",\"at\":5},{\"id\":\"e\",\"at\":5}]", HF_NTS, NULL);
+    assert_int_equal(entries(r), 2);
+    close_room(r);
+}
+
+static void two_entities_may_exchange_their_unique_values(fixture *f) {
+    room r = open_room(f);
+    create(r, "{\"fields\":{\"seat\":1},\"unique\":true}");
+    save(r.things, NULL, "{\"id\":\"a\",\"seat\":1}");
+    save(r.things, NULL, "{\"id\":\"b\",\"seat\":2}");
+    hf_transaction *t = begin(r.store, NULL);
+    save(r.things, t, "{\"id\":\"a\",\"seat\":2}");
+    save(r.things, t, "{\"id\":\"b\",\"seat\":1}");
+    expect_ok(hf_transaction_commit, t, NULL);
+    hf_transaction_free(t);
+    t = begin(r.store, NULL);
+    save(r.things, t, "{\"id\":\"a\",\"seat\":1}");
+    expect(HF_UNIQUE_VIOLATION, hf_transaction_commit, t, NULL);
+    hf_transaction_free(t);
+    assert_int_equal(entries(r), 2);
+    close_room(r);
+}
+
+static void a_unique_index_is_not_created_over_values_that_occur_twice(fixture *f) {
+    room r = open_room(f);
+    for (int i = 0; i < 1200; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "{\"id\":%d,\"n\":%d}", i, i % 1100);
+        save(r.things, NULL, text);
+    }
+    expect(HF_UNIQUE_VIOLATION, hf_repository_create_index, r.things,
+           "{\"fields\":{\"n\":1},\"unique\":true}", NULL, NULL);
+    expect_indexes(r, "[]");
+    create(r, "{\"fields\":{\"n\":1}}");
+    assert_int_equal(entries(r), 1200);
+    close_room(r);
+}
+
+typedef struct progress {
+    hf_repository *things;
+    uint64_t last;
+    int calls;
+    bool goes_on;
+} progress;
+
+/* Writes in between, as another thread might. */
+static bool note_progress(uint64_t entities, void *user_data) {
+    progress *p = user_data;
+    char text[64];
+    assert_true(entities >= p->last);
+    p->last = entities;
+    snprintf(text, sizeof text, "{\"id\":\"%d\",\"n\":[%d,%d]}", p->calls * 400, p->calls, -p->calls);
+    save(p->things, NULL, text);
+    p->calls++;
+    return p->goes_on;
+}
+
+static void an_index_is_built_between_commits_and_tells_how_far_it_is(fixture *f) {
+    room r = open_room(f);
+    for (int i = 0; i < 1700; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "{\"id\":%d,\"n\":%d}", i, i % 10);
+        save(r.things, NULL, text);
+    }
+    progress p = {r.things, 0, 0, false};
+    expect(HF_CANCELLED, hf_repository_create_index, r.things, "{\"fields\":{\"n\":1}}", note_progress, &p);
+    assert_int_equal(p.calls, 1);
+    expect_indexes(r, "[]");
+    p = (progress){r.things, 0, 0, true};
+    expect_ok(hf_repository_create_index, r.things, "{\"fields\":{\"n\":1}}", note_progress, &p);
+    assert_true(p.calls >= 4 && p.last >= 1700);
+    entries(r);
+    close_room(r);
+}
+
+static void an_index_outlives_its_store(fixture *f) {
+    room r = open_room(f);
+    create(r, "{\"fields\":{\"n\":1}}");
+    save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
+    close_room(r);
+    r = open_room(f);
+    save(r.things, NULL, "{\"id\":\"b\",\"n\":1}");
+    assert_int_equal(entries(r), 2);
+    close_room(r);
+}
+
+int main(void) {
+    static const scenario scenarios[] = {
+        EACH_ENGINE(an_index_is_created_listed_and_dropped),
+        ONCE(an_index_says_what_is_wrong_with_its_options),
+        EACH_ENGINE(every_write_keeps_the_indexes_right),
+        EACH_ENGINE(a_unique_violation_names_both_ids_and_the_value),
+        EACH_ENGINE(two_entities_may_exchange_their_unique_values),
+        EACH_ENGINE(a_unique_index_is_not_created_over_values_that_occur_twice),
+        EACH_ENGINE(an_index_is_built_between_commits_and_tells_how_far_it_is),
+        SQLITE_ONLY(an_index_outlives_its_store),
+    };
+    return run_scenarios("indexes", scenarios, COUNT_OF(scenarios));
+}

@@ -1,0 +1,84 @@
+/*
+ * Indexes: what lets queries find entities by other members than their id.
+ *
+ * An index is over one path or several. It has an entry for each entity and each value to which its paths
+ * lead: where there is an array, one for each element; where there is nothing, one for null. Every commit
+ * keeps the indexes of its repositories right, in the same engine transaction that stores the entities.
+ *
+ * Which index a query uses is the library's choice; hf_repository_explain tells it. Every function here may
+ * be called from any thread but not from a callback of a commit, since it waits for commits. Every function
+ * may answer HF_INVALID_HANDLE, HF_FORKED, HF_CLOSED, HF_INVALID_ARGUMENT, HF_IO, HF_CORRUPT, HF_NO_MEMORY.
+ */
+#ifndef HOLDFAST_INDEX_H
+#define HOLDFAST_INDEX_H
+
+#include "base.h"
+#include "entity.h"
+#include "error.h"
+#include "repository.h"
+#include "status.h"
+
+HF_BEGIN_DECLS
+
+/**
+ * Hears how far the building of an index is: the number of entities looked at. Called on the thread that
+ * creates the index, between pieces of the work and once at its end, never under a lock. Answering false
+ * gives up.
+ */
+typedef bool (*hf_index_progress)(uint64_t entities, void *HF_NULLABLE user_data);
+
+/**
+ * Creates an index, and returns when queries use it. Other threads and processes go on reading and writing
+ * meanwhile: what is there already is added in small pieces, between commits. Where an equal index of this
+ * name exists, nothing happens; one that was begun, by a process that ended, is gone on with.
+ *
+ * options: NUL-terminated JSON object.
+ *   "fields": object          paths in the order of the key, 1 to 16, each with 1 (ascending) or -1
+ * (descending) "unique": bool (false)    no two entities may have the same values there. What is missing
+ * counts as null, as in MongoDB. Judged on the state that a transaction leaves, so two entities may exchange
+ *                             their values; commits are refused from the moment the index is begun
+ *   "name": text              1 to 128 bytes; by default the paths, joined by underscores
+ *
+ * progress: NULL if not wanted. user_data: passed to it; borrowed until the call returns.
+ *
+ * Errors: HF_INVALID_JSON, HF_INVALID_OPTION; HF_EXISTS (an index of this name over something else);
+ * HF_UNIQUE_VIOLATION (two entities have the same values; the index is not created); HF_INVALID_ENTITY (an
+ * entity would have more than 10,000 entries); HF_CANCELLED (progress answered false); HF_READ_ONLY.
+ */
+hf_status hf_repository_create_index(hf_repository *HF_NULLABLE repository, const char *HF_NULLABLE options,
+                                     hf_index_progress HF_NULLABLE progress, void *HF_NULLABLE user_data,
+                                     hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Takes an index away, and returns when its entries are gone. Queries stop using it at once; the entries are
+ * removed in small pieces, between commits.
+ *
+ * name: NUL-terminated. Errors: HF_NOT_FOUND, HF_READ_ONLY.
+ */
+hf_status hf_repository_drop_index(hf_repository *HF_NULLABLE repository, const char *HF_NULLABLE name,
+                                   hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Lists the repository's indexes.
+ *
+ * out_indexes: receives a JSON array, ordered by name, of objects with `name`, `fields`, `unique`, `state`
+ * ("building", "ready", or "dropping") and `arrays` (whether some entity has, or had, an array there). Must
+ * not be NULL.
+ */
+hf_status hf_repository_indexes(hf_repository *HF_NULLABLE repository, hf_buffer *HF_NULLABLE out_indexes,
+                                hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Holds the repository's indexes against its entities, all of them, on one snapshot.
+ *
+ * out_report: receives a JSON object with `ok` (bool), `entities` (how many there are) and `indexes`, an
+ * array of objects with `name`, `entries`, `wrong` (entries that lead nowhere, or to an entity without that
+ * value) and `missing`. Must not be NULL. What is not right is mended by dropping the index and creating it
+ * again.
+ */
+hf_status hf_repository_verify(hf_repository *HF_NULLABLE repository, hf_buffer *HF_NULLABLE out_report,
+                               hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+HF_END_DECLS
+
+#endif
