@@ -79,6 +79,15 @@ struct IndexDefinition: Sendable, Equatable {
     }
 }
 
+extension StorageSnapshot {
+    /// A repository's indexes, understood.
+    func indexes(of repository: RepositoryID) throws(HoldfastError) -> [Index] {
+        var indexes: [Index] = []
+        for record in try self.indexes() where record.repository == repository { indexes.append(try Index(record)) }
+        return indexes
+    }
+}
+
 /// An index that is known and understood.
 struct Index: Sendable, Equatable {
     let record: IndexRecord

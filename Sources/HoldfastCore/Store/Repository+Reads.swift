@@ -111,8 +111,11 @@ extension Repository {
         } else {
             try store.read { snapshot throws(HoldfastError) in
                 begin()
-                try snapshot.scan(record.id, after: nil) { view throws(HoldfastError) in
-                    try filter.matches(view.body) ? try visit(view) : true
+                let plan = try Plan.best(for: filter, among: snapshot.indexes(of: record.id))
+                var met: Set<EntityID> = []
+                try plan.walk(record.id, on: snapshot, met: &met) { _, view throws(HoldfastError) in
+                    if !plan.isExact, try !filter.matches(view.body) { return true }
+                    return try visit(view)
                 }
             }
         }
