@@ -55,14 +55,14 @@ static void an_index_is_created_listed_and_dropped(fixture *f) {
     expect_indexes(
         r,
         "[{\"name\":\"numbers\",\"fields\":{\"n\":1},\"unique\":true,\"state\":\"ready\",\"arrays\":false},"
-        "{\"name\":\"o.city_n\",\"fields\":{\"o.city\":1,\"n\":-1},\"unique\":false,\"state\":\"ready\","
+        "{\"name\":\"o.city_-n\",\"fields\":{\"o.city\":1,\"n\":-1},\"unique\":false,\"state\":\"ready\","
         "\"arrays\":false}]");
     create(r, "{\"fields\":{\"n\":1},\"unique\":true,\"name\":\"numbers\"}"); /* again */
     expect(HF_EXISTS, hf_repository_create_index, r.things, "{\"fields\":{\"n\":1},\"name\":\"numbers\"}",
            NULL, NULL);
     expect_ok(hf_repository_drop_index, r.things, "numbers");
     expect(HF_NOT_FOUND, hf_repository_drop_index, r.things, "numbers");
-    expect_ok(hf_repository_drop_index, r.things, "o.city_n");
+    expect_ok(hf_repository_drop_index, r.things, "o.city_-n");
     expect_indexes(r, "[]");
     close_room(r);
 }

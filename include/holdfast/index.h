@@ -37,7 +37,8 @@ typedef bool (*hf_index_progress)(uint64_t entities, void *HF_NULLABLE user_data
  * (descending) "unique": bool (false)    no two entities may have the same values there. What is missing
  * counts as null, as in MongoDB. Judged on the state that a transaction leaves, so two entities may exchange
  *                             their values; commits are refused from the moment the index is begun
- *   "name": text              1 to 128 bytes; by default the paths, joined by underscores
+ *   "name": text              1 to 128 bytes; by default the paths, those descending behind a
+ *                             hyphen, joined by underscores
  *
  * progress: NULL if not wanted. user_data: passed to it; borrowed until the call returns.
  *

@@ -70,8 +70,10 @@ struct IndexDefinition: Sendable, Equatable {
         writer.endObject()
     }
 
-    /// "address.city_age": what an index is called that was given no name.
-    var defaultName: String { fields.map(\.path.text).joined(separator: "_") }
+    /// "address.city_-age": what an index is called that was given no name.
+    var defaultName: String {
+        fields.map { ($0.isDescending ? "-" : "") + $0.path.text }.joined(separator: "_")
+    }
 
     private static func refusal(_ reason: String) -> HoldfastError {
         HoldfastError(

@@ -98,11 +98,10 @@ private struct PathValues {
         var elements = try walker.elements(of: position)
         var index = 0
         while let element = try elements.next() {
-            var picked: UInt64 = 0
-            for (number, part) in field.path.parts.enumerated()
-            where part.index == index && active & 1 << UInt64(number) != 0 { picked |= 1 << UInt64(number) }
+            let picked = field.path.parts(in: active, picking: index)
             index += 1
-            if picked & last != 0 { try end(at: element) }
+            // An element that was picked counts for itself, also if it is an array.
+            if picked & last != 0 { try append(valueAt: element) }
             let next = (picked & ~last) << 1
             switch try walker.kind(at: element) {
             case .object: try object(at: element, active: active | next)
@@ -114,24 +113,24 @@ private struct PathValues {
 
     /// A value to which the whole path leads.
     private mutating func end(at position: Int) throws(CorruptJSON) {
-        var key = OrderedKey()
-        guard try walker.kind(at: position) == .array else {
-            try key.append(valueAt: position, in: walker, descending: field.isDescending)
-            append(key)
-            return
-        }
+        guard try walker.kind(at: position) == .array else { return try append(valueAt: position) }
         hasArrays = true
         var elements = try walker.elements(of: position)
         var isEmpty = true
         while let element = try elements.next() {
             isEmpty = false
-            var key = OrderedKey()
-            try key.append(valueAt: element, in: walker, descending: field.isDescending)
-            append(key)
+            try append(valueAt: element)
         }
         if isEmpty {
+            var key = OrderedKey()
             key.appendEmptyArray(descending: field.isDescending)
             append(key)
         }
+    }
+
+    private mutating func append(valueAt position: Int) throws(CorruptJSON) {
+        var key = OrderedKey()
+        try key.append(valueAt: position, in: walker, descending: field.isDescending)
+        append(key)
     }
 }

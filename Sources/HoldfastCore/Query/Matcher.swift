@@ -233,7 +233,7 @@ extension Filter.Test {
 
 extension Path {
     /// Those of the parts that pick the element of this index.
-    fileprivate func parts(in active: UInt64, picking index: Int) -> UInt64 {
+    func parts(in active: UInt64, picking index: Int) -> UInt64 {
         var candidates = active & indexes
         var picked: UInt64 = 0
         while candidates != 0 {

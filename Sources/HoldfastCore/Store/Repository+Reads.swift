@@ -107,16 +107,12 @@ extension Repository {
                 }
             }
         } else if let transaction {
-            try transaction.scan(record.id, filter, begin: begin, visit: visit)
+            try transaction.scan(record.id, QueryScan(filter), begin: begin, visit: visit)
         } else {
             try store.read { snapshot throws(HoldfastError) in
                 begin()
-                let plan = try Plan.best(for: filter, among: snapshot.indexes(of: record.id))
-                var met: Set<EntityID> = []
-                try plan.walk(record.id, on: snapshot, met: &met) { _, view throws(HoldfastError) in
-                    if !plan.isExact, try !filter.matches(view.body) { return true }
-                    return try visit(view)
-                }
+                var scan = QueryScan(filter)
+                try scan.run(record.id, on: snapshot, visit)
             }
         }
     }

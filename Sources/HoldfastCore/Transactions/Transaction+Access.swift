@@ -85,84 +85,29 @@ extension Transaction {
         }
     }
 
-    /// Walks the entities that match, in the order of their ids, until `visit` answers false; `begin` is called
-    /// before the first, and again with everything anew when a snapshot is taken back.
+    /// Walks the entities that match, until `visit` answers false; `begin` is called before the first, and again with
+    /// everything anew when a snapshot is taken back. Answers the scan as it ended: given again, it goes on from there.
+    @discardableResult
     func scan(
-        _ repository: RepositoryID, _ filter: Filter, begin: () -> Void,
+        _ repository: RepositoryID, _ query: QueryScan, begin: () -> Void,
         visit: (EntityView) throws(HoldfastError) -> Bool
-    ) throws(HoldfastError) {
+    ) throws(HoldfastError) -> QueryScan {
         try withOpen { state throws(HoldfastError) in
-            let own = state.buffer.entries(of: repository)
-            let matched = try state.view.read { snapshot throws(HoldfastError) in
+            var query = query
+            if query.predicate == nil {
+                query.own = state.buffer.entries(of: repository)
+                query.recordsMatches = true
+            }
+            var scan = try state.view.read { snapshot throws(HoldfastError) in
                 begin()
-                var scan = OverlaidScan(own: own, filter: filter)
+                var scan = query
                 try scan.run(repository, on: snapshot, visit)
-                return scan.matched
+                return scan
             }
-            state.view.record(ReadSet.Predicate(repository: repository, filter: filter, matched: matched))
-        }
-    }
-}
-
-/// A scan of a snapshot with a transaction's own writes laid over it: two ordered sequences, merged.
-private struct OverlaidScan {
-    let own: [(key: EntityKey, entry: WriteBuffer.Entry)]
-    let filter: Filter
-    /// The snapshot's ids that matched, for the read set; nil when too many, or when the filter holds for all and
-    /// any change counts anyway.
-    private(set) var matched: Set<EntityID>?
-    private var next = 0
-    private var goesOn = true
-
-    init(own: [(key: EntityKey, entry: WriteBuffer.Entry)], filter: Filter) {
-        self.own = own
-        self.filter = filter
-        matched = filter.isAll ? nil : []
-    }
-
-    mutating func run(
-        _ repository: RepositoryID, on snapshot: any StorageSnapshot,
-        _ visit: (EntityView) throws(HoldfastError) -> Bool
-    ) throws(HoldfastError) {
-        // A closure cannot capture an inout self across a throwing call, so the merge works on a copy.
-        var merge = self
-        try snapshot.scan(repository, after: nil) { view throws(HoldfastError) in
-            var isOverlaid = false
-            while merge.goesOn, merge.next < merge.own.count {
-                let order = merge.own[merge.next].key.id.bytes.withBytes { compareBytes($0, view.id) }
-                if order > 0 { break }
-                isOverlaid = order == 0
-                try merge.visitOwn(visit)
-            }
-            guard merge.goesOn else { return false }
-            guard try merge.filter.matches(view.body) else { return true }
-            merge.record(view.id)
-            if !isOverlaid { merge.goesOn = try visit(view) }
-            return merge.goesOn
-        }
-        while merge.goesOn, merge.next < merge.own.count { try merge.visitOwn(visit) }
-        self = merge
-    }
-
-    private mutating func visitOwn(_ visit: (EntityView) throws(HoldfastError) -> Bool) throws(HoldfastError) {
-        let (key, entry) = own[next]
-        next += 1
-        guard let body = entry.body else { return }
-        let filter = filter
-        let more = try key.id.bytes.withBytes { id throws(HoldfastError) in
-            try body.withBytes { body throws(HoldfastError) in
-                try filter.matches(body) ? try visit(EntityView(id: id, version: 0, body: body)) : true
-            }
-        }
-        goesOn = more
-    }
-
-    private mutating func record(_ id: UnsafeRawBufferPointer) {
-        guard matched != nil else { return }
-        if matched!.count < ReadSet.matchedLimit {
-            matched!.insert(EntityID(unchecked: Array(id)))
-        } else {
-            matched = nil
+            scan.predicate = state.view.record(
+                ReadSet.Predicate(repository: repository, filter: query.filter, matched: scan.matched),
+                insteadOf: scan.predicate)
+            return scan
         }
     }
 }

@@ -75,7 +75,16 @@ struct TransactionView {
         }
     }
 
-    mutating func record(_ predicate: ReadSet.Predicate) { reads?.predicates.append(predicate) }
+    /// Records what a query relies on, or what one that went on relies on by now, and answers where.
+    mutating func record(_ predicate: ReadSet.Predicate, insteadOf former: Int?) -> Int? {
+        guard reads != nil else { return nil }
+        if let former {
+            reads!.predicates[former] = predicate
+            return former
+        }
+        reads!.predicates.append(predicate)
+        return reads!.predicates.count - 1
+    }
 
     /// What the commit relies on.
     func readsForCommit(_ isolation: Isolation, _ writes: [Write]) -> ReadSet? {

@@ -1,0 +1,251 @@
+/// How a query finds its candidates: all entities of the repository, or those in some ranges of an index. The ranges
+/// hold every entity that matches, and perhaps others; where they hold no others, the filter need not be asked.
+struct Plan: Sendable {
+    /// Nil for all entities, in the order of their ids.
+    let index: Index?
+    /// In order, none overlapping another.
+    let ranges: [KeyRange]
+    let isReversed: Bool
+    /// Whether the ranges imply the filter.
+    let isExact: Bool
+    /// Whether an entity may be met more than once.
+    let meetsTwice: Bool
+    /// Whether the candidates come in the order that the query asks for.
+    let isSorted: Bool
+    /// What the ranges stand for, as conditions on the index's paths: for `explain`.
+    let bounds: [(path: Path, tests: [Filter.Test])]
+
+    static func everything(_ filter: Filter) -> Plan {
+        Plan(
+            index: nil, ranges: [], isReversed: false, isExact: filter.isAll, meetsTwice: false, isSorted: false,
+            bounds: [])
+    }
+
+    /// The plan that looks at the fewest candidates, as far as that can be told from the filter alone: the index with the
+    /// longest run of fields held to single values, then one with a range behind them. `sort` is what the query asks for,
+    /// empty if nothing; `limit` tells whether it ends early, which makes walking a whole index in order worth while.
+    static func best(
+        for filter: Filter, among indexes: [Index], sort: [IndexDefinition.Field] = [], isLimited: Bool = false
+    ) -> Plan {
+        var best = everything(filter)
+        var bestScore = 0
+        for index in indexes where index.record.state == .ready {
+            let choice = IndexChoice(index, for: filter, sort: sort)
+            var score = choice.score
+            if score == 0 && !(choice.plan.isSorted && isLimited) { continue }
+            if choice.plan.isSorted { score += 1 }
+            if score > bestScore {
+                best = choice.plan
+                bestScore = score
+            }
+        }
+        return best
+    }
+
+    /// Lends the candidates until `body` answers false. `after` is the entry behind which an earlier walk goes on: of an
+    /// index its key and id, of a repository the id alone. `met` holds those that were met, where that can be twice.
+    func walk(
+        _ repository: RepositoryID, on snapshot: any StorageSnapshot, after: IndexScan.Position? = nil,
+        met: inout Set<EntityID>,
+        _ body: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        guard let index else {
+            let noKey = UnsafeRawBufferPointer(start: nil, count: 0)
+            return try snapshot.scan(repository, after: after?.id) { view throws(HoldfastError) in
+                try body(noKey, view)
+            }
+        }
+        var goesOn = true
+        for range in isReversed ? ranges.reversed() : ranges where goesOn {
+            // Those that an earlier walk has finished.
+            if let after,
+                isReversed ? !range.lower.precedes(after.key, orEquals: true) : !after.key.precedes(range.upper)
+            {
+                continue
+            }
+            let isBegun = after.map { range.lower.precedes($0.key, orEquals: true) && $0.key.precedes(range.upper) }
+            let scan = IndexScan(
+                index: index.record.id, repository: repository, range: range, isReversed: isReversed,
+                after: isBegun == true ? after : nil)
+            // A closure cannot capture an inout parameter across a throwing call.
+            var seen = met
+            met = []
+            defer { met = seen }
+            try snapshot.scan(scan) { key, view throws(HoldfastError) in
+                if meetsTwice, !seen.insert(EntityID(unchecked: Array(view.id))).inserted { return true }
+                goesOn = try body(key, view)
+                return goesOn
+            }
+        }
+    }
+}
+
+extension [UInt8] {
+    fileprivate func precedes(_ other: [UInt8], orEquals: Bool = false) -> Bool {
+        let order = withBytes { left in other.withBytes { compareBytes(left, $0) } }
+        return order < 0 || orEquals && order == 0
+    }
+}
+
+/// What one index can do for a filter.
+private struct IndexChoice {
+    /// Twice the fields held to single values, plus one for a range behind them.
+    private(set) var score = 0
+    let plan: Plan
+
+    /// Beyond so many ranges, as long lists in `$in` give, a field is left to the filter.
+    private static let maxRanges = 1_000
+
+    init(_ index: Index, for filter: Filter, sort: [IndexDefinition.Field]) {
+        let conjuncts = filter.conjuncts
+        var implied: Set<Int> = []
+        var prefixes: [[UInt8]] = [[]]
+        var bounds: [(path: Path, tests: [Filter.Test])] = []
+        var range: FieldRange?
+        // How many fields are held to one value each, from the first on.
+        var fixed = 0
+        for field in index.definition.fields {
+            let conditions = conjuncts.enumerated().compactMap { number, node -> (number: Int, test: Filter.Test)? in
+                guard case .path(let path, let test) = node, path == field.path else { return nil }
+                return (number, test)
+            }
+            if let (number, values) = Self.values(conditions, index, times: prefixes.count) {
+                prefixes = prefixes.flatMap { prefix in
+                    values.map { value in
+                        var key = OrderedKey()
+                        key.append(value, descending: field.isDescending)
+                        return prefix + key.bytes
+                    }
+                }
+                if values.count == 1, fixed == bounds.count { fixed += 1 }
+                implied.insert(number)
+                bounds.append((field.path, [conditions.first { $0.number == number }!.test]))
+                score += 2
+                continue
+            }
+            range = FieldRange(conditions, field, hasArrays: index.record.hasArrays)
+            if let range {
+                implied.formUnion(range.numbers)
+                bounds.append((field.path, range.tests))
+                score += 1
+            }
+            break
+        }
+        var ranges = prefixes.map { prefix in
+            KeyRange(
+                lower: prefix + (range?.lower ?? []),
+                upper: range?.upper.map { prefix + $0 } ?? Self.successor(of: prefix))
+        }
+        ranges.removeAll { !$0.lower.precedes($0.upper) }
+        ranges.sort { $0.lower.precedes($1.lower) }
+
+        let direction =
+            ranges.count <= 1 && !index.record.hasArrays ? Self.direction(of: sort, index, fixed: fixed) : nil
+        plan = Plan(
+            index: index, ranges: ranges, isReversed: direction == .reversed, isExact: implied.count == conjuncts.count,
+            meetsTwice: index.record.hasArrays && (ranges.count > 1 || fixed < index.definition.fields.count),
+            isSorted: direction != nil, bounds: bounds)
+    }
+
+    /// The values that a field is held to by one of the conditions, with that condition's number.
+    private static func values(
+        _ conditions: [(number: Int, test: Filter.Test)], _ index: Index, times count: Int
+    ) -> (Int, [JSONValue])? {
+        for (number, test) in conditions {
+            if case .equal(let value) = test, isIndexed(value, index) { return (number, [value]) }
+        }
+        for (number, test) in conditions {
+            if case .in(let set) = test, set.values.count * count <= maxRanges,
+                set.values.allSatisfy({ isIndexed($0, index) })
+            {
+                return (number, set.values)
+            }
+        }
+        return nil
+    }
+
+    /// Whether what equals the value is found under it. An array as a whole is not in an index, and where there are arrays
+    /// null stands for more than what leads nowhere.
+    private static func isIndexed(_ value: JSONValue, _ index: Index) -> Bool {
+        switch value {
+        case .array: false
+        case .null: !index.record.hasArrays
+        default: true
+        }
+    }
+
+    private enum Direction { case forward, reversed }
+
+    /// How the index has to be walked to come in the order asked for, if it can. Entries with the same key are ordered by
+    /// id, which is the order of equal entities where the first field asked for is ascending.
+    private static func direction(of sort: [IndexDefinition.Field], _ index: Index, fixed: Int) -> Direction? {
+        let rest = index.definition.fields.dropFirst(fixed)
+        guard let first = sort.first, sort.count == rest.count else { return nil }
+        let isReversed = first.isDescending
+        for (wanted, field) in zip(sort, rest)
+        where wanted.path != field.path || (wanted.isDescending != field.isDescending) != isReversed { return nil }
+        return isReversed ? .reversed : .forward
+    }
+
+    /// The smallest bytes greater than all that begin with these.
+    fileprivate static func successor(of bytes: [UInt8]) -> [UInt8] {
+        var bytes = bytes
+        while let last = bytes.popLast() {
+            if last < 0xFF { return bytes + [last + 1] }
+        }
+        return KeyRange.end
+    }
+}
+
+/// The codes of one field between which `$gt`, `$gte`, `$lt` and `$lte` of one type lie.
+private struct FieldRange {
+    private(set) var lower: [UInt8]
+    private(set) var upper: [UInt8]?
+    private(set) var numbers: [Int] = []
+    private(set) var tests: [Filter.Test] = []
+
+    init?(_ conditions: [(number: Int, test: Filter.Test)], _ field: IndexDefinition.Field, hasArrays: Bool) {
+        var kind: JSONKind?
+        var low: [UInt8]?
+        var high: [UInt8]?
+        for (number, test) in conditions {
+            guard let (value, isLower, includes) = Self.bound(test) else { continue }
+            if kind != nil && kind != value.kind { continue }
+            // Two conditions may be met by two elements of one array.
+            if hasArrays && kind != nil { break }
+            kind = value.kind
+            numbers.append(number)
+            tests.append(test)
+            var key = OrderedKey()
+            key.append(value, descending: field.isDescending)
+            // A descending field has the greater values first.
+            if isLower != field.isDescending {
+                let edge = includes ? key.bytes : IndexChoice.successor(of: key.bytes)
+                if low == nil || low!.precedes(edge) { low = edge }
+            } else {
+                let edge = includes ? IndexChoice.successor(of: key.bytes) : key.bytes
+                if high == nil || edge.precedes(high!) { high = edge }
+            }
+        }
+        guard let kind else { return nil }
+        let code = field.isDescending ? ~kind.code : kind.code
+        lower = low ?? [code]
+        upper = high ?? [code + 1]
+    }
+
+    /// Numbers, strings and booleans: of other types the comparisons are left to the filter.
+    private static func bound(_ test: Filter.Test) -> (value: JSONValue, isLower: Bool, includes: Bool)? {
+        let bound: (value: JSONValue, isLower: Bool, includes: Bool)
+        switch test {
+        case .greater(let value): bound = (value, true, false)
+        case .greaterOrEqual(let value): bound = (value, true, true)
+        case .less(let value): bound = (value, false, false)
+        case .lessOrEqual(let value): bound = (value, false, true)
+        default: return nil
+        }
+        switch bound.value {
+        case .integer, .real, .string, .bool: return bound
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,137 @@
+/// Finds the entities that match a filter: plans on the snapshot, walks the candidates, asks the filter where the plan
+/// does not imply it, and lays a transaction's own writes over what the snapshot has. A scan that was stopped goes on
+/// where it stopped when it is run again, on the same snapshot or on one in which nothing that it read is different.
+struct QueryScan {
+    let filter: Filter
+    /// The order asked for, if any. `plan.isSorted` tells whether the walk came in it.
+    var sort: [IndexDefinition.Field] = []
+    /// Whether the walk is likely to be ended early.
+    var isLimited = false
+    /// What the transaction has written in this repository, ordered by id.
+    var own: [(key: EntityKey, entry: WriteBuffer.Entry)] = []
+    /// Whether `matched` is kept, for the read set.
+    var recordsMatches = false
+
+    private(set) var plan: Plan
+    /// How many documents the filter was held against.
+    private(set) var examined: UInt64 = 0
+    /// The snapshot's ids that matched, for the read set; nil when too many, or when the filter holds for all and
+    /// any change counts anyway.
+    private(set) var matched: Set<EntityID>?
+    /// Where the read set has this query.
+    var predicate: Int?
+    /// Whether everything was walked.
+    private(set) var isFinished = false
+
+    private var isPlanned = false
+    /// The candidate at which the scan was stopped.
+    private var stopped: IndexScan.Position?
+    /// Those that were met, where that can be twice.
+    private var met: Set<EntityID> = []
+    private var next = 0
+    private var goesOn = true
+
+    init(_ filter: Filter) {
+        self.filter = filter
+        plan = .everything(filter)
+    }
+
+    mutating func run(
+        _ repository: RepositoryID, on snapshot: any StorageSnapshot,
+        _ visit: (EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        try choosePlan(repository, on: snapshot)
+        goesOn = true
+        // A closure cannot capture an inout self across a throwing call, so the walk works on a copy.
+        var scan = self
+        defer { self = scan }
+        if plan.index == nil {
+            try snapshot.scan(repository, after: stopped?.id) { view throws(HoldfastError) in
+                let isOverlaid = try scan.visitOwn(upTo: view.id, visit)
+                return scan.goesOn ? try scan.meet(noKey, view, isOverlaid: isOverlaid, visit) : false
+            }
+        } else {
+            let overlaid = Set(own.map(\.key.id))
+            var met = met
+            try plan.walk(repository, on: snapshot, after: stopped, met: &met) { key, view throws(HoldfastError) in
+                let isOverlaid = !overlaid.isEmpty && overlaid.contains(EntityID(unchecked: Array(view.id)))
+                return try scan.meet(key, view, isOverlaid: isOverlaid, visit)
+            }
+            scan.met = met
+        }
+        while scan.goesOn, scan.next < scan.own.count { try scan.visitNextOwn(visit) }
+        scan.isFinished = scan.goesOn
+    }
+
+    private mutating func choosePlan(
+        _ repository: RepositoryID, on snapshot: any StorageSnapshot
+    ) throws(HoldfastError) {
+        if isPlanned {
+            guard let index = plan.index, try !snapshot.indexes().contains(index.record) else { return }
+            throw HoldfastError(
+                .conflict,
+                "the index \"\(index.record.name)\", along which a cursor goes, has changed: open the cursor again",
+                detail: [("index", .text(index.record.name))])
+        }
+        // Own writes come behind what is walked along an index, and so in no order.
+        plan = Plan.best(
+            for: filter, among: try snapshot.indexes(of: repository), sort: own.isEmpty ? sort : [],
+            isLimited: isLimited)
+        matched = recordsMatches && !filter.isAll ? [] : nil
+        isPlanned = true
+    }
+
+    /// A candidate of the snapshot's.
+    private mutating func meet(
+        _ key: UnsafeRawBufferPointer, _ view: EntityView, isOverlaid: Bool,
+        _ visit: (EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) -> Bool {
+        if !plan.isExact {
+            examined += 1
+            if try !filter.matches(view.body) { return true }
+        }
+        record(view.id)
+        if isOverlaid { return true }
+        goesOn = try visit(view)
+        if !goesOn { stopped = IndexScan.Position(key: Array(key), id: EntityID(unchecked: Array(view.id))) }
+        return goesOn
+    }
+
+    private var noKey: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: nil, count: 0) }
+
+    /// Visits the own writes up to an id, and answers whether that one is among them.
+    private mutating func visitOwn(
+        upTo id: UnsafeRawBufferPointer, _ visit: (EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) -> Bool {
+        while goesOn, next < own.count {
+            let order = own[next].key.id.bytes.withBytes { compareBytes($0, id) }
+            if order > 0 { break }
+            try visitNextOwn(visit)
+        }
+        return next > 0 && own[next - 1].key.id.bytes.elementsEqual(id)
+    }
+
+    private mutating func visitNextOwn(
+        _ visit: (EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        let (key, entry) = own[next]
+        next += 1
+        guard let body = entry.body else { return }
+        if !filter.isAll { examined += 1 }
+        let filter = filter
+        goesOn = try key.id.bytes.withBytes { id throws(HoldfastError) in
+            try body.withBytes { body throws(HoldfastError) in
+                try filter.matches(body) ? try visit(EntityView(id: id, version: 0, body: body)) : true
+            }
+        }
+    }
+
+    private mutating func record(_ id: UnsafeRawBufferPointer) {
+        guard matched != nil else { return }
+        if matched!.count < ReadSet.matchedLimit {
+            matched!.insert(EntityID(unchecked: Array(id)))
+        } else {
+            matched = nil
+        }
+    }
+}
