@@ -46,6 +46,7 @@
 #define HOLDFAST_H
 
 #include "holdfast/base.h"
+#include "holdfast/cursor.h"
 #include "holdfast/entity.h"
 #include "holdfast/error.h"
 #include "holdfast/event.h"

@@ -7,6 +7,7 @@ enum HandleKind: UInt64, CaseIterable {
     case repository = 2
     case transaction = 3
     case error = 4
+    case cursor = 5
 
     var name: String { "\(self)" }
 }
@@ -168,6 +169,7 @@ enum HandleTable {
         guard bits & 0xf == tag, let actual = HandleKind(rawValue: bits >> 28 & 0x7) else { throw invalid(kind) }
         let slots = current.value
         if bits >> 31 & 0xff != UInt64(slots.epoch & 0xff) {
+            guard actual == kind else { throw invalid(kind) }
             throw HoldfastError(
                 .forked, "the \(kind.name) belongs to the process that forked this one: open the store anew here")
         }

@@ -303,12 +303,12 @@ public func hf_repository_contains(
 }
 
 /// A filter; NULL for all.
-private func parse(_ filter: UnsafePointer<CChar>?, _ length: Int) throws(HoldfastError) -> Filter {
+func parse(_ filter: UnsafePointer<CChar>?, _ length: Int) throws(HoldfastError) -> Filter {
     guard let bytes = try optionalBytes(filter, length, "filter") else { return .all }
     return try Filter.parse(bytes)
 }
 
-private enum FindOptions {
+enum FindOptions {
     static func read(_ json: UnsafeRawBufferPointer?) throws(HoldfastError) -> (skip: UInt64, limit: UInt64) {
         var reader = try OptionReader(json: json, what: "find options")
         let skip = try reader.integer("skip", in: 0...(1 << 53)) ?? 0

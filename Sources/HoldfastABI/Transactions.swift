@@ -104,8 +104,8 @@ public func hf_transaction_get_state(
 
 @_cdecl("hf_transaction_free") @implementation
 public func hf_transaction_free(_ transaction: OpaquePointer?) {
-    // An open transaction rolls itself back when it goes.
-    _ = HandleTable.remove(transaction, .transaction, Transaction.self)
+    // A cursor may still refer to it.
+    HandleTable.remove(transaction, .transaction, Transaction.self)?.abandon()
 }
 
 @_cdecl("hf_store_transact") @implementation

@@ -26,6 +26,15 @@ static hf_status call_repository_open(handles h, results *r, hf_error **e) {
     return status;
 }
 
+static hf_status call_cursor_open(handles h, results *r, hf_error **e) {
+    hf_cursor *out = NULL;
+    hf_status status = hf_cursor_open(h.repository, h.transaction, "{\"n\":1}", HF_NTS, NULL, &out, e);
+    if (status == HF_OK)
+        status = hf_cursor_next(out, 0, &r->list, e);
+    hf_cursor_free(out);
+    return status;
+}
+
 static hf_status call_transaction_begin(handles h, results *r, hf_error **e) {
     (void)r;
     hf_transaction *out = NULL;
@@ -170,6 +179,7 @@ const function functions[] = {
     REPOSITORY_ENTRY(find, READ),
     REPOSITORY_ENTRY(count, READ),
     REPOSITORY_ENTRY(contains, READ),
+    ENTRY(cursor_open, REPOSITORY | TRANSACTION, READ),
     /* One that was being dropped, or built, by another thread. */
     ENTRY(repository_create_index, REPOSITORY, COMMIT | MISSING | TAKEN),
     ENTRY(repository_drop_index, REPOSITORY, COMMIT | MISSING),

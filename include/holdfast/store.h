@@ -149,8 +149,8 @@ hf_status hf_store_describe(hf_store *HF_NULLABLE store, hf_buffer *HF_NULLABLE 
                             hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /**
- * How many handles of a kind live in this process: "store", "repository", "transaction", "error"; NULL for
- * all. For tests that nothing leaks. 0 for an unknown kind. Cannot fail. Any thread.
+ * How many handles of a kind live in this process: "store", "repository", "transaction", "error",
+ * "cursor"; NULL for all. For tests that nothing leaks. 0 for an unknown kind. Cannot fail. Any thread.
  */
 size_t hf_handle_count(const char *HF_NULLABLE kind);
 

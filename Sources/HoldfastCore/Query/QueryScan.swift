@@ -24,6 +24,8 @@ struct QueryScan {
     private(set) var isFinished = false
 
     private var isPlanned = false
+    /// Whether the snapshot's candidates were all met.
+    private var hasWalked = false
     /// The candidate at which the scan was stopped.
     private var stopped: IndexScan.Position?
     /// Those that were met, where that can be twice.
@@ -45,7 +47,9 @@ struct QueryScan {
         // A closure cannot capture an inout self across a throwing call, so the walk works on a copy.
         var scan = self
         defer { self = scan }
-        if plan.index == nil {
+        if hasWalked {
+            // Only own writes are left.
+        } else if plan.index == nil {
             try snapshot.scan(repository, after: stopped?.id) { view throws(HoldfastError) in
                 let isOverlaid = try scan.visitOwn(upTo: view.id, visit)
                 return scan.goesOn ? try scan.meet(noKey, view, isOverlaid: isOverlaid, visit) : false
@@ -59,6 +63,7 @@ struct QueryScan {
             }
             scan.met = met
         }
+        scan.hasWalked = scan.hasWalked || scan.goesOn
         while scan.goesOn, scan.next < scan.own.count { try scan.visitNextOwn(visit) }
         scan.isFinished = scan.goesOn
     }
@@ -107,6 +112,7 @@ struct QueryScan {
             let order = own[next].key.id.bytes.withBytes { compareBytes($0, id) }
             if order > 0 { break }
             try visitNextOwn(visit)
+            if !goesOn { stopped = IndexScan.Position(key: [], id: own[next - 1].key.id) }
         }
         return next > 0 && own[next - 1].key.id.bytes.elementsEqual(id)
     }

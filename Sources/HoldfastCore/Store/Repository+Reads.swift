@@ -78,6 +78,13 @@ extension Repository {
         return list
     }
 
+    /// The same in pieces. Nothing is read yet.
+    public func cursor(
+        _ filter: Filter = .all, skip: UInt64 = 0, limit: UInt64 = 0, in transaction: Transaction? = nil
+    ) throws(HoldfastError) -> Cursor {
+        try Cursor(self, QueryScan(filter), skip: skip, limit: limit, in: checked(transaction))
+    }
+
     public func count(_ filter: Filter = .all, in transaction: Transaction? = nil) throws(HoldfastError) -> UInt64 {
         var count: UInt64 = 0
         try scan(filter, in: transaction) {

@@ -40,7 +40,12 @@ public final class Transaction: Sendable {
     }
 
     deinit {
-        if !store.isForeign, state.withLock({ $0.phase == .open }) { try? rollback() }
+        if !store.isForeign { abandon() }
+    }
+
+    /// Its owner needs it no longer: what is open is rolled back, unless a call that runs a body ends it.
+    package func abandon() {
+        if state.withLock({ $0.phase == .open && !$0.isManaged }) { try? rollback() }
     }
 
     public var phase: Phase {

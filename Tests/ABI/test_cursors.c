@@ -1,0 +1,169 @@
+/* Cursors: everything once, on one snapshot, in little memory. */
+#include "support.h"
+
+#include <malloc.h>
+
+typedef struct room {
+    hf_store *store;
+    hf_repository *things;
+} room;
+
+static room open_room(const fixture *f, int count) {
+    room r = {open_store(f, NULL), NULL};
+    r.things = open_repository(r.store, "things");
+    for (int start = 0; start < count; start += 1000) {
+        char *batch = malloc(1000 * 64), *end = batch;
+        for (int i = start; i < start + 1000 && i < count; i++)
+            end += sprintf(end, "%s{\"id\":\"%06d\",\"n\":%d,\"tags\":[%d,%d]}", i == start ? "[" : ",", i,
+                           i % 10, i % 3, i % 5);
+        *end++ = ']';
+        expect_ok(hf_repository_save_many, r.things, NULL, batch, (size_t)(end - batch), NULL);
+        free(batch);
+    }
+    return r;
+}
+
+static void close_room(room r) {
+    hf_repository_free(r.things);
+    hf_store_free(r.store);
+}
+
+static hf_cursor *open_cursor(room r, hf_transaction *t, const char *filter, const char *options) {
+    hf_cursor *cursor = NULL;
+    expect_ok(hf_cursor_open, r.things, t, filter, filter == NULL ? 0 : HF_NTS, options, &cursor);
+    return cursor;
+}
+
+/* Takes pieces of `size` to the end; answers how many entities there were, each another. */
+static size_t drain(hf_cursor *cursor, uint64_t size) {
+    hf_entity_list list = HF_ENTITY_LIST_INIT;
+    static char seen[1000000];
+    size_t count = 0;
+    memset(seen, 0, sizeof seen);
+    do {
+        expect_ok(hf_cursor_next, cursor, size, &list);
+        assert_true(size == 0 || list.count <= size);
+        for (size_t i = 0; i < list.count; i++) {
+            char id[8] = "";
+            memcpy(id, list.items[i].id, list.items[i].id_length < 7 ? list.items[i].id_length : 7);
+            assert_false(seen[atoi(id)]++);
+        }
+        count += list.count;
+    } while (list.count > 0);
+    hf_entity_list_free(&list);
+    return count;
+}
+
+#define expect_drained(expected, r, t, filter, options, size)                                                \
+    do {                                                                                                     \
+        hf_cursor *cursor_ = open_cursor(r, t, filter, options);                                             \
+        assert_int_equal(drain(cursor_, size), expected);                                                    \
+        hf_cursor_free(cursor_);                                                                             \
+    } while (0)
+
+static void a_cursor_hands_out_each_entity_once_whatever_the_pieces(fixture *f) {
+    static const uint64_t sizes[] = {0, 1, 7, 1000, UINT64_MAX};
+    room r = open_room(f, 2500);
+    for (int indexed = 0; indexed < 2; indexed++) {
+        for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+            expect_drained(2500, r, NULL, NULL, NULL, sizes[i]);
+            expect_drained(500, r, NULL, "{\"n\":{\"$in\":[3,7]}}", NULL, sizes[i]);
+            expect_drained(750, r, NULL, "{\"n\":{\"$gt\":6}}", NULL, sizes[i]);
+            /* 0 to 2 and 0 to 4: most are under several keys. */
+            expect_drained(2000, r, NULL, "{\"tags\":{\"$lte\":1.5}}", "{\"limit\":2400}", sizes[i]);
+            expect_drained(7, r, NULL, "{\"n\":5}", "{\"skip\":200,\"limit\":7}", sizes[i]);
+            expect_drained(50, r, NULL, "{\"n\":5}", "{\"skip\":200}", sizes[i]);
+        }
+        expect_ok(hf_repository_create_index, r.things, "{\"fields\":{\"n\":-1}}", NULL, NULL);
+        expect_ok(hf_repository_create_index, r.things, "{\"fields\":{\"tags\":1}}", NULL, NULL);
+    }
+    close_room(r);
+}
+
+static void a_cursor_in_a_transaction_sees_what_was_written_before(fixture *f) {
+    room r = open_room(f, 1000);
+    for (int indexed = 0; indexed < 2; indexed++) {
+        hf_transaction *t = begin(r.store, NULL);
+        save(r.things, t, "{\"id\":\"000000\",\"n\":5}");
+        save(r.things, t, "{\"id\":\"000005\",\"n\":0}");
+        save(r.things, t, "{\"id\":\"000998\",\"n\":5}");
+        save(r.things, t, "{\"id\":\"000015\",\"n\":5}");
+        expect_ok(hf_repository_delete, r.things, t, "000025", HF_NTS, 0);
+        for (uint64_t size = 1; size < 4; size++)
+            expect_drained(100, r, t, "{\"n\":5}", NULL, size);
+        hf_cursor *cursor = open_cursor(r, t, "{\"n\":5}", NULL);
+        hf_entity_list list = HF_ENTITY_LIST_INIT;
+        expect_ok(hf_cursor_next, cursor, 1, &list);
+        save(r.things, t, "{\"id\":\"000999\",\"n\":5}"); /* too late */
+        assert_int_equal(drain(cursor, 0), 99);
+        hf_cursor_free(cursor);
+        cursor = open_cursor(r, t, NULL, NULL);
+        expect_ok(hf_cursor_next, cursor, 1, &list);
+        hf_entity_list_free(&list);
+        hf_transaction_free(t);
+        expect(HF_INVALID_STATE, hf_cursor_next, cursor, 1, &list);
+        hf_cursor_free(cursor);
+        expect_ok(hf_repository_create_index, r.things, "{\"fields\":{\"n\":1}}", NULL, NULL);
+    }
+    close_room(r);
+}
+
+static void a_cursor_reads_one_snapshot(fixture *f) {
+    room r = open_room(f, 1000);
+    hf_cursor *cursor = open_cursor(r, NULL, NULL, NULL);
+    hf_entity_list list = HF_ENTITY_LIST_INIT;
+    expect_ok(hf_cursor_next, cursor, 10, &list);
+    save(r.things, NULL, "{\"id\":\"002000\"}");
+    expect_ok(hf_repository_delete, r.things, NULL, "000500", HF_NTS, 0);
+    assert_int_equal(drain(cursor, 0), 990);
+    expect_ok(hf_cursor_next, cursor, 10, &list);
+    assert_int_equal(list.count, 0);
+    hf_entity_list_free(&list);
+    hf_cursor_free(cursor);
+    close_room(r);
+}
+
+static void what_a_transaction_saw_through_a_cursor_is_judged_when_it_commits(fixture *f) {
+    room r = open_room(f, 100);
+    for (int collides = 0; collides < 2; collides++) {
+        hf_transaction *t = begin(r.store, NULL);
+        expect_drained(10, r, t, "{\"n\":5}", NULL, 3);
+        save(r.things, t, "{\"id\":\"sum\",\"n\":-1}");
+        save(r.things, NULL,
+             collides ? "{\"id\":\"000015\",\"n\":5,\"x\":1}" : "{\"id\":\"000016\",\"n\":6,\"x\":1}");
+        if (collides)
+            expect(HF_CONFLICT, hf_transaction_commit, t, NULL);
+        else
+            expect_ok(hf_transaction_commit, t, NULL);
+        hf_transaction_free(t);
+    }
+    close_room(r);
+}
+
+static void a_cursor_over_many_entities_takes_little_memory(fixture *f) {
+    room r = open_room(f, 200000);
+    expect_drained(200000, r, NULL, NULL, NULL, 0);
+    hf_cursor *cursor = open_cursor(r, NULL, NULL, NULL);
+    hf_entity_list list = HF_ENTITY_LIST_INIT;
+    size_t before = mallinfo2().uordblks, most = before;
+    do {
+        expect_ok(hf_cursor_next, cursor, 0, &list);
+        size_t now = mallinfo2().uordblks;
+        most = now > most ? now : most;
+    } while (list.count > 0);
+    assert_true(most - before < 4 << 20);
+    hf_entity_list_free(&list);
+    hf_cursor_free(cursor);
+    close_room(r);
+}
+
+int main(void) {
+    static const scenario scenarios[] = {
+        EACH_ENGINE(a_cursor_hands_out_each_entity_once_whatever_the_pieces),
+        EACH_ENGINE(a_cursor_in_a_transaction_sees_what_was_written_before),
+        EACH_ENGINE(a_cursor_reads_one_snapshot),
+        EACH_ENGINE(what_a_transaction_saw_through_a_cursor_is_judged_when_it_commits),
+        SQLITE_ONLY(a_cursor_over_many_entities_takes_little_memory),
+    };
+    return run_scenarios("cursors", scenarios, COUNT_OF(scenarios));
+}
