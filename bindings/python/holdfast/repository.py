@@ -285,8 +285,8 @@ class Repository(OfOneProcess, Generic[T]):
 
         `fields` is a path, several, or a mapping of paths to 1 (ascending) or -1 (descending). The name is by
         default the paths, descending ones with a hyphen before them, joined by underscores. An equal index of
-        this name is left as it is. `progress` is called on this thread with the number of entities looked at so
-        far; an exception of its ends the call, and the index is not created.
+        this name is left as it is. `progress` is called on this thread with the number of entities looked at
+        so far; an exception of its ends the call, and the index is not created.
 
         Raises UniqueViolationError when two entities have the same values in a `unique` one, ExistsError when
         there is an index of this name over something else.
