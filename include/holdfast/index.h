@@ -73,9 +73,9 @@ hf_status hf_repository_indexes(hf_repository *HF_NULLABLE repository, hf_buffer
  * Holds the repository's indexes against its entities, all of them, on one snapshot.
  *
  * out_report: receives a JSON object with `ok` (bool), `entities` (how many there are) and `indexes`, an
- * array of objects with `name`, `entries`, `wrong` (entries that lead nowhere, or to an entity without that
- * value) and `missing`. Must not be NULL. What is not right is mended by dropping the index and creating it
- * again.
+ * array ordered by name of objects with `name`, `entries`, `wrong` (entries that lead nowhere, or to an
+ * entity without that value) and `missing`. Must not be NULL. What is not right is mended by dropping the
+ * index and creating it again.
  */
 hf_status hf_repository_verify(hf_repository *HF_NULLABLE repository, hf_buffer *HF_NULLABLE out_report,
                                hf_error *HF_NULLABLE *HF_NULLABLE out_error);

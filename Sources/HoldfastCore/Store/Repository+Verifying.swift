@@ -5,7 +5,8 @@ extension Repository {
         try store.requireOpen()
         return try store.read { snapshot throws(HoldfastError) in
             var checks: [IndexCheck] = []
-            for record in try snapshot.indexes() where record.repository == self.record.id && record.state == .ready {
+            for record in try snapshot.indexes().sorted(by: { $0.name < $1.name })
+            where record.repository == self.record.id && record.state == .ready {
                 checks.append(IndexCheck(index: try Index(record)))
             }
             var entities: UInt64 = 0

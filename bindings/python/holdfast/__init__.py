@@ -12,6 +12,7 @@ Every failure is an `Error` whose class names the status.
 """
 
 from . import _interpreter  # noqa: F401  first: the modules below cannot even be loaded there
+from .cursor import Cursor
 from .errors import (
     BusyError,
     CancelledError,
@@ -69,6 +70,7 @@ __all__ = [
     "CommitState",
     "ConflictError",
     "CorruptError",
+    "Cursor",
     "Error",
     "ExistsError",
     "ForkedError",

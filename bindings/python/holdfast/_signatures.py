@@ -29,6 +29,10 @@ class hf_repository(ctypes.Structure):
     """A named collection of entities."""
 
 
+class hf_cursor(ctypes.Structure):
+    """What a query finds, in pieces."""
+
+
 class hf_transaction(ctypes.Structure):
     """One unit of work."""
 
@@ -97,6 +101,7 @@ hf_event._fields_ = [
 _store = POINTER(hf_store)
 _repository = POINTER(hf_repository)
 _transaction = POINTER(hf_transaction)
+_cursor = POINTER(hf_cursor)
 _error = POINTER(hf_error)
 _out_error = POINTER(_error)
 _buffer = POINTER(hf_buffer)
@@ -178,5 +183,8 @@ FUNCTIONS = {
     "hf_repository_drop_index": (hf_status, (_repository, c_char_p, _out_error)),
     "hf_repository_indexes": (hf_status, (_repository, _buffer, _out_error)),
     "hf_repository_verify": (hf_status, (_repository, _buffer, _out_error)),
+    "hf_cursor_open": (hf_status, (*_scope, *_bytes, c_char_p, POINTER(_cursor), _out_error)),
+    "hf_cursor_next": (hf_status, (_cursor, c_uint64, _entity_list, _out_error)),
+    "hf_cursor_free": (None, (_cursor,)),
     "hf_repository_contains": (hf_status, (*_scope, *_bytes, POINTER(c_bool), _out_error)),
 }

@@ -9,6 +9,7 @@ from ._codec import Codec, dump, id_of, load, native_text, options_of, plain_id
 from ._handles import Handle, OfOneProcess, Result, call, native_buffer, native_list, text_of
 from ._library import lib, without_signature
 from ._signatures import HF_NOT_FOUND, hf_entity_list, hf_index_progress, hf_repository
+from .cursor import Cursor
 from .mapping import RepositoryMapping
 from .transaction import current_pointer, current_scope
 
@@ -252,6 +253,11 @@ class Repository(OfOneProcess, Generic[T]):
         """
         options = options_of({"limit": limit, "skip": skip or None})
         return self._read_many(lib.hf_repository_find, *_filter(filter), options)
+
+    def iterate(self, filter: Filter = None, *, limit: Optional[int] = None, skip: int = 0) -> Cursor[T]:
+        """What `find` would answer, one after the other and read in pieces: a million entities take little memory."""
+        options = options_of({"limit": limit, "skip": skip or None})
+        return Cursor(self._codec, self.pointer, current_pointer(self._store), *_filter(filter), options)
 
     def first(self, filter: Filter = None) -> Optional[T]:
         """The first entity that matches the filter, or None."""
