@@ -255,7 +255,7 @@ class Repository(OfOneProcess, Generic[T]):
         return self._read_many(lib.hf_repository_find, *_filter(filter), options)
 
     def iterate(self, filter: Filter = None, *, limit: Optional[int] = None, skip: int = 0) -> Cursor[T]:
-        """What `find` would answer, one after the other and read in pieces: a million entities take little memory."""
+        """What `find` would answer, read in pieces, so that a million entities take little memory."""
         options = options_of({"limit": limit, "skip": skip or None})
         return Cursor(self._codec, self.pointer, current_pointer(self._store), *_filter(filter), options)
 
