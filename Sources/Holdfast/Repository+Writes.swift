@@ -46,6 +46,34 @@ extension StoreRepository {
         return try decode(Data(try await perform([write], wantsResults: true)[0]), id: id)
     }
 
+    /// Changes an entity by an update. Outside a transaction it is worked out on the newest state when its turn comes, so
+    /// that many tasks may count in one entity: none is lost, and none conflicts.
+    ///
+    /// Throws `.notFound`, `.versionMismatch`, `.invalidQuery` (the update fits no entity), `.invalidEntity` (it does not
+    /// fit this one, or the id would change); the detail of both tells `operator` and `path`.
+    /// - Parameter initial: The entity to begin with where there is none; not with an expected version.
+    /// - Returns: The entity as it is stored now.
+    @discardableResult
+    public func modify(
+        id: Entity.ID, _ update: Update, initial: Entity? = nil, expectedVersion: UInt64? = nil
+    ) async throws -> Entity {
+        let id = try text(of: id)
+        let json = try update.json(coding)
+        let first = try initial.map { Array(try coding.encode($0, what: "initial entity", status: .invalidEntity)) }
+        let core = try await core()
+        let write = try translatingErrors { () throws(CoreError) in
+            try json.withBytes { json throws(CoreError) in
+                guard let first else {
+                    return try core.modify(id, json, initial: nil, .expecting(expectedVersion ?? 0))
+                }
+                return try first.withBytes { first throws(CoreError) in
+                    try core.modify(id, json, initial: first, .expecting(expectedVersion ?? 0))
+                }
+            }
+        }
+        return try decode(Data(try await perform([write], wantsResults: true)[0]), id: id)
+    }
+
     /// Deletes the entity of this id. Throws `.notFound`.
     public func delete(id: Entity.ID) async throws { try await delete(id: id, missingOK: false) }
 
@@ -77,6 +105,24 @@ extension StoreRepository {
         let core = try await core()
         let writes = try ids.map { Write(key: core.key(try text(of: $0)), action: .delete, precondition: .present) }
         _ = try await perform(writes)
+    }
+
+    /// `modify` for every entity that matches, or for none when one of them refuses it, in a transaction that runs again
+    /// after a conflict.
+    /// - Returns: How many match, and how many of them the update changed; the others are not written.
+    @discardableResult
+    public func modifyAll(_ filter: Filter = .all, _ update: Update) async throws -> (matched: Int, modified: Int) {
+        let compiled = try filter.compiled(coding)
+        let json = try update.json(coding)
+        let core = try await core()
+        let counts = try await store.transaction {
+            try Task.checkCancellation()
+            let transaction = TransactionScope.transaction(of: store)
+            return try await waiting { () throws(CoreError) in
+                try json.withBytes { json throws(CoreError) in try core.modifyAll(compiled, json, in: transaction) }
+            }
+        }
+        return (Int(counts.matched), Int(counts.modified))
     }
 
     /// Deletes every entity that matches, in a transaction that runs again after a conflict.

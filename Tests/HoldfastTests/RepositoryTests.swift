@@ -67,6 +67,52 @@ struct RepositoryTests {
         }
     }
 
+    @Test("modifies what an update's paths name and leaves the rest", arguments: Engine.allCases)
+    func modifying(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let songs = store.repository(of: Song.self)
+            await expectError(.notFound) { try await songs.modify(id: "s1", ["$inc": ["plays": 1]]) }
+            let first = Song(id: "s1", title: "Sinnerman", note: "live")
+            let modified = try await songs.modify(
+                id: "s1", ["$inc": ["plays": 1], "$unset": ["note": nil]], initial: first)
+            #expect(modified == Song(id: "s1", title: "Sinnerman", plays: 1, note: nil))
+            try await #expect(songs.modify(id: "s1", Update(json: #"{"$mul":{"plays":4}}"#), initial: first).plays == 4)
+            await expectError(.versionMismatch) {
+                try await songs.modify(id: "s1", ["$set": ["plays": 9]], expectedVersion: 1 << 40)
+            }
+            let misfit = await expectError(.invalidEntity) {
+                try await songs.modify(id: "s1", ["$push": ["title": "x"]])
+            }
+            #expect(misfit?.detail.contains(#""path":"title","operator":"$push""#) == true)
+            await expectError(.invalidEntity) { try await songs.modify(id: "s1", ["$set": ["id": "s2"]]) }
+            await expectError(.invalidQuery) { try await songs.modify(id: "s1", ["$shift": ["plays": 1]]) }
+            try await songs.save(Song(id: "s2", title: "Feeling Good", plays: 4))
+            try await store.transaction {
+                let counts = try await songs.modifyAll(["plays": 4], ["$max": ["plays": 5]])
+                #expect(counts == (2, 2))
+            }
+            let counts = try await songs.modifyAll(.all, ["$set": ["title": "Feeling Good"]])
+            #expect(counts == (2, 1))
+            try await #expect(songs.fetch(id: "s1") == Song(id: "s1", title: "Feeling Good", plays: 5, note: nil))
+        }
+    }
+
+    @Test("loses no count when many tasks count in one entity at once", arguments: Engine.allCases)
+    func counting(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let songs = store.repository(of: Song.self)
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<100 {
+                    group.addTask {
+                        try await songs.modify(id: "s1", ["$inc": ["plays": 1]], initial: Song(id: "s1", title: "x"))
+                    }
+                }
+                try await group.waitForAll()
+            }
+            try await #expect(songs.fetch(id: "s1")?.plays == 100)
+        }
+    }
+
     @Test("deletes; a missing entity is an error unless it may be missing", arguments: Engine.allCases)
     func deleting(engine: Engine) async throws {
         try await withStore(engine) { store in

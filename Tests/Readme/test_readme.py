@@ -111,6 +111,21 @@ def test_both_transfers_move_the_same_money_and_refuse_the_same(tmp_path, python
         )
 
 
+def test_the_updates_change_what_they_say(python_path):
+    import holdfast
+
+    (program,) = (block for block in blocks("python") if "songs.modify(" in block)
+    with holdfast.open("memory:") as store:
+        songs = store.repository("songs")
+        songs.add_many([{"id": "s1", "plays": 0}, {"id": "s2", "plays": 0, "draft": 1}])
+        exec(program, {"songs": songs})
+        assert songs.fetch_all() == [
+            {"id": "day 7", "visits": 1},
+            {"id": "s1", "plays": 1, "album": {"tracks": ["Gloria"]}},
+            {"id": "s2", "plays": 0, "archived": True},
+        ]
+
+
 def test_the_shell_line_reads_a_store(tmp_path, python_path):
     import holdfast
 
