@@ -38,8 +38,11 @@ extension StoreRepository {
             throw HoldfastError(.invalidArgument, "skip and limit cannot be negative")
         }
         if limit == 0 { return [] }
-        let list = try await read { core, transaction throws(CoreError) in
-            try core.find(compiled, skip: UInt64(skip), limit: UInt64(limit ?? 0), in: transaction)
+        var options = QueryOptions()
+        options.skip = UInt64(skip)
+        options.limit = UInt64(limit ?? 0)
+        let list = try await read { [options] core, transaction throws(CoreError) in
+            try core.find(compiled, options, in: transaction)
         }
         let block = Data(list.json)
         return try list.items.map { try decode(block[$0.text], id: EntityID(unchecked: Array(list.ids[$0.id]))) }

@@ -9,10 +9,11 @@ public func hf_cursor_open(
 ) -> hf_status {
     answer(out_error) { () throws(HoldfastError) in
         let result = try required(out_cursor, "out_cursor")
-        let filter = try parse(filter, filter_length)
-        let (skip, limit) = try FindOptions.read(HoldfastABI.options(options))
-        result.pointee = try useRepository(repository, transaction) { repository, transaction throws(HoldfastError) in
-            try HandleTable.insert(repository.cursor(filter, skip: skip, limit: limit, in: transaction), .cursor)
+        result.pointee = try query(
+            repository, transaction, filter, filter_length, options, accepting: [.skip, .limit]
+        ) { repository, filter, options, transaction throws(HoldfastError) in
+            try HandleTable.insert(
+                repository.cursor(filter, skip: options.skip, limit: options.limit, in: transaction), .cursor)
         }
     }
 }

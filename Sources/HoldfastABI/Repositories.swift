@@ -2,7 +2,7 @@ public import CHoldfast
 internal import HoldfastCore
 
 private typealias OutEntity = UnsafeMutablePointer<hf_entity>
-private typealias OutList = UnsafeMutablePointer<hf_entity_list>
+typealias OutList = UnsafeMutablePointer<hf_entity_list>
 
 /// Runs `body` with the repository and the transaction, which may be NULL.
 func useRepository<Result>(
@@ -126,7 +126,7 @@ public func hf_repository_delete(
 // MARK: Lists: writing many, and reading
 
 /// The shape of every call that answers a list, which may be unwanted where it only echoes what was written.
-private func list(
+func list(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ out_entities: OutList?, _ out_error: OutError?,
     isRequired: Bool = false, _ body: (Repository, Transaction?) throws(HoldfastError) -> EntityList
 ) -> hf_status {
@@ -193,37 +193,6 @@ public func hf_repository_delete_many(
     }
 }
 
-@_cdecl("hf_repository_modify_all") @implementation
-public func hf_repository_modify_all(
-    _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ filter: UnsafePointer<CChar>?,
-    _ filter_length: Int, _ update: UnsafePointer<CChar>?, _ update_length: Int,
-    _ out_matched: UnsafeMutablePointer<UInt64>?, _ out_modified: UnsafeMutablePointer<UInt64>?,
-    _ out_error: OutError?
-) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let filter = try parse(filter, filter_length)
-        let counts = try useRepository(repository, transaction) { repository, transaction throws(HoldfastError) in
-            try repository.modifyAll(filter, bytes(update, update_length, "update"), in: transaction)
-        }
-        out_matched?.pointee = counts.matched
-        out_modified?.pointee = counts.modified
-    }
-}
-
-@_cdecl("hf_repository_delete_all") @implementation
-public func hf_repository_delete_all(
-    _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ filter: UnsafePointer<CChar>?,
-    _ filter_length: Int, _ out_count: UnsafeMutablePointer<UInt64>?, _ out_error: OutError?
-) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let filter = try parse(filter, filter_length)
-        let count = try useRepository(repository, transaction) { repository, transaction throws(HoldfastError) in
-            try repository.deleteAll(filter, in: transaction)
-        }
-        out_count?.pointee = count
-    }
-}
-
 @_cdecl("hf_repository_fetch") @implementation
 public func hf_repository_fetch(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ id: UnsafePointer<CChar>?, _ id_length: Int,
@@ -261,34 +230,6 @@ public func hf_repository_fetch_all(
     }
 }
 
-@_cdecl("hf_repository_find") @implementation
-public func hf_repository_find(
-    _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ filter: UnsafePointer<CChar>?,
-    _ filter_length: Int, _ options: UnsafePointer<CChar>?, _ out_entities: UnsafeMutablePointer<hf_entity_list>?,
-    _ out_error: OutError?
-) -> hf_status {
-    list(repository, transaction, out_entities, out_error, isRequired: true) {
-        repository, transaction throws(HoldfastError) in
-        let filter = try parse(filter, filter_length)
-        let (skip, limit) = try FindOptions.read(HoldfastABI.options(options))
-        return try repository.find(filter, skip: skip, limit: limit, in: transaction)
-    }
-}
-
-@_cdecl("hf_repository_count") @implementation
-public func hf_repository_count(
-    _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ filter: UnsafePointer<CChar>?,
-    _ filter_length: Int, _ out_count: UnsafeMutablePointer<UInt64>?, _ out_error: OutError?
-) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let result = try required(out_count, "out_count")
-        let filter = try parse(filter, filter_length)
-        result.pointee = try useRepository(repository, transaction) { repository, transaction throws(HoldfastError) in
-            try repository.count(filter, in: transaction)
-        }
-    }
-}
-
 @_cdecl("hf_repository_contains") @implementation
 public func hf_repository_contains(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ id: UnsafePointer<CChar>?, _ id_length: Int,
@@ -299,21 +240,5 @@ public func hf_repository_contains(
         result.pointee = try useRepository(repository, transaction) { repository, transaction throws(HoldfastError) in
             try repository.contains(entityID(id, id_length), in: transaction)
         }
-    }
-}
-
-/// A filter; NULL for all.
-func parse(_ filter: UnsafePointer<CChar>?, _ length: Int) throws(HoldfastError) -> Filter {
-    guard let bytes = try optionalBytes(filter, length, "filter") else { return .all }
-    return try Filter.parse(bytes)
-}
-
-enum FindOptions {
-    static func read(_ json: UnsafeRawBufferPointer?) throws(HoldfastError) -> (skip: UInt64, limit: UInt64) {
-        var reader = try OptionReader(json: json, what: "find options")
-        let skip = try reader.integer("skip", in: 0...(1 << 53)) ?? 0
-        let limit = try reader.integer("limit", in: 0...(1 << 53)) ?? 0
-        try reader.finish()
-        return (UInt64(skip), UInt64(limit))
     }
 }

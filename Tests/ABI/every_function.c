@@ -76,20 +76,31 @@ static hf_status call_transaction_get_state(handles h, results *r, hf_error **e)
 static hf_status call_repository_delete_all(handles h, results *r, hf_error **e) {
     (void)r;
     uint64_t n;
-    return hf_repository_delete_all(h.repository, h.transaction, "{\"n\":2}", HF_NTS, &n, e);
+    return hf_repository_delete_all(h.repository, h.transaction, "{\"n\":2}", HF_NTS, NULL, &n, e);
 }
 
 static hf_status call_repository_modify_all(handles h, results *r, hf_error **e) {
     (void)r;
     uint64_t n;
     return hf_repository_modify_all(h.repository, h.transaction, "{\"n\":2}", HF_NTS, "{\"$inc\":{\"m\":1}}",
-                                    HF_NTS, &n, NULL, e);
+                                    HF_NTS, NULL, &n, NULL, e);
 }
 
 static hf_status call_repository_count(handles h, results *r, hf_error **e) {
     (void)r;
     uint64_t n;
-    return hf_repository_count(h.repository, h.transaction, NULL, 0, &n, e);
+    return hf_repository_count(h.repository, h.transaction, NULL, 0, NULL, &n, e);
+}
+
+static hf_status call_repository_exists(handles h, results *r, hf_error **e) {
+    (void)r;
+    bool exists;
+    return hf_repository_exists(h.repository, h.transaction, "{\"n\":2}", HF_NTS, NULL, &exists, e);
+}
+
+static bool is_meant(const hf_entity_view *entity, void *user_data) {
+    (void)user_data;
+    return entity->length > 2;
 }
 
 static hf_status call_repository_contains(handles h, results *r, hf_error **e) {
@@ -127,6 +138,10 @@ CALL(repository_drop_index, h.repository, "n")
 CALL(repository_indexes, h.repository, &r->buffer)
 CALL(repository_verify, h.repository, &r->buffer)
 CALL(repository_find, h.repository, h.transaction, "{\"n\":1}", HF_NTS, "{\"limit\":3}", &r->list)
+
+CALL(repository_find_if, h.repository, h.transaction, is_meant, NULL, NULL, &r->list)
+CALL(repository_first, h.repository, h.transaction, "{\"n\":1}", HF_NTS, "{\"sort\":{\"n\":1}}", &r->entity)
+CALL(repository_distinct, h.repository, h.transaction, "n", NULL, 0, NULL, &r->buffer)
 
 /* What handles and stores can answer at any call. */
 #define ANY (STATUS(HF_OK) | STATUS(HF_INVALID_HANDLE) | STATUS(HF_FORKED))
@@ -177,7 +192,11 @@ const function functions[] = {
     REPOSITORY_ENTRY(fetch_many, READ),
     REPOSITORY_ENTRY(fetch_all, READ),
     REPOSITORY_ENTRY(find, READ),
+    REPOSITORY_ENTRY(find_if, READ),
+    REPOSITORY_ENTRY(first, READ | MISSING),
     REPOSITORY_ENTRY(count, READ),
+    REPOSITORY_ENTRY(exists, READ),
+    REPOSITORY_ENTRY(distinct, READ),
     REPOSITORY_ENTRY(contains, READ),
     ENTRY(cursor_open, REPOSITORY | TRANSACTION, READ),
     /* One that was being dropped, or built, by another thread. */

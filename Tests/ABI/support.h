@@ -113,7 +113,7 @@ void check_entity(hf_repository *repository, hf_transaction *transaction, const 
 #define expect_count(repository, transaction, filter, expected)                                              \
     do {                                                                                                     \
         uint64_t count_ = UINT64_MAX;                                                                        \
-        expect_ok(hf_repository_count, repository, transaction, filter, HF_NTS, &count_);                    \
+        expect_ok(hf_repository_count, repository, transaction, filter, HF_NTS, NULL, &count_);              \
         assert_int_equal(count_, expected);                                                                  \
     } while (0)
 

@@ -11,6 +11,7 @@ static void every_missing_parameter_of_a_repository_is_told(fixture *f) {
         hf_transaction *t = both[i];
         hf_entity_list list = HF_ENTITY_LIST_INIT;
         hf_entity entity = HF_ENTITY_INIT;
+        hf_buffer buffer = HF_BUFFER_INIT;
         bool contains = false;
         expect(HF_INVALID_ARGUMENT, hf_repository_add, r, t, NULL, 4, NULL);
         expect(HF_INVALID_ARGUMENT, hf_repository_add, r, t, NULL, HF_NTS, NULL);
@@ -20,7 +21,7 @@ static void every_missing_parameter_of_a_repository_is_told(fixture *f) {
         expect(HF_INVALID_ARGUMENT, hf_repository_patch, r, t, "a", 1, NULL, HF_NTS, 0, NULL);
         expect(HF_INVALID_ARGUMENT, hf_repository_modify, r, t, NULL, 1, "{}", 2, NULL, 0, 0, NULL);
         expect(HF_INVALID_ARGUMENT, hf_repository_modify, r, t, "a", 1, NULL, HF_NTS, NULL, 0, 0, NULL);
-        expect(HF_INVALID_ARGUMENT, hf_repository_modify_all, r, t, "{}", 2, NULL, 2, NULL, NULL);
+        expect(HF_INVALID_ARGUMENT, hf_repository_modify_all, r, t, "{}", 2, NULL, 2, NULL, NULL, NULL);
         expect(HF_INVALID_ARGUMENT, hf_repository_delete, r, t, NULL, 1, 0);
         expect(HF_INVALID_ARGUMENT, hf_repository_add_many, r, t, NULL, HF_NTS, NULL);
         expect(HF_INVALID_ARGUMENT, hf_repository_update_many, r, t, NULL, HF_NTS, NULL);
@@ -33,7 +34,12 @@ static void every_missing_parameter_of_a_repository_is_told(fixture *f) {
         expect(HF_INVALID_ARGUMENT, hf_repository_fetch_many, r, t, "[]", 2, NULL);
         expect(HF_INVALID_ARGUMENT, hf_repository_fetch_all, r, t, NULL);
         expect(HF_INVALID_ARGUMENT, hf_repository_find, r, t, "{}", 2, NULL, NULL);
-        expect(HF_INVALID_ARGUMENT, hf_repository_count, r, t, "{}", 2, NULL);
+        expect(HF_INVALID_ARGUMENT, hf_repository_count, r, t, "{}", 2, NULL, NULL);
+        expect(HF_INVALID_ARGUMENT, hf_repository_exists, r, t, "{}", 2, NULL, NULL);
+        expect(HF_INVALID_ARGUMENT, hf_repository_first, r, t, "{}", 2, NULL, NULL);
+        expect(HF_INVALID_ARGUMENT, hf_repository_distinct, r, t, NULL, "{}", 2, NULL, &buffer);
+        expect(HF_INVALID_ARGUMENT, hf_repository_distinct, r, t, "a", "{}", 2, NULL, NULL);
+        expect(HF_INVALID_ARGUMENT, hf_repository_find_if, r, t, NULL, NULL, NULL, &list);
         expect(HF_INVALID_ARGUMENT, hf_repository_contains, r, t, NULL, HF_NTS, &contains);
         expect(HF_INVALID_ARGUMENT, hf_repository_contains, r, t, "a", 1, NULL);
     }
@@ -77,8 +83,8 @@ static void what_may_be_null_may_be_null_all_at_once(fixture *f) {
     assert_int_equal(hf_repository_add(r, NULL, thing, HF_NTS, NULL, NULL), HF_EXISTS);
     assert_int_equal(hf_repository_update(r, NULL, thing, HF_NTS, 0, NULL, NULL), HF_OK);
     assert_int_equal(hf_repository_update_many(r, NULL, "[{\"id\":\"a\"}]", HF_NTS, NULL, NULL), HF_OK);
-    assert_int_equal(hf_repository_delete_all(r, NULL, NULL, 0, NULL, NULL), HF_OK);
-    assert_int_equal(hf_repository_delete_all(r, NULL, NULL, HF_NTS, NULL, NULL), HF_OK);
+    assert_int_equal(hf_repository_delete_all(r, NULL, NULL, 0, NULL, NULL, NULL), HF_OK);
+    assert_int_equal(hf_repository_delete_all(r, NULL, NULL, HF_NTS, NULL, NULL, NULL), HF_OK);
     assert_int_equal(hf_repository_save(r, t, "{", HF_NTS, NULL, NULL), HF_INVALID_JSON);
     assert_int_equal(hf_repository_save(r, t, thing, HF_NTS, NULL, NULL), HF_OK);
     assert_int_equal(hf_transaction_submit(t, NULL, NULL, NULL, NULL), HF_OK);

@@ -50,7 +50,7 @@ static void a_closed_store_answers_closed_to_everything(fixture *f) {
     expect(HF_CLOSED, hf_repository_open, r.store, "others", NULL, &other);
     expect(HF_CLOSED, hf_repository_fetch, r.things, NULL, "a", 1, &entity);
     expect(HF_CLOSED, hf_repository_save, r.things, NULL, "{\"id\":1}", HF_NTS, NULL);
-    expect(HF_CLOSED, hf_repository_count, r.things, NULL, NULL, 0, &n);
+    expect(HF_CLOSED, hf_repository_count, r.things, NULL, NULL, 0, NULL, &n);
     expect(HF_CLOSED, hf_repository_save, r.things, t, "{\"id\":1}", HF_NTS, NULL);
     expect(HF_CLOSED, hf_transaction_commit, t, NULL);
     hf_transaction_free(t);

@@ -179,7 +179,7 @@ static void use_everything(const hf_event *event, void *user_data) {
     note(hf_transaction_commit(t, &buffer, NULL) == HF_OK);
     hf_transaction_free(t);
     note(hf_repository_save(things, NULL, "{\"id\":\"by itself\"}", HF_NTS, NULL, NULL) == HF_OK);
-    note(hf_repository_count(things, NULL, NULL, 0, &n, NULL) == HF_OK && n == 3);
+    note(hf_repository_count(things, NULL, NULL, 0, NULL, &n, NULL) == HF_OK && n == 3);
     note(hf_repository_open(e->room.store, "others", NULL, &other, NULL) == HF_OK);
     hf_repository_free(other);
     note(hf_store_sync(e->room.store, NULL) == HF_OK);

@@ -109,7 +109,7 @@ static void every_write_keeps_the_indexes_right(fixture *f) {
     expect_ok(hf_transaction_commit, t, NULL);
     hf_transaction_free(t);
     assert_int_equal(entries(r), 6 + 2 + 2);
-    expect_ok(hf_repository_delete_all, r.things, NULL, NULL, 0, NULL);
+    expect_ok(hf_repository_delete_all, r.things, NULL, NULL, 0, NULL, NULL);
     assert_int_equal(entries(r), 0);
     close_room(r);
 }

@@ -163,7 +163,7 @@ static void every_way_of_reading_counts(fixture *f) {
             expect_ok(hf_repository_fetch_all, p.accounts, p.one, &list);
             break;
         case 3:
-            expect_ok(hf_repository_count, p.accounts, p.one, NULL, 0, &n);
+            expect_ok(hf_repository_count, p.accounts, p.one, NULL, 0, NULL, &n);
             break;
         case 4:
             expect_ok(hf_repository_update, p.accounts, p.one, "{\"id\":\"a\"}", HF_NTS, 0, NULL);
@@ -175,14 +175,14 @@ static void every_way_of_reading_counts(fixture *f) {
             expect_ok(hf_repository_delete, p.accounts, p.one, "a", 1, 0);
             break;
         case 7:
-            expect_ok(hf_repository_delete_all, p.accounts, p.one, "{\"n\":100}", HF_NTS, &n);
+            expect_ok(hf_repository_delete_all, p.accounts, p.one, "{\"n\":100}", HF_NTS, NULL, &n);
             break;
         }
         put(p, p.one, "sum", way);
         expect_ok(hf_repository_delete, p.accounts, NULL, "a", 1, 0);
         expect_conflict(p, one);
         hf_entity_list_free(&list);
-        expect_ok(hf_repository_delete_all, p.accounts, NULL, NULL, 0, NULL);
+        expect_ok(hf_repository_delete_all, p.accounts, NULL, NULL, 0, NULL, NULL);
         close_pair(p);
     }
 }

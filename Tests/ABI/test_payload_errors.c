@@ -29,13 +29,13 @@ DOOR(modify,
 DOOR(initial,
      hf_repository_modify(things, transaction, "b", 1, "{}", 2, p.bytes, p.length, 0, NULL, out_error))
 DOOR(modify_all,
-     hf_repository_modify_all(things, transaction, NULL, 0, p.bytes, p.length, NULL, NULL, out_error))
+     hf_repository_modify_all(things, transaction, NULL, 0, p.bytes, p.length, NULL, NULL, NULL, out_error))
 DOOR(add_many, hf_repository_add_many(things, transaction, p.bytes, p.length, NULL, out_error))
 DOOR(update_many, hf_repository_update_many(things, transaction, p.bytes, p.length, NULL, out_error))
 DOOR(save_many, hf_repository_save_many(things, transaction, p.bytes, p.length, NULL, out_error))
 DOOR(patch_many, hf_repository_patch_many(things, transaction, p.bytes, p.length, NULL, out_error))
 DOOR(delete_many, hf_repository_delete_many(things, transaction, p.bytes, p.length, out_error))
-DOOR(delete_all, hf_repository_delete_all(things, transaction, p.bytes, p.length, NULL, out_error))
+DOOR(delete_all, hf_repository_delete_all(things, transaction, p.bytes, p.length, NULL, NULL, out_error))
 
 static hf_status fetch_many(hf_repository *things, hf_transaction *transaction, payload p,
                             hf_error **out_error) {
@@ -54,7 +54,7 @@ static hf_status find(hf_repository *things, hf_transaction *transaction, payloa
 
 static hf_status count(hf_repository *things, hf_transaction *transaction, payload p, hf_error **out_error) {
     uint64_t n = 0;
-    return hf_repository_count(things, transaction, p.bytes, p.length, &n, out_error);
+    return hf_repository_count(things, transaction, p.bytes, p.length, NULL, &n, out_error);
 }
 
 static const struct {
@@ -271,8 +271,8 @@ static void a_filter_with_an_unknown_operator_or_of_another_type_is_an_invalid_q
     for (size_t i = 0; i < COUNT_OF(filters); i++) {
         const char *filter = filters[i];
         expect(HF_INVALID_QUERY, hf_repository_find, r.things, NULL, filter, HF_NTS, NULL, &list);
-        expect(HF_INVALID_QUERY, hf_repository_count, r.things, NULL, filter, HF_NTS, &n);
-        expect(HF_INVALID_QUERY, hf_repository_delete_all, r.things, NULL, filter, HF_NTS, &n);
+        expect(HF_INVALID_QUERY, hf_repository_count, r.things, NULL, filter, HF_NTS, NULL, &n);
+        expect(HF_INVALID_QUERY, hf_repository_delete_all, r.things, NULL, filter, HF_NTS, NULL, &n);
     }
     assert_int_equal(n, 77);
     assert_null(list.items);

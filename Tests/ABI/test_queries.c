@@ -260,16 +260,16 @@ static void delete_all_deletes_what_matches_and_counts_it(fixture *f) {
     uint64_t n = 0;
     save_five(r.things);
     hf_transaction *t = begin(r.store, NULL);
-    expect_ok(hf_repository_delete_all, r.things, t, "{\"tag\":\"x\"}", HF_NTS, &n);
+    expect_ok(hf_repository_delete_all, r.things, t, "{\"tag\":\"x\"}", HF_NTS, NULL, &n);
     assert_int_equal(n, 2);
     expect_count(r.things, t, NULL, 3);
     expect_ok(hf_transaction_rollback, t);
     hf_transaction_free(t);
-    expect_ok(hf_repository_delete_all, r.things, NULL, "{\"n\":1}", HF_NTS, &n);
+    expect_ok(hf_repository_delete_all, r.things, NULL, "{\"n\":1}", HF_NTS, NULL, &n);
     assert_int_equal(n, 2);
-    expect_ok(hf_repository_delete_all, r.things, NULL, NULL, 0, &n);
+    expect_ok(hf_repository_delete_all, r.things, NULL, NULL, 0, NULL, &n);
     assert_int_equal(n, 3);
-    expect_ok(hf_repository_delete_all, r.things, NULL, NULL, 0, &n);
+    expect_ok(hf_repository_delete_all, r.things, NULL, NULL, 0, NULL, &n);
     assert_int_equal(n, 0);
     close_room(r);
 }

@@ -303,7 +303,7 @@ static void repositories_do_not_see_each_other(fixture *f) {
     save(r.songs, NULL, "{\"id\":\"x\",\"n\":1}");
     save(albums, NULL, "{\"id\":\"x\",\"n\":2}");
     expect_entity(r.songs, NULL, "x", "{\"id\":\"x\",\"n\":1}");
-    expect_ok(hf_repository_delete_all, albums, NULL, NULL, 0, NULL);
+    expect_ok(hf_repository_delete_all, albums, NULL, NULL, 0, NULL, NULL);
     expect_count(r.songs, NULL, NULL, 1);
     expect_count(albums, NULL, NULL, 0);
     hf_repository_free(albums);

@@ -198,10 +198,10 @@ static void a_read_only_store_reads_and_refuses_every_write(fixture *f) {
     expect(HF_READ_ONLY, hf_repository_update, songs, NULL, "{\"id\":\"s1\"}", HF_NTS, 0, NULL);
     expect(HF_READ_ONLY, hf_repository_patch, songs, NULL, "s1", HF_NTS, "{\"x\":1}", HF_NTS, 0, NULL);
     expect(HF_READ_ONLY, hf_repository_modify, songs, NULL, "s1", HF_NTS, "{}", 2, NULL, 0, 0, NULL);
-    expect(HF_READ_ONLY, hf_repository_modify_all, songs, NULL, NULL, 0, "{}", 2, NULL, NULL);
+    expect(HF_READ_ONLY, hf_repository_modify_all, songs, NULL, NULL, 0, "{}", 2, NULL, NULL, NULL);
     expect(HF_READ_ONLY, hf_repository_delete, songs, NULL, "s1", HF_NTS, 0);
     expect(HF_READ_ONLY, hf_repository_save_many, songs, NULL, "[{\"id\":\"s2\"}]", HF_NTS, NULL);
-    expect(HF_READ_ONLY, hf_repository_delete_all, songs, NULL, NULL, 0, NULL);
+    expect(HF_READ_ONLY, hf_repository_delete_all, songs, NULL, NULL, 0, NULL, NULL);
     hf_transaction *t = begin(store, NULL);
     expect_entity(songs, t, "s1", "{\"id\":\"s1\"}");
     expect(HF_READ_ONLY, hf_repository_save, songs, t, "{\"id\":\"s2\"}", HF_NTS, NULL);

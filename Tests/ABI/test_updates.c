@@ -75,7 +75,7 @@ static void an_update_that_fits_no_entity_is_an_invalid_query(fixture *f) {
     for (size_t i = 0; i < COUNT_OF(updates); i++) {
         hf_error_free(refusal(r, HF_INVALID_QUERY, updates[i]));
         expect(HF_INVALID_QUERY, hf_repository_modify_all, r.songs, NULL, "{\"id\":\"none\"}", HF_NTS,
-               updates[i], HF_NTS, NULL, NULL);
+               updates[i], HF_NTS, NULL, NULL, NULL);
     }
     expect(HF_INVALID_JSON, hf_repository_modify, r.songs, NULL, "s", 1, "{\"$inc\":{\"n\":1,\"n\":1}}",
            HF_NTS, NULL, 0, 0, NULL);
@@ -192,14 +192,15 @@ static void modify_all_counts_what_matches_and_what_it_changed(fixture *f) {
               HF_NTS, NULL);
     uint64_t before = version_of(r.songs, NULL, "a");
     expect_ok(hf_repository_modify_all, r.songs, NULL, "{\"k\":1}", HF_NTS, "{\"$addToSet\":{\"t\":1}}",
-              HF_NTS, &matched, &modified);
+              HF_NTS, NULL, &matched, &modified);
     assert_int_equal(matched, 2);
     assert_int_equal(modified, 1);
     assert_int_equal(version_of(r.songs, NULL, "a"), before);
     expect_entity(r.songs, NULL, "b", "{\"id\":\"b\",\"k\":1,\"t\":[2,1]}");
 
     hf_transaction *t = begin(r.store, NULL);
-    expect_ok(hf_repository_modify_all, r.songs, t, NULL, 0, "{\"$inc\":{\"k\":1}}", HF_NTS, &matched, NULL);
+    expect_ok(hf_repository_modify_all, r.songs, t, NULL, 0, "{\"$inc\":{\"k\":1}}", HF_NTS, NULL, &matched,
+              NULL);
     assert_int_equal(matched, 3);
     expect_count(r.songs, t, "{\"k\":2}", 2);
     expect_count(r.songs, NULL, "{\"k\":2}", 1);
@@ -207,13 +208,13 @@ static void modify_all_counts_what_matches_and_what_it_changed(fixture *f) {
     hf_transaction_free(t);
 
     hf_error *error = error_of(HF_INVALID_ENTITY, hf_repository_modify_all, r.songs, NULL, NULL, 0,
-                               "{\"$push\":{\"k\":1,\"t\":1}}", HF_NTS, &matched, &modified);
+                               "{\"$push\":{\"k\":1,\"t\":1}}", HF_NTS, NULL, &matched, &modified);
     expect_detail(error, "id", "\"a\"");
     expect(HF_INVALID_ENTITY, hf_repository_modify_all, r.songs, NULL, NULL, 0,
-           "{\"$inc\":{\"k\":1},\"$push\":{\"id2\":1,\"t.0.x\":1}}", HF_NTS, NULL, NULL);
+           "{\"$inc\":{\"k\":1},\"$push\":{\"id2\":1,\"t.0.x\":1}}", HF_NTS, NULL, NULL, NULL);
     expect_count(r.songs, NULL, "{\"k\":1}", 2);
     expect_ok(hf_repository_modify_all, r.songs, NULL, "{\"k\":7}", HF_NTS, "{\"$inc\":{\"k\":1}}", HF_NTS,
-              &matched, &modified);
+              NULL, &matched, &modified);
     assert_int_equal(matched + modified, 0);
     close_room(r);
 }

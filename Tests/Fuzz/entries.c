@@ -209,12 +209,13 @@ static void try_ids(const text *t) {
 static void try_filter(const text *t) {
     uint64_t count = 0, deleted = 0;
     MUST(hf_repository_save, tried, t->transaction, TARGET, HF_NTS, NULL);
-    hf_status status = CALL(hf_repository_count, tried, t->transaction, t->bytes, t->length, &count);
+    hf_status status = CALL(hf_repository_count, tried, t->transaction, t->bytes, t->length, NULL, &count);
     if (CALL(hf_repository_find, tried, t->transaction, t->bytes, t->length, NULL, &list) != status)
         fail("finding and counting answer differently");
     if (status == HF_OK)
         expect_list(t, &list, true);
-    if (CALL(hf_repository_delete_all, tried, t->transaction, t->bytes, t->length, &deleted) != status ||
+    if (CALL(hf_repository_delete_all, tried, t->transaction, t->bytes, t->length, NULL, &deleted) !=
+            status ||
         (status == HF_OK && (list.count != count || deleted != count)))
         fail("%llu were counted and %llu deleted", (unsigned long long)count, (unsigned long long)deleted);
 }
@@ -293,7 +294,7 @@ static void try_repository(const char *name, const char *options) {
         MUST(hf_repository_save, first, NULL, "{\"x\":1}", HF_NTS, &entity);
         MUST(hf_repository_open, opened, name, options, &again);
         uint64_t count = 0;
-        MUST(hf_repository_count, again, NULL, NULL, 0, &count);
+        MUST(hf_repository_count, again, NULL, NULL, 0, NULL, &count);
         if (count != 1)
             fail("a repository opened twice is two");
         hf_buffer description = HF_BUFFER_INIT;
@@ -380,6 +381,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     free(copy);
 
     expect_stored(kept, NULL, "known", 5, KNOWN, strlen(KNOWN));
-    MUST(hf_repository_delete_all, tried, NULL, NULL, 0, NULL);
+    MUST(hf_repository_delete_all, tried, NULL, NULL, 0, NULL, NULL);
     return 0;
 }

@@ -54,7 +54,7 @@ static void compare(const char *filter, size_t filter_length, const char *docume
     hf_entity stored = HF_ENTITY_INIT;
     uint64_t count = 0;
     if (CALL(hf_repository_save, documents, transaction, document, length, &stored) == HF_OK &&
-        CALL(hf_repository_count, documents, transaction, filter, filter_length, &count) == HF_OK) {
+        CALL(hf_repository_count, documents, transaction, filter, filter_length, NULL, &count) == HF_OK) {
         json_t *tree = parse_json(stored.data, stored.length),
                *conditions = parse_json(filter, filter_length);
         if (tree_matches(tree, conditions) != (count == 1))
@@ -65,7 +65,7 @@ static void compare(const char *filter, size_t filter_length, const char *docume
     hf_entity_free(&stored);
     hf_transaction_free(transaction);
     if (!is_in_transaction)
-        MUST(hf_repository_delete_all, documents, NULL, NULL, 0, NULL);
+        MUST(hf_repository_delete_all, documents, NULL, NULL, 0, NULL, NULL);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

@@ -275,7 +275,7 @@ static void call_repository(void) {
         (void)WITH(live, hf_repository_delete_many, r, t, "[\"x\"]", HF_NTS);
         break;
     case 10:
-        (void)WITH(live, hf_repository_delete_all, r, t, NULL, 0, &count);
+        (void)WITH(live, hf_repository_delete_all, r, t, NULL, 0, NULL, &count);
         break;
     case 11:
         (void)WITH(live, hf_repository_fetch, r, t, id, 1, choose(&program, 8) ? &entity : NULL);
@@ -290,7 +290,7 @@ static void call_repository(void) {
         (void)WITH(live, hf_repository_find, r, t, "{\"n\":1}", HF_NTS, NULL, &list);
         break;
     case 15:
-        (void)WITH(live, hf_repository_count, r, t, NULL, 0, &count);
+        (void)WITH(live, hf_repository_count, r, t, NULL, 0, NULL, &count);
         break;
     case 16:
         (void)WITH(live, hf_repository_contains, r, t, id, 1, &contains);

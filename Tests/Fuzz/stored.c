@@ -163,7 +163,7 @@ static void work(size_t where, const uint8_t *bytes, size_t length) {
         CALL(hf_repository_open, store, "others", "{\"create\":false}", &others) != HF_OK ||
         CALL(hf_transaction_begin, store, NULL, &reader) != HF_OK)
         goto end;
-    (void)CALL(hf_repository_count, things, reader, "{\"n\":7}", HF_NTS, &count);
+    (void)CALL(hf_repository_count, things, reader, "{\"n\":7}", HF_NTS, NULL, &count);
     if (letter >= 'A' && letter <= 'Z')
         put_value(where, bytes, length);
     (void)CALL(hf_repository_save, others, reader, "{\"id\":\"r\"}", HF_NTS, NULL);

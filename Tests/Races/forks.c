@@ -209,7 +209,7 @@ static void use_own(const char *url, bool has_grandchild) {
         inherited_transaction = before;
     }
     uint64_t count = 0;
-    expect(hf_repository_count(own.things, NULL, NULL, 0, &count, NULL) == HF_OK, "it counts");
+    expect(hf_repository_count(own.things, NULL, NULL, 0, NULL, &count, NULL) == HF_OK, "it counts");
     expect(hf_store_close(own.store, -1, NULL) == HF_OK, "it closes");
     expect(atomic_load(&called) == 1, "its callback was called once");
     expect(count >= 1 && count <= 2, "it finds what it stored");

@@ -172,7 +172,7 @@ static int read_all(hf_repository *repository) {
         if (CALL(hf_repository_find, repository, NULL, filters[f], length, NULL, &list) == HF_OK)
             for (size_t i = 0; i < list.count; i++)
                 judge_text(list.items[i].data, list.items[i].length);
-        (void)CALL(hf_repository_count, repository, NULL, filters[f], length, &count);
+        (void)CALL(hf_repository_count, repository, NULL, filters[f], length, NULL, &count);
     }
     hf_entity_free(&entity);
     hf_entity_list_free(&list);
@@ -188,7 +188,7 @@ static void write_some(hf_store *store, hf_repository *repository) {
     (void)CALL(hf_repository_patch, repository, NULL, "e1", HF_NTS, "{\"n\":1}", HF_NTS, 0, NULL);
     (void)CALL(hf_repository_delete, repository, NULL, "e2", HF_NTS, 0);
     if (CALL(hf_transaction_begin, store, NULL, &t) == HF_OK) {
-        (void)CALL(hf_repository_count, repository, t, "{\"n\":9}", HF_NTS, &count);
+        (void)CALL(hf_repository_count, repository, t, "{\"n\":9}", HF_NTS, NULL, &count);
         (void)CALL(hf_repository_save, repository, t, "{\"id\":\"new\"}", HF_NTS, NULL);
         (void)CALL(hf_transaction_commit, t, NULL);
     }

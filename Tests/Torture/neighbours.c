@@ -102,7 +102,7 @@ static void idle(void) {
     hf_repository *visits;
     uint64_t count;
     open_visits(&store, &visits);
-    must("counting", hf_repository_count(visits, NULL, NULL, 0, &count, NULL), NULL);
+    must("counting", hf_repository_count(visits, NULL, NULL, 0, NULL, &count, NULL), NULL);
     puts("ready");
     fflush(stdout);
     for (;;)
@@ -193,7 +193,7 @@ static void a_repository_that_another_process_makes_is_found(void) {
     close(descriptor);
     must("opening what another made",
          hf_repository_open(store, "visits", "{\"create\":false}", &visits, &error), error);
-    must("counting", hf_repository_count(visits, NULL, NULL, 0, &count, &error), error);
+    must("counting", hf_repository_count(visits, NULL, NULL, 0, NULL, &count, &error), error);
     expect(count == strtoull(line, NULL, 10), "what the other stored is seen");
     note_visit(visits, "self");
     hf_repository_free(visits);

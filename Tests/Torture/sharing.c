@@ -115,13 +115,13 @@ static hf_status insert_under_the_limit(hf_transaction *t, void *user_data) {
     worker *w = user_data;
     static const char filter[] = "{\"open\":true}";
     uint64_t count = 0;
-    hf_status status = hf_repository_count(w->entities, t, filter, HF_NTS, &count, NULL);
+    hf_status status = hf_repository_count(w->entities, t, filter, HF_NTS, NULL, &count, NULL);
     if (status != HF_OK)
         return status;
     if (count > LIMIT)
         shared->exceeded++;
     return count < LIMIT ? hf_repository_save(w->entities, t, "{\"open\":true}", HF_NTS, NULL, NULL)
-                         : hf_repository_delete_all(w->entities, t, filter, HF_NTS, NULL, NULL);
+                         : hf_repository_delete_all(w->entities, t, filter, HF_NTS, NULL, NULL, NULL);
 }
 
 static void *keep_the_limit(void *argument) {

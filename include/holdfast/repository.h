@@ -198,26 +198,28 @@ hf_status hf_repository_delete_many(hf_repository *HF_NULLABLE repository,
                                     size_t length, hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /**
- * hf_repository_modify for every entity that matches, or for none when one of them refuses it. filter: see
- * hf_repository_find; NULL for all. out_matched: how many match; out_modified: how many of them the update
- * changes, for the others are not written; each NULL if not wanted. With NULL for the transaction it is run
- * as hf_store_transact would. Errors: HF_INVALID_JSON, HF_INVALID_QUERY, HF_INVALID_ENTITY (the detail has
- * `repository` and `id`).
+ * hf_repository_modify for every entity that matches, or for none when one of them refuses it. filter,
+ * options: see hf_repository_count; NULL for all. out_matched: how many match; out_modified: how many of them
+ * the update changes, for the others are not written; each NULL if not wanted. With NULL for the transaction
+ * it is run as hf_store_transact would. Errors: HF_INVALID_JSON, HF_INVALID_QUERY, HF_INVALID_OPTION,
+ * HF_INVALID_ENTITY (the detail has `repository` and `id`).
  */
 hf_status hf_repository_modify_all(hf_repository *HF_NULLABLE repository,
                                    hf_transaction *HF_NULLABLE transaction, const char *HF_NULLABLE filter,
                                    size_t filter_length, const char *HF_NULLABLE update, size_t update_length,
-                                   uint64_t *HF_NULLABLE out_matched, uint64_t *HF_NULLABLE out_modified,
+                                   const char *HF_NULLABLE options, uint64_t *HF_NULLABLE out_matched,
+                                   uint64_t *HF_NULLABLE out_modified,
                                    hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /**
- * Deletes every entity that matches. filter: see hf_repository_find; NULL for all. out_count: how many; NULL
- * if not wanted. With NULL for the transaction it is run as hf_store_transact would. Errors: HF_INVALID_JSON,
- * HF_INVALID_QUERY.
+ * Deletes every entity that matches. filter, options: see hf_repository_count; NULL for all. out_count: how
+ * many; NULL if not wanted. With NULL for the transaction it is run as hf_store_transact would. Errors:
+ * HF_INVALID_JSON, HF_INVALID_QUERY, HF_INVALID_OPTION.
  */
 hf_status hf_repository_delete_all(hf_repository *HF_NULLABLE repository,
                                    hf_transaction *HF_NULLABLE transaction, const char *HF_NULLABLE filter,
-                                   size_t filter_length, uint64_t *HF_NULLABLE out_count,
+                                   size_t filter_length, const char *HF_NULLABLE options,
+                                   uint64_t *HF_NULLABLE out_count,
                                    hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /* --- Reading ------------------------------------------------------------------------------------ */
@@ -246,7 +248,7 @@ hf_status hf_repository_fetch_all(hf_repository *HF_NULLABLE repository,
                                   hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /**
- * Fetches the entities that match a filter, ordered by the bytes of the ids.
+ * Fetches the entities that match a filter.
  *
  * filter, filter_length: a JSON object of conditions that must all hold, with MongoDB's meaning; NULL matches
  * everything.
@@ -259,8 +261,9 @@ hf_status hf_repository_fetch_all(hf_repository *HF_NULLABLE repository,
  *     $exists                    true or false
  *     $type                      one or an array of "null" "bool" "number" "string" "object" "array", or, of
  *                                numbers, "int" (32 bits) "long" "double"
- *     $regex                     a string of which a part matches an expression of PCRE2; beside it
- * "$options", letters of "imsx". One that proves too expensive is HF_INVALID_QUERY. $mod [divisor, remainder]
+ *     $regex                     a string of which a part matches an expression of PCRE2, with letters of
+ *                                "imsx" in "$options"; one that proves too expensive is HF_INVALID_QUERY
+ *     $mod                       [divisor, remainder]
  *     $size                      an array of so many elements
  *     $all                       an array that holds all of these
  *     $elemMatch                 an array with one element for which all these hold: operators, or a filter
@@ -268,10 +271,23 @@ hf_status hf_repository_fetch_all(hf_repository *HF_NULLABLE repository,
  *   {"$or": [{...}, {...}]}      likewise $and and $nor
  * Of $ne, $nin, $not and {"$exists": false}: no value or element passes, so an absent member does match.
  * Numbers compare by value, strings by their bytes, objects member by member in their order.
+ * Any literal may be {"$param": "name"}, whose value comes from the options. It is taken as a literal
+ * whatever it looks like. Compiled filters are kept by their text, so that one that comes again, with other
+ * parameters, is compiled once: there is nothing to prepare.
  * A filter has at most 1,000 conditions. What is wrong with one is HF_INVALID_QUERY, whose detail has the
  * `operator`, the `path`, and the `position` in bytes.
  *
- * options: NUL-terminated JSON object, or NULL: "limit": 0..2^53 (0 = none), "skip": 0..2^53 (0).
+ * options: NUL-terminated JSON object, or NULL.
+ *   "sort": {"age": -1}      by these paths (32 at most), 1 ascending, -1 descending, then by the ids' bytes.
+ *                            In MongoDB's order: null and missing, numbers, strings, objects, arrays,
+ *                            booleans; an array by its smallest element ascending and its largest
+ *                            descending, an empty one before null. Without "sort" by the ids' bytes,
+ *                            unless an index serves the filter: then in no order that is promised.
+ *   "skip": 0..2^53 (0)      leaves out so many of the first
+ *   "limit": 0..2^53 (0)     at most so many; 0 = all
+ *   "fields": ["a", "b.c"]   answers only these members and the key; also {"a": 1, "b.c": 1}, or {"a": 0}
+ *                            for all but these; {"id": 0} leaves the key out
+ *   "parameters": {"x": 1}   values for the parameters of the filter, by their names
  *
  * Errors: HF_INVALID_JSON, HF_INVALID_QUERY, HF_INVALID_OPTION.
  */
@@ -280,10 +296,64 @@ hf_status hf_repository_find(hf_repository *HF_NULLABLE repository, hf_transacti
                              const char *HF_NULLABLE options, hf_entity_list *HF_NULLABLE out_entities,
                              hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
-/** Counts the entities that match a filter (see hf_repository_find); NULL for all. */
+/**
+ * Fetches the first entity that hf_repository_find would answer. out_entity: receives it; must not be NULL.
+ * options: "sort", "skip", "fields", "parameters". HF_NOT_FOUND comes without an error object and leaves
+ * out_entity as it was. Errors: HF_INVALID_JSON, HF_INVALID_QUERY, HF_INVALID_OPTION.
+ */
+hf_status hf_repository_first(hf_repository *HF_NULLABLE repository, hf_transaction *HF_NULLABLE transaction,
+                              const char *HF_NULLABLE filter, size_t filter_length,
+                              const char *HF_NULLABLE options, hf_entity *HF_NULLABLE out_entity,
+                              hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Counts the entities that match a filter (see hf_repository_find); NULL for all. options: NUL-terminated
+ * JSON object with "parameters", or NULL. Errors: HF_INVALID_JSON, HF_INVALID_QUERY, HF_INVALID_OPTION.
+ */
 hf_status hf_repository_count(hf_repository *HF_NULLABLE repository, hf_transaction *HF_NULLABLE transaction,
                               const char *HF_NULLABLE filter, size_t filter_length,
-                              uint64_t *HF_NULLABLE out_count, hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+                              const char *HF_NULLABLE options, uint64_t *HF_NULLABLE out_count,
+                              hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/** Whether any entity matches a filter; arguments and errors as of hf_repository_count. */
+hf_status hf_repository_exists(hf_repository *HF_NULLABLE repository, hf_transaction *HF_NULLABLE transaction,
+                               const char *HF_NULLABLE filter, size_t filter_length,
+                               const char *HF_NULLABLE options, bool *HF_NULLABLE out_exists,
+                               hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * The distinct values that a path leads to in the entities that match a filter.
+ *
+ * path: NUL-terminated. An array on the way, or at its end, gives its elements, and what is missing nothing.
+ * filter, options: see hf_repository_count. out_values: receives a JSON array in the order of
+ * hf_repository_find's "sort"; of equal values such as 1 and 1.0, one.
+ *
+ * Errors: HF_INVALID_JSON, HF_INVALID_QUERY, HF_INVALID_OPTION.
+ */
+hf_status hf_repository_distinct(hf_repository *HF_NULLABLE repository,
+                                 hf_transaction *HF_NULLABLE transaction, const char *HF_NULLABLE path,
+                                 const char *HF_NULLABLE filter, size_t filter_length,
+                                 const char *HF_NULLABLE options, hf_buffer *HF_NULLABLE out_values,
+                                 hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/** Answers whether an entity is meant. The entity is lent until it returns. */
+typedef bool (*hf_predicate_fn)(const hf_entity_view *HF_NONNULL entity, void *HF_NULLABLE user_data);
+
+/**
+ * Fetches the entities for which a function of the host answers true, where a filter cannot say what is
+ * meant.
+ *
+ * predicate: called on this thread with one entity after the other, after all were read, so that it may call
+ * any function. The call counts as a read of the whole repository, whose entities are held in memory
+ * meanwhile. options: "sort", "skip", "limit", "fields" of hf_repository_find.
+ *
+ * Errors: HF_INVALID_OPTION.
+ */
+hf_status hf_repository_find_if(hf_repository *HF_NULLABLE repository,
+                                hf_transaction *HF_NULLABLE transaction,
+                                hf_predicate_fn HF_NULLABLE predicate, void *HF_NULLABLE user_data,
+                                const char *HF_NULLABLE options, hf_entity_list *HF_NULLABLE out_entities,
+                                hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /** Whether there is an entity of this id. Errors: HF_INVALID_ID. */
 hf_status hf_repository_contains(hf_repository *HF_NULLABLE repository,

@@ -66,79 +66,18 @@ struct Matcher {
         }
     }
 
-    // MARK: Paths
-
-    // An array can be entered in two ways, by an index and by its elements' members, so that several
-    // positions of the path may be open at one value. They travel together as the bits of a word, `active`:
-    // bit i says that part i is the next one. Following each alone would take exponential time on
-    // documents made for it. Recursion goes no deeper than the path is long.
-
     private mutating func follow(
         _ path: Path, _ test: Filter.Test, from position: Int
     ) throws(CorruptJSON) -> Bool {
         if path.parts.isEmpty { return try passes(position, test) }
-        if try walker.kind(at: position) == .object { return try object(at: position, active: 1, path, test) }
-        // An array that is an element of an array has its indexes for names.
-        guard let index = path.parts[0].index else { return test.acceptsMissing }
-        var elements = try walker.elements(of: position)
-        for _ in 0..<index { if try elements.next() == nil { return test.acceptsMissing } }
-        guard let element = try elements.next() else { return test.acceptsMissing }
-        return try member(at: element, reached: 1, path, test)
-    }
-
-    private mutating func object(
-        at position: Int, active: UInt64, _ path: Path, _ test: Filter.Test
-    ) throws(CorruptJSON) -> Bool {
-        var remaining = active
-        while remaining != 0 {
-            let part = path.parts[remaining.trailingZeroBitCount]
-            let reached = remaining & part.sameName
-            remaining &= ~reached
-            let found = try part.name.withUnsafeBufferPointer { name throws(CorruptJSON) in
-                try walker.value(of: UnsafeRawBufferPointer(name), in: position)
-            }
-            guard let found else {
-                if test.acceptsMissing { return true }
-                continue
-            }
-            if try member(at: found, reached: reached, path, test) { return true }
-        }
-        return false
-    }
-
-    /// A member's value, to which the parts `reached` have led.
-    private mutating func member(
-        at position: Int, reached: UInt64, _ path: Path, _ test: Filter.Test
-    ) throws(CorruptJSON) -> Bool {
-        let last: UInt64 = 1 << UInt64(path.parts.count - 1)
-        if reached & last != 0, try passesOrHolds(position, test) { return true }
-        let next = (reached & ~last) << 1
-        if next == 0 { return false }
-        switch try walker.kind(at: position) {
-        case .object: return try object(at: position, active: next, path, test)
-        case .array: return try array(at: position, active: next, path, test)
-        default: return test.acceptsMissing
-        }
-    }
-
-    private mutating func array(
-        at position: Int, active: UInt64, _ path: Path, _ test: Filter.Test
-    ) throws(CorruptJSON) -> Bool {
-        let last: UInt64 = 1 << UInt64(path.parts.count - 1)
-        var elements = try walker.elements(of: position)
-        var index = 0
-        while let element = try elements.next() {
-            let picked = path.parts(in: active, picking: index)
-            index += 1
-            if picked & last != 0, try passes(element, test) { return true }
-            let next = (picked & ~last) << 1
-            switch try walker.kind(at: element) {
-            case .object: if try object(at: element, active: active | next, path, test) { return true }
-            case .array: if next != 0, try array(at: element, active: next, path, test) { return true }
-            default: break
+        return try PathWalk(walker, path).visit(from: position) { leaf throws(CorruptJSON) in
+            switch leaf {
+            case .missing: test.acceptsMissing
+            case .blocked: false
+            case .member(let value): try passesOrHolds(value, test)
+            case .element(let value): try passes(value, test)
             }
         }
-        return false
     }
 
     // MARK: Values
@@ -228,20 +167,6 @@ extension Filter.Test {
         case .exists, .size, .elementObject, .elementValue: false
         default: true
         }
-    }
-}
-
-extension Path {
-    /// Those of the parts that pick the element of this index.
-    func parts(in active: UInt64, picking index: Int) -> UInt64 {
-        var candidates = active & indexes
-        var picked: UInt64 = 0
-        while candidates != 0 {
-            let position = candidates.trailingZeroBitCount
-            candidates &= candidates - 1
-            if parts[position].index == index { picked |= 1 << UInt64(position) }
-        }
-        return picked
     }
 }
 

@@ -57,46 +57,16 @@ extension Repository {
         return list
     }
 
-    /// The entities that match, in the order of their ids. `limit` 0 stands for all.
-    public func find(
-        _ filter: Filter = .all, skip: UInt64 = 0, limit: UInt64 = 0, in transaction: Transaction? = nil
-    ) throws(HoldfastError) -> EntityList {
-        var list = EntityList()
-        var skipped: UInt64 = 0
-        try scan(filter, in: transaction) {
-            list = EntityList()
-            skipped = 0
-        } visit: { view in
-            if skipped < skip {
-                skipped += 1
-                return true
-            }
-            list.append(id: view.id, version: view.version, text: view.body)
-            return limit == 0 || UInt64(list.count) < limit
-        }
-        list.finish()
-        return list
-    }
-
-    /// The same in pieces. Nothing is read yet.
+    /// What `find` answers, in pieces. Nothing is read yet.
     public func cursor(
         _ filter: Filter = .all, skip: UInt64 = 0, limit: UInt64 = 0, in transaction: Transaction? = nil
     ) throws(HoldfastError) -> Cursor {
         try Cursor(self, QueryScan(filter), skip: skip, limit: limit, in: checked(transaction))
     }
 
-    public func count(_ filter: Filter = .all, in transaction: Transaction? = nil) throws(HoldfastError) -> UInt64 {
-        var count: UInt64 = 0
-        try scan(filter, in: transaction) {
-            count = 0
-        } visit: { _ in
-            count += 1
-            return true
-        }
-        return count
-    }
-
-    private func scan(
+    /// Walks the entities that match, in the order of their ids, until `visit` answers false; `begin` is called
+    /// before the first, and again with everything anew when a snapshot is taken back.
+    func scan(
         _ filter: Filter, in transaction: Transaction?, begin: () -> Void,
         visit: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {

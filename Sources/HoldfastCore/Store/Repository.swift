@@ -3,6 +3,7 @@
 public final class Repository: Sendable {
     public let store: Store
     public let record: RepositoryRecord
+    let filters = FilterCache()
 
     init(store: Store, record: RepositoryRecord) {
         self.store = store

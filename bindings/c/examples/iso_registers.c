@@ -60,7 +60,7 @@ static hf_repository *open_repository(hf_store *store, const char *name, const c
 
 static uint64_t count(hf_repository *repository, const char *filter) {
     uint64_t result = 0;
-    OK(hf_repository_count(repository, NULL, filter, HF_NTS, &result, &error));
+    OK(hf_repository_count(repository, NULL, filter, HF_NTS, NULL, &result, &error));
     return result;
 }
 

@@ -53,6 +53,7 @@ from .errors import (
     WouldDeadlockError,
 )
 from .events import CommitFuture
+from .expressions import Expression, F, Field
 from .mapping import RepositoryMapping
 from .receipt import Change, Receipt
 from .repository import ModifyResult, Repository
@@ -73,6 +74,9 @@ __all__ = [
     "Cursor",
     "Error",
     "ExistsError",
+    "Expression",
+    "F",
+    "Field",
     "ForkedError",
     "FormatTooNewError",
     "FullError",

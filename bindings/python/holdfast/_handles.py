@@ -193,4 +193,9 @@ def native_list() -> Iterator[hf_entity_list]:
         lib.hf_entity_list_free(ctypes.byref(entities))
 
 
+def json_of(entities: hf_entity_list) -> bytes:
+    """The entities of a list as one JSON array."""
+    return ctypes.string_at(entities.json, entities.json_length) if entities.json else b"[]"
+
+
 os.register_at_fork(after_in_child=Process.renew)

@@ -85,6 +85,7 @@ hf_event_fn = ctypes.CFUNCTYPE(None, POINTER(hf_event), c_void_p)
 hf_transaction_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_transaction), c_void_p)
 hf_index_progress = ctypes.CFUNCTYPE(c_bool, c_uint64, c_void_p)
 hf_log_fn = ctypes.CFUNCTYPE(None, hf_log_level, c_char_p, c_char_p, c_void_p)
+hf_predicate_fn = ctypes.CFUNCTYPE(c_bool, POINTER(hf_entity_view), c_void_p)
 destructor = ctypes.CFUNCTYPE(None, c_void_p)
 
 hf_event._fields_ = [
@@ -113,6 +114,8 @@ _events = POINTER(hf_event)
 _bytes = (c_char_p, c_size_t)
 # What every function of a repository takes first.
 _scope = (_repository, _transaction)
+# What a query takes first: the filter, and the options.
+_query = (*_scope, *_bytes, c_char_p)
 
 # Name: (result, parameters).
 FUNCTIONS = {
@@ -168,14 +171,21 @@ FUNCTIONS = {
     "hf_repository_delete_many": (hf_status, (*_scope, *_bytes, _out_error)),
     "hf_repository_modify_all": (
         hf_status,
-        (*_scope, *_bytes, *_bytes, POINTER(c_uint64), POINTER(c_uint64), _out_error),
+        (*_scope, *_bytes, *_bytes, c_char_p, POINTER(c_uint64), POINTER(c_uint64), _out_error),
     ),
-    "hf_repository_delete_all": (hf_status, (*_scope, *_bytes, POINTER(c_uint64), _out_error)),
+    "hf_repository_delete_all": (hf_status, (*_query, POINTER(c_uint64), _out_error)),
     "hf_repository_fetch": (hf_status, (*_scope, *_bytes, _entity, _out_error)),
     "hf_repository_fetch_many": (hf_status, (*_scope, *_bytes, _entity_list, _out_error)),
     "hf_repository_fetch_all": (hf_status, (*_scope, _entity_list, _out_error)),
-    "hf_repository_find": (hf_status, (*_scope, *_bytes, c_char_p, _entity_list, _out_error)),
-    "hf_repository_count": (hf_status, (*_scope, *_bytes, POINTER(c_uint64), _out_error)),
+    "hf_repository_find": (hf_status, (*_query, _entity_list, _out_error)),
+    "hf_repository_find_if": (
+        hf_status,
+        (*_scope, hf_predicate_fn, c_void_p, c_char_p, _entity_list, _out_error),
+    ),
+    "hf_repository_first": (hf_status, (*_query, _entity, _out_error)),
+    "hf_repository_count": (hf_status, (*_query, POINTER(c_uint64), _out_error)),
+    "hf_repository_exists": (hf_status, (*_query, POINTER(c_bool), _out_error)),
+    "hf_repository_distinct": (hf_status, (*_scope, c_char_p, *_bytes, c_char_p, _buffer, _out_error)),
     "hf_repository_create_index": (
         hf_status,
         (_repository, c_char_p, hf_index_progress, c_void_p, _out_error),
@@ -183,7 +193,7 @@ FUNCTIONS = {
     "hf_repository_drop_index": (hf_status, (_repository, c_char_p, _out_error)),
     "hf_repository_indexes": (hf_status, (_repository, _buffer, _out_error)),
     "hf_repository_verify": (hf_status, (_repository, _buffer, _out_error)),
-    "hf_cursor_open": (hf_status, (*_scope, *_bytes, c_char_p, POINTER(_cursor), _out_error)),
+    "hf_cursor_open": (hf_status, (*_query, POINTER(_cursor), _out_error)),
     "hf_cursor_next": (hf_status, (_cursor, c_uint64, _entity_list, _out_error)),
     "hf_cursor_free": (None, (_cursor,)),
     "hf_repository_contains": (hf_status, (*_scope, *_bytes, POINTER(c_bool), _out_error)),

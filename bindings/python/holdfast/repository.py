@@ -2,14 +2,15 @@
 
 import ctypes
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple, Optional, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, TypeVar, Union
 
 from . import errors
 from ._codec import Codec, dump, id_of, load, native_text, options_of, plain_id
-from ._handles import Handle, OfOneProcess, Result, call, native_buffer, native_list, text_of
+from ._handles import Handle, OfOneProcess, Result, call, json_of, native_buffer, native_list, text_of
 from ._library import lib, without_signature
-from ._signatures import HF_NOT_FOUND, hf_entity_list, hf_index_progress, hf_repository
-from .cursor import Cursor
+from ._queries import Queries
+from ._query import Filter, Parameters, filter_arguments, query_options
+from ._signatures import HF_NOT_FOUND, hf_index_progress, hf_repository
 from .mapping import RepositoryMapping
 from .transaction import current_pointer, current_scope
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Id = Union[str, int]
-Filter = Optional[Mapping[str, Any]]
 #: What is taken for an entity: one of the repository's class, a dict, or JSON in bytes.
 EntityLike = Any
 #: A dict of MongoDB's update operators, or JSON in bytes: see `Repository.modify`.
@@ -38,7 +38,7 @@ class ModifyResult(NamedTuple):
     modified: int
 
 
-class Repository(OfOneProcess, Generic[T]):
+class Repository(OfOneProcess, Queries[T]):
     """A named collection of entities of one class.
 
     Calls join the store's current transaction; without one, each reads the newest committed state, and each
@@ -163,7 +163,7 @@ class Repository(OfOneProcess, Generic[T]):
         """Deletes entities of any version. Raises NotFoundError, and deletes none, when one is missing."""
         self._call(lib.hf_repository_delete_many, *_counted(dump(list(map(plain_id, ids)))))
 
-    def modify_all(self, filter: Filter, update: Update) -> ModifyResult:
+    def modify_all(self, filter: Filter, update: Update, *, parameters: Parameters = None) -> ModifyResult:
         """Applies an update (see `modify`) to every entity that matches the filter (see `find`), or to none.
 
         Answers how many matched, and how many of them it changed; the others are not written.
@@ -171,18 +171,17 @@ class Repository(OfOneProcess, Generic[T]):
         matched, modified = ctypes.c_uint64(), ctypes.c_uint64()
         self._call(
             lib.hf_repository_modify_all,
-            *_filter(filter),
+            *filter_arguments(filter),
             *_payload(update),
+            query_options(parameters=parameters),
             ctypes.byref(matched),
             ctypes.byref(modified),
         )
         return ModifyResult(matched.value, modified.value)
 
-    def delete_all(self, filter: Filter = None) -> int:
+    def delete_all(self, filter: Filter = None, *, parameters: Parameters = None) -> int:
         """Deletes every entity that matches the filter (see `find`) and answers how many."""
-        count = ctypes.c_uint64()
-        self._call(lib.hf_repository_delete_all, *_filter(filter), ctypes.byref(count))
-        return count.value
+        return self._query(lib.hf_repository_delete_all, ctypes.c_uint64(), filter, parameters)
 
     # --- Reading ---------------------------------------------------------------------------------
 
@@ -243,32 +242,6 @@ class Repository(OfOneProcess, Generic[T]):
     def fetch_all(self) -> list[T]:
         """Every entity, ordered by the bytes of the ids."""
         return self._read_many(lib.hf_repository_fetch_all)
-
-    def find(self, filter: Filter = None, *, limit: Optional[int] = None, skip: int = 0) -> list[T]:
-        """The entities that match a filter, ordered by the bytes of the ids.
-
-        A filter is a dict of conditions that must all hold, with MongoDB's meaning: {"country": "DE"},
-        {"address.city": "Kassel"}, {"deleted": None} (null or missing), {"age": {"$eq": 7}}. None matches
-        everything. `limit` None or 0 means no limit.
-        """
-        options = options_of({"limit": limit, "skip": skip or None})
-        return self._read_many(lib.hf_repository_find, *_filter(filter), options)
-
-    def iterate(self, filter: Filter = None, *, limit: Optional[int] = None, skip: int = 0) -> Cursor[T]:
-        """What `find` would answer, read in pieces, so that a million entities take little memory."""
-        options = options_of({"limit": limit, "skip": skip or None})
-        return Cursor(self._codec, self.pointer, current_pointer(self._store), *_filter(filter), options)
-
-    def first(self, filter: Filter = None) -> Optional[T]:
-        """The first entity that matches the filter, or None."""
-        found = self.find(filter, limit=1)
-        return found[0] if found else None
-
-    def count(self, filter: Filter = None) -> int:
-        """How many entities match the filter."""
-        count = ctypes.c_uint64()
-        self._call(lib.hf_repository_count, *_filter(filter), ctypes.byref(count))
-        return count.value
 
     def contains(self, id: Id) -> bool:
         """Whether there is an entity of this id."""
@@ -436,7 +409,7 @@ class Repository(OfOneProcess, Generic[T]):
     def _read_many(self, function: Callable[..., int], *arguments: Any) -> list[T]:
         with native_list() as entities:
             self._call(function, *arguments, ctypes.byref(entities))
-            return self._codec.decode_many(_json_of(entities))
+            return self._codec.decode_many(json_of(entities))
 
     def _stored_key(self) -> str:
         for repository in self._store.describe()["repositories"]:
@@ -452,11 +425,3 @@ def _counted(text: bytes) -> tuple[bytes, int]:
 def _payload(changes: Union[Mapping[str, Any], bytes]) -> tuple[bytes, int]:
     is_text = isinstance(changes, (bytes, bytearray, memoryview))
     return _counted(bytes(changes) if is_text else dump(dict(changes)))
-
-
-def _filter(filter: Filter) -> tuple[Optional[bytes], int]:
-    return (None, 0) if filter is None else _counted(dump(dict(filter)))
-
-
-def _json_of(entities: hf_entity_list) -> bytes:
-    return ctypes.string_at(entities.json, entities.json_length) if entities.json else b"[]"

@@ -1,0 +1,67 @@
+/// What a query is asked with besides its filter; `repository.h` describes each.
+public struct QueryOptions: Sendable {
+    public var skip: UInt64 = 0
+    /// 0 stands for all.
+    public var limit: UInt64 = 0
+    /// Values for the filter's parameters.
+    public var parameters: [JSONValue.Member] = []
+    var sort: SortOrder?
+    var projection: Projection?
+
+    /// The options that a kind of query takes besides "parameters".
+    public struct Accepted: OptionSet, Sendable {
+        public let rawValue: Int
+        public init(rawValue: Int) { self.rawValue = rawValue }
+
+        public static let sort = Accepted(rawValue: 1)
+        public static let skip = Accepted(rawValue: 2)
+        public static let limit = Accepted(rawValue: 4)
+        public static let fields = Accepted(rawValue: 8)
+    }
+
+    public init() {}
+
+    /// `key` names the member that holds the id.
+    public init(json: UnsafeRawBufferPointer?, key: String, accepting accepted: Accepted = []) throws(HoldfastError) {
+        guard let json else { return }
+        var reader = try OptionReader(json: json, what: "find options")
+        if accepted.contains(.sort), let value = reader.value("sort") { sort = try Self.order(value) }
+        if accepted.contains(.skip), let value = try reader.integer("skip", in: 0...(1 << 53)) { skip = UInt64(value) }
+        if accepted.contains(.limit), let value = try reader.integer("limit", in: 0...(1 << 53)) {
+            limit = UInt64(value)
+        }
+        if accepted.contains(.fields), let value = reader.value("fields") {
+            projection = try Projection(value, key: key)
+        }
+        if let value = reader.value("parameters") {
+            guard case .object(let members) = value else {
+                throw Self.refusal("parameters", "must be an object of names and values, not \(value.typeInWords)")
+            }
+            parameters = members
+        }
+        try reader.finish()
+    }
+
+    private static func order(_ value: JSONValue) throws(HoldfastError) -> SortOrder? {
+        guard case .object(let members) = value, members.count <= SortOrder.maxFields else {
+            throw refusal(
+                "sort", "must be an object of at most \(SortOrder.maxFields) paths, as {\"age\": -1, \"name\": 1}")
+        }
+        var fields: [SortOrder.Field] = []
+        for member in members {
+            guard case .integer(let direction) = member.value, direction == 1 || direction == -1 else {
+                throw refusal("sort", "must have the values 1 (ascending) and -1 (descending)")
+            }
+            do throws(HoldfastError) {
+                let path = try Path(member.name, what: "find options")
+                fields.append(SortOrder.Field(path: path, descending: direction == -1))
+            } catch { throw refusal("sort", error.message) }
+        }
+        return fields.isEmpty ? nil : SortOrder(fields: fields)
+    }
+
+    private static func refusal(_ name: String, _ reason: String) -> HoldfastError {
+        HoldfastError(
+            .invalidOption, "\"\(name)\" in the find options \(reason)", detail: [("option", .text(name))])
+    }
+}

@@ -1,0 +1,157 @@
+/// By what a query's results are ordered: MongoDB's order of values, each path by itself.
+///
+/// What is missing counts as null. An array counts as its smallest element in ascending order and as its largest in
+/// descending order; an empty one comes before null. Of paths through arrays, every value counts.
+struct SortOrder: Sendable {
+    struct Field: Sendable {
+        let path: Path
+        let descending: Bool
+    }
+
+    static let maxFields = 32
+
+    let fields: [Field]
+
+    /// Appends a document's key.
+    func appendKey(of document: UnsafeRawBufferPointer, to key: inout OrderedKey) throws(CorruptJSON) {
+        let walker = JSONWalker(document)
+        let root = try walker.skipWhiteSpace(0)
+        for field in fields {
+            var extreme = Extreme(wantsGreatest: field.descending)
+            _ = try PathWalk(walker, field.path).visit(from: root) { leaf throws(CorruptJSON) in
+                switch leaf {
+                case .missing, .blocked: try extreme.consider { key throws(CorruptJSON) in key.appendMissing() }
+                case .member(let value), .element(let value): try extreme.consider(valueAt: value, in: walker)
+                }
+                return false
+            }
+            key.append(extreme.key, descending: field.descending)
+        }
+    }
+
+    /// The least or the greatest of some keys.
+    private struct Extreme {
+        let wantsGreatest: Bool
+        private var best: OrderedKey?
+
+        init(wantsGreatest: Bool) { self.wantsGreatest = wantsGreatest }
+
+        /// Of none, the key of what is missing.
+        var key: OrderedKey {
+            if let best { return best }
+            var key = OrderedKey()
+            key.appendMissing()
+            return key
+        }
+
+        mutating func consider(_ append: (inout OrderedKey) throws(CorruptJSON) -> Void) throws(CorruptJSON) {
+            var key = OrderedKey()
+            try append(&key)
+            if let best, wantsGreatest ? key <= best : best <= key { return }
+            best = key
+        }
+
+        mutating func consider(valueAt position: Int, in walker: JSONWalker) throws(CorruptJSON) {
+            guard try walker.kind(at: position) == .array else {
+                return try consider { key throws(CorruptJSON) in try key.append(valueAt: position, in: walker) }
+            }
+            var elements = try walker.elements(of: position)
+            var isEmpty = true
+            while let element = try elements.next() {
+                isEmpty = false
+                try consider { key throws(CorruptJSON) in try key.append(valueAt: element, in: walker) }
+            }
+            if isEmpty { try consider { key throws(CorruptJSON) in key.appendEmptyArray() } }
+        }
+    }
+}
+
+/// Collects entities and gives them back in a query's order, those of equal keys in the order of their ids. With a
+/// limit it never keeps more than twice as many.
+struct Sorter {
+    struct Item {
+        let version: CommitSequence
+        /// The sort key, the id and the text, one behind the other.
+        let bytes: [UInt8]
+        let idStart: Int
+        let textStart: Int
+    }
+
+    private let order: SortOrder
+    /// How many are wanted.
+    private let capacity: Int
+    private var items: [Item] = []
+    /// The last of the best, once there are enough: what comes behind it is not wanted.
+    private var worst: Item?
+    private var key = OrderedKey()
+
+    init(_ order: SortOrder, keeping capacity: Int) {
+        self.order = order
+        self.capacity = capacity
+    }
+
+    mutating func add(_ entity: EntityView) throws(HoldfastError) {
+        key.bytes.removeAll(keepingCapacity: true)
+        do throws(CorruptJSON) {
+            try order.appendKey(of: entity.body, to: &key)
+        } catch { throw HoldfastError(error) }
+        if let worst, !precedes(entity.id, worst) { return }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(key.bytes.count + entity.id.count + entity.body.count)
+        bytes += key.bytes
+        bytes += entity.id
+        bytes += entity.body
+        items.append(
+            Item(
+                version: entity.version, bytes: bytes, idStart: key.bytes.count,
+                textStart: key.bytes.count + entity.id.count))
+        if items.count >= 2 * capacity { prune() }
+    }
+
+    /// The best, in order.
+    mutating func finish() -> [Item] {
+        prune()
+        return items
+    }
+
+    private mutating func prune() {
+        items.sort { Self.order($0, $1) < 0 }
+        if items.count > capacity { items.removeLast(items.count - capacity) }
+        if items.count == capacity { worst = items.last }
+    }
+
+    /// Whether an entity with the present key comes before an item.
+    private func precedes(_ id: UnsafeRawBufferPointer, _ item: Item) -> Bool {
+        item.bytes.withBytes { other in
+            let keys = key.bytes.withBytes { compareBytes($0, Self.slice(other, 0, item.idStart)) }
+            return keys != 0 ? keys < 0 : compareBytes(id, Self.slice(other, item.idStart, item.textStart)) < 0
+        }
+    }
+
+    private static func order(_ left: Item, _ right: Item) -> Int {
+        left.bytes.withBytes { a in
+            right.bytes.withBytes { b in
+                let keys = compareBytes(slice(a, 0, left.idStart), slice(b, 0, right.idStart))
+                return keys != 0
+                    ? keys
+                    : compareBytes(slice(a, left.idStart, left.textStart), slice(b, right.idStart, right.textStart))
+            }
+        }
+    }
+
+    fileprivate static func slice(
+        _ bytes: UnsafeRawBufferPointer, _ start: Int, _ end: Int
+    ) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[start..<end]) }
+}
+
+extension Sorter.Item {
+    /// Lends the entity.
+    func withView<Result>(_ body: (EntityView) throws(HoldfastError) -> Result) throws(HoldfastError) -> Result {
+        try bytes.withBytes { bytes throws(HoldfastError) in
+            try body(
+                EntityView(
+                    id: Sorter.slice(bytes, idStart, textStart), version: version,
+                    body: Sorter.slice(bytes, textStart, bytes.count)))
+        }
+    }
+}

@@ -1,0 +1,187 @@
+/// Queries: reading by a filter.
+extension Repository {
+    /// Compiles a filter, or finds it compiled, and binds its parameters; nil stands for the filter that every entity
+    /// matches.
+    public func filter(
+        _ text: UnsafeRawBufferPointer?, _ parameters: [JSONValue.Member] = []
+    ) throws(HoldfastError) -> Filter {
+        let template = try text.map { text throws(HoldfastError) in
+            try filters.template(text, limits: store.options.limits)
+        }
+        return try (template ?? .all).bind(parameters)
+    }
+
+    /// The entities that match, as the options want them.
+    public func find(
+        _ filter: Filter = .all, _ options: QueryOptions = QueryOptions(), in transaction: Transaction? = nil
+    ) throws(HoldfastError) -> EntityList {
+        if let order = options.sort { return try find(filter, options, by: order, in: transaction) }
+        var list = EntityList()
+        var skipped: UInt64 = 0
+        try scan(filter, in: transaction) {
+            list = EntityList()
+            skipped = 0
+        } visit: { view throws(HoldfastError) in
+            if skipped < options.skip {
+                skipped += 1
+                return true
+            }
+            try list.append(view, options.projection)
+            return options.limit == 0 || UInt64(list.count) < options.limit
+        }
+        list.finish()
+        return list
+    }
+
+    private func find(
+        _ filter: Filter, _ options: QueryOptions, by order: SortOrder, in transaction: Transaction?
+    ) throws(HoldfastError) -> EntityList {
+        let capacity = options.limit == 0 ? Int.max / 4 : Int(options.skip + options.limit)
+        var sorter = Sorter(order, keeping: capacity)
+        try scan(filter, in: transaction) {
+            sorter = Sorter(order, keeping: capacity)
+        } visit: { view throws(HoldfastError) in
+            try sorter.add(view)
+            return true
+        }
+        var list = EntityList()
+        for item in sorter.finish().dropFirst(Int(options.skip)) {
+            try item.withView { view throws(HoldfastError) in try list.append(view, options.projection) }
+        }
+        list.finish()
+        return list
+    }
+
+    /// The first of what `find` answers.
+    public func first(
+        _ filter: Filter = .all, _ options: QueryOptions = QueryOptions(), in transaction: Transaction? = nil
+    ) throws(HoldfastError) -> Entity? {
+        var options = options
+        options.limit = 1
+        let list = try find(filter, options, in: transaction)
+        guard let item = list.items.first else { return nil }
+        return Entity(
+            id: EntityID(unchecked: Array(list.ids[item.id])), text: Array(list.json[item.text]), version: item.version)
+    }
+
+    public func count(_ filter: Filter = .all, in transaction: Transaction? = nil) throws(HoldfastError) -> UInt64 {
+        var count: UInt64 = 0
+        try scan(filter, in: transaction) {
+            count = 0
+        } visit: { _ in
+            count += 1
+            return true
+        }
+        return count
+    }
+
+    /// Whether any entity matches.
+    public func exists(_ filter: Filter = .all, in transaction: Transaction? = nil) throws(HoldfastError) -> Bool {
+        var exists = false
+        try scan(filter, in: transaction) {
+            exists = false
+        } visit: { _ in
+            exists = true
+            return false
+        }
+        return exists
+    }
+
+    /// The distinct values that a path leads to in the entities that match, as a JSON array in their order. An array
+    /// gives its elements; of equal values, the first that was met stands for all.
+    public func distinct(
+        _ path: [UInt8], _ filter: Filter = .all, in transaction: Transaction? = nil
+    ) throws(HoldfastError) -> [UInt8] {
+        let path = try Path(path, what: "call")
+        var values: [OrderedKey: [UInt8]] = [:]
+        try scan(filter, in: transaction) {
+            values = [:]
+        } visit: { view throws(HoldfastError) in
+            do throws(CorruptJSON) {
+                try DistinctValues(walker: JSONWalker(view.body)).collect(path, &values)
+            } catch { throw HoldfastError(error) }
+            return true
+        }
+        var json: [UInt8] = [UInt8(ascii: "[")]
+        for (index, entry) in values.sorted(by: { $0.key < $1.key }).enumerated() {
+            if index > 0 { json.append(UInt8(ascii: ",")) }
+            json += entry.value
+        }
+        json.append(UInt8(ascii: "]"))
+        return json
+    }
+
+    /// The entities for which the host's own predicate answers true, as the options want them. It counts as a read of
+    /// the whole repository, and runs when the reading is done, outside all locks.
+    public func find(
+        _ options: QueryOptions, in transaction: Transaction? = nil, where predicate: (EntityView) -> Bool
+    ) throws(HoldfastError) -> EntityList {
+        var reading = QueryOptions()
+        reading.sort = options.sort
+        let all = try find(.all, reading, in: transaction)
+        var list = EntityList()
+        var skipped: UInt64 = 0
+        for item in all.items {
+            if options.limit > 0, UInt64(list.count) == options.limit { break }
+            try all.withView(of: item) { view throws(HoldfastError) in
+                guard predicate(view) else { return }
+                if skipped < options.skip {
+                    skipped += 1
+                } else {
+                    try list.append(view, options.projection)
+                }
+            }
+        }
+        list.finish()
+        return list
+    }
+}
+
+extension EntityList {
+    fileprivate mutating func append(_ view: EntityView, _ projection: Projection?) throws(HoldfastError) {
+        guard let projection else { return append(id: view.id, version: view.version, text: view.body) }
+        var text: [UInt8] = []
+        try projection.append(view.body, to: &text)
+        text.withBytes { append(id: view.id, version: view.version, text: $0) }
+    }
+
+    fileprivate func withView(
+        of item: Item, _ body: (EntityView) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) {
+        try json.withBytes { json throws(HoldfastError) in
+            try ids.withBytes { ids throws(HoldfastError) in
+                try body(
+                    EntityView(
+                        id: UnsafeRawBufferPointer(rebasing: ids[item.id]), version: item.version,
+                        body: UnsafeRawBufferPointer(rebasing: json[item.text])))
+            }
+        }
+    }
+}
+
+/// Collects the values that a path leads to.
+private struct DistinctValues {
+    let walker: JSONWalker
+
+    func collect(_ path: Path, _ values: inout [OrderedKey: [UInt8]]) throws(CorruptJSON) {
+        _ = try PathWalk(walker, path).visit(from: walker.skipWhiteSpace(0)) { leaf throws(CorruptJSON) in
+            switch leaf {
+            case .missing, .blocked: break
+            case .member(let position), .element(let position):
+                if try walker.kind(at: position) == .array {
+                    var elements = try walker.elements(of: position)
+                    while let element = try elements.next() { try add(element, &values) }
+                } else {
+                    try add(position, &values)
+                }
+            }
+            return false
+        }
+    }
+
+    private func add(_ position: Int, _ values: inout [OrderedKey: [UInt8]]) throws(CorruptJSON) {
+        var key = OrderedKey()
+        try key.append(valueAt: position, in: walker)
+        if values[key] == nil { values[key] = Array(walker.bytes(position, try walker.endOfValue(at: position))) }
+    }
+}

@@ -1,0 +1,159 @@
+"""Queries: the part of a repository that reads by a filter."""
+
+import ctypes
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar, Union
+
+from ._codec import Codec, load, native_text
+from ._handles import Result, json_of, native_buffer, native_list, text_of
+from ._library import lib
+from ._query import Fields, Filter, Parameters, Predicate, PredicateCall, filter_arguments, query_options
+from ._signatures import HF_NOT_FOUND, hf_entity_list
+from .cursor import Cursor
+from .transaction import current_pointer
+
+if TYPE_CHECKING:
+    from .store import Store
+
+T = TypeVar("T")
+
+
+class Queries(Generic[T]):
+    """What a `Repository` finds by a filter."""
+
+    pointer: Any
+    _codec: Codec[T]
+    _store: "Store"
+    _call: Callable[..., None]
+
+    def find(
+        self,
+        filter: Union[Filter, Predicate] = None,
+        *,
+        sort: Optional[Mapping[str, int]] = None,
+        skip: int = 0,
+        limit: Optional[int] = None,
+        fields: Fields = None,
+        parameters: Parameters = None,
+    ) -> list[Any]:
+        """The entities that match a filter.
+
+        A filter is a dict of conditions that must all hold, with MongoDB's meaning and operators
+        ({"country": "DE"}, {"address.city": "Kassel"}, {"deleted": None} (null or missing),
+        {"age": {"$gte": 18}}); or the same as an expression (`F.age >= 18`); or a function that is
+        called with each entity of the repository, and counts as a read of all of it. None matches
+        everything.
+
+        `sort` names paths, 1 ascending and -1 descending; equal entities, and all without it, are ordered
+        by the bytes of their ids. `limit` None or 0 means no limit. With `fields`, a list of paths (or
+        a dict, with 0 for those to leave out), the answers are dicts of these members and the id.
+        `parameters` gives the values for each {"$param": "name"} in the filter; one that comes again with
+        other values is compiled once.
+        """
+        with native_list() as entities:
+            self._find(entities, filter, sort, skip, limit, fields, parameters)
+            text = json_of(entities)
+            return load(text) if fields else self._codec.decode_many(text)
+
+    def iterate(
+        self,
+        filter: Filter = None,
+        *,
+        skip: int = 0,
+        limit: Optional[int] = None,
+        parameters: Parameters = None,
+    ) -> Cursor[T]:
+        """What `find` would answer, read in pieces, so that a million entities take little memory."""
+        options = query_options(skip=skip, limit=limit, parameters=parameters)
+        return Cursor(
+            self._codec, self.pointer, current_pointer(self._store), *filter_arguments(filter), options
+        )
+
+    def first(
+        self,
+        filter: Union[Filter, Predicate] = None,
+        *,
+        sort: Optional[Mapping[str, int]] = None,
+        skip: int = 0,
+        fields: Fields = None,
+        parameters: Parameters = None,
+    ) -> Optional[Any]:
+        """The first entity that `find` would answer, or None."""
+        if callable(filter):
+            found = self.find(filter, sort=sort, skip=skip, limit=1, fields=fields, parameters=parameters)
+            return found[0] if found else None
+        options = query_options(sort, skip, None, fields, parameters)
+        result = Result.take()
+        try:
+            status = lib.hf_repository_first(
+                self.pointer,
+                current_pointer(self._store),
+                *filter_arguments(filter),
+                options,
+                result.entity_reference,
+                result.error_reference,
+            )
+            if status == HF_NOT_FOUND:
+                return None
+            result.check(status)
+            text = result.bytes()
+        finally:
+            result.put_back()
+        return load(text) if fields else self._codec.decode(text)
+
+    def count(self, filter: Union[Filter, Predicate] = None, *, parameters: Parameters = None) -> int:
+        """How many entities match the filter (see `find`)."""
+        if callable(filter):
+            with native_list() as entities:
+                self._find(entities, filter, parameters=parameters)
+                return entities.count
+        return self._query(lib.hf_repository_count, ctypes.c_uint64(), filter, parameters)
+
+    def exists(self, filter: Union[Filter, Predicate] = None, *, parameters: Parameters = None) -> bool:
+        """Whether any entity matches the filter (see `find`)."""
+        if callable(filter):
+            with native_list() as entities:
+                self._find(entities, filter, limit=1, parameters=parameters)
+                return entities.count > 0
+        return self._query(lib.hf_repository_exists, ctypes.c_bool(), filter, parameters)
+
+    def distinct(self, path: str, filter: Filter = None, *, parameters: Parameters = None) -> list[Any]:
+        """The distinct values that a path leads to in the entities that match, ordered as by `sort`.
+
+        An array gives its elements.
+        """
+        options = query_options(parameters=parameters)
+        with native_buffer() as values:
+            self._call(
+                lib.hf_repository_distinct,
+                native_text(path),
+                *filter_arguments(filter),
+                options,
+                ctypes.byref(values),
+            )
+            return load(text_of(values))
+
+    def _query(
+        self, function: Callable[..., int], answer: Any, filter: Filter, parameters: Parameters
+    ) -> Any:
+        options = query_options(parameters=parameters)
+        self._call(function, *filter_arguments(filter), options, ctypes.byref(answer))
+        return answer.value
+
+    def _find(
+        self,
+        entities: hf_entity_list,
+        filter: Union[Filter, Predicate],
+        sort: Optional[Mapping[str, int]] = None,
+        skip: int = 0,
+        limit: Optional[int] = None,
+        fields: Fields = None,
+        parameters: Parameters = None,
+    ) -> None:
+        options = query_options(sort, skip, limit, fields, parameters)
+        if not callable(filter):
+            arguments = (*filter_arguments(filter), options, ctypes.byref(entities))
+            return self._call(lib.hf_repository_find, *arguments)
+        predicate = PredicateCall(filter, self._codec)
+        self._call(lib.hf_repository_find_if, predicate.function, None, options, ctypes.byref(entities))
+        predicate.finish()

@@ -1,0 +1,76 @@
+"""Queries: filters and options as the library takes them, and predicates that it calls back."""
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from typing import Any, Callable, Optional, Union
+
+from ._codec import Codec, dump, options_of
+from ._signatures import hf_predicate_fn
+from .expressions import Expression
+
+#: A dict in MongoDB's language, an expression of `F`, or None for all.
+Filter = Union[Mapping[str, Any], Expression, None]
+Predicate = Callable[[Any], Any]
+#: Values for the parameters of a filter, by their names.
+Parameters = Optional[Mapping[str, Any]]
+Fields = Union[Mapping[str, Any], Sequence[str], None]
+
+
+def filter_arguments(filter: Filter) -> tuple[Optional[bytes], int]:
+    """The text of a filter and its length; NULL for all."""
+    if filter is None:
+        return None, 0
+    if isinstance(filter, Expression):
+        filter = filter.to_filter()
+    elif not isinstance(filter, Mapping):
+        raise TypeError(f"A filter is a dict or an expression of F, not {type(filter).__name__}.")
+    text = dump(dict(filter))
+    return text, len(text)
+
+
+def query_options(
+    sort: Optional[Mapping[str, int]] = None,
+    skip: int = 0,
+    limit: Optional[int] = None,
+    fields: Fields = None,
+    parameters: Parameters = None,
+) -> Optional[bytes]:
+    """The options of a query, or None where all are the defaults."""
+    if isinstance(fields, str):
+        raise TypeError("Fields are a list of paths or a dict, not one text.")
+    return options_of(
+        {
+            "sort": sort and dict(sort),
+            "skip": skip or None,
+            "limit": limit,
+            "fields": dict(fields) if isinstance(fields, Mapping) else fields and list(fields),
+            "parameters": parameters and dict(parameters),
+        }
+    )
+
+
+class PredicateCall:
+    """A function of the host as the library calls it. What it raises is kept: it cannot pass through C."""
+
+    def __init__(self, predicate: Predicate, codec: Codec[Any]) -> None:
+        self._predicate = predicate
+        self._codec = codec
+        self._error: Optional[BaseException] = None
+        #: What is handed over, to be kept until the call has returned.
+        self.function = hf_predicate_fn(self._is_meant)
+
+    def _is_meant(self, view: Any, _: Any) -> bool:
+        if self._error is not None:
+            return False
+        try:
+            entity = view.contents
+            return bool(self._predicate(self._codec.decode(ctypes.string_at(entity.data, entity.length))))
+        except BaseException as error:
+            self._error = error
+            return False
+
+    def finish(self) -> None:
+        """Raises what the function raised."""
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
