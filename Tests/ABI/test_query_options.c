@@ -45,12 +45,12 @@ static void sorting_follows_mongodb_s_order_and_then_the_ids(fixture *f) {
         const char *options, *ids;
     } cases[] = {
         {"{\"sort\":{\"n\":1}}", "decafb"},
-        {"{\"sort\":{\"n\":-1}}", "bafcde"},
+        {"{\"sort\":{\"n\":-1}}", "bfaced"},
         {"{\"sort\":{\"t\":1}}", "bacdfe"},
         {"{\"sort\":{\"t\":-1}}", "efdacb"},
         {"{\"sort\":{\"o.x\":1,\"id\":-1}}", "fdceab"},
-        {"{\"sort\":{\"n\":-1},\"limit\":2}", "ba"},
-        {"{\"sort\":{\"n\":-1},\"limit\":2,\"skip\":1}", "af"},
+        {"{\"sort\":{\"n\":-1},\"limit\":2}", "bf"},
+        {"{\"sort\":{\"n\":-1},\"limit\":2,\"skip\":1}", "fa"},
         {"{\"sort\":{\"n\":1},\"skip\":5}", "b"},
         {"{\"sort\":{\"n\":1},\"skip\":9007199254740992,\"limit\":9007199254740992}", ""},
         {"{\"sort\":{},\"limit\":1}", "a"},

@@ -27,8 +27,9 @@ typedef struct hf_cursor hf_cursor;
 /**
  * Opens a cursor over what matches a filter. Nothing is read yet.
  *
- * transaction: NULL for a snapshot of its own. filter, filter_length: as for hf_repository_find. options: its
- * "skip", "limit" and "parameters".
+ * transaction: NULL for a snapshot of its own. filter, filter_length, options: as for hf_repository_find.
+ * Without an index in the order of "sort", the order is worked out at the first hf_cursor_next, which then
+ * keeps the id of every entity that matches.
  *
  * out_cursor receives the handle, freed with hf_cursor_free.
  *

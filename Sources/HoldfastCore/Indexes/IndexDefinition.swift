@@ -4,14 +4,9 @@
 ///
 /// Fields are dotted paths in the order of the key, 1 for ascending and -1 for descending. "unique" may be missing.
 struct IndexDefinition: Sendable, Equatable {
-    struct Field: Sendable, Equatable {
-        let path: Path
-        let isDescending: Bool
-    }
-
     static let maxFields = 16
 
-    let fields: [Field]
+    let fields: [SortOrder.Field]
     let isUnique: Bool
 
     /// From what the caller gave, or what the catalogue holds.
@@ -20,15 +15,15 @@ struct IndexDefinition: Sendable, Equatable {
             throw Self.refusal(
                 "must be an object of 1 to \(Self.maxFields) paths, each with 1 (ascending) or -1 (descending)")
         }
-        var fields: [Field] = []
+        var fields: [SortOrder.Field] = []
         for member in members {
             guard !member.name.isEmpty, member.name.first != UInt8(ascii: "$"), !member.name.contains(0) else {
                 throw Self.refusal("has the path \"\(String(decoding: member.name, as: UTF8.self))\", which is none")
             }
             let path = try Path(member.name, what: "index")
             switch member.value {
-            case .integer(1), .real(1): fields.append(Field(path: path, isDescending: false))
-            case .integer(-1), .real(-1): fields.append(Field(path: path, isDescending: true))
+            case .integer(1), .real(1): fields.append(SortOrder.Field(path: path, descending: false))
+            case .integer(-1), .real(-1): fields.append(SortOrder.Field(path: path, descending: true))
             default: throw Self.refusal("gives \"\(path.text)\" a direction other than 1 or -1")
             }
         }
@@ -65,14 +60,14 @@ struct IndexDefinition: Sendable, Equatable {
         writer.beginObject()
         for field in fields {
             writer.member(field.path.text)
-            writer.integer(field.isDescending ? -1 : 1)
+            writer.integer(field.descending ? -1 : 1)
         }
         writer.endObject()
     }
 
     /// "address.city_-age": what an index is called that was given no name.
     var defaultName: String {
-        fields.map { ($0.isDescending ? "-" : "") + $0.path.text }.joined(separator: "_")
+        fields.map { ($0.descending ? "-" : "") + $0.path.text }.joined(separator: "_")
     }
 
     private static func refusal(_ reason: String) -> HoldfastError {

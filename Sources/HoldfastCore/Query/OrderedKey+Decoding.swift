@@ -3,7 +3,7 @@ extension OrderedKey {
     /// The values of an index's key as JSON: the value alone where there is one field, else an array of them.
     static func json(of key: [UInt8], _ definition: IndexDefinition) -> String {
         var decoder = KeyDecoder(bytes: key)
-        let values = definition.fields.map { decoder.value(isDescending: $0.isDescending) }
+        let values = definition.fields.map { decoder.value(descending: $0.descending) }
         var writer = JSONWriter()
         if values.count == 1 {
             writer.value(values[0])
@@ -27,8 +27,8 @@ struct KeyDecoder {
     /// Whether everything was read.
     var isAtEnd: Bool { position >= bytes.count }
 
-    mutating func value(isDescending: Bool) -> JSONValue {
-        mask = isDescending ? 0xFF : 0
+    mutating func value(descending: Bool) -> JSONValue {
+        mask = descending ? 0xFF : 0
         return value(ofType: next())
     }
 

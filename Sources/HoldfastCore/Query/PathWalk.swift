@@ -78,7 +78,7 @@ struct PathWalk {
         var elements = try walker.elements(of: position)
         var index = 0
         while let element = try elements.next() {
-            let picked = path.parts(in: active, picking: index)
+            let picked = parts(of: active, picking: index)
             index += 1
             if picked & last != 0, try body(.element(element)) { return true }
             let next = (picked & ~last) << 1
@@ -90,17 +90,15 @@ struct PathWalk {
         }
         return false
     }
-}
 
-extension Path {
     /// Those of the active parts that pick the element of this index.
-    func parts(in active: UInt64, picking index: Int) -> UInt64 {
-        var candidates = active & indexes
+    private func parts(of active: UInt64, picking index: Int) -> UInt64 {
+        var candidates = active & path.indexes
         var picked: UInt64 = 0
         while candidates != 0 {
             let position = candidates.trailingZeroBitCount
             candidates &= candidates - 1
-            if parts[position].index == index { picked |= 1 << UInt64(position) }
+            if path.parts[position].index == index { picked |= 1 << UInt64(position) }
         }
         return picked
     }

@@ -25,7 +25,7 @@ struct Plan: Sendable {
     /// longest run of fields held to single values, then one with a range behind them. `sort` is what the query asks for,
     /// empty if nothing; `limit` tells whether it ends early, which makes walking a whole index in order worth while.
     static func best(
-        for filter: Filter, among indexes: [Index], sort: [IndexDefinition.Field] = [], isLimited: Bool = false
+        for filter: Filter, among indexes: [Index], sort: [SortOrder.Field] = [], isLimited: Bool = false
     ) -> Plan {
         var best = everything(filter)
         var bestScore = 0
@@ -96,7 +96,7 @@ private struct IndexChoice {
     /// Beyond so many ranges, as long lists in `$in` give, a field is left to the filter.
     private static let maxRanges = 1_000
 
-    init(_ index: Index, for filter: Filter, sort: [IndexDefinition.Field]) {
+    init(_ index: Index, for filter: Filter, sort: [SortOrder.Field]) {
         let conjuncts = filter.conjuncts
         var implied: Set<Int> = []
         var prefixes: [[UInt8]] = [[]]
@@ -113,7 +113,7 @@ private struct IndexChoice {
                 prefixes = prefixes.flatMap { prefix in
                     values.map { value in
                         var key = OrderedKey()
-                        key.append(value, descending: field.isDescending)
+                        key.append(value, descending: field.descending)
                         return prefix + key.bytes
                     }
                 }
@@ -178,12 +178,12 @@ private struct IndexChoice {
 
     /// How the index has to be walked to come in the order asked for, if it can. Entries with the same key are ordered by
     /// id, which is the order of equal entities where the first field asked for is ascending.
-    private static func direction(of sort: [IndexDefinition.Field], _ index: Index, fixed: Int) -> Direction? {
+    private static func direction(of sort: [SortOrder.Field], _ index: Index, fixed: Int) -> Direction? {
         let rest = index.definition.fields.dropFirst(fixed)
         guard let first = sort.first, sort.count == rest.count else { return nil }
-        let isReversed = first.isDescending
+        let isReversed = first.descending
         for (wanted, field) in zip(sort, rest)
-        where wanted.path != field.path || (wanted.isDescending != field.isDescending) != isReversed { return nil }
+        where wanted.path != field.path || (wanted.descending != field.descending) != isReversed { return nil }
         return isReversed ? .reversed : .forward
     }
 
@@ -204,7 +204,7 @@ private struct FieldRange {
     private(set) var numbers: [Int] = []
     private(set) var tests: [Filter.Test] = []
 
-    init?(_ conditions: [(number: Int, test: Filter.Test)], _ field: IndexDefinition.Field, hasArrays: Bool) {
+    init?(_ conditions: [(number: Int, test: Filter.Test)], _ field: SortOrder.Field, hasArrays: Bool) {
         var kind: JSONKind?
         var low: [UInt8]?
         var high: [UInt8]?
@@ -217,9 +217,9 @@ private struct FieldRange {
             numbers.append(number)
             tests.append(test)
             var key = OrderedKey()
-            key.append(value, descending: field.isDescending)
+            key.append(value, descending: field.descending)
             // A descending field has the greater values first.
-            if isLower != field.isDescending {
+            if isLower != field.descending {
                 let edge = includes ? key.bytes : IndexChoice.successor(of: key.bytes)
                 if low == nil || low!.precedes(edge) { low = edge }
             } else {
@@ -228,7 +228,7 @@ private struct FieldRange {
             }
         }
         guard let kind else { return nil }
-        let code = field.isDescending ? ~kind.code : kind.code
+        let code = field.descending ? ~kind.code : kind.code
         lower = low ?? [code]
         upper = high ?? [code + 1]
     }

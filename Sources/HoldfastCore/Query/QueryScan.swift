@@ -4,9 +4,9 @@
 struct QueryScan {
     let filter: Filter
     /// The order asked for, if any. `plan.isSorted` tells whether the walk came in it.
-    var sort: [IndexDefinition.Field] = []
+    let sort: [SortOrder.Field]
     /// Whether the walk is likely to be ended early.
-    var isLimited = false
+    let isLimited: Bool
     /// What the transaction has written in this repository, ordered by id.
     var own: [(key: EntityKey, entry: WriteBuffer.Entry)] = []
     /// Whether `matched` is kept, for the read set.
@@ -33,16 +33,19 @@ struct QueryScan {
     private var next = 0
     private var goesOn = true
 
-    init(_ filter: Filter) {
+    init(_ filter: Filter, sort: [SortOrder.Field] = [], isLimited: Bool = false) {
         self.filter = filter
+        self.sort = sort
+        self.isLimited = isLimited
         plan = .everything(filter)
     }
 
     mutating func run(
-        _ repository: RepositoryID, on snapshot: any StorageSnapshot,
+        _ repository: RepositoryID, on snapshot: any StorageSnapshot, begin: (Plan) -> Void,
         _ visit: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
         try choosePlan(repository, on: snapshot)
+        begin(plan)
         goesOn = true
         // A closure cannot capture an inout self across a throwing call, so the walk works on a copy.
         var scan = self

@@ -3,7 +3,7 @@
 /// What is missing counts as null. An array counts as its smallest element in ascending order and as its largest in
 /// descending order; an empty one comes before null. Of paths through arrays, every value counts.
 struct SortOrder: Sendable {
-    struct Field: Sendable {
+    struct Field: Sendable, Equatable {
         let path: Path
         let descending: Bool
     }
@@ -66,8 +66,9 @@ struct SortOrder: Sendable {
     }
 }
 
-/// Collects entities and gives them back in a query's order, those of equal keys in the order of their ids. With a
-/// limit it never keeps more than twice as many.
+/// Collects entities and gives them back in a query's order, those of equal keys in the order of their ids, or against
+/// it where the first field is descending: so an index can be walked either way. With a limit it never keeps more than
+/// twice as many.
 struct Sorter {
     struct Item {
         let version: CommitSequence
@@ -78,6 +79,8 @@ struct Sorter {
     }
 
     private let order: SortOrder
+    /// Without, the items have no texts.
+    private let keepsTexts: Bool
     /// How many are wanted.
     private let capacity: Int
     private var items: [Item] = []
@@ -85,8 +88,9 @@ struct Sorter {
     private var worst: Item?
     private var key = OrderedKey()
 
-    init(_ order: SortOrder, keeping capacity: Int) {
+    init(_ order: SortOrder, keeping capacity: Int, texts keepsTexts: Bool = true) {
         self.order = order
+        self.keepsTexts = keepsTexts
         self.capacity = capacity
     }
 
@@ -100,7 +104,7 @@ struct Sorter {
         bytes.reserveCapacity(key.bytes.count + entity.id.count + entity.body.count)
         bytes += key.bytes
         bytes += entity.id
-        bytes += entity.body
+        if keepsTexts { bytes += entity.body }
         items.append(
             Item(
                 version: entity.version, bytes: bytes, idStart: key.bytes.count,
@@ -115,7 +119,8 @@ struct Sorter {
     }
 
     private mutating func prune() {
-        items.sort { Self.order($0, $1) < 0 }
+        let isReversed = order.fields[0].descending
+        items.sort { Self.order($0, $1, idsReversed: isReversed) < 0 }
         if items.count > capacity { items.removeLast(items.count - capacity) }
         if items.count == capacity { worst = items.last }
     }
@@ -124,17 +129,20 @@ struct Sorter {
     private func precedes(_ id: UnsafeRawBufferPointer, _ item: Item) -> Bool {
         item.bytes.withBytes { other in
             let keys = key.bytes.withBytes { compareBytes($0, Self.slice(other, 0, item.idStart)) }
-            return keys != 0 ? keys < 0 : compareBytes(id, Self.slice(other, item.idStart, item.textStart)) < 0
+            if keys != 0 { return keys < 0 }
+            let ids = compareBytes(id, Self.slice(other, item.idStart, item.textStart))
+            return order.fields[0].descending ? ids > 0 : ids < 0
         }
     }
 
-    private static func order(_ left: Item, _ right: Item) -> Int {
+    private static func order(_ left: Item, _ right: Item, idsReversed: Bool) -> Int {
         left.bytes.withBytes { a in
             right.bytes.withBytes { b in
                 let keys = compareBytes(slice(a, 0, left.idStart), slice(b, 0, right.idStart))
-                return keys != 0
-                    ? keys
-                    : compareBytes(slice(a, left.idStart, left.textStart), slice(b, right.idStart, right.textStart))
+                if keys != 0 { return keys }
+                let ids = compareBytes(
+                    slice(a, left.idStart, left.textStart), slice(b, right.idStart, right.textStart))
+                return idsReversed ? -ids : ids
             }
         }
     }

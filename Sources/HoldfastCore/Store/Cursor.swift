@@ -9,6 +9,9 @@ public final class Cursor: Sendable {
 
     private struct State {
         var scan: QueryScan
+        /// The ids of all that match, in order, where no index gives the order; `next` of them were handed out.
+        var ids: [EntityID]?
+        var next = 0
         var skip: UInt64
         /// Nil for all.
         var remaining: UInt64?
@@ -17,43 +20,90 @@ public final class Cursor: Sendable {
     private let repository: Repository
     private let transaction: Transaction
     private let isOwn: Bool
+    private let options: QueryOptions
     private let state: Lock<State>
 
-    init(_ repository: Repository, _ query: QueryScan, skip: UInt64, limit: UInt64, in transaction: Transaction?)
-        throws(HoldfastError)
-    {
+    init(
+        _ repository: Repository, _ filter: Filter, _ options: QueryOptions, in transaction: Transaction?
+    ) throws(HoldfastError) {
         self.repository = repository
+        self.options = options
         isOwn = transaction == nil
         self.transaction = if let transaction { transaction } else { try repository.store.begin() }
-        state = Lock(State(scan: query, skip: skip, remaining: limit == 0 ? nil : limit))
+        state = Lock(
+            State(
+                scan: QueryScan(filter, sort: options.sort?.fields ?? [], isLimited: true), skip: options.skip,
+                remaining: options.limit == 0 ? nil : options.limit))
     }
 
-    deinit { if isOwn { try? transaction.rollback() } }
+    deinit { if isOwn { transaction.abandon() } }
 
     /// The next entities, at most `count` (0: as many as make a good piece); none once all were handed out.
     public func next(_ count: UInt64) throws(HoldfastError) -> EntityList {
         try state.withLock { state throws(HoldfastError) in
+            let wanted = min(count == 0 ? .max : count, state.remaining ?? .max)
             var list = EntityList()
-            if !state.scan.isFinished && state.remaining != 0 {
-                let wanted = min(count == 0 ? .max : count, state.remaining ?? .max)
-                let skip = state.skip
-                var skipped: UInt64 = 0
-                state.scan = try transaction.scan(repository.record.id, state.scan) {
-                    list = EntityList()
-                    skipped = 0
-                } visit: { view throws(HoldfastError) in
-                    if skipped < skip {
-                        skipped += 1
-                        return true
-                    }
-                    list.append(id: view.id, version: view.version, text: view.body)
-                    return UInt64(list.count) < wanted && list.json.count < Self.pieceBytes
-                }
-                state.skip = 0
-                if let remaining = state.remaining { state.remaining = remaining - UInt64(list.count) }
+            if wanted == 0 {
+                // The limit was reached.
+            } else if state.ids != nil {
+                try fetch(wanted, &state, &list)
+            } else if !state.scan.isFinished {
+                try walk(wanted, &state, &list)
+                if state.ids != nil { try fetch(wanted, &state, &list) }
             }
+            if let remaining = state.remaining { state.remaining = remaining - UInt64(list.count) }
             list.finish()
             return list
+        }
+    }
+
+    /// Goes on with the scan. The first time it may find that it comes in another order than is asked for; then it
+    /// sorts the ids of all that match.
+    private func walk(_ wanted: UInt64, _ state: inout State, _ list: inout EntityList) throws(HoldfastError) {
+        let skip = state.skip
+        var skipped: UInt64 = 0
+        var sorter: Sorter?
+        var piece = EntityList()
+        state.scan = try transaction.scan(repository.record.id, state.scan) { plan in
+            piece = EntityList()
+            skipped = 0
+            sorter = plan.isSorted ? nil : options.sort.map { Sorter($0, keeping: Int.max / 4, texts: false) }
+        } visit: { view throws(HoldfastError) in
+            if sorter != nil {
+                try sorter!.add(view)
+                return true
+            }
+            if skipped < skip {
+                skipped += 1
+                return true
+            }
+            try piece.append(view, options.projection)
+            return UInt64(piece.count) < wanted && piece.json.count < Self.pieceBytes
+        }
+        if sorter != nil {
+            var ids: [EntityID] = []
+            for item in sorter!.finish().dropFirst(Int(clamping: skip)) {
+                try item.withView { view in ids.append(EntityID(unchecked: Array(view.id))) }
+            }
+            state.ids = ids
+        }
+        state.skip = 0
+        list = piece
+    }
+
+    private func fetch(_ wanted: UInt64, _ state: inout State, _ list: inout EntityList) throws(HoldfastError) {
+        let ids = state.ids!
+        while state.next < ids.count, UInt64(list.count) < wanted, list.json.count < Self.pieceBytes {
+            let id = ids[state.next]
+            var found: (version: CommitSequence, text: [UInt8])?
+            _ = try transaction.fetch(repository.key(id)) { version, text in found = (version, Array(text)) }
+            state.next += 1
+            guard let found else { continue }
+            try id.bytes.withBytes { id throws(HoldfastError) in
+                try found.text.withBytes { text throws(HoldfastError) in
+                    try list.append(EntityView(id: id, version: found.version, body: text), options.projection)
+                }
+            }
         }
     }
 }

@@ -11,14 +11,14 @@ extension Repository {
         return try (template ?? .all).bind(parameters)
     }
 
-    /// The entities that match, as the options want them.
+    /// The entities that match, as the options want them; without a sort order by their ids.
     public func find(
         _ filter: Filter = .all, _ options: QueryOptions = QueryOptions(), in transaction: Transaction? = nil
     ) throws(HoldfastError) -> EntityList {
         if let order = options.sort { return try find(filter, options, by: order, in: transaction) }
         var list = EntityList()
         var skipped: UInt64 = 0
-        try scan(filter, in: transaction) {
+        try scan(QueryScan(filter), in: transaction) { _ in
             list = EntityList()
             skipped = 0
         } visit: { view throws(HoldfastError) in
@@ -38,18 +38,38 @@ extension Repository {
     ) throws(HoldfastError) -> EntityList {
         let capacity = options.limit == 0 ? Int.max / 4 : Int(options.skip + options.limit)
         var sorter = Sorter(order, keeping: capacity)
-        try scan(filter, in: transaction) {
-            sorter = Sorter(order, keeping: capacity)
-        } visit: { view throws(HoldfastError) in
-            try sorter.add(view)
-            return true
-        }
         var list = EntityList()
+        var isSorted = false
+        var skipped: UInt64 = 0
+        try scan(QueryScan(filter, sort: order.fields, isLimited: options.limit > 0), in: transaction) {
+            sorter = Sorter(order, keeping: capacity)
+            list = EntityList()
+            isSorted = $0.isSorted
+            skipped = 0
+        } visit: { view throws(HoldfastError) in
+            if !isSorted {
+                try sorter.add(view)
+                return true
+            }
+            if skipped < options.skip {
+                skipped += 1
+                return true
+            }
+            try list.append(view, options.projection)
+            return options.limit == 0 || UInt64(list.count) < options.limit
+        }
         for item in sorter.finish().dropFirst(Int(options.skip)) {
             try item.withView { view throws(HoldfastError) in try list.append(view, options.projection) }
         }
         list.finish()
         return list
+    }
+
+    /// What `find` would answer, in pieces. Nothing is read yet.
+    public func cursor(
+        _ filter: Filter = .all, _ options: QueryOptions = QueryOptions(), in transaction: Transaction? = nil
+    ) throws(HoldfastError) -> Cursor {
+        try Cursor(self, filter, options, in: checked(transaction))
     }
 
     /// The first of what `find` answers.
@@ -66,7 +86,7 @@ extension Repository {
 
     public func count(_ filter: Filter = .all, in transaction: Transaction? = nil) throws(HoldfastError) -> UInt64 {
         var count: UInt64 = 0
-        try scan(filter, in: transaction) {
+        try scan(QueryScan(filter), in: transaction) { _ in
             count = 0
         } visit: { _ in
             count += 1
@@ -78,7 +98,7 @@ extension Repository {
     /// Whether any entity matches.
     public func exists(_ filter: Filter = .all, in transaction: Transaction? = nil) throws(HoldfastError) -> Bool {
         var exists = false
-        try scan(filter, in: transaction) {
+        try scan(QueryScan(filter, isLimited: true), in: transaction) { _ in
             exists = false
         } visit: { _ in
             exists = true
@@ -88,13 +108,13 @@ extension Repository {
     }
 
     /// The distinct values that a path leads to in the entities that match, as a JSON array in their order. An array
-    /// gives its elements; of equal values, the first that was met stands for all.
+    /// gives its elements; of equal values, the one in the first entity stands for all.
     public func distinct(
         _ path: [UInt8], _ filter: Filter = .all, in transaction: Transaction? = nil
     ) throws(HoldfastError) -> [UInt8] {
         let path = try Path(path, what: "call")
         var values: [OrderedKey: [UInt8]] = [:]
-        try scan(filter, in: transaction) {
+        try scan(QueryScan(filter), in: transaction) { _ in
             values = [:]
         } visit: { view throws(HoldfastError) in
             do throws(CorruptJSON) {
@@ -138,7 +158,7 @@ extension Repository {
 }
 
 extension EntityList {
-    fileprivate mutating func append(_ view: EntityView, _ projection: Projection?) throws(HoldfastError) {
+    mutating func append(_ view: EntityView, _ projection: Projection?) throws(HoldfastError) {
         guard let projection else { return append(id: view.id, version: view.version, text: view.body) }
         var text: [UInt8] = []
         try projection.append(view.body, to: &text)

@@ -57,40 +57,33 @@ extension Repository {
         return list
     }
 
-    /// What `find` answers, in pieces. Nothing is read yet.
-    public func cursor(
-        _ filter: Filter = .all, skip: UInt64 = 0, limit: UInt64 = 0, in transaction: Transaction? = nil
-    ) throws(HoldfastError) -> Cursor {
-        try Cursor(self, QueryScan(filter), skip: skip, limit: limit, in: checked(transaction))
-    }
-
-    /// Walks the entities that match, in the order of their ids, until `visit` answers false; `begin` is called
-    /// before the first, and again with everything anew when a snapshot is taken back.
+    /// Walks the entities that match, until `visit` answers false; `begin` is told the plan before the first, and again,
+    /// with everything anew, when a snapshot is taken back. Answers the scan as it ended.
+    @discardableResult
     func scan(
-        _ filter: Filter, in transaction: Transaction?, begin: () -> Void,
+        _ query: QueryScan, in transaction: Transaction?, begin: (Plan) -> Void,
         visit: (EntityView) throws(HoldfastError) -> Bool
-    ) throws(HoldfastError) {
+    ) throws(HoldfastError) -> QueryScan {
         let transaction = try checked(transaction)
-        if let id = filter.idEquality(key: record.key) {
+        if let id = query.filter.idEquality(key: record.key) {
             // The filter names its one candidate, so only that one is read, and relied on.
-            begin()
+            begin(query.plan)
             var copy: (version: CommitSequence, text: [UInt8])?
-            guard try fetch(id, in: transaction, { copy = ($0, Array($1)) }), let copy else { return }
+            guard try fetch(id, in: transaction, { copy = ($0, Array($1)) }), let copy else { return query }
             try id.bytes.withBytes { id throws(HoldfastError) in
                 try copy.text.withBytes { text throws(HoldfastError) in
-                    if try filter.matches(text) {
+                    if try query.filter.matches(text) {
                         _ = try visit(EntityView(id: id, version: copy.version, body: text))
                     }
                 }
             }
-        } else if let transaction {
-            try transaction.scan(record.id, QueryScan(filter), begin: begin, visit: visit)
-        } else {
-            try store.read { snapshot throws(HoldfastError) in
-                begin()
-                var scan = QueryScan(filter)
-                try scan.run(record.id, on: snapshot, visit)
-            }
+            return query
+        }
+        if let transaction { return try transaction.scan(record.id, query, begin: begin, visit: visit) }
+        return try store.read { snapshot throws(HoldfastError) in
+            var scan = query
+            try scan.run(record.id, on: snapshot, begin: begin, visit)
+            return scan
         }
     }
 }

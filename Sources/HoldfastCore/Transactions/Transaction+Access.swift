@@ -85,11 +85,11 @@ extension Transaction {
         }
     }
 
-    /// Walks the entities that match, until `visit` answers false; `begin` is called before the first, and again with
-    /// everything anew when a snapshot is taken back. Answers the scan as it ended: given again, it goes on from there.
+    /// Walks the entities that match, until `visit` answers false; `begin` is told the plan before the first, and again,
+    /// with everything anew, when a snapshot is taken back. Answers the scan as it ended: given again, it goes on from there.
     @discardableResult
     func scan(
-        _ repository: RepositoryID, _ query: QueryScan, begin: () -> Void,
+        _ repository: RepositoryID, _ query: QueryScan, begin: (Plan) -> Void,
         visit: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) -> QueryScan {
         try withOpen { state throws(HoldfastError) in
@@ -99,9 +99,8 @@ extension Transaction {
                 query.recordsMatches = true
             }
             var scan = try state.view.read { snapshot throws(HoldfastError) in
-                begin()
                 var scan = query
-                try scan.run(repository, on: snapshot, visit)
+                try scan.run(repository, on: snapshot, begin: begin, visit)
                 return scan
             }
             scan.predicate = state.view.record(

@@ -44,8 +44,9 @@ class Queries(Generic[T]):
         called with each entity of the repository, and counts as a read of all of it. None matches
         everything.
 
-        `sort` names paths, 1 ascending and -1 descending; equal entities, and all without it, are ordered
-        by the bytes of their ids. `limit` None or 0 means no limit. With `fields`, a list of paths (or
+        `sort` names paths, 1 ascending and -1 descending; equal entities are ordered by the bytes of their
+        ids, descending where the first path is. Without it the order is that of the ids, unless an index
+        serves the filter. `limit` None or 0 means no limit. With `fields`, a list of paths (or
         a dict, with 0 for those to leave out), the answers are dicts of these members and the id.
         `parameters` gives the values for each {"$param": "name"} in the filter; one that comes again with
         other values is compiled once.
@@ -59,14 +60,19 @@ class Queries(Generic[T]):
         self,
         filter: Filter = None,
         *,
+        sort: Optional[Mapping[str, int]] = None,
         skip: int = 0,
         limit: Optional[int] = None,
+        fields: Fields = None,
         parameters: Parameters = None,
-    ) -> Cursor[T]:
+    ) -> Cursor[Any]:
         """What `find` would answer, read in pieces, so that a million entities take little memory."""
-        options = query_options(skip=skip, limit=limit, parameters=parameters)
         return Cursor(
-            self._codec, self.pointer, current_pointer(self._store), *filter_arguments(filter), options
+            load if fields else self._codec.decode_many,
+            self.pointer,
+            current_pointer(self._store),
+            *filter_arguments(filter),
+            query_options(sort, skip, limit, fields, parameters),
         )
 
     def first(

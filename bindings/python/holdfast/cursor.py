@@ -2,9 +2,8 @@
 
 import ctypes
 from collections.abc import Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, Callable, Generic, TypeVar
 
-from ._codec import Codec
 from ._handles import Handle, OfOneProcess, call, native_list
 from ._library import lib
 from ._signatures import hf_cursor
@@ -20,10 +19,10 @@ class Cursor(OfOneProcess, Generic[T]):
     `with` block, or coming to its end gives the snapshot back.
     """
 
-    def __init__(self, codec: Codec[T], *arguments: Any) -> None:
+    def __init__(self, decode_many: Callable[[bytes], list[T]], *arguments: Any) -> None:
         pointer = ctypes.POINTER(hf_cursor)()
         call(lib.hf_cursor_open, *arguments, ctypes.byref(pointer))
-        self._codec = codec
+        self._decode_many = decode_many
         self._handle = Handle(pointer, lib.hf_cursor_free)
         self._piece: Iterator[T] = iter(())
         self._is_at_end = False
@@ -56,4 +55,4 @@ class Cursor(OfOneProcess, Generic[T]):
     def _next_piece(self) -> list[T]:
         with native_list() as entities:
             call(lib.hf_cursor_next, self._handle.pointer, 0, ctypes.byref(entities))
-            return self._codec.decode_many(ctypes.string_at(entities.json, entities.json_length))
+            return self._decode_many(ctypes.string_at(entities.json, entities.json_length))
