@@ -35,6 +35,23 @@ public func hf_repository_indexes(
     }
 }
 
+@_cdecl("hf_repository_explain") @implementation
+public func hf_repository_explain(
+    _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ filter: UnsafePointer<CChar>?,
+    _ filter_length: Int, _ options: UnsafePointer<CChar>?, _ out_report: UnsafeMutablePointer<hf_buffer>?,
+    _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        let result = try required(out_report, "out_report")
+        let report = try query(
+            repository, transaction, filter, filter_length, options, accepting: [.sort, .skip, .limit, .fields]
+        ) { repository, filter, options, transaction throws(HoldfastError) in
+            try repository.explain(filter, options, in: transaction)
+        }
+        try fill(result, with: report)
+    }
+}
+
 @_cdecl("hf_repository_verify") @implementation
 public func hf_repository_verify(
     _ repository: OpaquePointer?, _ out_report: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?

@@ -136,6 +136,7 @@ CALL(repository_fetch_all, h.repository, h.transaction, &r->list)
 CALL(repository_create_index, h.repository, "{\"fields\":{\"n\":1}}", NULL, NULL)
 CALL(repository_drop_index, h.repository, "n")
 CALL(repository_indexes, h.repository, &r->buffer)
+CALL(repository_explain, h.repository, h.transaction, "{\"n\":1}", HF_NTS, NULL, &r->buffer)
 CALL(repository_verify, h.repository, &r->buffer)
 CALL(repository_find, h.repository, h.transaction, "{\"n\":1}", HF_NTS, "{\"limit\":3}", &r->list)
 
@@ -203,6 +204,7 @@ const function functions[] = {
     ENTRY(repository_create_index, REPOSITORY, COMMIT | MISSING | TAKEN),
     ENTRY(repository_drop_index, REPOSITORY, COMMIT | MISSING),
     ENTRY(repository_indexes, REPOSITORY, CLOSED),
+    REPOSITORY_ENTRY(explain, READ),
     ENTRY(repository_verify, REPOSITORY, CLOSED),
 };
 const size_t function_count = sizeof functions / sizeof functions[0];

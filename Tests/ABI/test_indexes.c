@@ -204,6 +204,58 @@ static void an_index_is_built_between_commits_and_tells_how_far_it_is(fixture *f
     close_room(r);
 }
 
+/* The explanation of a query, and that its answers are as many as it says. */
+static void check_explained(room r, const char *filter, const char *options, const char *expected,
+                            const char *file, int line) {
+    hf_buffer buffer = HF_BUFFER_INIT;
+    hf_entity_list list = HF_ENTITY_LIST_INIT;
+    expect_ok(hf_repository_explain, r.things, NULL, filter, HF_NTS, options, &buffer);
+    _assert_string_equal(buffer.data, expected, file, line);
+    expect_ok(hf_repository_find, r.things, NULL, filter, HF_NTS, options, &list);
+    json_t *report = json_loadb(buffer.data, buffer.length, 0, NULL);
+    _assert_int_equal(list.count, (uint64_t)json_integer_value(json_object_get(report, "matched")), file,
+                      line);
+    json_decref(report);
+    hf_entity_list_free(&list);
+    hf_buffer_free(&buffer);
+}
+#define expect_explained(r, filter, options, expected)                                                       \
+    check_explained(r, filter, options, expected, __FILE__, __LINE__)
+
+static void an_explanation_tells_the_index_its_bounds_and_what_was_examined(fixture *f) {
+    room r = open_room(f);
+    for (int i = 0; i < 100; i++) {
+        char text[80];
+        snprintf(text, sizeof text, "{\"id\":%d,\"n\":%d,\"m\":%d,\"s\":\"x\"}", i, i % 10, i % 4);
+        save(r.things, NULL, text);
+    }
+    expect_explained(r, "{\"n\":3}", NULL,
+                     "{\"access\":\"scan\",\"index\":null,\"bounds\":{},\"exact\":false,\"sort\":null,"
+                     "\"examined\":100,\"matched\":10}");
+    expect_explained(r, "{}", NULL,
+                     "{\"access\":\"scan\",\"index\":null,\"bounds\":{},\"exact\":true,\"sort\":null,"
+                     "\"examined\":0,\"matched\":100}");
+    expect_explained(r, "{\"id\":7,\"n\":7}", NULL,
+                     "{\"access\":\"id\",\"index\":null,\"bounds\":{},\"exact\":false,\"sort\":null,"
+                     "\"examined\":1,\"matched\":1}");
+    create(r, "{\"fields\":{\"n\":1,\"m\":-1}}");
+    create(r, "{\"fields\":{\"m\":1}}");
+    expect_explained(
+        r, "{\"n\":3,\"m\":{\"$gte\":1}}", NULL,
+        "{\"access\":\"index\",\"index\":\"n_-m\",\"bounds\":{\"n\":{\"$eq\":3},\"m\":{\"$gte\":1}},"
+        "\"exact\":true,\"sort\":null,\"examined\":0,\"matched\":10}");
+    expect_explained(r, "{\"n\":{\"$gt\":1,\"$lte\":3},\"s\":\"y\"}", NULL,
+                     "{\"access\":\"index\",\"index\":\"n_-m\",\"bounds\":{\"n\":{\"$gt\":1,\"$lte\":3}},"
+                     "\"exact\":false,\"sort\":null,\"examined\":20,\"matched\":0}");
+    expect_explained(r, "{\"n\":3}", "{\"sort\":{\"m\":-1}}",
+                     "{\"access\":\"index\",\"index\":\"n_-m\",\"bounds\":{\"n\":{\"$eq\":3}},"
+                     "\"exact\":true,\"sort\":\"memory\",\"examined\":0,\"matched\":10}");
+    expect_explained(r, "{}", "{\"sort\":{\"m\":-1},\"limit\":4}",
+                     "{\"access\":\"index\",\"index\":\"m\",\"bounds\":{},\"exact\":true,\"sort\":\"index\","
+                     "\"examined\":0,\"matched\":4}");
+    close_room(r);
+}
+
 static void an_index_outlives_its_store(fixture *f) {
     room r = open_room(f);
     create(r, "{\"fields\":{\"n\":1}}");
@@ -224,6 +276,7 @@ int main(void) {
         EACH_ENGINE(two_entities_may_exchange_their_unique_values),
         EACH_ENGINE(a_unique_index_is_not_created_over_values_that_occur_twice),
         EACH_ENGINE(an_index_is_built_between_commits_and_tells_how_far_it_is),
+        EACH_ENGINE(an_explanation_tells_the_index_its_bounds_and_what_was_examined),
         SQLITE_ONLY(an_index_outlives_its_store),
     };
     return run_scenarios("indexes", scenarios, COUNT_OF(scenarios));

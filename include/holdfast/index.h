@@ -70,6 +70,28 @@ hf_status hf_repository_indexes(hf_repository *HF_NULLABLE repository, hf_buffer
                                 hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /**
+ * Tells how a query is carried out, by carrying it out.
+ *
+ * Parameters as for hf_repository_find, whose answers are counted and not given; in a transaction it counts
+ * as a read. out_report: receives a JSON object; must not be NULL. "access"     "id" (the filter names one
+ * id), "index", or "scan" (every entity of the repository) "index"      the name of the index, or null
+ *   "bounds"     what of the filter the index was asked for: {"age": {"$gte": 18}}
+ *   "exact"      whether that is the whole filter, so that no document was held against it
+ *   "sort"       "index" (it comes in the order asked for), "memory", or null (no order was asked for)
+ *   "examined"   how many documents were held against the filter
+ *   "matched"    how many entities were found, before "skip", and before "limit" where the
+ *                memory sorts
+ * Readers ignore other members.
+ *
+ * Errors: those of hf_repository_find.
+ */
+hf_status hf_repository_explain(hf_repository *HF_NULLABLE repository,
+                                hf_transaction *HF_NULLABLE transaction, const char *HF_NULLABLE filter,
+                                size_t filter_length, const char *HF_NULLABLE options,
+                                hf_buffer *HF_NULLABLE out_report,
+                                hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
  * Holds the repository's indexes against its entities, all of them, on one snapshot.
  *
  * out_report: receives a JSON object with `ok` (bool), `entities` (how many there are) and `indexes`, an

@@ -14,7 +14,7 @@ struct QueryScan {
 
     private(set) var plan: Plan
     /// How many documents the filter was held against.
-    private(set) var examined: UInt64 = 0
+    var examined: UInt64 = 0
     /// The snapshot's ids that matched, for the read set; nil when too many, or when the filter holds for all and
     /// any change counts anyway.
     private(set) var matched: Set<EntityID>?

@@ -67,9 +67,11 @@ extension Repository {
         let transaction = try checked(transaction)
         if let id = query.filter.idEquality(key: record.key) {
             // The filter names its one candidate, so only that one is read, and relied on.
+            var query = query
             begin(query.plan)
             var copy: (version: CommitSequence, text: [UInt8])?
             guard try fetch(id, in: transaction, { copy = ($0, Array($1)) }), let copy else { return query }
+            query.examined = 1
             try id.bytes.withBytes { id throws(HoldfastError) in
                 try copy.text.withBytes { text throws(HoldfastError) in
                     if try query.filter.matches(text) {

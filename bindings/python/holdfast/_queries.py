@@ -123,6 +123,26 @@ class Queries(Generic[T]):
                 return entities.count > 0
         return self._query(lib.hf_repository_exists, ctypes.c_bool(), filter, parameters)
 
+    def explain(
+        self,
+        filter: Filter = None,
+        *,
+        sort: Optional[Mapping[str, int]] = None,
+        skip: int = 0,
+        limit: Optional[int] = None,
+        parameters: Parameters = None,
+    ) -> dict[str, Any]:
+        """How `find` carries the query out, found by carrying it out.
+
+        "access" is "id", "index" or "scan"; "index" its name; "bounds" what of the filter it was asked for;
+        "exact" whether that is all of it; "sort" "index", "memory" or None; "examined" how many documents were
+        held against the filter; "matched" how many were found.
+        """
+        options = query_options(sort, skip, limit, None, parameters)
+        with native_buffer() as report:
+            self._call(lib.hf_repository_explain, *filter_arguments(filter), options, ctypes.byref(report))
+            return load(text_of(report))
+
     def distinct(self, path: str, filter: Filter = None, *, parameters: Parameters = None) -> list[Any]:
         """The distinct values that a path leads to in the entities that match, ordered as by `sort`.
 

@@ -192,6 +192,7 @@ FUNCTIONS = {
     ),
     "hf_repository_drop_index": (hf_status, (_repository, c_char_p, _out_error)),
     "hf_repository_indexes": (hf_status, (_repository, _buffer, _out_error)),
+    "hf_repository_explain": (hf_status, (*_query, _buffer, _out_error)),
     "hf_repository_verify": (hf_status, (_repository, _buffer, _out_error)),
     "hf_cursor_open": (hf_status, (*_query, POINTER(_cursor), _out_error)),
     "hf_cursor_next": (hf_status, (_cursor, c_uint64, _entity_list, _out_error)),

@@ -75,3 +75,19 @@ def test_a_cursor_in_a_transaction_sees_its_writes(songs: Any) -> None:
     with songs.store.transaction():
         songs.save({"id": "00000", "n": 77})
         assert [song["id"] for song in songs.iterate({"n": 77})] == ["00000"]
+
+
+def test_an_explanation_tells_how_a_query_is_carried_out(songs: Any) -> None:
+    assert songs.explain({"n": 3})["examined"] == 3000
+    songs.create_index("n")
+    report = songs.explain({"n": {"$gte": 3}, "tags": 1}, sort={"n": -1}, limit=5)
+    assert report == {
+        "access": "index",
+        "index": "n",
+        "bounds": {"n": {"$gte": 3}},
+        "exact": False,
+        "sort": "index",
+        "examined": report["examined"],
+        "matched": 5,
+    }
+    assert 5 <= report["examined"] < 20

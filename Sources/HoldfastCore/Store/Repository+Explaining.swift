@@ -1,0 +1,63 @@
+/// Telling how a query is carried out.
+extension Repository {
+    /// Runs the query as `find` would, and reports as `hf_repository_explain` describes.
+    public func explain(
+        _ filter: Filter = .all, _ options: QueryOptions = QueryOptions(), in transaction: Transaction? = nil
+    ) throws(HoldfastError) -> [UInt8] {
+        let query = QueryScan(filter, sort: options.sort?.fields ?? [], isLimited: options.limit > 0)
+        var matched: UInt64 = 0
+        var endsEarly = false
+        let scan = try scan(query, in: transaction) { plan in
+            matched = 0
+            endsEarly = options.limit > 0 && (options.sort == nil || plan.isSorted)
+        } visit: { _ in
+            matched += 1
+            return !endsEarly || matched < options.skip + options.limit
+        }
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("access")
+        let isPointRead = filter.idEquality(key: record.key) != nil
+        writer.string(isPointRead ? "id" : scan.plan.index == nil ? "scan" : "index")
+        writer.member("index")
+        if let index = scan.plan.index { writer.string(index.record.name) } else { writer.null() }
+        writer.member("bounds")
+        writer.beginObject()
+        for (path, tests) in scan.plan.bounds {
+            writer.member(path.text)
+            writer.beginObject()
+            for test in tests { test.write(to: &writer) }
+            writer.endObject()
+        }
+        writer.endObject()
+        writer.member("exact")
+        writer.boolean(!isPointRead && scan.plan.isExact)
+        writer.member("sort")
+        if options.sort == nil { writer.null() } else { writer.string(scan.plan.isSorted ? "index" : "memory") }
+        writer.member("examined")
+        writer.unsigned(scan.examined)
+        writer.member("matched")
+        writer.unsigned(matched)
+        writer.endObject()
+        return writer.bytes
+    }
+}
+
+extension Filter.Test {
+    /// As a member of a condition: those that can bound an index.
+    fileprivate func write(to writer: inout JSONWriter) {
+        func member(_ name: String, _ value: JSONValue) {
+            writer.member(name)
+            writer.value(value)
+        }
+        switch self {
+        case .equal(let value): member("$eq", value)
+        case .in(let set): member("$in", .array(set.values))
+        case .less(let value): member("$lt", value)
+        case .lessOrEqual(let value): member("$lte", value)
+        case .greater(let value): member("$gt", value)
+        case .greaterOrEqual(let value): member("$gte", value)
+        default: break
+        }
+    }
+}
