@@ -141,3 +141,33 @@ def test_the_shell_line_reads_a_store(tmp_path, python_path):
         ["sh", "-c", line], cwd=tmp_path, check=True, capture_output=True, text=True
     ).stdout
     assert re.fullmatch(r"s1\|\d+\|Gloria\n", printed)
+
+
+def test_the_queries_and_indexes_do_as_told(python_path):
+    import holdfast
+
+    program = next(block for block in blocks("python") if "create_index" in block)
+    with holdfast.open("memory:") as store:
+        songs = store.repository("songs")
+        songs.save_many(
+            [
+                {
+                    "id": n,
+                    "title": f"Gloria {n}",
+                    "code": n,
+                    "plays": n,
+                    "tags": ["rock"],
+                    "album": {"year": 1970 + n},
+                }
+                for n in range(20)
+            ]
+        )
+        exec(program, {"songs": songs, "F": holdfast.F})
+        report = songs.explain({"album.year": 1979})
+        assert (report["access"], report["index"], report["exact"]) == (
+            "index",
+            "album.year_plays",
+            True,
+        )
+        with pytest.raises(holdfast.UniqueViolationError):
+            songs.add({"code": 7})

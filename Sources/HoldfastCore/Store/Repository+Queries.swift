@@ -11,7 +11,7 @@ extension Repository {
         return try (template ?? .all).bind(parameters)
     }
 
-    /// The entities that match, as the options want them; without a sort order by their ids.
+    /// The entities that match, as the options want them; without a sort order by their ids, or as an index has them.
     public func find(
         _ filter: Filter = .all, _ options: QueryOptions = QueryOptions(), in transaction: Transaction? = nil
     ) throws(HoldfastError) -> EntityList {

@@ -135,8 +135,8 @@ class Queries(Generic[T]):
         """How `find` carries the query out, found by carrying it out.
 
         "access" is "id", "index" or "scan"; "index" its name; "bounds" what of the filter it was asked for;
-        "exact" whether that is all of it; "sort" "index", "memory" or None; "examined" how many documents were
-        held against the filter; "matched" how many were found.
+        "exact" whether that is all of it; "sort" "index", "memory" or None; "examined" how many documents
+        were held against the filter; "matched" how many were found.
         """
         options = query_options(sort, skip, limit, None, parameters)
         with native_buffer() as report:
