@@ -24,9 +24,6 @@ struct KeyDecoder {
 
     init(bytes: [UInt8]) { self.bytes = bytes }
 
-    /// Whether everything was read.
-    var isAtEnd: Bool { position >= bytes.count }
-
     mutating func value(descending: Bool) -> JSONValue {
         mask = descending ? 0xFF : 0
         return value(ofType: next())
