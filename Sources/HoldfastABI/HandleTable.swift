@@ -17,9 +17,9 @@ enum HandleKind: UInt64, CaseIterable {
 ///
 ///     bits  0-3    0101, so that no handle is NULL, and none is the address of an aligned object
 ///     bits  4-27   slot
-///     bits 28-30   kind
-///     bits 31-38   fork epoch: a forked child has another, and a table of its own
-///     bits 39-63   generation of the slot
+///     bits 28-31   kind
+///     bits 32-39   fork epoch: a forked child has another, and a table of its own
+///     bits 40-63   generation of the slot
 ///
 /// A call pins the slot while it uses the object, so a handle can be freed by another thread, or from inside a
 /// callback, at any moment: the object goes when the last pin does. Pinning takes no lock.
@@ -28,7 +28,7 @@ enum HandleTable {
     private static let slotsInChunk = 1024
     private static let chunkLimit = 16384
 
-    /// A slot's word: generation (25 bits), whether it is live (1), and how many calls use it (32).
+    /// A slot's word: generation (24 bits), seven bits that are 0, whether it is live (1), and how many calls use it (32).
     private static let live: UInt64 = 1 << 32
 
     private struct Slot: ~Copyable {
@@ -126,10 +126,10 @@ enum HandleTable {
         }
         slot.pointee.object = Unmanaged.passRetained(object)
         slot.pointee.kind = kind
-        let generation = slot.pointee.word.load(ordering: .relaxed) >> 39
-        slot.pointee.word.store(generation << 39 | live, ordering: .releasing)
+        let generation = slot.pointee.word.load(ordering: .relaxed) >> 40
+        slot.pointee.word.store(generation << 40 | live, ordering: .releasing)
         let handle =
-            tag | UInt64(index) << 4 | kind.rawValue << 28 | UInt64(slots.epoch & 0xff) << 31 | generation << 39
+            tag | UInt64(index) << 4 | kind.rawValue << 28 | UInt64(slots.epoch & 0xff) << 32 | generation << 40
         return OpaquePointer(bitPattern: UInt(handle))!
     }
 
@@ -166,9 +166,9 @@ enum HandleTable {
             throw HoldfastError(.invalidArgument, "the \(kind.name) is NULL: pass an open one")
         }
         let bits = UInt64(UInt(bitPattern: handle))
-        guard bits & 0xf == tag, let actual = HandleKind(rawValue: bits >> 28 & 0x7) else { throw invalid(kind) }
+        guard bits & 0xf == tag, let actual = HandleKind(rawValue: bits >> 28 & 0xf) else { throw invalid(kind) }
         let slots = current.value
-        if bits >> 31 & 0xff != UInt64(slots.epoch & 0xff) {
+        if bits >> 32 & 0xff != UInt64(slots.epoch & 0xff) {
             guard actual == kind else { throw invalid(kind) }
             throw HoldfastError(
                 .forked, "the \(kind.name) belongs to the process that forked this one: open the store anew here")
@@ -177,7 +177,7 @@ enum HandleTable {
         guard let slot = slots[index] else { throw invalid(kind) }
         var word = slot.pointee.word.load(ordering: .relaxed)
         while true {
-            guard word >> 39 == bits >> 39, word & live != 0 else { throw invalid(kind) }
+            guard word >> 40 == bits >> 40, word & live != 0 else { throw invalid(kind) }
             guard actual == kind else {
                 throw HoldfastError(.invalidHandle, "the handle is a \(actual.name), where a \(kind.name) is expected")
             }
@@ -198,7 +198,7 @@ enum HandleTable {
         // Nobody can pin a dead slot again, so this thread alone is here.
         let object = slot.pointee.object
         slot.pointee.object = nil
-        slot.pointee.word.store((now >> 39 &+ 1) << 39, ordering: .releasing)
+        slot.pointee.word.store((now >> 40 &+ 1) << 40, ordering: .releasing)
         slots.giveBack(pin.index, from: slot.pointee.kind)
         object?.release()
     }
