@@ -41,6 +41,15 @@ typedef struct engine {
     size_t (*increment)(void *session, const document *d);
     /* Visits each document of a section, without an index, and answers how many there are. */
     size_t (*scan)(void *session, const char *section);
+
+    /* Makes an index of a member, unless it is there. */
+    void (*create_index)(void *session, const char *member);
+    void (*drop_index)(void *session, const char *member);
+    /* Visits each document whose "installed_size" is at least `low` and below `high`, and answers how many
+     * there are. */
+    size_t (*find)(void *session, long long low, long long high);
+    /* Visits every document and answers how many there are. */
+    size_t (*stream)(void *session);
 } engine;
 
 /* The engine of this program. */

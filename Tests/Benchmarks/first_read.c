@@ -28,7 +28,7 @@ int main(int argc, char **argv) {
     void *store = this_engine.open(argv[1], true, true);
     void *session = this_engine.session_open(store);
     this_engine.fetch(session, &d, &body);
-    report(1, seconds_now() - strtod(argv[3], NULL), 0);
+    report(1, seconds_now() - strtod(argv[3], NULL), 0, 0);
     this_engine.session_close(session);
     this_engine.close(store);
     return 0;

@@ -66,7 +66,7 @@ int main(int argc, char **argv) {
         copy_each(&d, count);
     else
         fail(argv[1], "no such floor");
-    report(count, seconds_now() - began, 0);
+    report(count, seconds_now() - began, 0, 0);
     documents_free(&d);
     return 0;
 }

@@ -197,6 +197,52 @@ static size_t scan(void *opaque, const char *section) {
     return count;
 }
 
+/* What matches, in the batches of a cursor. */
+static size_t visit(session *s, const char *filter) {
+    hf_entity_list batch = HF_ENTITY_LIST_INIT;
+    hf_cursor *cursor = NULL;
+    hf_error *error = NULL;
+    size_t count = 0, bytes = 0;
+    require(hf_cursor_open(s->documents, NULL, filter, HF_NTS, NULL, &cursor, &error), error,
+            "hf_cursor_open");
+    do {
+        require(hf_cursor_next(cursor, 0, &batch, &error), error, "hf_cursor_next");
+        count += batch.count;
+        for (size_t i = 0; i < batch.count; i++)
+            bytes += batch.items[i].length;
+    } while (batch.count > 0);
+    if (bytes < count)
+        fail("hf_cursor_next", "empty documents");
+    hf_entity_list_free(&batch);
+    hf_cursor_free(cursor);
+    return count;
+}
+
+static size_t find(void *session, long long low, long long high) {
+    char filter[128];
+    snprintf(filter, sizeof filter, "{\"installed_size\":{\"$gte\":%lld,\"$lt\":%lld}}", low, high);
+    return visit(session, filter);
+}
+
+static size_t stream(void *session) { return visit(session, NULL); }
+
+/* --- Indexes ------------------------------------------------------------------------------------ */
+
+static void create_index(void *opaque, const char *member) {
+    session *s = opaque;
+    hf_error *error = NULL;
+    char options[128];
+    snprintf(options, sizeof options, "{\"fields\":{\"%s\":1}}", member);
+    require(hf_repository_create_index(s->documents, options, NULL, NULL, &error), error,
+            "hf_repository_create_index");
+}
+
+static void drop_index(void *opaque, const char *member) {
+    session *s = opaque;
+    hf_error *error = NULL;
+    require(hf_repository_drop_index(s->documents, member, &error), error, "hf_repository_drop_index");
+}
+
 const engine this_engine = {
     .open = store_open,
     .close = store_close,
@@ -209,4 +255,8 @@ const engine this_engine = {
     .fetch = fetch,
     .increment = increment,
     .scan = scan,
+    .create_index = create_index,
+    .drop_index = drop_index,
+    .find = find,
+    .stream = stream,
 };

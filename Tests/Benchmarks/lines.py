@@ -11,10 +11,13 @@ FEW = 12_800
 UPDATES = 40_000
 READS = 200_000
 SCANNED = 400_000
+FOUND = 400_000
 SYNCS = 2_000
 STARTS = 15
 
 BATCH = 1_000
+MANY_DOCUMENTS = 100_000
+MOST_DOCUMENTS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -23,8 +26,10 @@ class Run:
 
     command: tuple[str, ...]
     count: int = 1
-    #: The engine that has filled the store which is read; "" for a directory that the program creates.
+    #: The engine that has filled the store which is worked on; "" for a directory that the program creates.
     store: str = ""
+    #: How many documents there are; ALL for those of the package index.
+    documents: int = ALL
     #: How many documents can be under way unacknowledged, if the acknowledged ones must be durable; else 0.
     in_flight: int = 0
     #: How many times it is run in a round.
@@ -43,7 +48,8 @@ class Baseline:
 
 @dataclass(frozen=True)
 class Line:
-    """One line. A unit ending in "/s" counts operations; "ms" is the time of one; "MB" the size of the library."""
+    """One line. A unit ending in "/s" counts operations; "ms" is the time of one; "MB" the memory that a program
+    added, or, of a line that runs none, the size of the library."""
 
     name: str
     title: str
@@ -62,9 +68,16 @@ def in_c(
     threads: int = 1,
     in_flight: int = 0,
     store: str = "",
+    documents: int = ALL,
 ) -> Run:
     arguments = ("{directory}", "{documents}", "{count}", str(threads))
-    return Run(("{build}/" + engine, workload, *arguments), count, store, in_flight)
+    return Run(
+        ("{build}/" + engine, workload, *arguments),
+        count,
+        store,
+        documents,
+        in_flight,
+    )
 
 
 def in_python(
@@ -75,7 +88,7 @@ def in_python(
         ("{python}", "{sources}/python_engines.py", engine, workload, *arguments),
         count,
         store,
-        in_flight,
+        in_flight=in_flight,
     )
 
 
@@ -90,6 +103,58 @@ def first_read(engine: str) -> Run:
         ("{build}/first_read_" + engine, "{directory}", "{id}"),
         store=engine,
         times=STARTS,
+    )
+
+
+def on_store(
+    name: str,
+    workload: str,
+    count: int,
+    title: str,
+    unit: str,
+    baseline: str = "SQLite",
+    documents: int = ALL,
+    must: Optional[float] = None,
+    stretch: Optional[float] = None,
+) -> Line:
+    """A line about stores that hold all documents already, against SQLite."""
+    own, other = (
+        in_c(engine, workload, count, store=engine, documents=documents)
+        for engine in ("holdfast", "sqlite")
+    )
+    return Line(name, title, unit, own, (Baseline(baseline, other, must, stretch),))
+
+
+def growth(documents: int) -> tuple[Line, ...]:
+    """How reading grows with the store."""
+    among = f"among {documents:,} documents: "
+    return (
+        on_store(
+            f"point-reads-{documents}",
+            "reads",
+            READS,
+            among + "point reads, not cached",
+            "reads/s",
+            documents=documents,
+        ),
+        on_store(
+            f"scan-{documents}",
+            "scans",
+            SCANNED,
+            among + "scan with a filter, no index",
+            "documents/s",
+            "SQLite, json_extract",
+            documents,
+        ),
+        on_store(
+            f"index-query-{documents}",
+            "index-queries",
+            FOUND,
+            among + "index queries that find 1,000",
+            "documents/s",
+            "SQLite, expression index",
+            documents,
+        ),
     )
 
 
@@ -196,19 +261,60 @@ LINES = (
             ),
         ),
     ),
-    Line(
+    on_store(
         "scan",
+        "scans",
+        SCANNED,
         "scan with a filter, no index",
         "documents/s",
-        in_c("holdfast", "scans", SCANNED, store="holdfast"),
-        (
-            Baseline(
-                "SQLite, json_extract",
-                in_c("sqlite", "scans", SCANNED, store="sqlite"),
-                0.8,
-                1.5,
-            ),
+        "SQLite, json_extract",
+        must=0.8,
+        stretch=1.5,
+    ),
+    on_store(
+        "index-query",
+        "index-queries",
+        FOUND,
+        "index queries that find 1,000, lent in batches by a cursor",
+        "documents/s",
+        "SQLite, expression index",
+        must=0.8,
+        stretch=1.5,
+    ),
+    on_store(
+        "index-build",
+        "index-build",
+        ALL,
+        "an index built while others may commit",
+        "documents/s",
+        "SQLite, CREATE INDEX",
+        documents=MANY_DOCUMENTS,
+    ),
+    Line(
+        "index-build-wait",
+        "the longest that a commit took while an index was built",
+        "ms",
+        in_c(
+            "holdfast",
+            "index-build-wait",
+            ALL,
+            threads=2,
+            store="holdfast",
+            documents=MANY_DOCUMENTS,
         ),
+        must=50,
+        stretch=10,
+    ),
+    *growth(10_000),
+    *growth(MANY_DOCUMENTS),
+    *growth(MOST_DOCUMENTS),
+    Line(
+        "cursor-memory",
+        f"memory added by a cursor over {MOST_DOCUMENTS:,} documents",
+        "MB",
+        in_c("holdfast", "stream", ALL, store="holdfast", documents=MOST_DOCUMENTS),
+        must=32,
+        stretch=16,
     ),
     Line(
         "python-point-reads",

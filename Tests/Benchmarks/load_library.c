@@ -13,6 +13,6 @@ int main(int argc, char **argv) {
     double began = seconds_now();
     if (dlopen(argv[1], RTLD_NOW) == NULL)
         fail(argv[1], dlerror());
-    report(1, seconds_now() - began, 0);
+    report(1, seconds_now() - began, 0, 0);
     return 0;
 }

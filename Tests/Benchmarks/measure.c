@@ -1,7 +1,9 @@
 #include "measure.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 double seconds_now(void) {
@@ -10,8 +12,33 @@ double seconds_now(void) {
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-void report(size_t operations, double seconds, size_t repeated) {
-    printf("{\"operations\":%zu,\"seconds\":%.9f,\"repeated\":%zu}\n", operations, seconds, repeated);
+/* A line of /proc/self/status in megabytes. */
+static double status(const char *name) {
+    FILE *file = fopen("/proc/self/status", "r");
+    char line[256];
+    long long kibibytes = -1;
+    while (file != NULL && kibibytes < 0 && fgets(line, sizeof line, file) != NULL)
+        if (strncmp(line, name, strlen(name)) == 0)
+            kibibytes = strtoll(line + strlen(name), NULL, 10);
+    if (kibibytes < 0)
+        fail("/proc/self/status", name);
+    fclose(file);
+    return (double)kibibytes * 1024 / 1e6;
+}
+
+double megabytes_now(void) {
+    /* proc(5): 5 sets the peak back to what there is now. */
+    FILE *file = fopen("/proc/self/clear_refs", "w");
+    if (file == NULL || fputs("5", file) < 0 || fclose(file) != 0)
+        fail("/proc/self/clear_refs", strerror(errno));
+    return status("VmRSS:");
+}
+
+double megabytes_at_most(void) { return status("VmHWM:"); }
+
+void report(size_t operations, double seconds, size_t repeated, double megabytes) {
+    printf("{\"operations\":%zu,\"seconds\":%.9f,\"repeated\":%zu,\"megabytes\":%.3f}\n", operations, seconds,
+           repeated, megabytes);
 }
 
 void fail(const char *what, const char *why) {

@@ -9,8 +9,14 @@
 /* A monotonic clock, in seconds; the same for every process since the machine was started. */
 double seconds_now(void);
 
-/* Prints the result as one line of JSON. `repeated`: how often work had to be done again, for a conflict. */
-void report(size_t operations, double seconds, size_t repeated);
+/* The memory of this process: how much it has now, and the most that it has had since it was asked for that.
+ */
+double megabytes_now(void);
+double megabytes_at_most(void);
+
+/* Prints the result as one line of JSON. `repeated`: how often work had to be done again, for a conflict.
+ * `megabytes`: what the work added to the process's memory, where that is measured. */
+void report(size_t operations, double seconds, size_t repeated, double megabytes);
 
 /* Prints what failed and why, and exits: a run that did not do its whole work has no result. */
 void fail(const char *what, const char *why) __attribute__((noreturn));

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Optional
 
-from lines import Line, Run
+from lines import ALL, Line, Run
 
 TIMEOUT_SECONDS = 600
 SYNCS = ("fdatasync", "fsync", "msync")
+#: Of each document.
+BEGINNING = '{"id":"'
 
 
 class Failure(Exception):
@@ -45,9 +47,9 @@ class Runner:
         self.data = data
         self.limit = limit
         with open(words["documents"]) as documents:
-            texts = documents.readlines()
-        self.document_count = len(texts)
-        self.words["id"] = json.loads(texts[0])["id"]
+            self.texts = documents.readlines()
+        self.document_count = len(self.texts)
+        self.words["id"] = json.loads(self.texts[0])["id"]
         self.clean()
         data.mkdir(parents=True)
 
@@ -66,10 +68,8 @@ class Runner:
             for place in range(len(runs)):
                 turn = (place + number) % len(runs)
                 results = [self.run(runs[turn]) for _ in range(runs[turn].times)]
-                times = [result["seconds"] / result["operations"] for result in results]
-                time = statistics.median(times)
                 series[turn].values.append(
-                    time * 1e3 if line.unit == "ms" else 1 / time
+                    statistics.median(_value(result, line.unit) for result in results)
                 )
                 series[turn].repeated = results[-1]["repeated"]
         return series
@@ -79,7 +79,7 @@ class Runner:
     ) -> dict:
         """Runs a program once, and answers what it printed."""
         if run.store:
-            return self._execute(run, self._filled(run.store), count, prefix)
+            return self._execute(run, self._filled(run), count, prefix)
         directory = self.data / "run"
         try:
             return self._execute(run, directory, count, prefix)
@@ -112,22 +112,38 @@ class Runner:
         rows = [row.split() for row in table.read_text().splitlines()]
         return sum(int(row[3]) for row in rows if row and row[-1] in SYNCS)
 
-    def _filled(self, engine: str) -> Path:
-        """The directory of a store that holds all documents."""
-        directory = self.data / engine
+    def _filled(self, run: Run) -> Path:
+        """The directory of a store that holds all documents of the run."""
+        directory = self.data / f"{run.store}-{run.documents or 'all'}"
         if not directory.exists():
-            command = (
-                "{build}/" + engine,
-                "load",
-                "{directory}",
-                "{documents}",
-                "{count}",
+            arguments = ("{directory}", "{documents}", "{count}")
+            load = Run(
+                ("{build}/" + run.store, "load", *arguments), documents=run.documents
             )
-            self._execute(Run(command, self.document_count), directory, None, ())
+            self._execute(load, directory, self._document_count(load), ())
         return directory
 
+    def _document_count(self, run: Run) -> int:
+        if run.documents == ALL:
+            return self.document_count
+        return run.documents if self.limit is None else min(run.documents, self.limit)
+
+    def _documents(self, run: Run) -> Path:
+        """The file of the run's documents: of as many as there are, or of some, or of them again and again under
+        other ids."""
+        if run.documents == ALL:
+            return Path(self.words["documents"])
+        path = self.data / f"documents-{run.documents}"
+        if not path.exists():
+            with open(path, "w") as file:
+                for number in range(self._document_count(run)):
+                    turn, place = divmod(number, self.document_count)
+                    prefix = f"{turn}~" if turn else ""
+                    file.write(BEGINNING + prefix + self.texts[place][len(BEGINNING) :])
+        return path
+
     def _count(self, run: Run) -> int:
-        count = run.count or self.document_count
+        count = run.count or self._document_count(run)
         return count if self.limit is None else min(count, self.limit)
 
     def _execute(
@@ -136,6 +152,7 @@ class Runner:
         words = {
             **self.words,
             "directory": str(directory),
+            "documents": str(self._documents(run)),
             "count": str(count or self._count(run)),
         }
         command = [*prefix, *(word.format(**words) for word in run.command)]
@@ -147,3 +164,11 @@ class Runner:
                 f"{' '.join(command)}: exit status {done.returncode}\n{done.stderr}"
             )
         return json.loads(done.stdout)
+
+
+def _value(result: dict, unit: str) -> float:
+    """What a program printed, in the unit of its line."""
+    if unit == "MB":
+        return result["megabytes"]
+    time = result["seconds"] / result["operations"]
+    return time * 1e3 if unit == "ms" else 1 / time

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BEGIN, COMMIT, INSERT, UPSERT, INCREMENT, FETCH, SCAN, STATEMENTS };
+enum { BEGIN, COMMIT, INSERT, UPSERT, INCREMENT, FETCH, SCAN, FIND, STATEMENTS };
 
 static const char *const texts[STATEMENTS] = {
     [BEGIN] = "BEGIN IMMEDIATE",
@@ -24,6 +24,8 @@ static const char *const texts[STATEMENTS] = {
                   "json_extract(body, '$.installed_size') + 1) WHERE id = ?1",
     [FETCH] = "SELECT body FROM documents WHERE id = ?1",
     [SCAN] = "SELECT id, body FROM documents WHERE json_extract(body, '$.section') = ?1",
+    [FIND] = "SELECT id, body FROM documents WHERE json_extract(body, '$.installed_size') >= ?1 "
+             "AND json_extract(body, '$.installed_size') < ?2",
 };
 
 typedef struct connection {
@@ -180,17 +182,50 @@ static size_t fetch(void *opaque, const document *d, const char **out_body) {
     return length;
 }
 
-static size_t scan(void *opaque, const char *section) {
-    connection *c = &((session *)opaque)->reader;
-    sqlite3_stmt *statement = prepared(c, SCAN);
+/* Steps through what a statement gives, ids and documents. */
+static size_t visit(connection *c, int chosen) {
+    sqlite3_stmt *statement = prepared(c, chosen);
     size_t count = 0, bytes = 0;
-    bind_text(c, SCAN, 1, section, strlen(section));
     while (sqlite3_step(statement) == SQLITE_ROW) {
         count++;
         bytes += sqlite3_column_text(statement, 1) == NULL ? 0 : (size_t)sqlite3_column_bytes(statement, 1);
     }
-    require(sqlite3_reset(statement) == SQLITE_OK && bytes >= count, c, texts[SCAN]);
+    require(sqlite3_reset(statement) == SQLITE_OK && bytes >= count, c, texts[chosen]);
     return count;
+}
+
+static size_t scan(void *opaque, const char *section) {
+    connection *c = &((session *)opaque)->reader;
+    bind_text(c, SCAN, 1, section, strlen(section));
+    return visit(c, SCAN);
+}
+
+static size_t find(void *opaque, long long low, long long high) {
+    connection *c = &((session *)opaque)->reader;
+    sqlite3_stmt *statement = prepared(c, FIND);
+    require(sqlite3_bind_int64(statement, 1, low) == SQLITE_OK &&
+                sqlite3_bind_int64(statement, 2, high) == SQLITE_OK,
+            c, "sqlite3_bind_int64");
+    return visit(c, FIND);
+}
+
+/* --- Indexes ------------------------------------------------------------------------------------ */
+
+static void change_index(session *s, const char *format, const char *member) {
+    char text[128];
+    snprintf(text, sizeof text, format, member, member);
+    connection *c = take_turn(s);
+    require(sqlite3_exec(c->database, text, NULL, NULL, NULL) == SQLITE_OK, c, text);
+    end_turn(s);
+}
+
+static void create_index(void *session, const char *member) {
+    change_index(session, "CREATE INDEX IF NOT EXISTS documents_%s ON documents (json_extract(body, '$.%s'))",
+                 member);
+}
+
+static void drop_index(void *session, const char *member) {
+    change_index(session, "DROP INDEX documents_%s", member);
 }
 
 const engine this_engine = {
@@ -203,4 +238,7 @@ const engine this_engine = {
     .fetch = fetch,
     .increment = increment,
     .scan = scan,
+    .create_index = create_index,
+    .drop_index = drop_index,
+    .find = find,
 };

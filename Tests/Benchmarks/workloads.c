@@ -12,12 +12,13 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-enum { BATCH = 1000, HOT = 1000 };
+enum { BATCH = 1000, HOT = 1000, FOUND = 1000 };
 
 /* One thread of a run. */
 typedef struct worker {
@@ -28,6 +29,8 @@ typedef struct worker {
     void *session;
     size_t operations;
     size_t repeated;
+    double longest; /* seconds of one operation, where that is what counts */
+    double megabytes;
     void (*work)(struct worker *);
     pthread_barrier_t *start;
     pthread_t thread;
@@ -139,6 +142,76 @@ static void scan_all(worker *w) {
     } while (w->operations < w->count);
 }
 
+/* --- Indexes ------------------------------------------------------------------------------------ */
+
+/* What each document is indexed by, in order. */
+static long long *sizes;
+
+static int compare_sizes(const void *left, const void *right) {
+    long long a = *(const long long *)left, b = *(const long long *)right;
+    return (a > b) - (a < b);
+}
+
+static void index_sizes(void *session, const documents *d) {
+    this_engine.create_index(session, "installed_size");
+    sizes = malloc(d->count * sizeof *sizes);
+    for (size_t i = 0; i < d->count; i++)
+        sizes[i] = installed_size(d->items[i].body, d->items[i].length);
+    qsort(sizes, d->count, sizeof *sizes, compare_sizes);
+}
+
+/* From one size to another between which there are about so many documents; the last takes in the greatest.
+ */
+static void find_all(worker *w) {
+    size_t count = w->documents->count, first = 0;
+    while (w->operations < w->count) {
+        size_t last = smaller(first + FOUND, count);
+        while (last < count && sizes[last] == sizes[last - 1])
+            last++;
+        long long high = last < count ? sizes[last] : sizes[count - 1] + 1;
+        if (this_engine.find(w->session, sizes[first], high) != last - first)
+            fail("find", "another number of documents");
+        w->operations += last - first;
+        first = last % count;
+    }
+}
+
+static void build_index(worker *w) {
+    this_engine.create_index(w->session, "section");
+    w->operations = w->documents->count;
+}
+
+static void drop_built_index(void *session, const documents *d, size_t count) {
+    (void)d;
+    (void)count;
+    this_engine.drop_index(session, "section");
+}
+
+/* One thread builds, the other commits until the index is there: the longest that a commit took. */
+static void build_or_commit(worker *w) {
+    static atomic_bool is_built;
+    if (w->index == 0) {
+        build_index(w);
+        atomic_store(&is_built, true);
+        return;
+    }
+    for (size_t i = 0; !atomic_load(&is_built); i = (i + 1) % w->documents->count) {
+        double began = seconds_now();
+        this_engine.save(w->session, &w->documents->items[i]);
+        double seconds = seconds_now() - began;
+        if (seconds > w->longest)
+            w->longest = seconds;
+    }
+}
+
+static void stream_all(worker *w) {
+    double before = megabytes_now();
+    if (this_engine.stream(w->session) != w->documents->count)
+        fail("stream", "another number of documents");
+    w->operations = w->documents->count;
+    w->megabytes = megabytes_at_most() - before;
+}
+
 /* --- Running ------------------------------------------------------------------------------------ */
 
 static void *run_worker(void *opaque) {
@@ -153,8 +226,8 @@ static void run(const workload *chosen, void *store, const documents *d, size_t 
     pthread_barrier_t start;
     pthread_barrier_init(&start, NULL, (unsigned)threads + 1);
     for (size_t t = 0; t < threads; t++) {
-        workers[t] =
-            (worker){d, count, threads, t, this_engine.session_open(store), 0, 0, chosen->work, &start, 0};
+        workers[t] = (worker){d, count,        threads, t, this_engine.session_open(store), 0, 0, 0,
+                              0, chosen->work, &start,  0};
         if (t == 0 && chosen->prepare != NULL)
             chosen->prepare(workers[t].session, d);
         if (pthread_create(&workers[t].thread, NULL, run_worker, &workers[t]) != 0)
@@ -163,15 +236,18 @@ static void run(const workload *chosen, void *store, const documents *d, size_t 
     pthread_barrier_wait(&start);
     double began = seconds_now();
     size_t operations = 0, repeated = 0;
+    double longest = 0, megabytes = 0;
     for (size_t t = 0; t < threads; t++) {
         pthread_join(workers[t].thread, NULL);
         operations += workers[t].operations;
         repeated += workers[t].repeated;
+        longest += workers[t].longest;
+        megabytes += workers[t].megabytes;
     }
     double seconds = seconds_now() - began;
     if (chosen->check != NULL)
         chosen->check(workers[0].session, d, count);
-    report(operations, seconds, repeated);
+    report(longest > 0 ? 1 : operations, longest > 0 ? longest : seconds, repeated, megabytes);
     for (size_t t = 0; t < threads; t++)
         this_engine.session_close(workers[t].session);
     pthread_barrier_destroy(&start);
@@ -189,6 +265,12 @@ int main(int argc, char **argv) {
         {"reads", true, false, true, false, e->fetch != NULL, NULL, read_each, NULL},
         {"cached-reads", true, true, true, false, e->fetch != NULL, read_once, read_each, NULL},
         {"scans", true, true, true, false, e->scan != NULL, NULL, scan_all, NULL},
+        {"index-queries", true, true, true, false, e->find != NULL, index_sizes, find_all, NULL},
+        {"index-build", true, true, true, false, e->create_index != NULL, NULL, build_index,
+         drop_built_index},
+        {"index-build-wait", false, true, true, false, e->create_index != NULL, NULL, build_or_commit,
+         drop_built_index},
+        {"stream", true, true, true, false, e->stream != NULL, NULL, stream_all, NULL},
     };
     if (argc != 5 && argc != 6)
         fail(argv[0], "WORKLOAD DIRECTORY DOCUMENTS COUNT [THREADS]");
