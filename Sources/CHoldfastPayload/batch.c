@@ -16,8 +16,8 @@ static hfp_batch_step refuse_batch(size_t position, const char *message, hfp_err
     return HFP_BATCH_FAILED;
 }
 
-/* The step for the element at this position. Its end is looked for before it is parsed, so that jansson
- * is given one element, however long the batch. */
+/* The step for the element at this position. Where it is not plain its end is looked for before it is
+ * parsed, so that jansson is given one element, however long the batch. */
 static hfp_batch_step read_element(hfp_batch *batch, size_t start, hfp_entity *entity, hfp_error *error) {
     const char *bytes = batch->bytes + start;
     if (bytes[0] != '{') {
@@ -27,16 +27,19 @@ static hfp_batch_step read_element(hfp_batch *batch, size_t start, hfp_entity *e
         return refuse_element(batch, start, error);
     }
     size_t rest = batch->length - start;
-    size_t max_bytes = batch->limits.max_bytes;
-    /* An element without an end is given to the check as far as it matters: one byte more than the limit
-     * is too large. */
-    size_t length = rest <= max_bytes ? rest : max_bytes + 1;
-    hfp_scan_brackets(bytes, length, SIZE_MAX, &length);
-    if (!hfp_entity_check(bytes, length, batch->key, batch->limits, entity, error)) {
-        return refuse_element(batch, start, error);
+    size_t max_bytes = hfp_max_bytes(batch->limits);
+    if (!hfp_plain_entity(bytes, rest <= max_bytes ? rest : max_bytes, batch->key, batch->limits.max_depth,
+                          entity)) {
+        /* An element without an end is given to the check as far as it matters: one byte more than the
+         * limit is too large. */
+        size_t length = rest <= max_bytes ? rest : max_bytes + 1;
+        hfp_scan_brackets(bytes, length, SIZE_MAX, &length);
+        if (!hfp_parsed_entity(bytes, length, batch->key, batch->limits, entity, error)) {
+            return refuse_element(batch, start, error);
+        }
     }
     entity->start = start;
-    batch->position = start + length;
+    batch->position = start + entity->length;
     batch->index++;
     return HFP_BATCH_ENTITY;
 }

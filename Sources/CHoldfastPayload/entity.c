@@ -73,6 +73,15 @@ static bool take_id(const json_t *value, hfp_entity *entity, hfp_error *error) {
 
 bool hfp_entity_check(const char *bytes, size_t length, const char *key, hfp_limits limits,
                       hfp_entity *entity, hfp_error *error) {
+    if (length <= hfp_max_bytes(limits) && hfp_plain_entity(bytes, length, key, limits.max_depth, entity) &&
+        hfp_skip_white_space(bytes, length, entity->start + entity->length) == length) {
+        return true;
+    }
+    return hfp_parsed_entity(bytes, length, key, limits, entity, error);
+}
+
+bool hfp_parsed_entity(const char *bytes, size_t length, const char *key, hfp_limits limits,
+                       hfp_entity *entity, hfp_error *error) {
     size_t end;
     json_t *value = hfp_parse(bytes, length, limits, &end, error);
     if (value == NULL) {

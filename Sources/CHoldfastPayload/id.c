@@ -1,8 +1,7 @@
 #include "parse.h"
 
-/* The bytes of the UTF-8 sequence that begins here, or 0 where none does. Overlong forms, halves of
- * surrogate pairs and code points above U+10FFFF are none. */
-static size_t sequence_length(const unsigned char *bytes, size_t length) {
+size_t hfp_utf8_length(const char *text, size_t length) {
+    const unsigned char *bytes = (const unsigned char *)text;
     unsigned char first = bytes[0];
     unsigned char low = 0x80, high = 0xBF; /* of the second byte */
     size_t count;
@@ -46,7 +45,7 @@ bool hfp_id_check(const char *bytes, size_t length, hfp_error *error) {
             return hfp_refuse(error, HFP_INVALID_ID, at,
                               "the id contains the control character U+%04X: it must be left out", text[at]);
         }
-        size_t step = sequence_length(text + at, length - at);
+        size_t step = hfp_utf8_length(bytes + at, length - at);
         if (step == 0) {
             return hfp_refuse(error, HFP_INVALID_ID, at, "the id is not valid UTF-8");
         }

@@ -111,9 +111,13 @@ static void refuse_as_jansson(const char *bytes, size_t length, const json_error
 
 /* --- Parsing --- */
 
+size_t hfp_max_bytes(hfp_limits limits) {
+    return limits.max_bytes < JANSSON_MAX_BYTES ? limits.max_bytes : JANSSON_MAX_BYTES;
+}
+
 /* Refuses what must not reach jansson. */
 static bool keeps_limits(const char *bytes, size_t length, hfp_limits limits, hfp_error *error) {
-    size_t max_bytes = limits.max_bytes < JANSSON_MAX_BYTES ? limits.max_bytes : JANSSON_MAX_BYTES;
+    size_t max_bytes = hfp_max_bytes(limits);
     size_t max_depth = limits.max_depth < JANSSON_MAX_DEPTH ? limits.max_depth : JANSSON_MAX_DEPTH;
     if (length > max_bytes) {
         return hfp_refuse(error, HFP_TOO_LARGE, max_bytes,

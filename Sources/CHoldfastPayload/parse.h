@@ -19,6 +19,9 @@
 /* Checks the limits, then parses. *end is behind the value's last byte. */
 json_t *hfp_parse(const char *bytes, size_t length, hfp_limits limits, size_t *end, hfp_error *error);
 
+/* The limit, or what jansson can bear. */
+size_t hfp_max_bytes(hfp_limits limits);
+
 /* Refuses a text in which no JSON value was found: empty, blank, or begun by a byte-order mark.
  * False where it is none of these. */
 bool hfp_refuse_blank(const char *bytes, size_t length, hfp_error *error);
@@ -26,6 +29,18 @@ bool hfp_refuse_blank(const char *bytes, size_t length, hfp_error *error);
 /* Fills *error and answers false, so that a check can end with it. */
 bool hfp_refuse(hfp_error *error, hfp_failure failure, size_t position, const char *format, ...)
     HFP_PRINTF(4, 5);
+
+/* --- plain.c, entity.c: the two ways to check an entity --------------------------------------- */
+
+/* Whether the text begins with an entity that is plain: what hfp_parsed_entity is sure to accept, and then
+ * *entity is what it would be there. False where that is doubtful. The length is at most hfp_max_bytes; what
+ * follows the entity is not looked at. */
+bool hfp_plain_entity(const char *bytes, size_t length, const char *key, size_t max_depth,
+                      hfp_entity *entity);
+
+/* hfp_entity_check by jansson alone. */
+bool hfp_parsed_entity(const char *bytes, size_t length, const char *key, hfp_limits limits,
+                       hfp_entity *entity, hfp_error *error);
 
 /* --- scan.c: texts that may be malformed, without a tree -------------------------------------- */
 
@@ -42,6 +57,10 @@ hfp_scan hfp_scan_brackets(const char *bytes, size_t length, size_t max_depth, s
 bool hfp_scan_may_exceed_depth(const char *bytes, size_t length, size_t max_depth);
 
 size_t hfp_skip_white_space(const char *bytes, size_t length, size_t position);
+
+/* The bytes of the UTF-8 sequence that begins here, or 0 where none does. Overlong forms, halves of
+ * surrogate pairs and code points above U+10FFFF are none. There is at least one byte. */
+size_t hfp_utf8_length(const char *bytes, size_t length);
 
 /* From the opening quote to behind the closing one, or to the end of the text. */
 size_t hfp_skip_string(const char *bytes, size_t length, size_t position);

@@ -1,6 +1,6 @@
 /*
- * Shared by the payload's tests: cmocka with what it needs before it, and checks on exact copies of the
- * text, so that the address sanitizer sees every byte read beyond it.
+ * Shared by the payload's tests: cmocka with what it needs before it, checks on exact copies of the text, so
+ * that the address sanitizer sees every byte read beyond it, and random changes to a text.
  */
 #ifndef PAYLOAD_TESTS_H
 #define PAYLOAD_TESTS_H
@@ -28,9 +28,15 @@ char *exact_copy(const char *bytes, size_t length);
 bool check_entity(text payload, hfp_limits limits, hfp_entity *entity, hfp_error *error);
 void assert_refused(const hfp_error *error, hfp_failure failure, size_t position, const char *words);
 
+void random_seed(uint64_t seed);
+uint32_t random_below(uint32_t bound);
+/* Changes some bytes, prefers those that mean something in JSON; answers the length that is left. */
+size_t mutate(char *bytes, size_t length);
+
 int run_tree_tests(void);
 int run_entity_tests(void);
 int run_batch_tests(void);
+int run_plain_tests(void);
 int run_robustness_tests(void);
 
 #endif

@@ -4,41 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- Mutations: the same on every run --- */
-
-static uint64_t random_state;
-
-static uint32_t random_below(uint32_t bound) {
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)(random_state >> 33) % bound;
-}
-
-static size_t mutate(char *bytes, size_t length) {
-    static const char telling[] = "{}[]\",:\\u0123456789.eE+-tfn \n\0\x7F\x80\xC3\xE2\xF0\xFF";
-    for (uint32_t changes = 1 + random_below(4); changes > 0 && length > 0; changes--) {
-        uint32_t at = random_below((uint32_t)length);
-        switch (random_below(4)) {
-        case 0:
-            bytes[at] = telling[random_below(sizeof telling - 1)];
-            break;
-        case 1: /* remove */
-            memmove(bytes + at, bytes + at + 1, length - at - 1);
-            length--;
-            break;
-        case 2: { /* swap */
-            uint32_t other = random_below((uint32_t)length);
-            char byte = bytes[at];
-            bytes[at] = bytes[other];
-            bytes[other] = byte;
-            break;
-        }
-        default: /* cut short, now and then */
-            length -= random_below(8) == 0 ? at : 0;
-            break;
-        }
-    }
-    return length;
-}
+/* --- Mutations --- */
 
 static void assert_describes(const hfp_entity *entity, const char *bytes, size_t length) {
     assert_true(entity->start <= length && entity->length <= length - entity->start);
@@ -71,7 +37,7 @@ static void no_mutation_of_an_entity_does_harm(void **state) {
         TEXT(" {\"a\":[1,[true,false,null],{\"id\":2}],\"id\":9223372036854775807,\"\\u0069\":{}} "),
         TEXT("{\"id\":\"\\\"\\\\\\/\\b\\f\\u0020\",\"n\":{\"n\":{\"n\":{\"n\":[[[[]]]]}}}}"),
     };
-    random_state = 1;
+    random_seed(1);
     size_t accepted = 0;
     for (size_t round = 0; round < 200000; round++) {
         text seed = seeds[round % 3];
@@ -96,7 +62,7 @@ static void no_mutation_of_a_batch_does_harm(void **state) {
     (void)state;
     static const text seed =
         TEXT("[{\"id\":\"a\",\"x\":[1,2]}, {\"id\":2,\"y\":{\"z\":\"\\u00e9\"}} ,{},{\"id\":\"}]\"}]");
-    random_state = 2;
+    random_seed(2);
     size_t ended = 0;
     for (size_t round = 0; round < 100000; round++) {
         char buffer[128];
@@ -143,11 +109,12 @@ static void counting_free(void *block) {
     free(block);
 }
 
-/* Tokens are kept below the 16 bytes from which jansson's token buffer grows, because jansson does not
- * check that growth. */
+/* Of an entity that jansson parses, because an escape in a name makes it no plain one. Tokens are kept below
+ * the 16 bytes from which jansson's token buffer grows, because jansson does not check that growth. */
 static void every_failed_allocation_is_reported_and_leaks_nothing(void **state) {
     (void)state;
-    static const char payload[] = "{\"id\":\"s1\",\"a\":[1,2.5,\"x\",null],\"o\":{\"k\":{},\"l\":true}}";
+    static const char payload[] =
+        "{\"id\":\"s1\",\"a\":[1,2.5,\"x\",null],\"\\u006f\":{\"k\":{},\"l\":true}}";
     json_malloc_t host_malloc;
     json_free_t host_free;
     json_get_alloc_funcs(&host_malloc, &host_free);

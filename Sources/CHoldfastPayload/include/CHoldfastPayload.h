@@ -2,7 +2,8 @@
  * Payloads: every JSON text that enters the library passes here, and nothing else sees jansson.
  *
  * Two uses. A small payload (options, a filter) is parsed into a tree and walked. An entity is only
- * checked and its id found: its bytes are kept as they came.
+ * checked and its id found: its bytes are kept as they came. For a plain one that is done without jansson,
+ * which decides all others and words every refusal.
  *
  * What counts as JSON is RFC 8259 in UTF-8, exactly one value with white space around it, and stricter
  * where the RFC leaves a choice. Refused are: a byte-order mark; a member name that appears twice in an
