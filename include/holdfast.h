@@ -14,6 +14,8 @@
  *   holdfast/transaction.h  one unit of work: begin, commit, submit, roll back, run with retry
  *   holdfast/entity.h       a JSON object with an id
  *   holdfast/repository.h   a named collection of entities: write and read
+ *   holdfast/future.h       the pending result of anything asynchronous: wait, observe, complete
+ *   holdfast/operation.h    a transaction described now and run later, as often as wanted
  *
  * Conventions. Functions are hf_<module>_<verb> and answer an hf_status, HF_OK being 0. What is given back
  * through `out_` parameters belongs to the caller; such a parameter may be NULL where its comment says so.
@@ -50,8 +52,10 @@
 #include "holdfast/entity.h"
 #include "holdfast/error.h"
 #include "holdfast/event.h"
+#include "holdfast/future.h"
 #include "holdfast/index.h"
 #include "holdfast/log.h"
+#include "holdfast/operation.h"
 #include "holdfast/repository.h"
 #include "holdfast/status.h"
 #include "holdfast/store.h"

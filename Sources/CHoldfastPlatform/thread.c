@@ -57,3 +57,5 @@ void hfp_thread_end_if_forked(uint32_t epoch) {
 }
 
 uint64_t hfp_thread_current(void) { return (uint64_t)(uintptr_t)pthread_self(); }
+
+bool hfp_thread_is_own(void) { return is_ours; }

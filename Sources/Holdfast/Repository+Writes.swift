@@ -223,7 +223,7 @@ extension StoreRepository {
         let deadline = core.deadline(inMilliseconds: timeout)
         let commit = Commit(
             writes: writes, isDurable: core.options.isDurable, deadline: deadline,
-            observer: pending, wantsResults: wantsResults)
+            owner: pending, wantsResults: wantsResults)
         try translatingErrors { () throws(CoreError) in
             try core.requireWritable()
             try core.queue.submit(commit, placeDeadline: deadline)

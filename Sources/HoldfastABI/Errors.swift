@@ -60,6 +60,16 @@ func answerStatus(_ outError: OutError?, _ body: () throws(HoldfastError) -> hf_
 /// NULL only when there are no handles left.
 func errorHandle(_ error: HoldfastError) -> OpaquePointer? { try? HandleTable.insert(ErrorObject(error), .error) }
 
+/// A failure that the host's code has told by a status. `lead` begins the message.
+func hostError(_ status: hf_status, _ lead: String) -> HoldfastError {
+    guard let known = Status(rawValue: Int32(bitPattern: status.rawValue)) else {
+        return HoldfastError(
+            .hostError, "\(lead) \(status.rawValue), which is no status",
+            detail: [("code", .number(UInt64(status.rawValue)))])
+    }
+    return HoldfastError(known, "\(lead) \(known.name)")
+}
+
 private func read<Result>(
     _ error: OpaquePointer?, else fallback: @autoclosure () -> Result, _ body: (ErrorObject) -> Result
 ) -> Result {

@@ -1,8 +1,8 @@
 public import CHoldfast
 internal import HoldfastCore
 
-/// The host's interest in one commit: its callback and user data.
-final class HostObserver: UserData, CommitObserver, @unchecked Sendable {
+/// The host's interest in one commit, future or subscription: its callback and user data.
+final class HostObserver: UserData, CommitObserver, FutureObserver, @unchecked Sendable {
     // Sendable: immutable; the callback's documentation names the thread that calls it.
     private let callback: hf_event_fn?
 
@@ -11,39 +11,79 @@ final class HostObserver: UserData, CommitObserver, @unchecked Sendable {
         super.init(pointer, destructor)
     }
 
-    /// On the callback thread: calls the host, then frees what was made for the call.
     func committed(_ outcome: CommitOutcome) {
-        if let callback {
-            var event = makeEvent(outcome)
-            _ = isSameProcess { callback(&event, pointer) }
-            hf_buffer_free(&event.receipt)
-            hf_error_free(event.error)
-        }
+        call { makeEvent(outcome) }
         end()
     }
 
-    /// For the host to take: the event owns everything, the user data too.
-    func handOver(_ outcome: CommitOutcome) -> hf_event {
-        var event = makeEvent(outcome)
-        event.free_user_data = takeDestructor()
-        return event
+    func completed(_ completion: Completion) {
+        call { makeEvent(completion) }
+        if completion.kind == .end { end() }
+    }
+
+    /// On the callback thread: calls the host, then frees what was made for the call.
+    private func call(_ event: () -> hf_event) {
+        guard let callback else { return }
+        var event = event()
+        _ = isSameProcess { callback(&event, pointer) }
+        free(&event)
+    }
+
+    /// An event for the host to take: it owns everything, with the last of an observer's the user data too.
+    static func handOver(_ event: Event) -> hf_event {
+        // Every observer of a store that was opened here is the host's.
+        switch event {
+        case .commit(let commit, let observer):
+            let observer = unsafeDowncast(observer, to: HostObserver.self)
+            var made = observer.makeEvent(commit.outcome!)
+            made.free_user_data = observer.takeDestructor()
+            return made
+        case .completion(let completion):
+            let observer = unsafeDowncast(completion.observer, to: HostObserver.self)
+            var made = observer.makeEvent(completion)
+            if completion.kind == .end { made.free_user_data = observer.takeDestructor() }
+            return made
+        }
     }
 
     private func makeEvent(_ outcome: CommitOutcome) -> hf_event {
+        switch outcome {
+        case .success(let receipt): makeEvent(hf_event_kind.HF_EVENT_COMMIT, receipt, nil)
+        case .failure(let error): makeEvent(hf_event_kind.HF_EVENT_COMMIT, error)
+        }
+    }
+
+    private func makeEvent(_ completion: Completion) -> hf_event {
+        let kind = completion.kind == .value ? hf_event_kind.HF_EVENT_VALUE : hf_event_kind.HF_EVENT_END
+        return switch completion.outcome {
+        case .success(let value): makeEvent(kind, value.receipt, value)
+        case .failure(let error): makeEvent(kind, error)
+        }
+    }
+
+    private func makeEvent(_ kind: hf_event_kind, _ receipt: Receipt?, _ value: FutureValue?) -> hf_event {
+        var event = makeEvent(kind, hf_status.HF_OK)
+        // Without memory the event goes without its texts rather than not at all.
+        if let receipt {
+            event.sequence = receipt.sequence
+            try? fill(&event.receipt, with: receipt.json)
+        }
+        if let value { try? fill(&event.value, nil, with: value) }
+        return event
+    }
+
+    private func makeEvent(_ kind: hf_event_kind, _ error: HoldfastError) -> hf_event {
+        var event = makeEvent(kind, hf_status(error.status))
+        event.error = errorHandle(error)
+        return event
+    }
+
+    private func makeEvent(_ kind: hf_event_kind, _ status: hf_status) -> hf_event {
         var event = hf_event()
-        event.kind = hf_event_kind.HF_EVENT_COMMIT
+        event.kind = kind
+        event.status = status
         event.callback = callback
         event.user_data = pointer
-        switch outcome {
-        case .success(let receipt):
-            event.status = hf_status.HF_OK
-            event.sequence = receipt.sequence
-            // Without memory the event goes without its receipt rather than not at all.
-            try? fill(&event.receipt, with: receipt.json)
-        case .failure(let error):
-            event.status = hf_status(error.status)
-            event.error = errorHandle(error)
-        }
         return event
     }
 }
@@ -53,9 +93,15 @@ public func hf_events_free(_ events: UnsafeMutablePointer<hf_event>?, _ count: I
     guard let events, count > 0 else { return }
     for index in 0..<count {
         let event = events + index
-        hf_buffer_free(&event.pointee.receipt)
-        hf_error_free(event.pointee.error)
+        free(&event.pointee)
         event.pointee.free_user_data?(event.pointee.user_data)
         event.pointee = hf_event()
     }
+}
+
+/// What an event holds besides the user data.
+private func free(_ event: inout hf_event) {
+    hf_buffer_free(&event.receipt)
+    hf_entity_free(&event.value)
+    hf_error_free(event.error)
 }

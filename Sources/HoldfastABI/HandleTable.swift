@@ -8,6 +8,8 @@ enum HandleKind: UInt64, CaseIterable {
     case transaction = 3
     case error = 4
     case cursor = 5
+    case operation = 6
+    case future = 7
 
     var name: String { "\(self)" }
 }

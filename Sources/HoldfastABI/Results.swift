@@ -58,6 +58,15 @@ func fill(_ list: UnsafeMutablePointer<hf_entity_list>, with entities: EntityLis
         items: UnsafePointer(views), count: entities.count, json: UnsafePointer(json), json_length: entities.json.count)
 }
 
+@_cdecl("hf_buffer_set") @implementation
+public func hf_buffer_set(
+    _ buffer: UnsafeMutablePointer<hf_buffer>?, _ bytes: UnsafePointer<CChar>?, _ length: Int
+) -> Bool {
+    guard let buffer, let bytes = try? HoldfastABI.bytes(bytes, length, "bytes") else { return false }
+    return
+        (try? fill(&buffer.pointee.data, &buffer.pointee.length, &buffer.pointee.capacity, with: bytes)) != nil
+}
+
 @_cdecl("hf_buffer_free") @implementation
 public func hf_buffer_free(_ buffer: UnsafeMutablePointer<hf_buffer>?) {
     guard let buffer else { return }

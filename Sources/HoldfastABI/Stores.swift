@@ -70,9 +70,7 @@ public func hf_store_events(
                 return hf_status.HF_CLOSED
             }
             for (index, event) in taken.enumerated() {
-                // Every observer of a store that was opened here is the host's.
-                let observer = unsafeDowncast(event.observer, to: HostObserver.self)
-                (events + index).initialize(to: observer.handOver(event.outcome))
+                (events + index).initialize(to: HostObserver.handOver(event))
             }
             count = Int32(taken.count)
             return hf_status.HF_OK
@@ -115,4 +113,4 @@ public func hf_handle_count(_ kind: UnsafePointer<CChar>?) -> Int {
 }
 
 /// A timeout in milliseconds, negative for ever.
-private func waiting(_ milliseconds: Int64) -> UInt64? { milliseconds < 0 ? nil : UInt64(min(milliseconds, 1 << 40)) }
+func waiting(_ milliseconds: Int64) -> UInt64? { milliseconds < 0 ? nil : UInt64(min(milliseconds, 1 << 40)) }

@@ -121,19 +121,9 @@ public func hf_store_transact(
                 let handle = try HandleTable.insert(transaction, .transaction)
                 let status = body(handle, user_data)
                 _ = HandleTable.remove(handle, .transaction, Transaction.self)
-                if status != hf_status.HF_OK { throw refusal(status) }
+                if status != hf_status.HF_OK { throw hostError(status, "the transaction's body answered") }
             }
             if let out_receipt { try fill(out_receipt, with: receipt.json) }
         }
     }
-}
-
-/// What a body's answer other than HF_OK means.
-private func refusal(_ status: hf_status) -> HoldfastError {
-    guard let known = Status(rawValue: Int32(bitPattern: status.rawValue)) else {
-        return HoldfastError(
-            .hostError, "the transaction's body answered \(status.rawValue), which is no status",
-            detail: [("code", .number(UInt64(status.rawValue)))])
-    }
-    return HoldfastError(known, "the transaction's body answered \(known.name)")
 }

@@ -14,6 +14,15 @@ void free_results(results *r) {
         return hf_##name(__VA_ARGS__, e);                                                                    \
     }
 
+#define SAVE_THING "{\"operation\":\"save\",\"repository\":\"things\",\"entity\":" THING "}"
+
+static hf_status answer_nothing(hf_transaction *transaction, hf_buffer *result, void *user_data) {
+    (void)transaction;
+    (void)result;
+    (void)user_data;
+    return HF_OK;
+}
+
 static hf_status save_thing(hf_transaction *transaction, void *repository) {
     return hf_repository_save(repository, transaction, THING, HF_NTS, NULL, NULL);
 }
@@ -32,6 +41,72 @@ static hf_status call_cursor_open(handles h, results *r, hf_error **e) {
     if (status == HF_OK)
         status = hf_cursor_next(out, 0, &r->list, e);
     hf_cursor_free(out);
+    return status;
+}
+
+static hf_status call_operation_create(handles h, results *r, hf_error **e) {
+    (void)r;
+    hf_operation *out = NULL;
+    hf_status status = hf_operation_create(h.store, SAVE_THING, HF_NTS, &out, e);
+    hf_operation_free(out);
+    return status;
+}
+
+static hf_status call_operation_create_function(handles h, results *r, hf_error **e) {
+    (void)r;
+    hf_operation *out = NULL;
+    hf_status status = hf_operation_create_function(h.store, answer_nothing, NULL, NULL, NULL, &out, e);
+    hf_operation_free(out);
+    return status;
+}
+
+/* The operation is made of the handles' store, so that both are of one. */
+static hf_status with_operation(handles h, results *r, hf_error **e,
+                                hf_status (*call)(hf_operation *, handles, results *, hf_error **)) {
+    hf_operation *operation = NULL;
+    hf_status status = hf_operation_create(h.store, SAVE_THING, HF_NTS, &operation, e);
+    if (status == HF_OK)
+        status = call(operation, h, r, e);
+    hf_operation_free(operation);
+    return status;
+}
+
+static hf_status perform(hf_operation *operation, handles h, results *r, hf_error **e) {
+    return hf_operation_perform(operation, h.transaction, &r->entity, &r->buffer, e);
+}
+
+static hf_status call_operation_perform(handles h, results *r, hf_error **e) {
+    return with_operation(h, r, e, perform);
+}
+
+static hf_status start(hf_operation *operation, handles h, results *r, hf_error **e) {
+    (void)r;
+    hf_future *future = NULL;
+    hf_status status = hf_operation_start(operation, h.transaction, &future, e);
+    if (status == HF_OK)
+        hf_future_cancel(future, NULL);
+    hf_future_free(future);
+    return status;
+}
+
+static hf_status call_operation_start(handles h, results *r, hf_error **e) {
+    return with_operation(h, r, e, start);
+}
+
+static hf_status subscribe(hf_operation *operation, handles h, results *r, hf_error **e) {
+    (void)r;
+    return hf_operation_subscribe(operation, h.transaction, NULL, NULL, NULL, NULL, e);
+}
+
+static hf_status call_operation_subscribe(handles h, results *r, hf_error **e) {
+    return with_operation(h, r, e, subscribe);
+}
+
+static hf_status call_transaction_submit_future(handles h, results *r, hf_error **e) {
+    (void)r;
+    hf_future *future = NULL;
+    hf_status status = hf_transaction_submit_future(h.transaction, &future, e);
+    hf_future_free(future);
     return status;
 }
 
@@ -171,6 +246,12 @@ const function functions[] = {
     ENTRY(transaction_begin, STORE, CLOSED),
     ENTRY(transaction_commit, TRANSACTION, COMMIT | ENDED),
     ENTRY(transaction_submit, TRANSACTION, CLOSED | ENDED | STATUS(HF_BUSY)),
+    ENTRY(transaction_submit_future, TRANSACTION, CLOSED | ENDED | STATUS(HF_BUSY)),
+    ENTRY(operation_create, STORE, ANY),
+    ENTRY(operation_create_function, STORE, ANY),
+    ENTRY(operation_perform, STORE | TRANSACTION, COMMIT | ENDED),
+    ENTRY(operation_start, STORE | TRANSACTION, CLOSED | STATUS(HF_BUSY)),
+    ENTRY(operation_subscribe, STORE | TRANSACTION, CLOSED | STATUS(HF_BUSY)),
     ENTRY(transaction_cancel, TRANSACTION, ANY | ENDED),
     ENTRY(transaction_rollback, TRANSACTION, ANY | ENDED),
     ENTRY(transaction_savepoint, TRANSACTION, CLOSED | ENDED),

@@ -283,9 +283,10 @@ void *new_ticket(recorder *r, size_t number) {
 void record_event(const hf_event *event, void *user_data) {
     ticket *t = user_data;
     recorder *r = t->recorder;
-    bool consistent = event->kind == HF_EVENT_COMMIT && event->user_data == user_data &&
+    bool is_commit = event->kind == HF_EVENT_COMMIT;
+    bool consistent = (is_commit || event->kind == HF_EVENT_END) && event->user_data == user_data &&
                       (event->status == HF_OK) == (event->error == NULL) &&
-                      (event->status == HF_OK) == (event->receipt.length > 0) &&
+                      (!is_commit || (event->status == HF_OK) == (event->receipt.length > 0)) &&
                       (event->error == NULL || hf_error_status(event->error) == event->status);
     pthread_mutex_lock(&r->lock);
     if (t->freed || !consistent || r->count == r->capacity) {

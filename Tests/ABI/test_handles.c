@@ -19,7 +19,7 @@ static void refuse_everywhere(handles good, int role, void *bad) {
     hf_status expected = bad == NULL ? HF_INVALID_ARGUMENT : HF_INVALID_HANDLE;
     results r = {0};
     for (size_t i = 0; i < function_count; i++) {
-        bool optional = role == TRANSACTION && (functions[i].roles & REPOSITORY) != 0;
+        bool optional = role == TRANSACTION && functions[i].roles != TRANSACTION;
         if ((functions[i].roles & role) == 0 || (bad == NULL && optional)) {
             continue;
         }

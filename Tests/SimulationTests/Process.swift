@@ -39,7 +39,7 @@ final class Process: @unchecked Sendable {
     func takeEvents(limit: Int) {
         guard store.options.delivery == .queue else { return }
         for event in store.takeEvents(limit: limit, timeoutMilliseconds: 0) ?? [] {
-            event.observer.committed(event.outcome)
+            event.deliver()
         }
     }
 }

@@ -75,6 +75,13 @@ typedef struct hf_buffer {
  */
 void hf_buffer_free(hf_buffer *HF_NULLABLE buffer);
 
+/**
+ * Fills a buffer with a copy of the bytes and a closing NUL, reusing and growing its memory; for results that
+ * a host's function gives back. length: in bytes, or HF_NTS. False, with the buffer as it was: buffer or
+ * bytes NULL (with a length other than 0), or no memory. Any thread.
+ */
+bool hf_buffer_set(hf_buffer *HF_NULLABLE buffer, const char *HF_NULLABLE bytes, size_t length);
+
 HF_END_DECLS
 
 #endif

@@ -2,8 +2,8 @@
  * Event: how the library tells that something asynchronous has ended.
  *
  * Each accepted commit has exactly one event: successes arrive in commit order, failures when they
- * are decided. A transaction begun after an event was received sees what it tells of. A store is
- * opened for one of two ways to hear of its events:
+ * are decided; so has each future that is observed, and a subscription has two. A transaction begun after an
+ * event was received sees what it tells of. A store is opened for one of two ways to hear of its events:
  *
  *   "delivery": "callback" (default)  the store's one callback thread calls the function given with
  *                                     the commit. The call may come before hf_transaction_submit has
@@ -21,6 +21,7 @@
 #define HOLDFAST_EVENT_H
 
 #include "base.h"
+#include "entity.h"
 #include "error.h"
 #include "status.h"
 
@@ -38,22 +39,28 @@ typedef void (*hf_event_fn)(const struct hf_event *HF_NONNULL event, void *HF_NU
 
 typedef enum HF_OPEN_ENUM hf_event_kind {
     /** A submitted commit has ended. */
-    HF_EVENT_COMMIT = 1
+    HF_EVENT_COMMIT = 1,
+    /** A future has ended, or a subscription; of the latter nothing comes any more. */
+    HF_EVENT_END = 2,
+    /** The value that a subscription brings; its end follows. user_data is not freed with this one. */
+    HF_EVENT_VALUE = 3
 } hf_event_kind;
 
 /** One event. Later versions may give new kinds; a program ignores kinds it does not know. */
 typedef struct hf_event {
     hf_event_kind kind;
-    /** HF_OK, or why the commit failed. */
+    /** HF_OK, or why it failed. */
     hf_status status;
     /** The commit's sequence number; 0 when it failed or wrote nothing. */
     uint64_t sequence;
-    /** The receipt (see transaction.h) when status is HF_OK, else empty. */
+    /** The receipt (see transaction.h) of a commit that is stored, else empty. */
     hf_buffer receipt;
+    /** The value of a future that has ended with HF_OK, and of a subscription; else empty. */
+    hf_entity value;
     /** The error when status is not HF_OK, else NULL. */
     hf_error *HF_NULLABLE error;
-    /** As given with the commit. Under "queue" delivery `callback` is there for the host to call, if it
-     * likes. */
+    /** As given with the commit, future or operation. Under "queue" delivery `callback` is there for the host
+     * to call, if it likes. */
     hf_event_fn HF_NULLABLE callback;
     void *HF_NULLABLE user_data;
     /** Called with user_data by hf_events_free; not for the host to call. */
@@ -61,7 +68,7 @@ typedef struct hf_event {
 } hf_event;
 
 /**
- * Frees what events taken with hf_store_events hold: receipts, errors, and user_data through its
+ * Frees what events taken with hf_store_events hold: receipts, values, errors, and user_data through its
  * destructor. The array itself is the caller's. NULL with count 0 is allowed.
  * Cannot fail. Any thread, once for each event.
  */

@@ -38,6 +38,8 @@ int hfp_thread_start(const char *name, void (*body)(void *context), void *contex
  * is the child, and the only thread that it has is one of ours, the child ends here: it has nothing to do,
  * and exit hooks would be the parent's. */
 void hfp_thread_end_if_forked(uint32_t epoch);
+/* Whether this thread was started by hfp_thread_start. */
+bool hfp_thread_is_own(void);
 /* A number that is this thread's own while it lives. */
 uint64_t hfp_thread_current(void);
 

@@ -5,8 +5,18 @@ public typealias CommitOutcome = Result<Receipt, HoldfastError>
 
 /// Hears of an asynchronous commit's outcome. Called exactly once for each accepted commit, on the thread that
 /// delivers, or released without a call when a store is freed with events that nobody took.
-public protocol CommitObserver: AnyObject, Sendable {
+public protocol CommitObserver: CommitOwner {
     func committed(_ outcome: CommitOutcome)
+}
+
+extension CommitObserver {
+    public func ended(_ commit: Commit, _ events: inout [Event]) { events.append(.commit(commit, self)) }
+}
+
+/// Learns of a commit's end at once, before anybody else hears of it, and says what is to be delivered.
+public protocol CommitOwner: AnyObject, Sendable {
+    /// On the thread that ends the commit, which may hold the queue's lock: to be short, and without the host's code.
+    func ended(_ commit: Commit, _ events: inout [Event])
 }
 
 /// A write set on its way through the queue: what it wants, what it relies on, and what became of it.
@@ -23,7 +33,7 @@ public final class Commit: @unchecked Sendable {
     let idempotencyKey: [UInt8]?
     let attempts: Int
     /// Nil for a commit whose owner waits.
-    let observer: (any CommitObserver)?
+    let owner: (any CommitOwner)?
     /// Instead of writes.
     let catalogueChange: CatalogueChange?
     /// Whether the owner wants to see patched entities.
@@ -38,7 +48,7 @@ public final class Commit: @unchecked Sendable {
     var commitIdentifier: UInt64 = 0
 
     // Its end.
-    private(set) var outcome: CommitOutcome?
+    public private(set) var outcome: CommitOutcome?
     /// The final text of each written entity, in the order of `writes`, where wanted. For the leader.
     var texts: [[UInt8]] = []
     /// What became of an index. For the leader.
@@ -53,7 +63,7 @@ public final class Commit: @unchecked Sendable {
         deadline = nil
         idempotencyKey = nil
         attempts = 1
-        observer = nil
+        owner = nil
         catalogueChange = change
         wantsResults = false
         size = change.size
@@ -61,7 +71,7 @@ public final class Commit: @unchecked Sendable {
 
     package init(
         writes: [Write], reads: ReadSet? = nil, isDurable: Bool, deadline: UInt64?, idempotencyKey: [UInt8]? = nil,
-        attempts: Int = 1, observer: (any CommitObserver)? = nil,
+        attempts: Int = 1, owner: (any CommitOwner)? = nil,
         wantsResults: Bool = false
     ) {
         self.writes = writes
@@ -70,7 +80,7 @@ public final class Commit: @unchecked Sendable {
         self.deadline = deadline
         self.idempotencyKey = idempotencyKey
         self.attempts = attempts
-        self.observer = observer
+        self.owner = owner
         catalogueChange = nil
         self.wantsResults = wantsResults
         size = writes.reduce(256) { $0 + $1.size }

@@ -1,3 +1,4 @@
+internal import CHoldfastPlatform
 internal import Synchronization
 
 /// Where commits wait for their turn.
@@ -67,27 +68,46 @@ package final class CommitQueue: Sendable {
 
     // MARK: For owners
 
-    /// Queues a commit that has an observer, and returns. When too many are in flight it waits for a place, at most
-    /// until `placeDeadline` and never on the delivering thread, which alone makes places.
+    /// Queues a commit that has an owner, and returns. When too many are in flight it waits for a place, at most until
+    /// `placeDeadline` and never on the delivering thread, which alone makes places.
     package func submit(_ commit: Commit, placeDeadline: UInt64) throws(HoldfastError) {
+        let nobodyLeads = try withPlace(placeDeadline) { state in
+            enqueue(commit, &state)
+            return !state.isLed
+        }
+        if nobodyLeads { wakeCommitter() }
+    }
+
+    /// Takes a place for what will be a commit later, or only reads.
+    func takePlace(deadline: UInt64) throws(HoldfastError) { try withPlace(deadline) { _ in } }
+
+    /// As `submit`, for a commit whose place was taken before.
+    func submitPlaced(_ commit: Commit) throws(HoldfastError) {
+        let nobodyLeads = try state.withLock { state throws(HoldfastError) in
+            if state.isClosing { throw Store.closed }
+            enqueue(commit, &state)
+            return !state.isLed
+        }
+        if nobodyLeads { wakeCommitter() }
+    }
+
+    private func withPlace<Result>(
+        _ placeDeadline: UInt64, _ body: (inout State) -> Result
+    ) throws(HoldfastError) -> Result {
         while true {
             let seen = places.number
-            let accepted = try state.withLock { state throws(HoldfastError) -> Bool? in
+            let result = try state.withLock { state throws(HoldfastError) -> Result? in
                 if state.isClosing { throw Store.closed }
                 guard state.accepted - deliveries.load(ordering: .acquiring) < maxInFlight else { return nil }
                 state.accepted += 1
-                enqueue(commit, &state)
-                return !state.isLed
+                return body(&state)
             }
-            if let nobodyLeads = accepted {
-                if nobodyLeads { wakeCommitter() }
-                return
-            }
+            if let result { return result }
             let now = time.monotonicNanoseconds()
-            if now >= placeDeadline || delivery.isCurrentThread {
+            if now >= placeDeadline || delivery.isCurrentThread || hfp_thread_is_own() {
                 throw HoldfastError(
                     .busy,
-                    "\(maxInFlight) commits are in flight, which is the store's limit: take events, wait, or raise "
+                    "\(maxInFlight) commits or operations are in flight, which is the store's limit: take events, wait, or raise "
                         + "max_in_flight")
             }
             places.wait(while: seen, nanoseconds: placeDeadline - now)
@@ -166,16 +186,24 @@ package final class CommitQueue: Sendable {
 
     // MARK: Leading
 
+    /// Tells the owners of what has ended, and delivers what is to be told, in this order.
+    private func post(_ commits: [Commit]) {
+        var events: [Event] = []
+        events.reserveCapacity(commits.count)
+        for commit in commits { commit.owner?.ended(commit, &events) }
+        delivery.post(events)
+    }
+
     private func enqueue(_ commit: Commit, _ state: inout State) {
         commit.stage = .queued
         commit.turn = state.turn
         state.waiting.append(commit)
-        if commit.observer == nil { state.ownersWaiting += 1 }
+        if commit.owner == nil { state.ownersWaiting += 1 }
         if commit.reads != nil { waitingReaders.add(1) }
     }
 
     private func noteLeaving(_ commit: Commit, _ state: inout State) {
-        if commit.observer == nil { state.ownersWaiting -= 1 }
+        if commit.owner == nil { state.ownersWaiting -= 1 }
         if commit.reads != nil { waitingReaders.add(-1) }
     }
 
@@ -232,7 +260,7 @@ package final class CommitQueue: Sendable {
         let batch = takeBatch()
         if !batch.isEmpty { committer.value.run(batch) }
         committer.value.endTurn()
-        delivery.post(batch.filter { $0.observer != nil })
+        post(batch)
         let notes = committer.value.takeNotes()
         stepDown(ended + batch)
         // The host's log is not called by a leader.
@@ -256,7 +284,7 @@ package final class CommitQueue: Sendable {
 
     /// What the owners that could lead wait for.
     private static func sleepers(_ state: State) -> UInt32 {
-        state.ownersWaiting == 0 ? 0 : state.waiting.reduce(0) { $1.observer == nil ? $0 | $1.turn : $0 }
+        state.ownersWaiting == 0 ? 0 : state.waiting.reduce(0) { $1.owner == nil ? $0 | $1.turn : $0 }
     }
 
     /// Runs something as the leader, without a batch.
@@ -289,7 +317,7 @@ package final class CommitQueue: Sendable {
             return late
         }
         for commit in late { commit.end(.failure(Self.timedOut)) }
-        delivery.post(late.filter { $0.observer != nil })
+        post(late)
         return late
     }
 
@@ -303,7 +331,7 @@ package final class CommitQueue: Sendable {
             noteLeaving(commit, &state)
             commit.end(.failure(reason))
             // Under the lock: a closing store that found the queue empty before would deliver no more.
-            if commit.observer != nil { delivery.post([commit]) }
+            post([commit])
             // The leader may have stepped down counting on this owner to lead on (invariant 2).
             return state.isLed ? (false, 0) : (Self.needsCommitter(state), Self.sleepers(state))
         }

@@ -9,18 +9,31 @@ public enum DeliveryMode: String, Sendable {
 }
 
 /// An outcome on its way to its observer.
-public struct CommitEvent: Sendable {
-    // It has ended and has an observer.
-    fileprivate let commit: Commit
+public enum Event: Sendable {
+    /// It has ended.
+    case commit(Commit, any CommitObserver)
+    case completion(Completion)
 
-    public var outcome: CommitOutcome { commit.outcome! }
-    public var observer: any CommitObserver { commit.observer! }
+    public func deliver() {
+        switch self {
+        case .commit(let commit, let observer): observer.committed(commit.outcome!)
+        case .completion(let completion): completion.observer.completed(completion)
+        }
+    }
+
+    /// Whether something else can be accepted under the store's limit once this was delivered.
+    var holdsPlace: Bool {
+        switch self {
+        case .commit: true
+        case .completion(let completion): completion.holdsPlace
+        }
+    }
 }
 
 /// Brings outcomes to their observers in the order in which they were posted, each exactly once.
 final class Delivery: Sendable {
     private struct State {
-        var events: [CommitEvent] = []
+        var events: [Event] = []
         var isClosing = false
         var isFinished = false
         var worker: (any Worker)?
@@ -46,7 +59,7 @@ final class Delivery: Sendable {
 
     deinit { if descriptor >= 0 { hfp_event_close(descriptor) } }
 
-    /// Starts the callback thread. `delivered` hears how many events it has delivered; `finished`, that it ends.
+    /// Starts the callback thread. `delivered` hears how many events that hold a place it has delivered; `finished`, that it ends.
     func start(
         _ workers: any Workers, delivered: @escaping @Sendable (Int) -> Void, finished: @escaping @Sendable () -> Void
     ) throws(HoldfastError) {
@@ -66,8 +79,8 @@ final class Delivery: Sendable {
             }
             if events.isEmpty { return .sleep() }
             for event in events {
-                event.observer.committed(event.outcome)
-                delivered(1)
+                event.deliver()
+                if event.holdsPlace { delivered(1) }
             }
             return .again
         }
@@ -77,26 +90,28 @@ final class Delivery: Sendable {
     /// Whether the caller is the thread that calls observers.
     var isCurrentThread: Bool { state.withLock { $0.worker }?.isCurrent ?? false }
 
-    /// Takes commits that have ended and have observers.
-    func post(_ commits: [Commit]) {
-        if commits.isEmpty { return }
-        let worker = state.withLock { state in
-            let wasEmpty = state.events.isEmpty
-            for commit in commits { state.events.append(CommitEvent(commit: commit)) }
-            if wasEmpty && mode == .queue { hfp_event_set(descriptor) }
-            return state.worker
+    /// Answers false when it is too late: the store is closed.
+    @discardableResult
+    func post(_ events: [Event]) -> Bool {
+        if events.isEmpty { return true }
+        let (isAccepted, worker) = state.withLock { state -> (Bool, (any Worker)?) in
+            if state.isClosing { return (false, nil) }
+            if state.events.isEmpty && mode == .queue { hfp_event_set(descriptor) }
+            state.events += events
+            return (true, state.worker)
         }
         if mode == .callback { worker?.wake() } else { arrival.advance() }
+        return isAccepted
     }
 
     /// Takes up to `limit` events, waiting for the first at most until the monotonic deadline (nil: for ever).
     /// Nil when closed and everything was taken.
-    func take(limit: Int, deadline: UInt64?) -> [CommitEvent]? {
+    func take(limit: Int, deadline: UInt64?) -> [Event]? {
         while true {
             let seen = arrival.number
-            let taken: [CommitEvent]? = state.withLock { state in
+            let taken: [Event]? = state.withLock { state in
                 if state.events.isEmpty { return state.isClosing ? nil : [] }
-                let taken: [CommitEvent]
+                let taken: [Event]
                 if state.events.count <= limit {
                     taken = state.events
                     state.events = []

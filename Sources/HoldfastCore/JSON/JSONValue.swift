@@ -62,6 +62,20 @@ public enum JSONValue: Sendable, Hashable {
         return JSONValue(hfp_tree_root(tree))
     }
 
+    /// Checks that these bytes are one JSON value of any type. `what` as above.
+    static func check(
+        _ bytes: UnsafeRawBufferPointer, what: String, limits: PayloadLimits
+    ) throws(HoldfastError) {
+        var error = hfp_error()
+        let empty: StaticString = ""
+        let start = bytes.baseAddress ?? UnsafeRawPointer(empty.utf8Start)
+        guard
+            let tree = hfp_tree_parse(
+                start.assumingMemoryBound(to: CChar.self), bytes.count, limits.c, &error)
+        else { throw HoldfastError(payload: error, what: what) }
+        hfp_tree_free(tree)
+    }
+
     /// Recurses no deeper than the depth limit under which the tree was parsed.
     private init(_ value: OpaquePointer) {
         switch hfp_value_type(value) {

@@ -25,6 +25,12 @@ public struct OptionReader: Sendable {
         given = members
     }
 
+    /// Members that were read already. `what` as above.
+    init(members: [JSONValue.Member], what: String) {
+        self.what = what
+        given = members
+    }
+
     public init(json: [UInt8]?, what: String) throws(HoldfastError) {
         guard let json else {
             self = try OptionReader(json: nil as UnsafeRawBufferPointer?, what: what)

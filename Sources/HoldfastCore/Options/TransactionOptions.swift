@@ -20,8 +20,15 @@ public struct TransactionOptions: Sendable {
 
     /// `allowsAttempts`: whether "max_attempts" is an option here.
     public init(json: UnsafeRawBufferPointer?, allowsAttempts: Bool = false) throws(HoldfastError) {
-        if json == nil { return }
-        var reader = try OptionReader(json: json, what: "transaction options")
+        guard let json else {
+            self.init()
+            return
+        }
+        try self.init(OptionReader(json: json, what: "transaction options"), allowsAttempts: allowsAttempts)
+    }
+
+    init(_ reader: OptionReader, allowsAttempts: Bool) throws(HoldfastError) {
+        var reader = reader
         if let value = try reader.text("isolation", oneOf: ["serializable", "snapshot"]) {
             isolation = value == "snapshot" ? .snapshot : .serializable
         }

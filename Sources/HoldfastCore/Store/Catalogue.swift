@@ -3,6 +3,7 @@ final class Catalogue: Sendable {
     private struct State {
         var byName: [String: RepositoryRecord] = [:]
         var names: [RepositoryID: String] = [:]
+        var filters: [RepositoryID: FilterCache] = [:]
     }
 
     private let state = Lock(State())
@@ -22,6 +23,16 @@ final class Catalogue: Sendable {
     func find(_ name: String) -> RepositoryRecord? { state.withLock { $0.byName[name.lowercased()] } }
 
     func name(of repository: RepositoryID) -> String { state.withLock { $0.names[repository] ?? "" } }
+
+    /// The compiled filters that all who work on a repository share.
+    func filters(of repository: RepositoryID) -> FilterCache {
+        state.withLock { state in
+            if let cache = state.filters[repository] { return cache }
+            let cache = FilterCache()
+            state.filters[repository] = cache
+            return cache
+        }
+    }
 
     var all: [RepositoryRecord] { state.withLock { $0.byName.values.sorted { $0.name < $1.name } } }
 

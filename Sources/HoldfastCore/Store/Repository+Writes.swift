@@ -77,18 +77,12 @@ extension Repository {
     public func patchMany(
         _ patches: UnsafeRawBufferPointer, in transaction: Transaction? = nil, echoing: Bool = true
     ) throws(HoldfastError) -> EntityList {
-        try performMany(patches, in: transaction, echoing: echoing) { payload throws(HoldfastError) in
-            guard let id = payload.id else { throw missingID("patch") }
-            return try patch(id, payload, .present)
-        }
+        try performMany(patches, in: transaction, echoing: echoing, patchOfBatch)
     }
 
     /// `ids` is a JSON array.
     public func deleteMany(_ ids: UnsafeRawBufferPointer, in transaction: Transaction? = nil) throws(HoldfastError) {
-        let writes = try EntityID.list(ids, limits: store.options.limits).map {
-            Write(key: key($0), action: .delete, precondition: .present)
-        }
-        _ = try perform(writes, in: transaction, wantsResults: false)
+        _ = try perform(deletions(of: ids), in: transaction, wantsResults: false)
     }
 
     /// Deletes what matches and answers how many that were.
@@ -146,7 +140,7 @@ extension Repository {
             EntityPayload(entity, key: record.key, limits: store.options.limits), precondition, assigning: assigning)
     }
 
-    private func put(
+    func put(
         _ payload: EntityPayload, _ precondition: Write.Precondition, assigning: Bool
     ) throws(HoldfastError) -> Write {
         if let id = payload.id {
@@ -170,6 +164,17 @@ extension Repository {
         }
         if let changed = payload.id, changed != id { throw changesID(id) }
         return try self.patch(id, payload, precondition)
+    }
+
+    func patchOfBatch(_ payload: EntityPayload) throws(HoldfastError) -> Write {
+        guard let id = payload.id else { throw missingID("patch") }
+        return try patch(id, payload, .present)
+    }
+
+    func deletions(of ids: UnsafeRawBufferPointer) throws(HoldfastError) -> [Write] {
+        try EntityID.list(ids, limits: store.options.limits).map {
+            Write(key: key($0), action: .delete, precondition: .present)
+        }
     }
 
     private func patch(
@@ -228,14 +233,22 @@ extension Repository {
         return Entity(id: write.key.id, text: texts[0], version: version)
     }
 
+    /// The writes that the elements of a batch stand for.
+    func writes(
+        of batch: UnsafeRawBufferPointer, _ make: (EntityPayload) throws(HoldfastError) -> Write
+    ) throws(HoldfastError) -> [Write] {
+        var writes: [Write] = []
+        try EntityPayload.forEach(in: batch, key: record.key, limits: store.options.limits, what: "batch") {
+            _, entity throws(HoldfastError) in writes.append(try make(entity))
+        }
+        return writes
+    }
+
     private func performMany(
         _ payload: UnsafeRawBufferPointer, in transaction: Transaction?, echoing: Bool,
         _ make: (EntityPayload) throws(HoldfastError) -> Write
     ) throws(HoldfastError) -> EntityList {
-        var writes: [Write] = []
-        try EntityPayload.forEach(in: payload, key: record.key, limits: store.options.limits, what: "batch") {
-            _, entity throws(HoldfastError) in writes.append(try make(entity))
-        }
+        let writes = try writes(of: payload, make)
         var list = EntityList()
         if !writes.isEmpty {
             let (texts, version) = try perform(writes, in: transaction, wantsResults: echoing)
@@ -246,7 +259,7 @@ extension Repository {
     }
 
     /// The final texts, in the order of the writes, and their version.
-    private func perform(
+    func perform(
         _ writes: [Write], in transaction: Transaction?, wantsResults: Bool
     ) throws(HoldfastError) -> (texts: [[UInt8]], version: CommitSequence) {
         if let transaction = try checked(transaction) {

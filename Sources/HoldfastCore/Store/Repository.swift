@@ -3,11 +3,12 @@
 public final class Repository: Sendable {
     public let store: Store
     public let record: RepositoryRecord
-    let filters = FilterCache()
+    let filters: FilterCache
 
     init(store: Store, record: RepositoryRecord) {
         self.store = store
         self.record = record
+        filters = store.catalogue.filters(of: record.id)
     }
 
     public var name: String { record.name }

@@ -3,7 +3,7 @@ extension Store {
     /// of this store it answers true at once, and the store closes after the callback.
     public func close(timeoutMilliseconds: UInt64?) throws(HoldfastError) -> Bool {
         closing.begin()
-        if delivery.isCurrentThread { return true }
+        if delivery.isCurrentThread || operations.isCurrentThread { return true }
         return try closing.wait(until: timeoutMilliseconds.map(deadline))
     }
 
@@ -12,9 +12,10 @@ extension Store {
     // MARK: Events
 
     /// Takes events in queue delivery; nil when the store is closed and all were taken.
-    public func takeEvents(limit: Int, timeoutMilliseconds: UInt64?) -> [CommitEvent]? {
+    public func takeEvents(limit: Int, timeoutMilliseconds: UInt64?) -> [Event]? {
         guard let events = delivery.take(limit: limit, deadline: timeoutMilliseconds.map(deadline)) else { return nil }
-        if !events.isEmpty { queue.delivered(events.count) }
+        let places = events.count { $0.holdsPlace }
+        if places > 0 { queue.delivered(places) }
         return events
     }
 

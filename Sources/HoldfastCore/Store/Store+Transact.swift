@@ -46,7 +46,7 @@ extension Store {
         return environment.random.next() % ceiling
     }
 
-    private static func gaveUp(_ conflict: HoldfastError, after attempts: Int) -> HoldfastError {
+    static func gaveUp(_ conflict: HoldfastError, after attempts: Int) -> HoldfastError {
         HoldfastError(
             .conflict,
             "the transaction met a conflict in each of \(attempts) attempts: raise max_attempts or timeout_ms, or let it "

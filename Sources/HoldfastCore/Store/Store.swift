@@ -14,6 +14,7 @@ public final class Store: Sendable {
     let catalogue: Catalogue
     let keyAges: KeyAges
     package let queue: CommitQueue
+    let operations: OperationWorker
     let delivery: Delivery
     let log: StoreLog
     let openTransactions = Atomic<Int>(0)
@@ -65,9 +66,10 @@ public final class Store: Sendable {
             let queue = CommitQueue(
                 committer: batchCommitter, delivery: delivery, log: log, time: environment.time,
                 maxInFlight: options.maxInFlight, waitingReaders: waitingReaders, wakeCommitter: { committer.wake() })
+            let operations = OperationWorker(environment, finished: { committer.wake() })
             let closing = StoreClosing(
-                storage: storage, queue: queue, delivery: delivery, snapshots: snapshots, time: environment.time,
-                log: log, committer: committer)
+                storage: storage, queue: queue, operations: operations, delivery: delivery, snapshots: snapshots,
+                time: environment.time, log: log, committer: committer)
 
             self.url = url
             self.options = options
@@ -78,6 +80,7 @@ public final class Store: Sendable {
             self.catalogue = catalogue
             self.keyAges = keyAges
             self.queue = queue
+            self.operations = operations
             self.delivery = delivery
             self.log = log
             self.closing = closing

@@ -15,6 +15,7 @@ final class StoreClosing: Sendable {
 
     private let storage: any Storage
     private let queue: CommitQueue
+    private let operations: OperationWorker
     private let delivery: Delivery
     private let snapshots: SnapshotPool
     private let time: any TimeSource
@@ -25,11 +26,12 @@ final class StoreClosing: Sendable {
     private let ended = Gate()
 
     init(
-        storage: any Storage, queue: CommitQueue, delivery: Delivery, snapshots: SnapshotPool, time: any TimeSource,
-        log: StoreLog, committer: WorkerSlot
+        storage: any Storage, queue: CommitQueue, operations: OperationWorker, delivery: Delivery,
+        snapshots: SnapshotPool, time: any TimeSource, log: StoreLog, committer: WorkerSlot
     ) {
         self.storage = storage
         self.queue = queue
+        self.operations = operations
         self.delivery = delivery
         self.snapshots = snapshots
         self.time = time
@@ -48,6 +50,7 @@ final class StoreClosing: Sendable {
         }
         guard isFirst else { return }
         begun.store(true, ordering: .releasing)
+        operations.beginClosing()
         queue.beginClosing()
         committer.wake()
     }
@@ -79,7 +82,7 @@ final class StoreClosing: Sendable {
         switch state.withLock({ $0.step }) {
         case .open: return .sleep(until: snapshots.tend())
         case .draining:
-            guard queue.isDrained else { return .sleep() }
+            guard operations.isFinished, queue.isDrained else { return .sleep() }
             // A thread that is just opening a snapshot is done in a moment, and tells nobody.
             guard snapshots.close() else { return .sleep(until: time.monotonicNanoseconds() + 1_000_000) }
             delivery.close()

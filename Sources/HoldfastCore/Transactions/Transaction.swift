@@ -104,12 +104,21 @@ public final class Transaction: Sendable {
         }
     }
 
-    /// Hands the commit over; `observer` hears of the outcome. Throws when it was not accepted; `.busy` leaves the
+    /// Hands the commit over; its owner hears of the outcome. Throws when it was not accepted; `.busy` leaves the
     /// transaction open.
-    public func submit(_ observer: any CommitObserver) throws(HoldfastError) {
-        let commit = try prepare(observer, attempts: 1, deadline: deadline, isManager: false)
-        do throws(HoldfastError) {
+    public func submit(_ owner: any CommitOwner) throws(HoldfastError) {
+        let commit = try prepare(owner, attempts: 1, deadline: deadline, isManager: false)
+        try submit(commit) { commit throws(HoldfastError) in
             try store.queue.submit(commit, placeDeadline: deadline)
+        }
+    }
+
+    /// Hands over what `prepare` made for an owner.
+    func submit(
+        _ commit: Commit, _ enqueue: (Commit) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) {
+        do throws(HoldfastError) {
+            try enqueue(commit)
             state.withLock { discard(&$0) }
         } catch {
             state.withLock { state in
@@ -149,8 +158,8 @@ public final class Transaction: Sendable {
     private var deadline: UInt64 { store.deadline(inMilliseconds: options.timeoutMilliseconds) }
 
     /// Makes the commit that is queued, and from here on lets nobody write or read.
-    private func prepare(
-        _ observer: (any CommitObserver)?, attempts: Int, deadline: UInt64, isManager: Bool
+    func prepare(
+        _ owner: (any CommitOwner)?, attempts: Int, deadline: UInt64, isManager: Bool
     ) throws(HoldfastError) -> Commit {
         try withOpen { state throws(HoldfastError) in
             if state.isManaged && !isManager { throw Self.managed }
@@ -160,9 +169,9 @@ public final class Transaction: Sendable {
                 writes: writes, reads: state.view.readsForCommit(options.isolation, writes),
                 isDurable: options.isDurable ?? store.options.isDurable,
                 deadline: options.timeoutMilliseconds == 0 ? nil : deadline,
-                idempotencyKey: options.idempotencyKey, attempts: attempts, observer: observer)
+                idempotencyKey: options.idempotencyKey, attempts: attempts, owner: owner)
             state.phase = .committing
-            if observer == nil { discard(&state) } else { state.submitted = commit }
+            if owner == nil { discard(&state) } else { state.submitted = commit }
             return commit
         }
     }

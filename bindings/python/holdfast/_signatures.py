@@ -37,6 +37,14 @@ class hf_transaction(ctypes.Structure):
     """One unit of work."""
 
 
+class hf_operation(ctypes.Structure):
+    """A transaction described now and run later."""
+
+
+class hf_future(ctypes.Structure):
+    """The pending result of anything asynchronous."""
+
+
 class hf_error(ctypes.Structure):
     """What went wrong."""
 
@@ -85,6 +93,8 @@ hf_event_fn = ctypes.CFUNCTYPE(None, POINTER(hf_event), c_void_p)
 hf_transaction_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_transaction), c_void_p)
 hf_index_progress = ctypes.CFUNCTYPE(c_bool, c_uint64, c_void_p)
 hf_log_fn = ctypes.CFUNCTYPE(None, hf_log_level, c_char_p, c_char_p, c_void_p)
+hf_operation_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_transaction), POINTER(hf_buffer), c_void_p)
+hf_starter_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_future), c_void_p)
 hf_predicate_fn = ctypes.CFUNCTYPE(c_bool, POINTER(hf_entity_view), c_void_p)
 destructor = ctypes.CFUNCTYPE(None, c_void_p)
 
@@ -93,6 +103,7 @@ hf_event._fields_ = [
     ("status", hf_status),
     ("sequence", c_uint64),
     ("receipt", hf_buffer),
+    ("value", hf_entity),
     ("error", POINTER(hf_error)),
     ("callback", hf_event_fn),
     ("user_data", c_void_p),
@@ -103,6 +114,8 @@ _store = POINTER(hf_store)
 _repository = POINTER(hf_repository)
 _transaction = POINTER(hf_transaction)
 _cursor = POINTER(hf_cursor)
+_operation = POINTER(hf_operation)
+_future = POINTER(hf_future)
 _error = POINTER(hf_error)
 _out_error = POINTER(_error)
 _buffer = POINTER(hf_buffer)
@@ -120,6 +133,7 @@ _query = (*_scope, *_bytes, c_char_p)
 # Name: (result, parameters).
 FUNCTIONS = {
     "hf_buffer_free": (None, (_buffer,)),
+    "hf_buffer_set": (c_bool, (_buffer, *_bytes)),
     "hf_entity_free": (None, (_entity,)),
     "hf_entity_list_free": (None, (_entity_list,)),
     "hf_status_name": (c_char_p, (hf_status,)),
@@ -153,6 +167,35 @@ FUNCTIONS = {
     "hf_transaction_rollback_to": (hf_status, (_transaction, c_uint64, _out_error)),
     "hf_transaction_get_state": (hf_status, (_transaction, POINTER(hf_transaction_state), _out_error)),
     "hf_transaction_free": (None, (_transaction,)),
+    "hf_transaction_submit_future": (hf_status, (_transaction, POINTER(_future), _out_error)),
+    "hf_future_create": (hf_status, (POINTER(_future), _out_error)),
+    "hf_future_complete": (hf_status, (_future, *_bytes, _out_error)),
+    "hf_future_fail": (hf_status, (_future, hf_status, c_char_p, _out_error)),
+    "hf_future_wait": (hf_status, (_future, c_char_p, c_int64, _entity, _buffer, _out_error)),
+    "hf_future_is_ended": (c_bool, (_future,)),
+    "hf_future_observe": (hf_status, (_future, hf_event_fn, c_void_p, destructor, _out_error)),
+    "hf_future_cancel": (hf_status, (_future, _out_error)),
+    "hf_future_free": (None, (_future,)),
+    "hf_await": (
+        hf_status,
+        (hf_starter_fn, c_void_p, c_char_p, c_int64, _entity, POINTER(_future), _out_error),
+    ),
+    "hf_operation_create": (hf_status, (_store, *_bytes, POINTER(_operation), _out_error)),
+    "hf_operation_create_function": (
+        hf_status,
+        (_store, hf_operation_fn, c_void_p, destructor, c_char_p, POINTER(_operation), _out_error),
+    ),
+    "hf_operation_perform": (hf_status, (_operation, _transaction, _entity, _buffer, _out_error)),
+    "hf_operation_start": (hf_status, (_operation, _transaction, POINTER(_future), _out_error)),
+    "hf_operation_submit": (
+        hf_status,
+        (_operation, _transaction, hf_event_fn, c_void_p, destructor, POINTER(_future), _out_error),
+    ),
+    "hf_operation_subscribe": (
+        hf_status,
+        (_operation, _transaction, hf_event_fn, c_void_p, destructor, POINTER(_future), _out_error),
+    ),
+    "hf_operation_free": (None, (_operation,)),
     "hf_repository_open": (hf_status, (_store, c_char_p, c_char_p, POINTER(_repository), _out_error)),
     "hf_repository_free": (None, (_repository,)),
     "hf_repository_add": (hf_status, (*_scope, *_bytes, _entity, _out_error)),

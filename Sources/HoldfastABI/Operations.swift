@@ -1,0 +1,133 @@
+public import CHoldfast
+internal import HoldfastCore
+
+func useOperation<Result>(
+    _ operation: OpaquePointer?, _ transaction: OpaquePointer?,
+    _ body: (Operation, Transaction?) throws(HoldfastError) -> Result
+) throws(HoldfastError) -> Result {
+    try HandleTable.use(operation, .operation, Operation.self) { operation throws(HoldfastError) in
+        guard let transaction else { return try body(operation, nil) }
+        return try useTransaction(transaction) { transaction throws(HoldfastError) in
+            try body(operation, transaction)
+        }
+    }
+}
+
+@_cdecl("hf_operation_create") @implementation
+public func hf_operation_create(
+    _ store: OpaquePointer?, _ description: UnsafePointer<CChar>?, _ length: Int,
+    _ out_operation: UnsafeMutablePointer<OpaquePointer?>?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        let result = try required(out_operation, "out_operation")
+        try useStore(store) { store throws(HoldfastError) in
+            let operation = try Operation(store, describedBy: bytes(description, length, "description"))
+            result.pointee = try HandleTable.insert(operation, .operation)
+        }
+    }
+}
+
+/// A function of the host's as an operation.
+private final class HostFunction: UserData, OperationFunction, @unchecked Sendable {
+    // Sendable: immutable; the header tells the host on which threads it is called.
+    private let function: hf_operation_fn
+
+    init(_ function: @escaping hf_operation_fn, _ pointer: UnsafeMutableRawPointer?, _ destructor: Destructor?) {
+        self.function = function
+        super.init(pointer, destructor)
+    }
+
+    func run(in transaction: Transaction) throws(HoldfastError) -> [UInt8] {
+        let handle = try HandleTable.insert(transaction, .transaction)
+        var result = hf_buffer()
+        var status = hf_status.HF_OK
+        let isSame = isSameProcess { status = function(handle, &result, pointer) }
+        defer { hf_buffer_free(&result) }
+        try transaction.store.requireSameProcess()
+        guard isSame else { throw HoldfastError(.forked, "the operation's function forked") }
+        _ = HandleTable.remove(handle, .transaction, Transaction.self)
+        if status != hf_status.HF_OK { throw hostError(status, "the operation's function answered") }
+        return Array(UnsafeRawBufferPointer(start: result.data, count: result.length))
+    }
+}
+
+@_cdecl("hf_operation_create_function") @implementation
+public func hf_operation_create_function(
+    _ store: OpaquePointer?, _ function: hf_operation_fn?, _ user_data: UnsafeMutableRawPointer?,
+    _ free_user_data: (@convention(c) (UnsafeMutableRawPointer?) -> Void)?, _ options: UnsafePointer<CChar>?,
+    _ out_operation: UnsafeMutablePointer<OpaquePointer?>?, _ out_error: OutError?
+) -> hf_status {
+    // Freed with the last reference, also when this fails.
+    let userData = UserData(user_data, function == nil ? free_user_data : nil)
+    defer { userData.end() }
+    return answer(out_error) { () throws(HoldfastError) in
+        guard let function else { throw HoldfastError(.invalidArgument, "function is NULL: pass the function to run") }
+        let hostFunction = HostFunction(function, user_data, free_user_data)
+        let result = try required(out_operation, "out_operation")
+        try useStore(store) { store throws(HoldfastError) in
+            let options = try TransactionOptions(json: HoldfastABI.options(options), allowsAttempts: true)
+            result.pointee = try HandleTable.insert(Operation(store, hostFunction, options: options), .operation)
+        }
+    }
+}
+
+@_cdecl("hf_operation_perform") @implementation
+public func hf_operation_perform(
+    _ operation: OpaquePointer?, _ transaction: OpaquePointer?, _ out_result: UnsafeMutablePointer<hf_entity>?,
+    _ out_receipt: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        try useOperation(operation, transaction) { operation, transaction throws(HoldfastError) in
+            try fill(out_result, out_receipt, with: operation.perform(in: transaction))
+        }
+    }
+}
+
+/// Starts a run that `observer` hears of; its future goes to whoever wants it.
+private func start(
+    _ operation: OpaquePointer?, _ transaction: OpaquePointer?, _ observer: HostObserver?, isSubscriber: Bool = false,
+    _ out_future: OutFuture?, _ out_error: OutError?
+) -> hf_status {
+    let status = answer(out_error) { () throws(HoldfastError) in
+        out_future?.pointee = nil
+        try useOperation(operation, transaction) { operation, transaction throws(HoldfastError) in
+            _ = try operation.start(in: transaction, observer: observer, isSubscriber: isSubscriber) {
+                future throws(HoldfastError) in
+                if let out_future { out_future.pointee = try HandleTable.insert(future, .future) }
+            }
+        }
+    }
+    if status != hf_status.HF_OK { observer?.end() }
+    return status
+}
+
+@_cdecl("hf_operation_start") @implementation
+public func hf_operation_start(
+    _ operation: OpaquePointer?, _ transaction: OpaquePointer?,
+    _ out_future: UnsafeMutablePointer<OpaquePointer?>?, _ out_error: OutError?
+) -> hf_status { start(operation, transaction, nil, out_future, out_error) }
+
+@_cdecl("hf_operation_submit") @implementation
+public func hf_operation_submit(
+    _ operation: OpaquePointer?, _ transaction: OpaquePointer?, _ on_end: hf_event_fn?,
+    _ user_data: UnsafeMutableRawPointer?, _ free_user_data: (@convention(c) (UnsafeMutableRawPointer?) -> Void)?,
+    _ out_future: UnsafeMutablePointer<OpaquePointer?>?, _ out_error: OutError?
+) -> hf_status {
+    start(operation, transaction, HostObserver(on_end, user_data, free_user_data), out_future, out_error)
+}
+
+@_cdecl("hf_operation_subscribe") @implementation
+public func hf_operation_subscribe(
+    _ operation: OpaquePointer?, _ transaction: OpaquePointer?, _ on_event: hf_event_fn?,
+    _ user_data: UnsafeMutableRawPointer?, _ free_user_data: (@convention(c) (UnsafeMutableRawPointer?) -> Void)?,
+    _ out_future: UnsafeMutablePointer<OpaquePointer?>?, _ out_error: OutError?
+) -> hf_status {
+    start(
+        operation, transaction, HostObserver(on_event, user_data, free_user_data), isSubscriber: true, out_future,
+        out_error)
+}
+
+@_cdecl("hf_operation_free") @implementation
+public func hf_operation_free(_ operation: OpaquePointer?) {
+    _ = HandleTable.remove(operation, .operation, Operation.self)
+}

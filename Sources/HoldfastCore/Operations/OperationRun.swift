@@ -1,0 +1,201 @@
+/// One asynchronous run of an operation.
+///
+///     waiting → running → committing → ended
+///        ^                    |
+///        +---- a conflict ----+
+///
+/// A single write whose repository is known goes to the queue from the caller's thread. Everything else, whatever may
+/// read, runs on the store's thread for operations, which never waits for a commit.
+final class OperationRun: CommitOwner, Withdrawable {
+    private enum Stage {
+        case waiting
+        case running
+        case committing(Commit)
+        case ended
+    }
+
+    private struct State {
+        var stage = Stage.waiting
+        var attempts = 0
+        /// What the run will answer once it is stored.
+        var value = FutureValue(bytes: [])
+    }
+
+    let future: Future
+    private let operation: Operation
+    /// The caller's, of which this is a part.
+    private let transaction: Transaction?
+    private let deadline: UInt64
+    private let state = Lock(State())
+
+    private var store: Store { operation.store }
+
+    init(_ operation: Operation, in transaction: Transaction?) {
+        self.operation = operation
+        self.transaction = transaction
+        deadline = operation.store.deadline(inMilliseconds: operation.options.timeoutMilliseconds)
+        future = Future(delivery: operation.store.delivery, time: operation.store.environment.time)
+        future.setSource(self)
+    }
+
+    /// On the caller's thread: no I/O.
+    func begin() {
+        if transaction == nil, case .write(let step) = operation.work {
+            do throws(HoldfastError) {
+                if let repository = try step.openKnown(in: store) {
+                    return try submit(step, to: repository)
+                }
+            } catch { return end(.failure(error)) }
+        }
+        if !store.operations.enqueue(self) { end(.failure(Store.closed)) }
+    }
+
+    /// On the store's thread for operations.
+    func turn() {
+        let isWanted = state.withLock { state in
+            guard case .waiting = state.stage else { return false }
+            state.stage = .running
+            state.attempts += 1
+            return true
+        }
+        guard isWanted else { return }
+        do throws(HoldfastError) {
+            if let transaction { return end(.success(try operation.run(partOf: transaction))) }
+            switch operation.work {
+            case .read(let step): end(.success(try step.run(on: step.open(in: store), in: nil)))
+            case .write(let step): try submit(step, to: step.open(in: store))
+            case .steps, .function: try attempt()
+            }
+        } catch {
+            if error.status != .conflict || transaction != nil || !runAgain() { end(.failure(told(error))) }
+        }
+    }
+
+    /// The store closes.
+    func refuse() { end(.failure(Store.closed)) }
+
+    // MARK: Committing
+
+    private func submit(_ step: OperationStep, to repository: Repository) throws(HoldfastError) {
+        let writes = try step.writes(to: repository)!
+        try store.requireWritable()
+        if writes.isEmpty {
+            var value = step.result(of: [], [], 0)
+            value.receipt = .empty(attempts: 1)
+            return end(.success(value))
+        }
+        let commit = operation.commit(step, writes, owner: self)
+        if goOn(with: commit) { try store.queue.submitPlaced(commit) }
+    }
+
+    private func attempt() throws(HoldfastError) {
+        if let key = operation.options.idempotencyKey, let receipt = try store.replay(key) {
+            return end(.success(FutureValue(bytes: OperationStep.null, receipt: receipt)))
+        }
+        let transaction = try store.begin(operation.options)
+        transaction.setManaged(true)
+        let value: FutureValue
+        do throws(HoldfastError) {
+            value = try operation.run(in: transaction)
+        } catch {
+            try? transaction.rollback(isManager: true)
+            throw error
+        }
+        let attempts = state.withLock { state in
+            state.value = value
+            return state.attempts
+        }
+        let commit = try transaction.prepare(self, attempts: attempts, deadline: deadline, isManager: true)
+        try transaction.submit(commit) { commit throws(HoldfastError) in
+            guard goOn(with: commit) else { throw Self.cancelled }
+            if commit.writes.isEmpty {
+                commit.end(.success(.empty(attempts: attempts)))
+                var events: [Event] = []
+                ended(commit, &events)
+                store.delivery.post(events)
+            } else {
+                try store.queue.submitPlaced(commit)
+            }
+        }
+    }
+
+    /// False when it was cancelled meanwhile.
+    private func goOn(with commit: Commit) -> Bool {
+        state.withLock { state in
+            if case .ended = state.stage { return false }
+            state.stage = .committing(commit)
+            return true
+        }
+    }
+
+    func ended(_ commit: Commit, _ events: inout [Event]) {
+        switch commit.outcome! {
+        case .success(let receipt):
+            var value: FutureValue
+            if case .write(let step) = operation.work {
+                value = step.result(of: commit.writes, commit.results, receipt.sequence)
+            } else {
+                value = state.withLock { $0.value }
+            }
+            value.receipt = receipt
+            end(.success(value), &events)
+        case .failure(let error):
+            if error.status == .conflict, runAgain() { return }
+            if case .write(let step) = operation.work, let value = try? step.forgiven(error) {
+                end(.success(value), &events)
+            } else {
+                end(.failure(told(error)), &events)
+            }
+        }
+    }
+
+    /// After a conflict, if attempts and time allow.
+    private func runAgain() -> Bool {
+        let attempts = state.withLock { state in
+            if case .ended = state.stage { return Int.max }
+            state.stage = .waiting
+            return state.attempts
+        }
+        guard attempts < operation.options.maxAttempts else { return false }
+        let pause = store.backoff(attempts)
+        guard store.environment.time.monotonicNanoseconds() &+ pause < deadline else { return false }
+        return store.operations.enqueue(self, after: pause)
+    }
+
+    private func told(_ error: HoldfastError) -> HoldfastError {
+        guard error.status == .conflict, transaction == nil else { return error }
+        return Store.gaveUp(error, after: state.withLock { $0.attempts })
+    }
+
+    // MARK: Ending
+
+    private func end(_ outcome: FutureOutcome) {
+        var events: [Event] = []
+        end(outcome, &events)
+        store.delivery.post(events)
+    }
+
+    private func end(_ outcome: FutureOutcome, _ events: inout [Event]) {
+        state.withLock { $0.stage = .ended }
+        // Nil: it was cancelled while it ran.
+        guard let completions = future.end(with: outcome, holdingPlace: true) else { return }
+        if completions.isEmpty { store.queue.delivered(1) }
+        events += completions.map(Event.completion)
+    }
+
+    func withdraw() -> Bool {
+        let (isEarly, commit) = state.withLock { state -> (Bool, Commit?) in
+            switch state.stage {
+            case .waiting, .running:
+                state.stage = .ended
+                return (true, nil)
+            case .committing(let commit): return (false, commit)
+            case .ended: return (false, nil)
+            }
+        }
+        if isEarly { end(.failure(Self.cancelled)) }
+        return isEarly || commit.map(store.queue.cancel) ?? false
+    }
+
+    private static let cancelled = HoldfastError(.cancelled, "the operation was cancelled before it was committed")
+}

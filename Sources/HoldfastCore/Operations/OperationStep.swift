@@ -1,0 +1,285 @@
+/// One call of a repository's, described: what `operation.h` lists under the name of each.
+struct OperationStep: Sendable {
+    enum Verb: String, CaseIterable {
+        case add, update, save, patch, modify, delete
+        case addMany = "add_many"
+        case updateMany = "update_many"
+        case saveMany = "save_many"
+        case patchMany = "patch_many"
+        case deleteMany = "delete_many"
+        case modifyAll = "modify_all"
+        case deleteAll = "delete_all"
+        case fetch, contains
+        case fetchMany = "fetch_many"
+        case fetchAll = "fetch_all"
+        case find, first, count, exists, distinct
+
+        /// The member that holds what is written, or the ids of what is read.
+        fileprivate var payload: String? {
+            switch self {
+            case .add, .update, .save: "entity"
+            case .addMany, .updateMany, .saveMany: "entities"
+            case .patch: "patch"
+            case .patchMany: "patches"
+            case .modify, .modifyAll: "update"
+            case .deleteMany, .fetchMany: "ids"
+            default: nil
+            }
+        }
+
+        fileprivate var namesOne: Bool {
+            switch self {
+            case .patch, .modify, .delete, .fetch, .contains: true
+            default: false
+            }
+        }
+
+        fileprivate var isQuery: Bool {
+            switch self {
+            case .modifyAll, .deleteAll, .find, .first, .count, .exists, .distinct: true
+            default: false
+            }
+        }
+
+        fileprivate var accepted: QueryOptions.Accepted {
+            switch self {
+            case .find: [.sort, .skip, .limit, .fields]
+            case .first: [.sort, .skip, .fields]
+            default: []
+            }
+        }
+    }
+
+    let verb: Verb
+    let repository: String
+    private var key: String?
+    private var id: EntityID?
+    private var payload: [UInt8] = []
+    private var initial: [UInt8]?
+    private var filter: [UInt8]?
+    private var options: [UInt8]?
+    private var path: [UInt8] = []
+    private var expectedVersion: CommitSequence = 0
+    private var isMissingAllowed = false
+
+    /// The members whose text is handed on as it came.
+    private static let texts = [
+        "entity", "entities", "patch", "patches", "update", "ids", "initial", "filter", "options",
+    ]
+
+    /// Reads a step from the object at `position` of a text that was checked to be JSON.
+    init(_ walker: ItemWalker, at position: Int) throws(HoldfastError) {
+        guard try walker.kind(at: position) == .object else {
+            throw HoldfastError(.invalidOption, "an operation's step must be a JSON object")
+        }
+        var members: [JSONValue.Member] = []
+        var texts: [String: [UInt8]] = [:]
+        _ = try walker.members(of: position) { name, value, end throws(HoldfastError) in
+            let name = try walker.decode(name)
+            let text = walker.walker.bytes(value, end)
+            if let known = Self.texts.first(where: { $0.utf8.elementsEqual(name) }) {
+                texts[known] = Array(text)
+                members.append(JSONValue.Member(name: name, value: .null))
+            } else {
+                members.append(JSONValue.Member(name: name, value: try JSONValue.parse(text, what: "operation")))
+            }
+        }
+        var reader = OptionReader(members: members, what: "operation")
+        func text(_ name: String) -> [UInt8]? {
+            _ = reader.value(name)
+            return texts[name]
+        }
+        guard let name = try reader.text("operation", oneOf: Verb.allCases.map(\.rawValue)),
+            let verb = Verb(rawValue: name)
+        else { throw Self.missing("operation", "the name of a repository's call, such as \"add\"") }
+        self.verb = verb
+        guard let repository = try reader.text("repository") else {
+            throw Self.missing("repository", "the name of a repository")
+        }
+        self.repository = repository
+        key = try reader.text("key")
+        if let payload = verb.payload {
+            guard let text = text(payload) else { throw Self.missing(payload, "what \(verb.rawValue) is to work on") }
+            self.payload = text
+        }
+        if verb.namesOne { id = try Self.id(reader.value("id")) }
+        if verb == .modify { initial = text("initial") }
+        if verb.isQuery {
+            filter = text("filter")
+            options = text("options")
+        }
+        if verb == .distinct {
+            guard let path = try reader.text("path") else { throw Self.missing("path", "the path to the values") }
+            self.path = Array(path.utf8)
+        }
+        switch verb {
+        case .update, .patch, .modify, .delete:
+            expectedVersion = CommitSequence(try reader.integer("expected_version", in: 0...Int64.max) ?? 0)
+        default: break
+        }
+        if verb == .delete { isMissingAllowed = try reader.boolean("missing_ok") ?? false }
+        try reader.finish()
+    }
+
+    private static func id(_ value: JSONValue?) throws(HoldfastError) -> EntityID {
+        switch value {
+        case .string(let bytes)?:
+            return try bytes.withBytes { bytes throws(HoldfastError) in try EntityID(checking: bytes) }
+        case .integer(let number)?: return EntityID(unchecked: Array(String(number).utf8))
+        case nil: throw missing("id", "the entity's id")
+        case let other?:
+            throw HoldfastError(.invalidID, "an id must be a text or an integer, not \(other.typeInWords)")
+        }
+    }
+
+    private static func missing(_ name: String, _ meaning: String) -> HoldfastError {
+        HoldfastError(
+            .invalidOption, "the operation has no \"\(name)\": give \(meaning)", detail: [("option", .text(name))])
+    }
+
+    // MARK: Carrying it out
+
+    /// The repository, created where there is none of this name.
+    func open(in store: Store) throws(HoldfastError) -> Repository {
+        var options = RepositoryOptions()
+        options.key = key
+        return try store.repository(repository, options: options)
+    }
+
+    /// The repository if opening it needs no I/O.
+    func openKnown(in store: Store) throws(HoldfastError) -> Repository? {
+        store.catalogue.find(repository) == nil ? nil : try open(in: store)
+    }
+
+    func run(on repository: Repository, in transaction: Transaction?) throws(HoldfastError) -> FutureValue {
+        if let writes = try writes(to: repository) {
+            do throws(HoldfastError) {
+                let (texts, version) = try repository.perform(writes, in: transaction, wantsResults: answersEntities)
+                return result(of: writes, texts, version)
+            } catch { return try forgiven(error) }
+        }
+        return try read(repository, in: transaction)
+    }
+
+    /// What the calls that only write stand for; nil for those that read.
+    func writes(to repository: Repository) throws(HoldfastError) -> [Write]? {
+        try payload.withBytes { payload throws(HoldfastError) in
+            switch verb {
+            case .add: [try repository.put(payload, .absent, assigning: true)]
+            case .update: [try repository.put(payload, .expecting(expectedVersion), assigning: false)]
+            case .save: [try repository.put(payload, .none, assigning: true)]
+            case .patch: [try repository.patch(id!, payload, .expecting(expectedVersion))]
+            case .modify:
+                [
+                    try initial.withBytes { initial throws(HoldfastError) in
+                        try repository.modify(id!, payload, initial: initial, .expecting(expectedVersion))
+                    }
+                ]
+            case .delete:
+                [Write(key: repository.key(id!), action: .delete, precondition: .expecting(expectedVersion))]
+            case .addMany:
+                try repository.writes(of: payload) { entity throws(HoldfastError) in
+                    try repository.put(entity, .absent, assigning: true)
+                }
+            case .updateMany:
+                try repository.writes(of: payload) { entity throws(HoldfastError) in
+                    try repository.put(entity, .present, assigning: false)
+                }
+            case .saveMany:
+                try repository.writes(of: payload) { entity throws(HoldfastError) in
+                    try repository.put(entity, .none, assigning: true)
+                }
+            case .patchMany: try repository.writes(of: payload, repository.patchOfBatch)
+            case .deleteMany: try repository.deletions(of: payload)
+            default: nil
+            }
+        }
+    }
+
+    /// Whether the texts of what was written are wanted.
+    var answersEntities: Bool { verb != .delete && verb != .deleteMany }
+
+    /// What the call answers once its writes are carried out.
+    func result(of writes: [Write], _ texts: [[UInt8]], _ version: CommitSequence) -> FutureValue {
+        if !answersEntities { return FutureValue(bytes: Self.null) }
+        switch verb {
+        case .add, .update, .save, .patch, .modify:
+            return FutureValue(bytes: texts.first ?? Self.null, version: version)
+        default:
+            var writer = JSONWriter(reservingCapacity: texts.reduce(2) { $0 + $1.count + 1 })
+            writer.beginArray()
+            for text in texts { writer.raw(text) }
+            writer.endArray()
+            return FutureValue(bytes: writer.bytes)
+        }
+    }
+
+    /// The result in place of an error that the description allows.
+    func forgiven(_ error: HoldfastError) throws(HoldfastError) -> FutureValue {
+        guard isMissingAllowed, error.status == .notFound else { throw error }
+        return FutureValue(bytes: Self.null)
+    }
+
+    static let null = Array("null".utf8)
+
+    private func read(_ repository: Repository, in transaction: Transaction?) throws(HoldfastError) -> FutureValue {
+        switch verb {
+        case .fetch:
+            var found: FutureValue?
+            _ = try repository.fetch(id!, in: transaction) { found = FutureValue(bytes: Array($1), version: $0) }
+            return found ?? FutureValue(bytes: Self.null)
+        case .contains: return Self.boolean(try repository.contains(id!, in: transaction))
+        case .fetchMany:
+            return try payload.withBytes { ids throws(HoldfastError) in
+                FutureValue(bytes: try repository.fetchMany(ids, in: transaction).json)
+            }
+        case .fetchAll: return FutureValue(bytes: try repository.find(in: transaction).json)
+        default: return try query(repository, in: transaction)
+        }
+    }
+
+    private func query(_ repository: Repository, in transaction: Transaction?) throws(HoldfastError) -> FutureValue {
+        let options = try options.withBytes { text throws(HoldfastError) in
+            try QueryOptions(json: text, key: repository.record.key, accepting: verb.accepted)
+        }
+        let filter = try filter.withBytes { text throws(HoldfastError) in
+            try repository.filter(text, options.parameters)
+        }
+        switch verb {
+        case .find: return FutureValue(bytes: try repository.find(filter, options, in: transaction).json)
+        case .first:
+            let entity = try repository.first(filter, options, in: transaction)
+            return FutureValue(bytes: entity?.text ?? Self.null, version: entity?.version ?? 0)
+        case .count: return Self.number(try repository.count(filter, in: transaction))
+        case .exists: return Self.boolean(try repository.exists(filter, in: transaction))
+        case .distinct: return FutureValue(bytes: try repository.distinct(path, filter, in: transaction))
+        case .deleteAll: return Self.number(try repository.deleteAll(filter, in: transaction))
+        default:
+            let counts = try payload.withBytes { update throws(HoldfastError) in
+                try repository.modifyAll(filter, update, in: transaction)
+            }
+            var writer = JSONWriter()
+            writer.beginObject()
+            writer.member("matched")
+            writer.unsigned(counts.matched)
+            writer.member("modified")
+            writer.unsigned(counts.modified)
+            writer.endObject()
+            return FutureValue(bytes: writer.bytes)
+        }
+    }
+
+    private static func number(_ number: UInt64) -> FutureValue { FutureValue(bytes: Array(String(number).utf8)) }
+
+    private static func boolean(_ value: Bool) -> FutureValue { FutureValue(bytes: Array("\(value)".utf8)) }
+}
+
+extension [UInt8]? {
+    /// Lends the bytes, or nil.
+    fileprivate func withBytes<Result>(
+        _ body: (UnsafeRawBufferPointer?) throws(HoldfastError) -> Result
+    ) throws(HoldfastError) -> Result {
+        guard let bytes = self else { return try body(nil) }
+        return try bytes.withBytes { bytes throws(HoldfastError) in try body(bytes) }
+    }
+}

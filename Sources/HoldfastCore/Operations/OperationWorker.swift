@@ -1,0 +1,73 @@
+/// The thread on which a store's asynchronous operations run, started at the first that needs it.
+final class OperationWorker: Sendable {
+    private struct State {
+        var waiting: [OperationRun] = []
+        /// Those that met a conflict, and when they are due.
+        var delayed: [(due: UInt64, run: OperationRun)] = []
+        var isClosing = false
+        var isFinished = false
+        var worker: (any Worker)?
+    }
+
+    private let environment: Environment
+    private let finished: @Sendable () -> Void
+    private let state = Lock(State())
+
+    /// `finished` hears that nothing runs any more.
+    init(_ environment: Environment, finished: @escaping @Sendable () -> Void) {
+        self.environment = environment
+        self.finished = finished
+    }
+
+    /// Has a run take its turn, not before the pause is over. False when it never will: the store closes, or the
+    /// system has no more threads.
+    func enqueue(_ run: OperationRun, after pause: UInt64 = 0) -> Bool {
+        let due = pause == 0 ? 0 : environment.time.monotonicNanoseconds() &+ pause
+        return state.withLock { state in
+            if state.isClosing { return false }
+            if state.worker == nil {
+                state.worker = try? environment.workers.start(name: "hf-operations") { [self] in turn() }
+            }
+            guard let worker = state.worker else { return false }
+            if due == 0 { state.waiting.append(run) } else { state.delayed.append((due, run)) }
+            worker.wake()
+            return true
+        }
+    }
+
+    var isCurrentThread: Bool { state.withLock { $0.worker }?.isCurrent ?? false }
+
+    /// What has not begun is refused.
+    func beginClosing() {
+        let worker = state.withLock { state in
+            state.isClosing = true
+            if state.worker == nil { state.isFinished = true }
+            return state.worker
+        }
+        worker?.wake()
+    }
+
+    var isFinished: Bool { state.withLock { $0.isFinished } }
+
+    private func turn() -> Turn {
+        let now = environment.time.monotonicNanoseconds()
+        let (runs, isClosing, next) = state.withLock { state -> ([OperationRun], Bool, UInt64?) in
+            var runs = state.waiting
+            state.waiting = []
+            for entry in state.delayed where entry.due <= now || state.isClosing { runs.append(entry.run) }
+            state.delayed.removeAll { $0.due <= now || state.isClosing }
+            return (runs, state.isClosing, state.delayed.map(\.due).min())
+        }
+        for run in runs {
+            if isClosing { run.refuse() } else { run.turn() }
+        }
+        if !runs.isEmpty { return .again }
+        guard isClosing else { return .sleep(until: next) }
+        state.withLock { state in
+            state.isFinished = true
+            state.worker = nil
+        }
+        finished()
+        return .finished
+    }
+}

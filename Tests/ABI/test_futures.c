@@ -1,0 +1,360 @@
+/* Futures: the first completion wins and reaches everyone who waits, observes or takes events, before or
+ * after. */
+#include "support.h"
+
+static hf_future *new_future(void) {
+    hf_future *future = NULL;
+    expect_ok(hf_future_create, &future);
+    return future;
+}
+
+static void expect_result(hf_future *future, const char *expected) {
+    hf_entity value = HF_ENTITY_INIT;
+    expect_ok(hf_future_wait, future, NULL, 10000, &value, NULL);
+    assert_string_equal(value.data, expected);
+    hf_entity_free(&value);
+}
+
+/* --- One completion ------------------------------------------------------------------------------- */
+
+static void the_first_completion_wins_and_a_later_one_is_told(fixture *f) {
+    (void)f;
+    hf_future *future = new_future();
+    assert_false(hf_future_is_ended(future));
+    expect_ok(hf_future_complete, future, "one", HF_NTS);
+    expect(HF_INVALID_STATE, hf_future_complete, future, "two", HF_NTS);
+    expect(HF_INVALID_STATE, hf_future_fail, future, HF_IO, "late");
+    expect(HF_INVALID_STATE, hf_future_cancel, future);
+    expect_result(future, "one");
+    expect_result(future, "one");
+    hf_future_free(future);
+
+    future = new_future();
+    expect_ok(hf_future_fail, future, HF_IO, "the line is down");
+    expect(HF_INVALID_STATE, hf_future_complete, future, "too late", HF_NTS);
+    hf_error *error = error_of(HF_IO, hf_future_wait, future, NULL, 0, NULL, NULL);
+    assert_string_equal(hf_error_message(error), "the line is down");
+    hf_error_free(error);
+    hf_future_free(future);
+}
+
+static void bytes_pass_through_as_they_are(fixture *f) {
+    (void)f;
+    hf_future *future = new_future();
+    hf_entity value = HF_ENTITY_INIT;
+    expect_ok(hf_future_complete, future, "a\0b", 3);
+    expect_ok(hf_future_wait, future, NULL, -1, &value, NULL);
+    assert_int_equal(value.length, 3);
+    assert_memory_equal(value.data, "a\0b", 3);
+    hf_entity_free(&value);
+    hf_future_free(future);
+
+    future = new_future();
+    expect(HF_INVALID_ARGUMENT, hf_future_complete, future, NULL, 3);
+    expect(HF_INVALID_ARGUMENT, hf_future_fail, future, HF_OK, NULL);
+    expect_ok(hf_future_fail, future, (hf_status)4711, NULL);
+    expect_detail(error_of(HF_HOST_ERROR, hf_future_wait, future, NULL, -1, NULL, NULL), "code", "4711");
+    hf_future_free(future);
+}
+
+static void a_wait_that_runs_out_of_time_names_the_identifier_and_leaves_the_future_alive(fixture *f) {
+    (void)f;
+    hf_future *future = new_future();
+    double start = seconds_now();
+    expect_detail(error_of(HF_TIMEOUT, hf_future_wait, future, "zone lookup", 30, NULL, NULL), "identifier",
+                  "\"zone lookup\"");
+    assert_true(seconds_now() - start >= 0.03);
+    expect(HF_TIMEOUT, hf_future_wait, future, NULL, 0, NULL, NULL);
+    assert_false(hf_future_is_ended(future));
+    expect_ok(hf_future_complete, future, "found", HF_NTS);
+    expect_result(future, "found");
+    hf_future_free(future);
+}
+
+static void a_cancelled_future_ends_as_cancelled(fixture *f) {
+    (void)f;
+    hf_future *future = new_future();
+    expect_ok(hf_future_cancel, future);
+    expect(HF_CANCELLED, hf_future_wait, future, NULL, -1, NULL, NULL);
+    expect(HF_INVALID_STATE, hf_future_complete, future, "late", HF_NTS);
+    hf_future_free(future);
+}
+
+static void *complete_later(void *future) {
+    sleep_milliseconds(20);
+    hf_future_complete(future, "late", HF_NTS, NULL);
+    return NULL;
+}
+
+static void *wait_for_it(void *future) {
+    expect_result(future, "late");
+    return NULL;
+}
+
+static void many_threads_wait_for_one_future_and_all_get_the_result(fixture *f) {
+    (void)f;
+    enum { COUNT = 32 };
+    hf_future *future = new_future();
+    pthread_t threads[COUNT], completer;
+    for (size_t i = 0; i < COUNT; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, wait_for_it, future), 0);
+    assert_int_equal(pthread_create(&completer, NULL, complete_later, future), 0);
+    for (size_t i = 0; i < COUNT; i++)
+        pthread_join(threads[i], NULL);
+    pthread_join(completer, NULL);
+    hf_future_free(future);
+}
+
+static void *wait_until_it_is_over(void *future) {
+    hf_future_wait(future, NULL, 200, NULL, NULL, NULL);
+    return NULL;
+}
+
+static void a_future_may_be_freed_while_another_thread_waits(fixture *f) {
+    (void)f;
+    hf_future *future = new_future();
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, wait_until_it_is_over, future), 0);
+    sleep_milliseconds(20);
+    hf_future_free(future);
+    expect(HF_INVALID_HANDLE, hf_future_complete, future, "nobody", HF_NTS);
+    pthread_join(thread, NULL);
+}
+
+typedef struct race {
+    hf_future *future;
+    pthread_barrier_t barrier;
+    atomic_int winners;
+} race;
+
+static void *try_to_complete(void *argument) {
+    race *r = argument;
+    pthread_barrier_wait(&r->barrier);
+    if (hf_future_complete(r->future, "mine", HF_NTS, NULL) == HF_OK)
+        r->winners++;
+    return NULL;
+}
+
+static void *try_to_cancel(void *argument) {
+    race *r = argument;
+    pthread_barrier_wait(&r->barrier);
+    if (hf_future_cancel(r->future, NULL) == HF_OK)
+        r->winners++;
+    return NULL;
+}
+
+static void of_those_who_complete_and_cancel_at_once_one_wins_and_observers_hear_once(fixture *f) {
+    (void)f;
+    enum { ROUNDS = 300, THREADS = 4 };
+    recorder *rec = new_recorder(ROUNDS * 2);
+    for (size_t i = 0; i < ROUNDS; i++) {
+        race r = {.future = new_future()};
+        pthread_barrier_init(&r.barrier, NULL, THREADS + 1);
+        pthread_t threads[THREADS];
+        for (size_t t = 0; t < THREADS; t++)
+            pthread_create(&threads[t], NULL, t % 2 ? try_to_cancel : try_to_complete, &r);
+        expect_ok(hf_future_observe, r.future, record_event, new_ticket(rec, 2 * i), free_ticket);
+        pthread_barrier_wait(&r.barrier);
+        expect_ok(hf_future_observe, r.future, record_event, new_ticket(rec, 2 * i + 1), free_ticket);
+        for (size_t t = 0; t < THREADS; t++)
+            pthread_join(threads[t], NULL);
+        assert_int_equal(r.winners, 1);
+        pthread_barrier_destroy(&r.barrier);
+        hf_future_free(r.future);
+    }
+    wait_for_freed(rec, ROUNDS * 2);
+    assert_int_equal(rec->count, ROUNDS * 2);
+    assert_int_equal(rec->out_of_step, 0);
+    free_recorder(rec);
+}
+
+/* --- Observers ------------------------------------------------------------------------------------- */
+
+static void an_observer_of_a_future_that_never_ends_is_let_go_without_a_call(fixture *f) {
+    (void)f;
+    recorder *rec = new_recorder(2);
+    hf_future *future = new_future();
+    expect_ok(hf_future_observe, future, record_event, new_ticket(rec, 0), free_ticket);
+    hf_future_free(future);
+    wait_for_freed(rec, 1);
+    assert_int_equal(rec->count, 0);
+
+    expect(HF_INVALID_HANDLE, hf_future_observe, future, record_event, new_ticket(rec, 1), free_ticket);
+    wait_for_freed(rec, 2);
+    free_recorder(rec);
+}
+
+static atomic_int answered;
+
+static void wait_inside(const hf_event *event, void *other) {
+    (void)event;
+    answered = (int)hf_future_wait(other, NULL, 5000, NULL, NULL, NULL);
+}
+
+static void waiting_on_the_callback_thread_would_deadlock_and_says_so(fixture *f) {
+    (void)f;
+    hf_future *future = new_future(), *other = new_future();
+    answered = -1;
+    expect_ok(hf_future_observe, future, wait_inside, other, NULL);
+    expect_ok(hf_future_complete, future, NULL, 0);
+    while (answered < 0)
+        sleep_milliseconds(1);
+    assert_int_equal(answered, HF_WOULD_DEADLOCK);
+
+    /* What has ended is answered there too. */
+    hf_future *third = new_future();
+    expect_ok(hf_future_complete, other, NULL, 0);
+    answered = -1;
+    expect_ok(hf_future_observe, third, wait_inside, other, NULL);
+    expect_ok(hf_future_complete, third, NULL, 0);
+    while (answered < 0)
+        sleep_milliseconds(1);
+    assert_int_equal(answered, HF_OK);
+    hf_future_free(future);
+    hf_future_free(other);
+    hf_future_free(third);
+}
+
+/* --- Commits ---------------------------------------------------------------------------------------- */
+
+static void the_future_of_a_commit_brings_the_receipt(fixture *f) {
+    hf_store *store = open_store(f, NULL);
+    hf_repository *songs = open_repository(store, "songs");
+    hf_transaction *t = begin(store, NULL);
+    save(songs, t, "{\"id\":\"s\"}");
+    hf_future *future = NULL;
+    expect_ok(hf_transaction_submit_future, t, &future);
+    hf_transaction_free(t);
+    hf_buffer receipt = HF_BUFFER_INIT;
+    expect_ok(hf_future_wait, future, NULL, 10000, NULL, &receipt);
+    assert_non_null(strstr(receipt.data, "\"id\":\"s\",\"operation\":\"put\""));
+    expect(HF_INVALID_STATE, hf_future_cancel, future);
+    hf_future_free(future);
+
+    /* A conflict reaches whoever waits as it is. */
+    hf_transaction *loser = begin(store, NULL);
+    expect_entity(songs, loser, "s", "{\"id\":\"s\"}");
+    save(songs, loser, "{\"id\":\"s\",\"n\":1}");
+    save(songs, NULL, "{\"id\":\"s\",\"n\":2}");
+    expect_ok(hf_transaction_submit_future, loser, &future);
+    hf_error *error = error_of(HF_CONFLICT, hf_future_wait, future, NULL, 10000, NULL, NULL);
+    assert_true(hf_error_is_retryable(error));
+    hf_error_free(error);
+    hf_future_free(future);
+    hf_transaction_free(loser);
+    hf_buffer_free(&receipt);
+    hf_repository_free(songs);
+    hf_store_free(store);
+}
+
+static void futures_outlive_their_store_and_nobody_is_called_after_it(fixture *f) {
+    hf_store *store = open_store(f, NULL);
+    hf_repository *songs = open_repository(store, "songs");
+    recorder *rec = new_recorder(1);
+    hf_transaction *t = begin(store, NULL);
+    save(songs, t, "{\"id\":\"s\"}");
+    hf_future *future = NULL;
+    expect_ok(hf_transaction_submit_future, t, &future);
+    hf_transaction_free(t);
+    hf_repository_free(songs);
+    hf_store_free(store);
+    expect_ok(hf_future_wait, future, NULL, 0, NULL, NULL);
+    expect(HF_CLOSED, hf_future_observe, future, record_event, new_ticket(rec, 0), free_ticket);
+    wait_for_freed(rec, 1);
+    assert_int_equal(rec->count, 0);
+    hf_future_free(future);
+    free_recorder(rec);
+}
+
+/* --- Awaiting a callback's result --------------------------------------------------------------------- */
+
+static hf_status complete_at_once(hf_future *future, void *value) {
+    return hf_future_complete(future, value, HF_NTS, NULL);
+}
+
+static hf_status complete_on_a_thread(hf_future *future, void *thread) {
+    return pthread_create(thread, NULL, complete_later, future) == 0 ? HF_OK : HF_NO_MEMORY;
+}
+
+static hf_status fail_at_once(hf_future *future, void *ignored) {
+    (void)ignored;
+    return hf_future_fail(future, HF_NOT_FOUND, "no such zone", NULL);
+}
+
+static hf_status start_nothing(hf_future *future, void *kept) {
+    *(hf_future **)kept = future;
+    return HF_OK;
+}
+
+static hf_status refuse_to_start(hf_future *future, void *ignored) {
+    (void)future;
+    (void)ignored;
+    return HF_READ_ONLY;
+}
+
+static void await_turns_a_callback_into_a_result(fixture *f) {
+    (void)f;
+    hf_entity value = HF_ENTITY_INIT;
+    pthread_t thread;
+    expect_ok(hf_await, complete_at_once, "zone", NULL, 10000, &value, NULL);
+    assert_string_equal(value.data, "zone");
+    expect_ok(hf_await, complete_on_a_thread, &thread, NULL, 10000, &value, NULL);
+    assert_string_equal(value.data, "late");
+    pthread_join(thread, NULL);
+    hf_error *error = error_of(HF_NOT_FOUND, hf_await, fail_at_once, NULL, NULL, 10000, &value, NULL);
+    assert_string_equal(hf_error_message(error), "no such zone");
+    hf_error_free(error);
+    expect(HF_READ_ONLY, hf_await, refuse_to_start, NULL, NULL, 10000, &value, NULL);
+    expect(HF_INVALID_ARGUMENT, hf_await, NULL, NULL, NULL, 10000, &value, NULL);
+    hf_entity_free(&value);
+}
+
+static void await_that_runs_out_of_time_hands_over_the_future_if_it_is_wanted(fixture *f) {
+    (void)f;
+    hf_future *kept = NULL, *future = NULL;
+    expect_detail(error_of(HF_TIMEOUT, hf_await, start_nothing, &kept, "share", 10, NULL, &future),
+                  "identifier", "\"share\"");
+    assert_non_null(future);
+    expect_ok(hf_future_complete, kept, "after all", HF_NTS);
+    expect_result(future, "after all");
+    hf_future_free(future);
+
+    expect(HF_TIMEOUT, hf_await, start_nothing, &kept, NULL, 0, NULL, NULL);
+    expect(HF_INVALID_HANDLE, hf_future_complete, kept, "nobody waits", HF_NTS);
+}
+
+static hf_status await_another(hf_future *future, void *depth) {
+    size_t *left = depth;
+    if (--*left > 0) {
+        hf_status status = hf_await(await_another, left, NULL, 10000, NULL, NULL, NULL);
+        if (status != HF_OK)
+            return status;
+    }
+    return hf_future_complete(future, NULL, 0, NULL);
+}
+
+static void a_thousand_awaits_may_be_nested(fixture *f) {
+    (void)f;
+    size_t depth = 1000;
+    expect_ok(hf_await, await_another, &depth, NULL, 10000, NULL, NULL);
+}
+
+int main(void) {
+    static const scenario scenarios[] = {
+        ONCE(the_first_completion_wins_and_a_later_one_is_told),
+        ONCE(bytes_pass_through_as_they_are),
+        ONCE(a_wait_that_runs_out_of_time_names_the_identifier_and_leaves_the_future_alive),
+        ONCE(a_cancelled_future_ends_as_cancelled),
+        ONCE(many_threads_wait_for_one_future_and_all_get_the_result),
+        ONCE(a_future_may_be_freed_while_another_thread_waits),
+        ONCE(of_those_who_complete_and_cancel_at_once_one_wins_and_observers_hear_once),
+        ONCE(an_observer_of_a_future_that_never_ends_is_let_go_without_a_call),
+        ONCE(waiting_on_the_callback_thread_would_deadlock_and_says_so),
+        EACH_ENGINE(the_future_of_a_commit_brings_the_receipt),
+        EACH_ENGINE(futures_outlive_their_store_and_nobody_is_called_after_it),
+        ONCE(await_turns_a_callback_into_a_result),
+        ONCE(await_that_runs_out_of_time_hands_over_the_future_if_it_is_wanted),
+        ONCE(a_thousand_awaits_may_be_nested),
+    };
+    return run_scenarios("futures", scenarios, COUNT_OF(scenarios));
+}

@@ -1,0 +1,143 @@
+/*
+ * Future: the pending result of anything asynchronous, completed by the library or by the host.
+ *
+ *                 completed by the library or hf_future_complete        value, receipt
+ *      PENDING  ---------------------------------------------------->   ENDED
+ *               hf_future_fail, hf_future_cancel, a failed commit        error
+ *
+ * The first completion wins; a later one is told HF_INVALID_STATE and changes nothing. Three ways to hear of
+ * the end, in any number and combination, before and after it: wait on a thread of one's own, observe with a
+ * callback, or, in a store with "queue" delivery, take the event. Running out of time ends a wait and nothing
+ * else. The future of a commit or an operation goes on when its handle is freed.
+ *
+ * Observers of a commit's or an operation's future hear as event.h says for their store, in commit order.
+ * Observers of a future that the host created hear on one callback thread that all those share, whatever
+ * the delivery of any store; never on the stack of who completes or observes.
+ */
+#ifndef HOLDFAST_FUTURE_H
+#define HOLDFAST_FUTURE_H
+
+#include "base.h"
+#include "entity.h"
+#include "error.h"
+#include "event.h"
+#include "status.h"
+#include "transaction.h"
+
+HF_BEGIN_DECLS
+
+typedef struct hf_future hf_future;
+
+/**
+ * Creates a future for the host to complete. out_future receives the handle, freed with hf_future_free; a
+ * future that is freed before it was completed never ends: its observers are let go without a call.
+ * Errors: HF_INVALID_ARGUMENT, HF_NO_MEMORY. Any thread. Does not block.
+ */
+HF_WARN_UNUSED hf_status hf_future_create(hf_future *HF_NULLABLE *HF_NULLABLE out_future,
+                                          hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Completes a future with a value.
+ *
+ * value: any bytes, copied; NULL with length 0 for none. length: in bytes, or HF_NTS.
+ * Errors: HF_INVALID_STATE (it has ended before), HF_INVALID_ARGUMENT, HF_INVALID_HANDLE (also: nobody waits
+ * any longer, as after hf_await), HF_FORKED. Any thread. Does not block.
+ */
+hf_status hf_future_complete(hf_future *HF_NULLABLE future, const char *HF_NULLABLE value, size_t length,
+                             hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Completes a future with an error.
+ *
+ * status: what waits will answer; other than HF_OK. A number that is no status becomes HF_HOST_ERROR, with
+ * the number as the detail's `code`. message: NUL-terminated UTF-8, copied; NULL for the status's name.
+ * Errors and thread as hf_future_complete.
+ */
+hf_status hf_future_fail(hf_future *HF_NULLABLE future, hf_status status, const char *HF_NULLABLE message,
+                         hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Waits for the end. May be called again, and by several threads at once: each gets the result.
+ *
+ * identifier: NUL-terminated UTF-8 that a time-out's error names; NULL allowed. timeout_ms: in milliseconds
+ * of a steady clock; -1 for ever, 0 not at all. out_value: receives the value, its `version` being the
+ * entity's where it is one that is stored; NULL if not wanted. out_receipt: receives the receipt of the
+ * commit, or an empty text where there was none; NULL if not wanted.
+ *
+ * Errors: the future's own; HF_TIMEOUT (the error's detail has the `identifier`, hf_future_is_ended answers
+ * false: wait again, cancel or free), HF_CANCELLED, HF_WOULD_DEADLOCK (on a thread of the library's, while it
+ * is pending), HF_NO_MEMORY, HF_INVALID_HANDLE, HF_FORKED. Any thread. Blocks.
+ */
+hf_status hf_future_wait(hf_future *HF_NULLABLE future, const char *HF_NULLABLE identifier,
+                         int64_t timeout_ms, hf_entity *HF_NULLABLE out_value,
+                         hf_buffer *HF_NULLABLE out_receipt, hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/** Whether the future has ended. False for what is no future. Cannot fail. Any thread. */
+bool hf_future_is_ended(hf_future *HF_NULLABLE future);
+
+/**
+ * Has a callback hear of the end: an event HF_EVENT_END, whether the end comes later or has come.
+ *
+ * on_end: NULL allowed: under "queue" delivery the event carries user_data. free_user_data: called with
+ * user_data exactly once: after the event was delivered (under "queue": by hf_events_free), when the future
+ * goes without ever ending, or before this call returns a failure; NULL allowed.
+ *
+ * Errors: HF_CLOSED (the future has ended and its store is closed: nobody delivers any more),
+ * HF_INVALID_ARGUMENT, HF_NO_MEMORY, HF_INVALID_HANDLE, HF_FORKED. Any thread. Does not block.
+ */
+hf_status hf_future_observe(hf_future *HF_NULLABLE future, hf_event_fn HF_NULLABLE on_end,
+                            void *HF_NULLABLE user_data,
+                            void (*HF_NULLABLE free_user_data)(void *HF_NULLABLE),
+                            hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Cancels: an operation that has not reached its commit does not commit, a commit is withdrawn while it is
+ * queued, a future of the host's simply ends. It ends with HF_CANCELLED, and nothing was stored.
+ * Errors: HF_INVALID_STATE (too late: it is being stored or has ended; its outcome is told as if nobody had
+ * asked), HF_INVALID_HANDLE, HF_FORKED. Any thread. Does not block.
+ */
+hf_status hf_future_cancel(hf_future *HF_NULLABLE future, hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/** Frees the handle, also while other threads wait. NULL and a freed handle do nothing. Cannot fail. Any
+ * thread.
+ */
+void hf_future_free(hf_future *HF_NULLABLE future);
+
+/**
+ * hf_transaction_submit with a future in place of a callback. Its value is empty; the receipt comes with it.
+ * out_future receives the handle, freed with hf_future_free. Errors, thread and waiting as
+ * hf_transaction_submit.
+ */
+HF_WARN_UNUSED hf_status hf_transaction_submit_future(hf_transaction *HF_NULLABLE transaction,
+                                                      hf_future *HF_NULLABLE *HF_NULLABLE out_future,
+                                                      hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Starts something that will complete the future, by a callback, on any thread, or at once.
+ *
+ * future: borrowed; it may be completed as long as hf_await waits, and afterwards that answers
+ * HF_INVALID_HANDLE or HF_INVALID_STATE. Answers HF_OK, or why nothing was started: hf_await returns it.
+ */
+typedef hf_status (*hf_starter_fn)(hf_future *HF_NONNULL future, void *HF_NULLABLE user_data);
+
+/**
+ * Turns a call that answers by callback into one that returns its result: runs the starter on this thread,
+ * and waits until the future that it was handed is completed.
+ *
+ * starter: called once. user_data: handed to it; NULL allowed. identifier, timeout_ms: as hf_future_wait; the
+ * time counts from before the starter runs. out_value: receives the value; NULL if not wanted. out_future:
+ * receives the future, freed with hf_future_free, when the wait ends with HF_TIMEOUT, so that it can be
+ * waited for again or cancelled; else NULL; NULL if not wanted: then nobody waits any longer.
+ *
+ * Errors: what the future was completed with or the starter answered; HF_TIMEOUT, HF_CANCELLED,
+ * HF_WOULD_DEADLOCK (on a thread of the library's, before anything was started), HF_INVALID_ARGUMENT,
+ * HF_NO_MEMORY, HF_FORKED (the starter forked and this is the child). Any thread. Blocks.
+ */
+hf_status hf_await(hf_starter_fn HF_NULLABLE starter, void *HF_NULLABLE user_data,
+                   const char *HF_NULLABLE identifier, int64_t timeout_ms, hf_entity *HF_NULLABLE out_value,
+                   hf_future *HF_NULLABLE *HF_NULLABLE out_future,
+                   hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+HF_END_DECLS
+
+#endif

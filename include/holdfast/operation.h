@@ -1,0 +1,159 @@
+/*
+ * Operation: a transaction described now and run later, as often as wanted.
+ *
+ * Making one touches no store: no read, no lock, no check of an id. Each run is a run of its own, and a whole
+ * transaction takes one call: performed on the calling thread, started with a future, submitted with a
+ * callback, or subscribed to. An operation may be performed by several threads at once, and freed while it
+ * runs.
+ *
+ * Descriptions are JSON objects. One step is named like the call of a repository (see repository.h) and does
+ * what that does:
+ *
+ *   {"operation": "add", "repository": "songs", "entity": {"id": "s1", "plays": 0}}
+ *
+ *   operation                    members beside "operation" and "repository"         result
+ *   add, save                    "entity"                                            the entity as stored
+ *   update                       "entity", "expected_version" (0)                    the entity as stored
+ *   patch                        "id", "patch", "expected_version" (0)               the entity as stored
+ *   modify                       "id", "update", "initial", "expected_version" (0)   the entity as stored
+ *   delete                       "id", "expected_version" (0), "missing_ok" (false)  null
+ *   add_many, update_many,       "entities", an array                                the entities as stored
+ *     save_many
+ *   patch_many                   "patches", an array                                 the entities as stored
+ *   delete_many                  "ids", an array                                     null
+ *   modify_all                   "filter", "update", "options"                       {"matched": 2,
+ * "modified": 1} delete_all                   "filter", "options"                                 how many
+ *   fetch                        "id"                                                the entity, or null
+ *   contains                     "id"                                                true or false
+ *   fetch_many                   "ids", an array                                     an array of entities
+ *   fetch_all                                                                        an array of entities
+ *   find                         "filter", "options"                                 an array of entities
+ *   first                        "filter", "options"                                 the entity, or null
+ *   count                        "filter", "options"                                 how many
+ *   exists                       "filter", "options"                                 true or false
+ *   distinct                     "path", "filter", "options"                         an array of values
+ *
+ * "options" are those of the call, as an object. A repository that is not there is created; "key" then names
+ * its id, as for hf_repository_open. What an entity holds is stored as it is written in the description.
+ *
+ * Several steps are one transaction, all of it or nothing, run again after a conflict:
+ *
+ *   {"steps": [{"operation": "patch", ...}, {"operation": "add", ...}], "idempotency_key": "order 17"}
+ *
+ * Beside "steps" stand the options of hf_store_transact. Steps see what those before them wrote. The result
+ * is the array of the steps' results; null when an idempotency key was used before. Errors carry the step's
+ * `index` in their detail.
+ */
+#ifndef HOLDFAST_OPERATION_H
+#define HOLDFAST_OPERATION_H
+
+#include "base.h"
+#include "entity.h"
+#include "error.h"
+#include "event.h"
+#include "future.h"
+#include "status.h"
+#include "store.h"
+#include "transaction.h"
+
+HF_BEGIN_DECLS
+
+typedef struct hf_operation hf_operation;
+
+/**
+ * Makes an operation from its description.
+ *
+ * description: the JSON; length: in bytes, or HF_NTS. out_operation receives the handle, freed with
+ * hf_operation_free; it keeps what it needs of the store, whose handle may be freed before.
+ * Errors: HF_INVALID_JSON, HF_INVALID_OPTION (an unknown or missing member), HF_INVALID_ID,
+ * HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED. Whatever else is wrong is told by the run. Any thread.
+ * Does not block.
+ */
+HF_WARN_UNUSED hf_status hf_operation_create(hf_store *HF_NULLABLE store, const char *HF_NULLABLE description,
+                                             size_t length,
+                                             hf_operation *HF_NULLABLE *HF_NULLABLE out_operation,
+                                             hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * The host's function as an operation.
+ *
+ * transaction: borrowed for this call; not to be committed, submitted or rolled back here. result: empty; the
+ * function may fill it by hf_buffer_set with what the run is to answer. Answers HF_OK to commit, HF_CONFLICT
+ * to run again, any other status to roll back and have the run fail with it. It may run more than once, on
+ * the thread that performs, or on the store's one thread for operations: there it should be short, because
+ * others wait for their turn, and hf_future_wait answers HF_WOULD_DEADLOCK.
+ */
+typedef hf_status (*hf_operation_fn)(hf_transaction *HF_NONNULL transaction, hf_buffer *HF_NONNULL result,
+                                     void *HF_NULLABLE user_data);
+
+/**
+ * Makes an operation from a function.
+ *
+ * options: as for hf_store_transact, or NULL. user_data: handed to the function; NULL allowed.
+ * free_user_data: called with user_data exactly once: when the operation was freed and no run is left, or
+ * before this call returns a failure; NULL allowed. Errors: HF_INVALID_ARGUMENT, HF_INVALID_JSON,
+ * HF_INVALID_OPTION, HF_INVALID_HANDLE, HF_FORKED. Any thread.
+ */
+HF_WARN_UNUSED hf_status hf_operation_create_function(
+    hf_store *HF_NULLABLE store, hf_operation_fn HF_NULLABLE function, void *HF_NULLABLE user_data,
+    void (*HF_NULLABLE free_user_data)(void *HF_NULLABLE), const char *HF_NULLABLE options,
+    hf_operation *HF_NULLABLE *HF_NULLABLE out_operation, hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Runs the operation on this thread and waits for the outcome.
+ *
+ * transaction: NULL, or the one that this is to be a part of: then nothing is committed, and what the
+ * operation wrote before a failure is taken back. out_result: receives the result as JSON (what a function
+ * answered as it is), with the entity's version where it is one; NULL if not wanted. out_receipt: receives
+ * the commit's receipt, empty for a read or inside a transaction; NULL if not wanted.
+ *
+ * Errors: those of the calls that it consists of and of hf_store_transact. Any thread. Blocks.
+ */
+hf_status hf_operation_perform(hf_operation *HF_NULLABLE operation, hf_transaction *HF_NULLABLE transaction,
+                               hf_entity *HF_NULLABLE out_result, hf_buffer *HF_NULLABLE out_receipt,
+                               hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Starts a run and returns; the future is completed with its result and receipt.
+ *
+ * transaction: as hf_operation_perform; it must not be used by others meanwhile. out_future receives the
+ * handle, freed with hf_future_free; NULL if not wanted: the run goes on.
+ *
+ * Does no I/O on this thread. When "max_in_flight" commits and operations are under way it waits for a place,
+ * up to the operation's "timeout_ms", but never on a thread of the library's. Runs begin in the order in
+ * which they were started and may overtake each other.
+ *
+ * Errors: HF_BUSY (no place), HF_CLOSED, HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED; everything else
+ * is the future's. A store that closes refuses, with HF_CLOSED, what has not begun. Any thread.
+ */
+hf_status hf_operation_start(hf_operation *HF_NULLABLE operation, hf_transaction *HF_NULLABLE transaction,
+                             hf_future *HF_NULLABLE *HF_NULLABLE out_future,
+                             hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * hf_operation_start and hf_future_observe in one: HF_EVENT_END tells the result. on_end, user_data,
+ * free_user_data: as hf_future_observe. HF_OK: exactly one event will come.
+ */
+hf_status hf_operation_submit(hf_operation *HF_NULLABLE operation, hf_transaction *HF_NULLABLE transaction,
+                              hf_event_fn HF_NULLABLE on_end, void *HF_NULLABLE user_data,
+                              void (*HF_NULLABLE free_user_data)(void *HF_NULLABLE),
+                              hf_future *HF_NULLABLE *HF_NULLABLE out_future,
+                              hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * hf_operation_submit for a subscriber: HF_EVENT_VALUE with the result and then HF_EVENT_END, or HF_EVENT_END
+ * with the error alone. Nothing comes after the end. Each subscription is a run of its own; cancelling its
+ * future ends it with HF_CANCELLED, or is too late.
+ */
+hf_status hf_operation_subscribe(hf_operation *HF_NULLABLE operation, hf_transaction *HF_NULLABLE transaction,
+                                 hf_event_fn HF_NULLABLE on_event, void *HF_NULLABLE user_data,
+                                 void (*HF_NULLABLE free_user_data)(void *HF_NULLABLE),
+                                 hf_future *HF_NULLABLE *HF_NULLABLE out_future,
+                                 hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/** Frees the handle; runs go on. NULL and a freed handle do nothing. Cannot fail. Any thread. */
+void hf_operation_free(hf_operation *HF_NULLABLE operation);
+
+HF_END_DECLS
+
+#endif
