@@ -91,9 +91,11 @@ demo: dependencies demo-c demo-python demo-swift ## Runs the examples in C, Pyth
 demo-c:
 	@$(MAKE) --no-print-directory install PREFIX=$(DEMO_PREFIX) > /dev/null
 	PKG_CONFIG_PATH=$(DEMO_PREFIX)/lib/pkgconfig; export PKG_CONFIG_PATH; \
-	$(CC) -o $(BUILD)/iso_registers bindings/c/examples/iso_registers.c \
-	    $$(pkg-config --cflags --libs holdfast jansson) -Wl,-rpath,$(DEMO_PREFIX)/lib
-	$(BUILD)/iso_registers
+	for example in iso_registers event_loop; do \
+	    $(CC) -o $(BUILD)/$$example bindings/c/examples/$$example.c \
+	        $$(pkg-config --cflags --libs holdfast jansson) -Wl,-rpath,$(DEMO_PREFIX)/lib && \
+	    $(BUILD)/$$example || exit 1; \
+	done
 
 demo-python: library $(VENV)/tools
 	$(VENV)/bin/pip install --quiet --force-reinstall --no-deps ./bindings/python

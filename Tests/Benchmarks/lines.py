@@ -98,6 +98,13 @@ def floor(workload: str, count: int) -> Run:
     )
 
 
+def asynchronous(workload: str, count: int, in_flight: int = 0) -> Run:
+    arguments = ("{directory}", "{documents}", "{count}", str(max(1, in_flight)))
+    return Run(
+        ("{build}/asynchronous", workload, *arguments), count, in_flight=in_flight
+    )
+
+
 def first_read(engine: str) -> Run:
     return Run(
         ("{build}/first_read_" + engine, "{directory}", "{id}"),
@@ -158,6 +165,39 @@ def growth(documents: int) -> tuple[Line, ...]:
     )
 
 
+def operations(in_flight: int) -> tuple[Line, ...]:
+    """Commits that are described and submitted, with so many in flight."""
+    count = FEW if in_flight == 1 else ALL
+    among = f"operations that store one document, {in_flight:,} in flight"
+    times = f"from submission to callback, {in_flight:,} in flight: "
+    return (
+        Line(
+            f"operations-{in_flight}",
+            among,
+            "commits/s",
+            asynchronous("commits", count, in_flight),
+            (
+                Baseline(
+                    "SQLite, one thread",
+                    in_c("sqlite", "commits", FEW, in_flight=1),
+                ),
+            ),
+        ),
+        Line(
+            f"completion-median-{in_flight}",
+            times + "the median",
+            "ms",
+            asynchronous("median", count, in_flight),
+        ),
+        Line(
+            f"completion-slowest-{in_flight}",
+            times + "99 of 100 are faster",
+            "ms",
+            asynchronous("slowest-hundredth", count, in_flight),
+        ),
+    )
+
+
 def increments(threads: int, must: float, stretch: float) -> Line:
     return Line(
         f"read-modify-write-{threads}",
@@ -209,6 +249,27 @@ LINES = (
         "commits/s",
         in_c("holdfast", "commits", SOME, in_flight=1),
         (Baseline("SQLite", in_c("sqlite", "commits", SOME, in_flight=1), 0.8, 0.95),),
+    ),
+    *(line for in_flight in (1, 100, 1_000, 10_000) for line in operations(in_flight)),
+    Line(
+        "callback-events",
+        "events of commits that store nothing, by the callback thread",
+        "events/s",
+        asynchronous("callbacks", READS),
+        (Baseline("taken from the queue", asynchronous("queue", READS)),),
+    ),
+    Line(
+        "futures",
+        "futures created, completed, waited for and freed",
+        "futures/s",
+        asynchronous("futures", READS),
+    ),
+    Line(
+        "sequences",
+        "transactions of 10 updates, relaxed, in one call",
+        "commits/s",
+        asynchronous("sequences", SOME),
+        (Baseline("in a call a step", asynchronous("steps", SOME)),),
     ),
     increments(1, 0.6, 1.0),
     increments(8, 1.0, 3.0),

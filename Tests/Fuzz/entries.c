@@ -310,6 +310,38 @@ static void try_repository(const char *name, const char *options) {
     hf_store_free(opened);
 }
 
+/* Performed, and started in a store that is like the first: both answer alike, whatever was described. In
+ * stores of its own, because a description may name any repository. */
+static void try_operation(const text *t) {
+    hf_status statuses[2];
+    for (int is_started = 0; is_started < 2; is_started++) {
+        hf_store *opened = NULL;
+        hf_repository *songs = NULL;
+        hf_operation *operation = NULL;
+        hf_future *future = NULL;
+        MUST(hf_store_open, "memory:", "{\"max_entity_bytes\":65536,\"max_depth\":20}", &opened);
+        MUST(hf_repository_open, opened, "songs", NULL, &songs);
+        MUST(hf_repository_save, songs, NULL, TARGET, HF_NTS, NULL);
+        hf_status status = CALL(hf_operation_create, opened, t->bytes, t->length, &operation);
+        if (status == HF_OK && is_started) {
+            MUST(hf_operation_start, operation, NULL, &future);
+            status = CALL(hf_future_wait, future, NULL, -1, &entity, NULL);
+        } else if (status == HF_OK) {
+            status = CALL(hf_operation_perform, operation, NULL, &entity, NULL);
+        }
+        if (status == HF_OK)
+            json_decref(parse_json(entity.data, entity.length));
+        statuses[is_started] = status;
+        hf_future_free(future);
+        hf_operation_free(operation);
+        hf_repository_free(songs);
+        hf_store_free(opened);
+    }
+    if (statuses[0] != statuses[1])
+        fail("performed %s and started %s: %.*s", hf_status_name(statuses[0]), hf_status_name(statuses[1]),
+             (int)t->real_length, t->bytes);
+}
+
 static void try_repository_options(const text *t) { try_repository("songs", t->bytes); }
 static void try_repository_name(const text *t) { try_repository(t->bytes, NULL); }
 
@@ -338,6 +370,7 @@ static const struct {
     {'L', try_url},
     {'b', try_begin_options},
     {'t', try_transact_options},
+    {'O', try_operation},
     {'r', try_repository_options},
     {'n', try_repository_name},
     {'v', try_names},

@@ -66,6 +66,8 @@ public enum JSONValue: Sendable, Hashable {
     static func check(
         _ bytes: UnsafeRawBufferPointer, what: String, limits: PayloadLimits
     ) throws(HoldfastError) {
+        // Nearly every one is an object without a member of no name, and as such is checked without a tree.
+        if (try? EntityPayload(bytes, key: "", limits: limits)) != nil { return }
         var error = hfp_error()
         let empty: StaticString = ""
         let start = bytes.baseAddress ?? UnsafeRawPointer(empty.utf8Start)

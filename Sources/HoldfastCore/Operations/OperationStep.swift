@@ -14,6 +14,8 @@ struct OperationStep: Sendable {
         case fetchAll = "fetch_all"
         case find, first, count, exists, distinct
 
+        fileprivate static let names = allCases.map(\.rawValue)
+
         /// The member that holds what is written, or the ids of what is read.
         fileprivate var payload: String? {
             switch self {
@@ -80,6 +82,8 @@ struct OperationStep: Sendable {
             if let known = Self.texts.first(where: { $0.utf8.elementsEqual(name) }) {
                 texts[known] = Array(text)
                 members.append(JSONValue.Member(name: name, value: .null))
+            } else if try walker.kind(at: value) == .string {
+                members.append(JSONValue.Member(name: name, value: .string(try walker.string(at: value))))
             } else {
                 members.append(JSONValue.Member(name: name, value: try JSONValue.parse(text, what: "operation")))
             }
@@ -89,7 +93,7 @@ struct OperationStep: Sendable {
             _ = reader.value(name)
             return texts[name]
         }
-        guard let name = try reader.text("operation", oneOf: Verb.allCases.map(\.rawValue)),
+        guard let name = try reader.text("operation", oneOf: Verb.names),
             let verb = Verb(rawValue: name)
         else { throw Self.missing("operation", "the name of a repository's call, such as \"add\"") }
         self.verb = verb
