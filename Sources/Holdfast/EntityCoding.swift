@@ -5,13 +5,23 @@ internal import HoldfastCore
 struct EntityCoding: Sendable {
     let encoder: JSONEncoder
     let decoder: JSONDecoder
+    /// Which members key paths mean.
+    let paths: PathFinder
 
-    /// What is used where nothing is given. The members' order is fixed, so that equal entities are equal bytes.
-    static let standard: EntityCoding = {
+    /// Without an encoder or decoder the standard one is used. `key` names the member that holds the id.
+    init(encoder: JSONEncoder?, decoder: JSONDecoder?, key: String) {
+        self.encoder = encoder ?? Self.standardEncoder
+        self.decoder = decoder ?? Self.standardDecoder
+        paths = PathFinder(encoder: self.encoder, key: key)
+    }
+
+    /// The members' order is fixed, so that equal entities are equal bytes.
+    private static let standardEncoder: JSONEncoder = {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return EntityCoding(encoder: encoder, decoder: JSONDecoder())
+        return encoder
     }()
+    private static let standardDecoder = JSONDecoder()
 
     func encode(_ value: some Encodable, what: String, status: Status) throws -> Data {
         do {
@@ -22,12 +32,13 @@ struct EntityCoding: Sendable {
     }
 
     /// A stored text that does not fit the type is an error that names it; nothing is skipped.
-    func decode<Entity: Decodable>(_ type: Entity.Type, from text: Data, id: String, repository: String) throws
-        -> Entity
-    {
+    func decode<Entity: Decodable>(
+        _ type: Entity.Type, from text: Data, id: @autoclosure () -> String, repository: String
+    ) throws -> Entity {
         do {
             return try decoder.decode(type, from: text)
         } catch {
+            let id = id()
             let named = try encoder.encode(["repository": repository, "id": id])
             throw HoldfastError(
                 .corrupt, "the entity \"\(id)\" in \"\(repository)\" is no \(type): \(Self.reason(error))",
@@ -35,8 +46,13 @@ struct EntityCoding: Sendable {
         }
     }
 
+    /// A text of the library's own language, with values encoded as the entities are.
+    func text(_ value: (any Encodable)?, what: String, status: Status = .invalidQuery) throws -> String {
+        String(decoding: try encode(AnyValue(value: value), what: what, status: status), as: UTF8.self)
+    }
+
     /// On one line, with the path of the member.
-    private static func reason(_ error: any Error) -> String {
+    static func reason(_ error: any Error) -> String {
         let context: (DecodingError.Context, String)? =
             switch error {
             case DecodingError.keyNotFound(let key, let context): (context, key.stringValue)
@@ -57,7 +73,7 @@ struct EntityCoding: Sendable {
 
 /// A value of a dictionary with values of several types; nil is null.
 struct AnyValue: Encodable {
-    let value: (any Encodable & Sendable)?
+    let value: (any Encodable)?
 
     func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()

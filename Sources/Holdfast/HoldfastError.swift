@@ -1,3 +1,4 @@
+internal import Foundation
 internal import HoldfastCore
 
 /// A failure of the library: what kind, one sentence that names the thing and the cure, and details for programs.
@@ -42,6 +43,28 @@ public struct HoldfastError: Error, Sendable {
 
     /// Whether running the same work again may succeed.
     public var isRetryable: Bool { status.isRetryable && commitState == .none }
+}
+
+/// Two entities that would have one value in a unique index: `catch let error as HoldfastError`, `error.uniqueViolation`.
+public struct UniqueViolation: Sendable, Hashable, Decodable {
+    /// The name of the repository.
+    public var repository: String
+    /// The name of the index.
+    public var index: String
+    /// The id of the entity that was refused.
+    public var id: String
+    /// The id of the one that has the value.
+    public var other: String
+    /// The value, as JSON: of an index over several paths, an array.
+    public var value: String
+}
+
+extension HoldfastError {
+    /// What a `.uniqueViolation` is about; nil of any other error.
+    public var uniqueViolation: UniqueViolation? {
+        guard status == .uniqueViolation else { return nil }
+        return try? JSONDecoder().decode(UniqueViolation.self, from: Data(detail.utf8))
+    }
 }
 
 extension HoldfastError: CustomStringConvertible {

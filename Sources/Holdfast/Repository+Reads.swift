@@ -28,32 +28,7 @@ extension StoreRepository {
     }
 
     /// Every entity, ordered by the bytes of the ids' texts.
-    public func fetchAll() async throws -> [Entity] { try await find(.all) }
-
-    /// The entities that match, ordered by the bytes of the ids' texts: after the first `skip`, at most `limit` (nil:
-    /// all). Throws `.invalidQuery` or `.invalidJSON` for a filter that is none.
-    public func find(_ filter: Filter, skip: Int = 0, limit: Int? = nil) async throws -> [Entity] {
-        let compiled = try filter.compiled(coding)
-        guard skip >= 0, limit ?? 0 >= 0 else {
-            throw HoldfastError(.invalidArgument, "skip and limit cannot be negative")
-        }
-        if limit == 0 { return [] }
-        var options = QueryOptions()
-        options.skip = UInt64(skip)
-        options.limit = UInt64(limit ?? 0)
-        let list = try await read { [options] core, transaction throws(CoreError) in
-            try core.find(compiled, options, in: transaction)
-        }
-        let block = Data(list.json)
-        return try list.items.map { try decode(block[$0.text], id: EntityID(unchecked: Array(list.ids[$0.id]))) }
-    }
-
-    /// How many entities match.
-    public func count(_ filter: Filter = .all) async throws -> Int {
-        let compiled = try filter.compiled(coding)
-        return Int(
-            try await read { core, transaction throws(CoreError) in try core.count(compiled, in: transaction) })
-    }
+    public func fetchAll() async throws -> [Entity] { try await find() }
 
     /// Whether there is an entity of this id.
     public func contains(id: Entity.ID) async throws -> Bool {
@@ -61,7 +36,7 @@ extension StoreRepository {
         return try await read { core, transaction throws(CoreError) in try core.contains(id, in: transaction) }
     }
 
-    private func read<Value: Sendable>(
+    func read<Value: Sendable>(
         _ body: @escaping @Sendable (HoldfastCore.Repository, HoldfastCore.Transaction?) throws(CoreError) -> Value
     ) async throws -> Value {
         try Task.checkCancellation()

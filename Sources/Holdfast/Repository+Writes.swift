@@ -36,7 +36,7 @@ extension StoreRepository {
         id: Entity.ID, _ changes: [String: (any Encodable & Sendable)?], expectedVersion: UInt64? = nil
     ) async throws -> Entity {
         let id = try text(of: id)
-        let json = try coding.encode(changes.mapValues(AnyValue.init), what: "patch", status: .invalidEntity)
+        let json = try coding.encode(changes.mapValues { AnyValue(value: $0) }, what: "patch", status: .invalidEntity)
         let core = try await core()
         let write = try translatingErrors { () throws(CoreError) in
             try Array(json).withBytes { bytes throws(CoreError) in
@@ -55,7 +55,7 @@ extension StoreRepository {
     /// - Returns: The entity as it is stored now.
     @discardableResult
     public func modify(
-        id: Entity.ID, _ update: Update, initial: Entity? = nil, expectedVersion: UInt64? = nil
+        id: Entity.ID, _ update: Update<Entity>, initial: Entity? = nil, expectedVersion: UInt64? = nil
     ) async throws -> Entity {
         let id = try text(of: id)
         let json = try update.json(coding)
@@ -111,15 +111,17 @@ extension StoreRepository {
     /// after a conflict.
     /// - Returns: How many match, and how many of them the update changed; the others are not written.
     @discardableResult
-    public func modifyAll(_ filter: Filter = .all, _ update: Update) async throws -> (matched: Int, modified: Int) {
-        let compiled = try filter.compiled(coding)
+    public func modifyAll(
+        _ filter: Filter<Entity> = .all, _ update: Update<Entity>, parameters: QueryParameters = [:]
+    ) async throws -> (matched: Int, modified: Int) {
         let json = try update.json(coding)
         let core = try await core()
+        let filter = try Query(filter: filter, parameters: parameters).compiled(for: core, coding).filter
         let counts = try await store.transaction {
             try Task.checkCancellation()
             let transaction = TransactionScope.transaction(of: store)
             return try await waiting { () throws(CoreError) in
-                try json.withBytes { json throws(CoreError) in try core.modifyAll(compiled, json, in: transaction) }
+                try json.withBytes { json throws(CoreError) in try core.modifyAll(filter, json, in: transaction) }
             }
         }
         return (Int(counts.matched), Int(counts.modified))
@@ -128,14 +130,14 @@ extension StoreRepository {
     /// Deletes every entity that matches, in a transaction that runs again after a conflict.
     /// - Returns: How many those were.
     @discardableResult
-    public func deleteAll(_ filter: Filter = .all) async throws -> Int {
-        let compiled = try filter.compiled(coding)
+    public func deleteAll(_ filter: Filter<Entity> = .all, parameters: QueryParameters = [:]) async throws -> Int {
         let core = try await core()
+        let filter = try Query(filter: filter, parameters: parameters).compiled(for: core, coding).filter
         return try await store.transaction {
             try Task.checkCancellation()
             let transaction = TransactionScope.transaction(of: store)
             return Int(
-                try await waiting { () throws(CoreError) in try core.deleteAll(compiled, in: transaction) })
+                try await waiting { () throws(CoreError) in try core.deleteAll(filter, in: transaction) })
         }
     }
 

@@ -78,9 +78,8 @@ public final class Store: Sendable {
         of type: Entity.Type, named name: String? = nil, key: String = "id", encoder: JSONEncoder? = nil,
         decoder: JSONDecoder? = nil
     ) -> StoreRepository<Entity> {
-        let coding = EntityCoding(
-            encoder: encoder ?? EntityCoding.standard.encoder, decoder: decoder ?? EntityCoding.standard.decoder)
-        return StoreRepository(
-            store: self, name: name ?? String(describing: type).lowercased(), key: key, coding: coding)
+        StoreRepository(
+            store: self, name: name ?? String(describing: type).lowercased(), key: key,
+            coding: EntityCoding(encoder: encoder, decoder: decoder, key: key))
     }
 }

@@ -40,7 +40,7 @@ public enum JSONValue: Sendable, Hashable {
     }
 
     /// A member of an object; nil where there is none, or the value is no object.
-    func member(_ name: StaticString) -> JSONValue? {
+    package func member(_ name: StaticString) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.name.elementsEqual(name.description.utf8) }?.value
     }

@@ -30,5 +30,5 @@ public struct EntityList: Sendable {
     }
 
     /// Closes the array. Nothing is appended afterwards.
-    mutating func finish() { json.append(UInt8(ascii: "]")) }
+    package mutating func finish() { json.append(UInt8(ascii: "]")) }
 }

@@ -1,0 +1,76 @@
+internal import HoldfastCore
+
+/// An index of a repository.
+public struct IndexDescription: Sendable, Hashable {
+    /// A path of its key.
+    public struct Field: Sendable, Hashable {
+        /// The dotted path.
+        public var path: String
+        /// Whether the largest come first.
+        public var isDescending: Bool
+    }
+
+    /// What is being done with it.
+    public enum State: String, Sendable, Hashable {
+        /// It is being created; queries do not use it yet.
+        case building
+        /// Queries use it.
+        case ready
+        /// It is being taken away; queries use it no longer.
+        case dropping
+    }
+
+    /// Its name.
+    public var name: String
+    /// The paths, in the order of the key.
+    public var fields: [Field]
+    /// Whether no two entities may have the same values there.
+    public var isUnique: Bool
+    /// What is being done with it.
+    public var state: State
+    /// Whether some entity has, or had, an array there.
+    public var hasArrays: Bool
+
+    /// From the core's report.
+    init?(_ report: JSONValue) {
+        guard case .string(let name) = report.member("name"), case .object(let fields) = report.member("fields"),
+            case .bool(let isUnique) = report.member("unique"), case .string(let state) = report.member("state"),
+            let state = State(rawValue: String(decoding: state, as: UTF8.self)),
+            case .bool(let hasArrays) = report.member("arrays")
+        else { return nil }
+        self.name = String(decoding: name, as: UTF8.self)
+        self.fields = fields.map {
+            Field(path: String(decoding: $0.name, as: UTF8.self), isDescending: $0.value == .integer(-1))
+        }
+        self.isUnique = isUnique
+        self.state = state
+        self.hasArrays = hasArrays
+    }
+}
+
+/// What holding the indexes of a repository against its entities showed.
+public struct IndexVerification: Sendable, Hashable, Decodable {
+    /// One index.
+    public struct Index: Sendable, Hashable, Decodable {
+        /// Its name.
+        public var name: String
+        /// How many entries it has.
+        public var entries: Int
+        /// Those that lead nowhere, or to an entity without that value.
+        public var wrong: Int
+        /// Those that there should be and are not.
+        public var missing: Int
+    }
+
+    /// Whether every index is right.
+    public var isRight: Bool
+    /// How many entities there are.
+    public var entities: Int
+    /// By name. What is not right is mended by dropping the index and creating it again.
+    public var indexes: [Index]
+
+    private enum CodingKeys: String, CodingKey {
+        case entities, indexes
+        case isRight = "ok"
+    }
+}

@@ -1,0 +1,73 @@
+internal import Foundation
+internal import HoldfastCore
+
+/// How a query is carried out.
+public struct QueryExplanation: Sendable, Hashable {
+    /// How its entities are found.
+    public enum Access: String, Sendable, Hashable, Decodable {
+        /// The filter names one id.
+        case id
+        /// Along an index.
+        case index
+        /// Every entity of the repository is looked at.
+        case scan
+    }
+
+    /// How the order comes about that was asked for.
+    public enum Sorting: String, Sendable, Hashable, Decodable {
+        /// The index has it.
+        case index
+        /// What matches is sorted in memory.
+        case memory
+    }
+
+    /// How its entities are found.
+    public var access: Access
+    /// The name of the index, if one is used.
+    public var index: String?
+    /// What of the filter the index was asked for, as JSON: `{"age":{"$gte":18}}`.
+    public var bounds: String
+    /// Whether that is the whole filter, so that no document was held against it.
+    public var isExact: Bool
+    /// How the order comes about; nil when none was asked for.
+    public var sorting: Sorting?
+    /// How many documents were held against the filter.
+    public var examined: Int
+    /// How many entities were found, before `skip`, and before `limit` where the memory sorts.
+    public var matched: Int
+}
+
+extension QueryExplanation {
+    /// From the core's report.
+    init(_ report: [UInt8]) throws {
+        let members = try JSONDecoder().decode(Members.self, from: Data(report))
+        self.init(
+            access: members.access, index: members.index, bounds: try JSONValue(report: report).text(of: "bounds"),
+            isExact: members.exact, sorting: members.sort, examined: members.examined, matched: members.matched)
+    }
+
+    private struct Members: Decodable {
+        var access: Access
+        var index: String?
+        var exact: Bool
+        var sort: Sorting?
+        var examined: Int
+        var matched: Int
+    }
+}
+
+extension JSONValue {
+    /// A report of the core.
+    init(report: [UInt8]) throws {
+        self = try translatingErrors { () throws(CoreError) in
+            try report.withBytes { bytes throws(CoreError) in try JSONValue.parse(bytes, what: "report") }
+        }
+    }
+
+    /// A member as JSON text.
+    fileprivate func text(of name: StaticString) -> String {
+        var writer = JSONWriter()
+        writer.value(member(name) ?? .null)
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+}

@@ -1,0 +1,181 @@
+public import Foundation
+internal import HoldfastCore
+
+/// Reading by a filter.
+///
+/// Without `sort` the order is that of the ids' bytes, unless an index serves the filter: then it is none that is
+/// promised. With it, what is equal is ordered by the ids' bytes, descending where the first member is. `limit` nil means
+/// all. Every call may throw `.invalidQuery`, `.invalidJSON` (a filter that is none), `.invalidOption` and
+/// `.invalidArgument` (a negative `skip` or `limit`).
+extension StoreRepository {
+    /// The entities that match.
+    public func find(
+        _ filter: Filter<Entity> = .all, sort: [Order<Entity>] = [], skip: Int = 0, limit: Int? = nil,
+        parameters: QueryParameters = [:]
+    ) async throws -> [Entity] {
+        try await answers(
+            Query(filter: filter, sort: sort, skip: skip, limit: limit, parameters: parameters), as: Entity.self)
+    }
+
+    /// Some members of the entities that match, as another type.
+    ///
+    ///     let titles = try await songs.find(\.plays > 9, fields: .only(\.title), as: Title.self)
+    public func find<Answer: Decodable & Sendable>(
+        _ filter: Filter<Entity> = .all, fields: Fields<Entity>, as type: Answer.Type = Answer.self,
+        sort: [Order<Entity>] = [], skip: Int = 0, limit: Int? = nil, parameters: QueryParameters = [:]
+    ) async throws -> [Answer] {
+        try await answers(
+            Query(filter: filter, sort: sort, skip: skip, limit: limit, fields: fields, parameters: parameters),
+            as: type)
+    }
+
+    /// The entities that match, or some of their members, as a JSON array: the bytes that are stored.
+    public func findJSON(
+        _ filter: Filter<Entity> = .all, fields: Fields<Entity>? = nil, sort: [Order<Entity>] = [], skip: Int = 0,
+        limit: Int? = nil, parameters: QueryParameters = [:]
+    ) async throws -> Data {
+        Data(
+            try await list(
+                Query(filter: filter, sort: sort, skip: skip, limit: limit, fields: fields, parameters: parameters)
+            ).json)
+    }
+
+    /// The entities for which a function answers true, where a filter cannot say what is meant.
+    ///
+    ///     try await songs.find { $0.title.count > 40 }
+    ///
+    /// It is called with one entity after the other, on a thread of the library; what it throws ends the call. It counts
+    /// as a read of the whole repository, whose entities are held in memory meanwhile.
+    public func find(
+        sort: [Order<Entity>] = [], skip: Int = 0, limit: Int? = nil,
+        where predicate: @escaping @Sendable (Entity) throws -> Bool
+    ) async throws -> [Entity] {
+        let query = Query<Entity>(sort: sort, skip: skip, limit: limit)
+        if limit == 0 { return [] }
+        let failure = Lock<(any Error)?>(nil)
+        let list = try await read(query) { [self] core, _, options, transaction throws(CoreError) in
+            try core.find(options, in: transaction) { view in
+                if failure.withLock({ $0 != nil }) { return false }
+                do {
+                    return try predicate(decode(Data(view.body), id: EntityID(unchecked: Array(view.id))))
+                } catch {
+                    failure.withLock { $0 = error }
+                    return false
+                }
+            }
+        }
+        if let error = failure.withLock({ $0 }) { throw error }
+        return try decode(list, as: Entity.self)
+    }
+
+    /// The first of the entities that `find` would answer, or nil.
+    public func first(
+        _ filter: Filter<Entity> = .all, sort: [Order<Entity>] = [], skip: Int = 0, parameters: QueryParameters = [:]
+    ) async throws -> Entity? {
+        try await find(filter, sort: sort, skip: skip, limit: 1, parameters: parameters).first
+    }
+
+    /// How many entities match.
+    public func count(_ filter: Filter<Entity> = .all, parameters: QueryParameters = [:]) async throws -> Int {
+        Int(
+            try await read(Query(filter: filter, parameters: parameters)) {
+                core, filter, _, transaction throws(CoreError) in try core.count(filter, in: transaction)
+            })
+    }
+
+    /// Whether any entity matches.
+    public func exists(_ filter: Filter<Entity> = .all, parameters: QueryParameters = [:]) async throws -> Bool {
+        try await read(Query(filter: filter, parameters: parameters)) {
+            core, filter, _, transaction throws(CoreError) in try core.exists(filter, in: transaction)
+        }
+    }
+
+    // MARK: Distinct values
+
+    /// The distinct values of a member in the entities that match, in the order of `sort`. Of equal values such as 1 and
+    /// 1.0, one; what is missing gives none.
+    public func distinct<Value: Codable & Sendable>(
+        _ member: any KeyPath<Entity, Value> & Sendable, _ filter: Filter<Entity> = .all,
+        parameters: QueryParameters = [:]
+    ) async throws -> [Value] {
+        try await distinct(Member(member), as: Value.self, filter, parameters)
+    }
+
+    /// The distinct elements of an array in the entities that match.
+    public func distinct<List: ArrayMember>(
+        _ member: any KeyPath<Entity, List> & Sendable, _ filter: Filter<Entity> = .all,
+        parameters: QueryParameters = [:]
+    ) async throws -> [List.Item] where List.Item: Sendable {
+        try await distinct(Member(member), as: List.Item.self, filter, parameters)
+    }
+
+    /// The distinct values that a dotted path leads to. An array on the way, or at its end, gives its elements.
+    public func distinct<Value: Decodable & Sendable>(
+        _ path: String, as type: Value.Type = Value.self, _ filter: Filter<Entity> = .all,
+        parameters: QueryParameters = [:]
+    ) async throws -> [Value] {
+        try await distinct(Member(path), as: type, filter, parameters)
+    }
+
+    private func distinct<Value: Decodable>(
+        _ member: Member<Entity>, as type: Value.Type, _ filter: Filter<Entity>, _ parameters: QueryParameters
+    ) async throws -> [Value] {
+        let path = Array(try member.path(coding).utf8)
+        let values = try await read(Query(filter: filter, parameters: parameters)) {
+            core, filter, _, transaction throws(CoreError) in try core.distinct(path, filter, in: transaction)
+        }
+        do { return try coding.decoder.decode([Value].self, from: Data(values)) } catch {
+            throw HoldfastError(
+                .corrupt, "a value in \"\(name)\" is no \(type): \(EntityCoding.reason(error))", cause: error)
+        }
+    }
+
+    // MARK: Reports
+
+    /// How `find` carries the query out, found by carrying it out: it counts as a read.
+    public func explain(
+        _ filter: Filter<Entity> = .all, sort: [Order<Entity>] = [], skip: Int = 0, limit: Int? = nil,
+        parameters: QueryParameters = [:]
+    ) async throws -> QueryExplanation {
+        let query = Query(filter: filter, sort: sort, skip: skip, limit: limit, parameters: parameters)
+        let report = try await read(query) { core, filter, options, transaction throws(CoreError) in
+            try core.explain(filter, options, in: transaction)
+        }
+        return try QueryExplanation(report)
+    }
+
+    // MARK: Carrying them out
+
+    private func answers<Answer: Decodable>(_ query: Query<Entity>, as type: Answer.Type) async throws -> [Answer] {
+        try decode(await list(query), as: type)
+    }
+
+    private func list(_ query: Query<Entity>) async throws -> EntityList {
+        try await read(query) { core, filter, options, transaction throws(CoreError) in
+            // For the core, 0 means all.
+            if query.limit != 0 { return try core.find(filter, options, in: transaction) }
+            var none = EntityList()
+            none.finish()
+            return none
+        }
+    }
+
+    private func decode<Answer: Decodable>(_ list: EntityList, as type: Answer.Type) throws -> [Answer] {
+        let block = Data(list.json)
+        return try list.items.map {
+            try coding.decode(
+                type, from: block[$0.text], id: String(decoding: list.ids[$0.id], as: UTF8.self), repository: name)
+        }
+    }
+
+    func read<Value: Sendable>(
+        _ query: Query<Entity>,
+        _ body:
+            @escaping @Sendable (
+                HoldfastCore.Repository, HoldfastCore.Filter, QueryOptions, HoldfastCore.Transaction?
+            ) throws(CoreError) -> Value
+    ) async throws -> Value {
+        let (filter, options) = try query.compiled(for: await core(), coding)
+        return try await read { core, transaction throws(CoreError) in try body(core, filter, options, transaction) }
+    }
+}

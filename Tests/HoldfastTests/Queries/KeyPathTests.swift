@@ -1,0 +1,207 @@
+import Foundation
+import Holdfast
+import Testing
+
+/// What a filter becomes in a repository, which takes it.
+private func json<Entity: Codable & Identifiable & Sendable>(
+    _ filter: Filter<Entity>, encoder: JSONEncoder? = nil, key: String = "id"
+) async throws -> String where Entity.ID: EntityIdentifier {
+    let store = try await Store.open("memory:")
+    let repository = store.repository(of: Entity.self, key: key, encoder: encoder)
+    let json = try filter.json(for: repository)
+    _ = try await repository.count(filter)
+    try await store.close()
+    return json
+}
+
+/// The path of the one condition that a filter is.
+private func path<Entity: Codable & Identifiable & Sendable>(
+    _ filter: Filter<Entity>, encoder: JSONEncoder? = nil, key: String = "id"
+) async throws -> String where Entity.ID: EntityIdentifier {
+    String(try await json(filter, encoder: encoder, key: key).split(separator: "\"")[1])
+}
+
+@Suite("A key path")
+struct KeyPathTests {
+    @Test("means the member under its coding key, through members of members and optionals")
+    func codingKeys() async throws {
+        func path(_ filter: Filter<Album>) async throws -> String { try await HoldfastTests.path(filter) }
+        try await #expect(path(\.title == "x") == "title")
+        try await #expect(path(\.year == 1) == "released_in")
+        try await #expect(path(\.plays == 1) == "plays")
+        try await #expect(path(\.rating == 1) == "rating")
+        try await #expect(path(\.isLive == true) == "live")
+        try await #expect(path(\.isRare == true) == "isRare")
+        try await #expect(path(\.genre == .jazz) == "genre")
+        try await #expect(path(\.released == nil) == "released")
+        try await #expect(path(\.label.name == "x") == "label.name")
+        try await #expect(path(\.label.city == "x") == "label.town")
+        try await #expect(path(\.formerLabel?.city == "x") == "formerLabel.town")
+        try await #expect(path(\.formerLabel!.name == "x") == "formerLabel.name")
+        try await #expect(path(.exists(\.formerLabel)) == "formerLabel")
+        try await #expect(path(.contains(\.tags, "x")) == "tags")
+        try await #expect(path(.contains(\.scores, 1)) == "scores")
+        try await #expect(path(.exists(\.reviews)) == "reviews")
+    }
+
+    @Test("means what the repository's own encoder writes, values as well as names")
+    func encoders() async throws {
+        let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        encoder.dateEncodingStrategy = .iso8601
+        try await #expect(path(\Album.isRare == true, encoder: encoder) == "is_rare")
+        try await #expect(path(\Album.formerLabel?.name == "x", encoder: encoder) == "former_label.name")
+        try await #expect(
+            json(\Album.released >= Date(timeIntervalSince1970: 0), encoder: encoder)
+                == #"{"released":{"$gte":"1970-01-01T00:00:00Z"}}"#)
+    }
+
+    struct Everything: Codable, Identifiable, Sendable {
+        struct Wrapper: Codable, Sendable { var only: Int }
+        enum Level: Int, Codable, CaseIterable, Sendable {
+            case low = 10
+            case high = 20
+        }
+        struct Size: RawRepresentable, Codable, Sendable, Equatable { var rawValue: UInt8 }
+        final class Node: Codable, Sendable {
+            let value: Int
+            let next: Node?
+            init(value: Int) { (self.value, next) = (value, nil) }
+        }
+
+        let id: UUID
+        private(set) var first: Bool
+        var second: Bool
+        var third: Bool?
+        var level: Level
+        var size: Size
+        var small: Int8
+        var large: UInt64
+        var real: Float
+        var price: Decimal
+        var link: URL
+        var data: Data
+        var set: Set<String>
+        var map: [String: Int]
+        var numbered: [Int: Bool]
+        var pairs: [[Double]]
+        var wrapper: Wrapper
+        var node: Node
+        var children: [Everything]
+    }
+
+    @Test("is found whatever the types of the other members are")
+    func types() async throws {
+        func path(_ filter: Filter<Everything>) async throws -> String { try await HoldfastTests.path(filter) }
+        try await #expect(path(\.first == true) == "first")
+        try await #expect(path(\.second == true) == "second")
+        try await #expect(path(\.third == true) == "third")
+        try await #expect(path(\.id == UUID()) == "id")
+        try await #expect(path(.in(\.level, [.low])) == "level")
+        try await #expect(path(\.size == .init(rawValue: 1)) == "size")
+        try await #expect(path(\.small == 1) == "small")
+        try await #expect(path(\.large == 1) == "large")
+        try await #expect(path(\.real == 1) == "real")
+        try await #expect(path(\.price == 1) == "price")
+        try await #expect(path(\.link == URL(string: "a:")!) == "link")
+        try await #expect(path(\.data == Data()) == "data")
+        try await #expect(path(.contains(\.set, "x")) == "set")
+        try await #expect(path(\.map == [:]) == "map")
+        try await #expect(path(.exists(\.numbered)) == "numbered")
+        try await #expect(path(.contains(\.pairs, [1])) == "pairs")
+        try await #expect(path(.exists(\.wrapper)) == "wrapper")
+        try await #expect(path(\.wrapper.only == 1) == "wrapper.only")
+        try await #expect(path(\.node.value == 1) == "node.value")
+        try await #expect(path(.exists(\.children)) == "children")
+    }
+
+    struct Country: Codable, Identifiable, Sendable {
+        var code: String
+        var size: Int
+        var watched = 0 { didSet {} }
+        var id: String { code }
+        var half: Int { size / 2 }
+        var capped: Int { min(size, 1_000_000) }
+
+        enum CodingKeys: String, CodingKey {
+            case code = "alpha_2"
+            case size, watched
+        }
+    }
+
+    @Test("that is computed is refused, except for the id, which is held against the repository's key")
+    func computed() async throws {
+        try await #expect(path(\Country.id == "DE", key: "alpha_2") == "alpha_2")
+        for filter: Filter<Country> in [\.half == 1, \.capped == 1, \.watched == 1] {
+            await expectError(.invalidQuery) { _ = try await json(filter, key: "alpha_2") }
+        }
+    }
+
+    struct Peculiar: Codable, Identifiable, Sendable {
+        enum Shape: Codable, Sendable, Equatable {
+            case circle(radius: Double)
+            case square(side: Double)
+        }
+        var id: String
+        var dotted: Int
+        var twice: Int
+        var shape: Shape
+        var alias: Int { dotted }
+
+        enum CodingKeys: String, CodingKey {
+            case id
+            case dotted = "a.b"
+            case twice, again, shape
+        }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            id = try container.decode(String.self, forKey: .id)
+            dotted = try container.decode(Int.self, forKey: .dotted)
+            twice = try container.decode(Int.self, forKey: .twice)
+            shape = try container.decode(Shape.self, forKey: .shape)
+        }
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: CodingKeys.self)
+            try container.encode(id, forKey: .id)
+            try container.encode(dotted, forKey: .dotted)
+            try container.encode(twice, forKey: .twice)
+            try container.encode(twice, forKey: .again)
+            try container.encode(shape, forKey: .shape)
+        }
+    }
+
+    @Test("whose path cannot be seen for certain is refused, with the reason")
+    func refusals() async throws {
+        let dotted = await expectError(.invalidQuery) { _ = try await json(\Peculiar.dotted == 1) }
+        #expect(dotted?.message.contains("a.b") == true)
+        let twice = await expectError(.invalidQuery) { _ = try await json(\Peculiar.twice == 1) }
+        #expect(twice?.message.contains("again and twice are always equal") == true)
+
+        struct Strict: Codable, Identifiable, Sendable {
+            var id: String
+            var year: Int
+            init(from decoder: any Decoder) throws {
+                let container = try decoder.container(keyedBy: CodingKeys.self)
+                id = try container.decode(String.self, forKey: .id)
+                year = try container.decode(Int.self, forKey: .year)
+                if year < 1900 { throw Refusal() }
+            }
+        }
+        let strict = await expectError(.invalidQuery) { _ = try await json(\Strict.year == 1) }
+        #expect(strict?.cause is Refusal)
+    }
+
+    @Test("is taken as a type declares it")
+    func declared() async throws {
+        try await #expect(path(\Peculiar.alias == 1) == "declared")
+        try await #expect(path(\Peculiar.shape == .circle(radius: 1)) == "shape")
+    }
+}
+
+extension KeyPathTests.Peculiar: Queryable {
+    static var paths: [PartialKeyPath<Self>: String] { [\.alias: "declared"] }
+}
+extension KeyPathTests.Peculiar.Shape: Queryable {
+    static var samples: [Self] { [.circle(radius: 1), .square(side: 2)] }
+}
