@@ -12,6 +12,7 @@
  *   holdfast/event.h        how asynchronous outcomes arrive
  *   holdfast/store.h        a database: open, close, sync, events
  *   holdfast/transaction.h  one unit of work: begin, commit, submit, roll back, run with retry
+ *   holdfast/participant.h  the host's own objects, changed together with what is stored, or not at all
  *   holdfast/entity.h       a JSON object with an id
  *   holdfast/repository.h   a named collection of entities: write and read
  *   holdfast/future.h       the pending result of anything asynchronous: wait, observe, complete
@@ -56,6 +57,7 @@
 #include "holdfast/index.h"
 #include "holdfast/log.h"
 #include "holdfast/operation.h"
+#include "holdfast/participant.h"
 #include "holdfast/repository.h"
 #include "holdfast/status.h"
 #include "holdfast/store.h"

@@ -68,6 +68,18 @@ public enum Status: Sendable, Hashable, CaseIterable {
     case noMemory
     /// The place cannot hold a store safely: a symbolic link or a network file system.
     case unsafeLocation
+    /// The object tree is in another transaction.
+    case transactionActive
+    /// The object tree is in no transaction.
+    case transactionNotActive
+    /// The descriptor is of another transaction than the tree's active one.
+    case wrongDescriptor
+    /// A member of an object tree would be below itself.
+    case cycle
+    /// A call from inside one of the functions that the transaction is just calling. Nothing was changed.
+    case reentrant
+    /// Unused here: what a validator throws is thrown on unchanged.
+    case refused
     /// The host's own callback reported a failure; it travels back unchanged.
     case hostError
     /// A defect of the library. Please report it with the message.
@@ -115,6 +127,12 @@ extension Status {
             case .io: .io
             case .noMemory: .noMemory
             case .unsafeLocation: .unsafeLocation
+            case .transactionActive: .transactionActive
+            case .transactionNotActive: .transactionNotActive
+            case .wrongDescriptor: .wrongDescriptor
+            case .cycle: .cycle
+            case .reentrant: .reentrant
+            case .refused: .refused
             case .hostError: .hostError
             case .internal: .internal
             case .ok: .internal  // no error has it

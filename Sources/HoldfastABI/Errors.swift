@@ -130,6 +130,15 @@ public func hf_error_cause(_ error: OpaquePointer?) -> OpaquePointer? {
     read(error, else: nil) { $0.error.cause.flatMap { errorHandle($0.error) } }
 }
 
+@_cdecl("hf_error_create") @implementation
+public func hf_error_create(_ status: hf_status, _ code: Int64, _ message: UnsafePointer<CChar>?) -> OpaquePointer? {
+    let known = Int32(exactly: status.rawValue).flatMap(Status.init(rawValue:))
+    return errorHandle(
+        HoldfastError(
+            known == .ok ? .hostError : known ?? .hostError, message.map { String(cString: $0) } ?? "",
+            detail: [("code", .json(Array(String(code).utf8)))]))
+}
+
 @_cdecl("hf_error_free") @implementation
 public func hf_error_free(_ error: OpaquePointer?) {
     _ = HandleTable.remove(error, .error, ErrorObject.self)

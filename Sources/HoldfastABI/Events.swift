@@ -43,6 +43,8 @@ final class HostObserver: UserData, CommitObserver, FutureObserver, @unchecked S
             var made = observer.makeEvent(completion)
             if completion.kind == .end { made.free_user_data = observer.takeDestructor() }
             return made
+        // Told before events are handed over.
+        case .members: return hf_event()
         }
     }
 

@@ -10,6 +10,7 @@ enum HandleKind: UInt64, CaseIterable {
     case cursor = 5
     case operation = 6
     case future = 7
+    case participant = 8
 
     var name: String { "\(self)" }
 }
@@ -54,7 +55,7 @@ enum HandleTable {
             /// The first slot that was never taken.
             var next = 0
             /// How many slots are taken, by kind.
-            var counts = [Int](repeating: 0, count: HandleKind.allCases.count + 1)
+            var counts = [Int](repeating: 0, count: 16)
         }
 
         init(epoch: UInt32) {

@@ -7,6 +7,13 @@ func useTransaction<Result>(
     try HandleTable.use(transaction, .transaction, Transaction.self, body)
 }
 
+private func handle(of transaction: Transaction) throws(HoldfastError) -> OpaquePointer {
+    let handle = try HandleTable.insert(transaction, .transaction)
+    // For validators, who are handed the transaction.
+    transaction.face = UInt(bitPattern: handle)
+    return handle
+}
+
 @_cdecl("hf_transaction_begin") @implementation
 public func hf_transaction_begin(
     _ store: OpaquePointer?, _ options: UnsafePointer<CChar>?,
@@ -16,7 +23,7 @@ public func hf_transaction_begin(
         let result = try required(out_transaction, "out_transaction")
         try useStore(store) { store throws(HoldfastError) in
             let transaction = try store.begin(TransactionOptions(json: HoldfastABI.options(options)))
-            result.pointee = try HandleTable.insert(transaction, .transaction)
+            result.pointee = try handle(of: transaction)
         }
     }
 }
@@ -118,7 +125,7 @@ public func hf_store_transact(
         try useStore(store) { store throws(HoldfastError) in
             let options = try TransactionOptions(json: HoldfastABI.options(options), allowsAttempts: true)
             let receipt = try store.transact(options) { transaction throws(HoldfastError) in
-                let handle = try HandleTable.insert(transaction, .transaction)
+                let handle = try handle(of: transaction)
                 let status = body(handle, user_data)
                 _ = HandleTable.remove(handle, .transaction, Transaction.self)
                 if status != hf_status.HF_OK { throw hostError(status, "the transaction's body answered") }

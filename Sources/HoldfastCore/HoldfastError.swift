@@ -15,6 +15,8 @@ public struct HoldfastError: Error, Sendable {
     public var detail: [(name: String, value: DetailValue)]
     /// The failure behind this one, if any.
     public var cause: Cause?
+    /// The participant that refused, when one did.
+    public var participant: Participant?
 
     public enum DetailValue: Sendable {
         case text(String)

@@ -40,6 +40,13 @@ public enum Status: Int32, Sendable, CaseIterable {
     case noMemory = 46
     case unsafeLocation = 47
 
+    case transactionActive = 50
+    case transactionNotActive = 51
+    case wrongDescriptor = 52
+    case cycle = 53
+    case reentrant = 54
+    case refused = 55
+
     case hostError = 60
     case `internal` = 61
 

@@ -33,7 +33,7 @@ static void the_library_has_the_version_that_was_built(fixture *f) {
 static void every_documented_feature_is_available_and_others_are_not(fixture *f) {
     (void)f;
     static const char *const known[] = {"sqlite",     "memory",  "queue_delivery", "idempotency",
-                                        "savepoints", "filters", "updates"};
+                                        "savepoints", "filters", "updates",        "object_trees"};
     for (size_t i = 0; i < COUNT_OF(known); i++) {
         assert_true(hf_feature_available(known[i]));
     }
@@ -86,6 +86,12 @@ static void every_status_has_its_own_name(fixture *f) {
         NAMED(HF_IO),
         NAMED(HF_NO_MEMORY),
         NAMED(HF_UNSAFE_LOCATION),
+        NAMED(HF_TRANSACTION_ACTIVE),
+        NAMED(HF_TRANSACTION_NOT_ACTIVE),
+        NAMED(HF_WRONG_DESCRIPTOR),
+        NAMED(HF_CYCLE),
+        NAMED(HF_REENTRANT),
+        NAMED(HF_REFUSED),
         NAMED(HF_HOST_ERROR),
         NAMED(HF_INTERNAL),
     };

@@ -56,6 +56,16 @@ const char *HF_NONNULL hf_error_detail(const hf_error *HF_NULLABLE error, size_t
  */
 HF_WARN_UNUSED hf_error *HF_NULLABLE hf_error_cause(const hf_error *HF_NULLABLE error);
 
+/**
+ * Makes an error, for a host's function that has to answer one.
+ *
+ * status: what it is; one that this library does not know, and HF_OK, become HF_HOST_ERROR. code: the host's
+ * own number, found again as `code` in the detail. message: NUL-terminated UTF-8, copied; NULL for none. The
+ * result belongs to the caller, until it is handed over; NULL when no handles are left. Any thread.
+ */
+HF_WARN_UNUSED hf_error *HF_NULLABLE hf_error_create(hf_status status, int64_t code,
+                                                     const char *HF_NULLABLE message);
+
 /** Frees an error. NULL, and an error freed before, do nothing. Cannot fail. Any thread. */
 void hf_error_free(hf_error *HF_NULLABLE error);
 

@@ -93,6 +93,21 @@ typedef enum HF_OPEN_ENUM hf_status {
     /** The place cannot hold a store safely: a symbolic link or a network file system. */
     HF_UNSAFE_LOCATION = 47,
 
+    /* What object trees and validators say. */
+
+    /** The object tree is in another transaction. */
+    HF_TRANSACTION_ACTIVE = 50,
+    /** The object tree is in no transaction. */
+    HF_TRANSACTION_NOT_ACTIVE = 51,
+    /** The descriptor is of another transaction than the tree's active one. */
+    HF_WRONG_DESCRIPTOR = 52,
+    /** A participant would be below itself. */
+    HF_CYCLE = 53,
+    /** A call from inside one of the functions that the transaction is just calling. Nothing was changed. */
+    HF_REENTRANT = 54,
+    /** A validator refused. The error has its own code and message. */
+    HF_REFUSED = 55,
+
     /** The host's own callback reported a failure; it travels back unchanged. */
     HF_HOST_ERROR = 60,
     /** A defect of the library. Please report it with the message. */

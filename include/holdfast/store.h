@@ -150,7 +150,8 @@ hf_status hf_store_describe(hf_store *HF_NULLABLE store, hf_buffer *HF_NULLABLE 
 
 /**
  * How many handles of a kind live in this process: "store", "repository", "transaction", "error",
- * "cursor"; NULL for all. For tests that nothing leaks. 0 for an unknown kind. Cannot fail. Any thread.
+ * "cursor", "participant"; NULL for all. For tests that nothing leaks. 0 for an unknown kind. Cannot fail.
+ * Any thread.
  */
 size_t hf_handle_count(const char *HF_NULLABLE kind);
 

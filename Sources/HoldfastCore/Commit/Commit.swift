@@ -34,6 +34,8 @@ public final class Commit: @unchecked Sendable {
     let attempts: Int
     /// Nil for a commit whose owner waits.
     let owner: (any CommitOwner)?
+    /// The object trees that end with it.
+    let trees: TreeTransaction?
     /// Instead of writes.
     let catalogueChange: CatalogueChange?
     /// Whether the owner wants to see patched entities.
@@ -64,6 +66,7 @@ public final class Commit: @unchecked Sendable {
         idempotencyKey = nil
         attempts = 1
         owner = nil
+        trees = nil
         catalogueChange = change
         wantsResults = false
         size = change.size
@@ -71,7 +74,7 @@ public final class Commit: @unchecked Sendable {
 
     package init(
         writes: [Write], reads: ReadSet? = nil, isDurable: Bool, deadline: UInt64?, idempotencyKey: [UInt8]? = nil,
-        attempts: Int = 1, owner: (any CommitOwner)? = nil,
+        attempts: Int = 1, owner: (any CommitOwner)? = nil, trees: TreeTransaction? = nil,
         wantsResults: Bool = false
     ) {
         self.writes = writes
@@ -81,6 +84,7 @@ public final class Commit: @unchecked Sendable {
         self.idempotencyKey = idempotencyKey
         self.attempts = attempts
         self.owner = owner
+        self.trees = trees
         catalogueChange = nil
         self.wantsResults = wantsResults
         size = writes.reduce(256) { $0 + $1.size }
@@ -92,6 +96,19 @@ public final class Commit: @unchecked Sendable {
 
     /// The same for the owner, once the commit has ended.
     package var results: [[UInt8]] { isDone ? texts : [] }
+
+    /// Once it has ended: tells its owner, or, where object trees end with it, has them told before. Who waits for it
+    /// tells them by itself.
+    func tellOwner(_ events: inout [Event]) {
+        guard let owner else { return }
+        if trees == nil { owner.ended(self, &events) } else { events.append(.members(self)) }
+    }
+
+    /// Where events are delivered: tells the members of its object trees, then its owner.
+    func tellMembers(_ events: inout [Event]) {
+        trees?.end(with: outcome!)
+        owner?.ended(self, &events)
+    }
 
     func end(_ outcome: CommitOutcome) {
         self.outcome = outcome

@@ -190,7 +190,7 @@ package final class CommitQueue: Sendable {
     private func post(_ commits: [Commit]) {
         var events: [Event] = []
         events.reserveCapacity(commits.count)
-        for commit in commits { commit.owner?.ended(commit, &events) }
+        for commit in commits { commit.tellOwner(&events) }
         delivery.post(events)
     }
 

@@ -13,12 +13,20 @@ public enum Event: Sendable {
     /// It has ended.
     case commit(Commit, any CommitObserver)
     case completion(Completion)
+    /// The members of its object trees are to be told before its owner is.
+    case members(Commit)
 
-    public func deliver() {
+    /// `delivered` hears when that made a place for something else under the store's limit.
+    public func deliver(_ delivered: (Int) -> Void = { _ in }) {
         switch self {
         case .commit(let commit, let observer): observer.committed(commit.outcome!)
         case .completion(let completion): completion.observer.completed(completion)
+        case .members(let commit):
+            var events: [Event] = []
+            commit.tellMembers(&events)
+            for event in events { event.deliver(delivered) }
         }
+        if holdsPlace { delivered(1) }
     }
 
     /// Whether something else can be accepted under the store's limit once this was delivered.
@@ -26,6 +34,7 @@ public enum Event: Sendable {
         switch self {
         case .commit: true
         case .completion(let completion): completion.holdsPlace
+        case .members: false
         }
     }
 }
@@ -79,8 +88,7 @@ final class Delivery: Sendable {
             }
             if events.isEmpty { return .sleep() }
             for event in events {
-                event.deliver()
-                if event.holdsPlace { delivered(1) }
+                event.deliver(delivered)
             }
             return .again
         }
@@ -133,6 +141,16 @@ final class Delivery: Sendable {
         }
     }
 
+    /// Puts events that were taken back before the others.
+    func putBack(_ events: ArraySlice<Event>) {
+        if events.isEmpty { return }
+        state.withLock { state in
+            state.events.insert(contentsOf: events, at: 0)
+            hfp_event_set(descriptor)
+        }
+        arrival.advance()
+    }
+
     /// No event comes after this one call. What waits is still delivered.
     func close() {
         let worker = state.withLock { state in
@@ -154,6 +172,9 @@ final class Delivery: Sendable {
             defer { state.events = [] }
             return state.events
         }
-        _ = dropped
+        for case .members(let commit) in dropped {
+            var events: [Event] = []
+            commit.tellMembers(&events)
+        }
     }
 }

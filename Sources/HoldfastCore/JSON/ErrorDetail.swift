@@ -85,6 +85,12 @@ extension Status {
         case .io: "HF_IO"
         case .noMemory: "HF_NO_MEMORY"
         case .unsafeLocation: "HF_UNSAFE_LOCATION"
+        case .transactionActive: "HF_TRANSACTION_ACTIVE"
+        case .transactionNotActive: "HF_TRANSACTION_NOT_ACTIVE"
+        case .wrongDescriptor: "HF_WRONG_DESCRIPTOR"
+        case .cycle: "HF_CYCLE"
+        case .reentrant: "HF_REENTRANT"
+        case .refused: "HF_REFUSED"
         case .hostError: "HF_HOST_ERROR"
         case .internal: "HF_INTERNAL"
         }

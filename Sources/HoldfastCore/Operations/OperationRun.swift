@@ -94,24 +94,22 @@ final class OperationRun: CommitOwner, Withdrawable {
         }
         let transaction = try store.begin(operation.options)
         transaction.setManaged(true)
-        let value: FutureValue
+        let commit: Commit
+        let attempts = state.withLock { $0.attempts }
         do throws(HoldfastError) {
-            value = try operation.run(in: transaction)
+            let value = try operation.run(in: transaction)
+            state.withLock { $0.value = value }
+            commit = try transaction.prepare(self, attempts: attempts, deadline: deadline, isManager: true)
         } catch {
             try? transaction.rollback(isManager: true)
             throw error
         }
-        let attempts = state.withLock { state in
-            state.value = value
-            return state.attempts
-        }
-        let commit = try transaction.prepare(self, attempts: attempts, deadline: deadline, isManager: true)
         try transaction.submit(commit) { commit throws(HoldfastError) in
             guard goOn(with: commit) else { throw Self.cancelled }
             if commit.writes.isEmpty {
                 commit.end(.success(.empty(attempts: attempts)))
                 var events: [Event] = []
-                ended(commit, &events)
+                commit.tellOwner(&events)
                 store.delivery.post(events)
             } else {
                 try store.queue.submitPlaced(commit)

@@ -13,9 +13,27 @@ extension Store {
 
     /// Takes events in queue delivery; nil when the store is closed and all were taken.
     public func takeEvents(limit: Int, timeoutMilliseconds: UInt64?) -> [Event]? {
-        guard let events = delivery.take(limit: limit, deadline: timeoutMilliseconds.map(deadline)) else { return nil }
+        let deadline = timeoutMilliseconds.map(deadline)
+        var events: [Event]
+        repeat {
+            guard let taken = delivery.take(limit: limit, deadline: deadline) else { return nil }
+            if taken.isEmpty { return [] }
+            events = toldMembers(taken)
+            delivery.putBack(events.dropFirst(limit))
+            events.removeLast(max(0, events.count - limit))
+        } while events.isEmpty
         let places = events.count { $0.holdsPlace }
         if places > 0 { queue.delivered(places) }
+        return events
+    }
+
+    /// Tells members of object trees; what that leads to stands in their events' places.
+    private func toldMembers(_ taken: [Event]) -> [Event] {
+        var events: [Event] = []
+        events.reserveCapacity(taken.count)
+        for event in taken {
+            if case .members(let commit) = event { commit.tellMembers(&events) } else { events.append(event) }
+        }
         return events
     }
 

@@ -26,11 +26,24 @@ public final class Transaction: Sendable {
         var submitted: Commit?
         /// Inside the body of `Store.transact`, which commits by itself.
         var isManaged = false
+        /// The object trees that end with it, once there are any.
+        var trees: TreeTransaction?
+        var sealing = Sealing.none
+    }
+
+    /// What keeps others out between the first validator and the commit.
+    enum Sealing: Equatable {
+        case none
+        /// Only this thread, which calls the validators, may go on.
+        case validating(thread: UInt64)
+        case done
     }
 
     public let store: Store
     let options: TransactionOptions
-    private let state: Lock<State>
+    let state: Lock<State>
+    /// What a face knows it by.
+    private let faceBits = Atomic<UInt>(0)
 
     init(store: Store, options: TransactionOptions) {
         self.store = store
@@ -60,6 +73,11 @@ public final class Transaction: Sendable {
         }
     }
 
+    public var face: UInt {
+        get { faceBits.load(ordering: .relaxed) }
+        set { faceBits.store(newValue, ordering: .relaxed) }
+    }
+
     // MARK: Reading and writing
 
     /// Runs `body` on the transaction's view and writes while it is open.
@@ -67,20 +85,8 @@ public final class Transaction: Sendable {
         try store.requireOpen()
         return try state.withLock { state throws(HoldfastError) in
             try Self.requireOpen(state)
+            if state.sealing != .none { try Self.requireValidator(state) }
             return try body(&state)
-        }
-    }
-
-    public func savepoint() throws(HoldfastError) -> UInt64 {
-        try withOpen { $0.buffer.savepoint() }
-    }
-
-    public func rollBack(to savepoint: UInt64) throws(HoldfastError) {
-        let exists = try withOpen { $0.buffer.rollBack(to: savepoint) }
-        if !exists {
-            throw HoldfastError(
-                .invalidArgument,
-                "the transaction has no savepoint \(savepoint): it was never made, or rolled back over")
         }
     }
 
@@ -96,10 +102,12 @@ public final class Transaction: Sendable {
         do throws(HoldfastError) {
             let receipt = commit.writes.isEmpty ? .empty(attempts: attempts) : try store.queue.commit(commit)
             state.withLock { $0.phase = .committed }
+            try commit.trees?.commit()
             return receipt
         } catch {
             try store.requireSameProcess()
             state.withLock { $0.phase = .failed }
+            commit.trees?.end(with: .failure(error))
             throw error
         }
     }
@@ -124,8 +132,10 @@ public final class Transaction: Sendable {
             state.withLock { state in
                 state.submitted = nil
                 state.phase = error.status == .busy ? .open : .failed
+                state.sealing = .none
                 if error.status != .busy { discard(&state) }
             }
+            if error.status == .busy { commit.trees?.unseal() } else { commit.trees?.end(with: .failure(error)) }
             throw error
         }
     }
@@ -144,32 +154,64 @@ public final class Transaction: Sendable {
     public func rollback() throws(HoldfastError) { try rollback(isManager: false) }
 
     func rollback(isManager: Bool) throws(HoldfastError) {
-        try state.withLock { state throws(HoldfastError) in
-            if state.phase == .rolledBack { return }
+        let trees = try state.withLock { state throws(HoldfastError) -> TreeTransaction? in
+            if state.phase == .rolledBack { return nil }
             if state.isManaged && !isManager { throw Self.managed }
             try Self.requireOpen(state)
+            try Self.requireUnsealed(state)
             state.phase = .rolledBack
             discard(&state)
+            return state.trees
         }
+        try trees?.rollback()
     }
 
     func setManaged(_ isManaged: Bool) { state.withLock { $0.isManaged = isManaged } }
 
     private var deadline: UInt64 { store.deadline(inMilliseconds: options.timeoutMilliseconds) }
 
-    /// Makes the commit that is queued, and from here on lets nobody write or read.
+    /// Makes the commit that is queued, and from here on lets nobody write or read. Validates before, where somebody
+    /// wants to.
     func prepare(
         _ owner: (any CommitOwner)?, attempts: Int, deadline: UInt64, isManager: Bool
     ) throws(HoldfastError) -> Commit {
-        try withOpen { state throws(HoldfastError) in
+        do throws(HoldfastError) {
+            let commit = try prepareValidated(owner, attempts, deadline, isManager, isSealed: false)
+            if let commit { return commit }
+            try validate(isManager: isManager)
+        } catch {
+            if error.status == .closed { giveUpTrees(error) }
+            throw error
+        }
+        do throws(HoldfastError) {
+            return try prepareValidated(owner, attempts, deadline, isManager, isSealed: true)!
+        } catch {
+            unseal(after: error)
+            throw error
+        }
+    }
+
+    /// Nil where validators are to be asked first.
+    private func prepareValidated(
+        _ owner: (any CommitOwner)?, _ attempts: Int, _ deadline: UInt64, _ isManager: Bool, isSealed: Bool
+    ) throws(HoldfastError) -> Commit? {
+        try store.requireOpen()
+        return try state.withLock { state throws(HoldfastError) in
+            try Self.requireOpen(state)
             if state.isManaged && !isManager { throw Self.managed }
+            if !isSealed {
+                try Self.requireUnsealed(state)
+                if wantsValidation(state) { return nil }
+            }
             if !state.buffer.isEmpty { try store.requireWritable() }
             let writes = state.buffer.writes()
+            // What the members have done is a write too, which no batch will judge.
+            if writes.isEmpty && state.trees != nil { try state.view.confirm() }
             let commit = Commit(
                 writes: writes, reads: state.view.readsForCommit(options.isolation, writes),
                 isDurable: options.isDurable ?? store.options.isDurable,
                 deadline: options.timeoutMilliseconds == 0 ? nil : deadline,
-                idempotencyKey: options.idempotencyKey, attempts: attempts, owner: owner)
+                idempotencyKey: options.idempotencyKey, attempts: attempts, owner: owner, trees: state.trees)
             state.phase = .committing
             if owner == nil { discard(&state) } else { state.submitted = commit }
             return commit
@@ -177,13 +219,13 @@ public final class Transaction: Sendable {
     }
 
     /// Lets go of everything that only an open transaction needs.
-    private func discard(_ state: inout State) {
+    func discard(_ state: inout State) {
         state.view.release()
         state.buffer = WriteBuffer()
         store.openTransactions.subtract(1, ordering: .relaxed)
     }
 
-    private static func requireOpen(_ state: State) throws(HoldfastError) {
+    static func requireOpen(_ state: State) throws(HoldfastError) {
         let ended =
             switch state.phase {
             case .open: ""
@@ -195,6 +237,6 @@ public final class Transaction: Sendable {
         if !ended.isEmpty { throw HoldfastError(.invalidState, "the transaction \(ended): begin a new one") }
     }
 
-    private static let managed = HoldfastError(
+    static let managed = HoldfastError(
         .invalidState, "the transaction is ended by the call that runs this body: return instead")
 }

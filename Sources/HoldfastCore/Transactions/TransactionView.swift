@@ -9,6 +9,8 @@ struct TransactionView {
     private let names: Catalogue
     private var shared: SnapshotPool.Shared?
     private var reads: ReadSet?
+    /// What validators have read, once they are asked: the keys, and the predicates from this one on.
+    private var validated: (keys: Set<EntityKey>, predicates: Int)?
 
     init(of store: Store) {
         pool = store.snapshots
@@ -24,7 +26,7 @@ struct TransactionView {
     ) throws(HoldfastError) -> Bool {
         if let entity = try cached(key) {
             try entity.text.withBytes { text throws(HoldfastError) in try body(entity.version, text) }
-            reads?.keys[key] = entity.version
+            record(key, entity.version)
             return true
         }
         var version: CommitSequence = 0
@@ -39,8 +41,21 @@ struct TransactionView {
                 }
             }
         }
-        reads?.keys[key] = version
+        record(key, version)
         return found
+    }
+
+    private mutating func record(_ key: EntityKey, _ version: CommitSequence) {
+        reads?.keys[key] = version
+        validated?.keys.insert(key)
+    }
+
+    /// From here on it is the validators who read, and what they relied on is checked under every isolation.
+    mutating func beginValidation() { validated = ([], reads?.predicates.count ?? 0) }
+
+    /// Checks that what was read still holds in the newest state.
+    mutating func confirm() throws(HoldfastError) {
+        if let shared { try moveForward(from: shared) }
     }
 
     private mutating func cached(_ key: EntityKey) throws(HoldfastError) -> EntityCache.Entity? {
@@ -94,6 +109,10 @@ struct TransactionView {
         case .snapshot:
             var written = ReadSet(snapshot: reads.snapshot)
             for write in writes { written.keys[write.key] = reads.keys[write.key] ?? 0 }
+            if let validated {
+                for key in validated.keys { written.keys[key] = reads.keys[key] ?? 0 }
+                written.predicates = Array(reads.predicates[validated.predicates...])
+            }
             return written
         }
     }

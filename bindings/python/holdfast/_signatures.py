@@ -1,7 +1,7 @@
 """The C contract as data: its types, structs and one table of every function, under their C names."""
 
 import ctypes
-from ctypes import POINTER, c_bool, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint64, c_void_p
+from ctypes import POINTER, c_bool, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint8, c_uint64, c_void_p
 
 # Enumerations: each is an int at the boundary.
 hf_status = c_int
@@ -43,6 +43,10 @@ class hf_operation(ctypes.Structure):
 
 class hf_future(ctypes.Structure):
     """The pending result of anything asynchronous."""
+
+
+class hf_participant(ctypes.Structure):
+    """An object of the host's that takes part in transactions."""
 
 
 class hf_error(ctypes.Structure):
@@ -96,7 +100,28 @@ hf_log_fn = ctypes.CFUNCTYPE(None, hf_log_level, c_char_p, c_char_p, c_void_p)
 hf_operation_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_transaction), POINTER(hf_buffer), c_void_p)
 hf_starter_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_future), c_void_p)
 hf_predicate_fn = ctypes.CFUNCTYPE(c_bool, POINTER(hf_entity_view), c_void_p)
+hf_participant_fn = ctypes.CFUNCTYPE(None, POINTER(c_uint8), c_void_p)
+hf_participant_validate_fn = ctypes.CFUNCTYPE(
+    hf_status, POINTER(hf_transaction), c_void_p, POINTER(POINTER(hf_error))
+)
+hf_participant_savepoint_fn = ctypes.CFUNCTYPE(None, c_uint64, c_void_p)
+hf_participant_body_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_participant), c_void_p)
 destructor = ctypes.CFUNCTYPE(None, c_void_p)
+
+
+class hf_participant_callbacks(ctypes.Structure):
+    """What a participant is called for."""
+
+    _fields_ = [
+        ("size", c_size_t),
+        ("on_begin", hf_participant_fn),
+        ("on_validate", hf_participant_validate_fn),
+        ("on_commit", hf_participant_fn),
+        ("on_rollback", hf_participant_fn),
+        ("on_savepoint", hf_participant_savepoint_fn),
+        ("on_rollback_to", hf_participant_savepoint_fn),
+    ]
+
 
 hf_event._fields_ = [
     ("kind", hf_event_kind),
@@ -116,6 +141,8 @@ _transaction = POINTER(hf_transaction)
 _cursor = POINTER(hf_cursor)
 _operation = POINTER(hf_operation)
 _future = POINTER(hf_future)
+_participant = POINTER(hf_participant)
+_descriptor = POINTER(c_uint8)
 _error = POINTER(hf_error)
 _out_error = POINTER(_error)
 _buffer = POINTER(hf_buffer)
@@ -143,6 +170,8 @@ FUNCTIONS = {
     "hf_error_commit_state": (hf_commit_state, (_error,)),
     "hf_error_detail": (c_char_p, (_error, POINTER(c_size_t))),
     "hf_error_cause": (_error, (_error,)),
+    "hf_error_create": (_error, (hf_status, c_int64, c_char_p)),
+    "hf_error_participant": (_participant, (_error,)),
     "hf_error_free": (None, (_error,)),
     "hf_version_select": (hf_status, (c_int32, _out_error)),
     "hf_version_text": (c_char_p, ()),
@@ -196,6 +225,30 @@ FUNCTIONS = {
         (_operation, _transaction, hf_event_fn, c_void_p, destructor, POINTER(_future), _out_error),
     ),
     "hf_operation_free": (None, (_operation,)),
+    "hf_transaction_enlist": (hf_status, (_transaction, _participant, _out_error)),
+    "hf_transaction_validate": (hf_status, (_transaction, _out_error)),
+    "hf_participant_create": (
+        hf_status,
+        (
+            _participant,
+            POINTER(hf_participant_callbacks),
+            c_void_p,
+            destructor,
+            POINTER(_participant),
+            _out_error,
+        ),
+    ),
+    "hf_participant_attach": (hf_status, (_participant, _participant, _out_error)),
+    "hf_participant_detach": (hf_status, (_participant, _out_error)),
+    "hf_participant_user_data": (c_void_p, (_participant,)),
+    "hf_participant_free": (None, (_participant,)),
+    "hf_participant_active": (hf_status, (_participant, POINTER(c_bool), _descriptor, _out_error)),
+    "hf_participant_begin": (hf_status, (_participant, _descriptor, _out_error)),
+    "hf_participant_commit": (hf_status, (_participant, _descriptor, _out_error)),
+    "hf_participant_rollback": (hf_status, (_participant, _descriptor, _out_error)),
+    "hf_participant_savepoint": (hf_status, (_participant, _descriptor, POINTER(c_uint64), _out_error)),
+    "hf_participant_rollback_to": (hf_status, (_participant, _descriptor, c_uint64, _out_error)),
+    "hf_participant_transact": (hf_status, (_participant, hf_participant_body_fn, c_void_p, _out_error)),
     "hf_repository_open": (hf_status, (_store, c_char_p, c_char_p, POINTER(_repository), _out_error)),
     "hf_repository_free": (None, (_repository,)),
     "hf_repository_add": (hf_status, (*_scope, *_bytes, _entity, _out_error)),

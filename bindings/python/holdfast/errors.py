@@ -259,6 +259,42 @@ class UnsafeLocationError(Error):
     status = 47
 
 
+class TransactionActiveError(Error):
+    """The object tree is in another transaction."""
+
+    status = 50
+
+
+class TransactionNotActiveError(Error):
+    """The object tree is in no transaction."""
+
+    status = 51
+
+
+class WrongDescriptorError(Error):
+    """The descriptor is of another transaction than the object tree's active one."""
+
+    status = 52
+
+
+class CycleError(Error, ValueError):
+    """A member of an object tree would be below itself."""
+
+    status = 53
+
+
+class ReentrantError(Error):
+    """A call from inside one of the methods that the transaction is just calling. Nothing was changed."""
+
+    status = 54
+
+
+class RefusedError(Error):
+    """A validator refused. What a validator of Python's raises is raised itself, instead of this."""
+
+    status = 55
+
+
 class HostError(Error):
     """A callback of the host's reported a failure."""
 

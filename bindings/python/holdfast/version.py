@@ -10,5 +10,5 @@ def version_text() -> str:
 
 def feature_available(name: str) -> bool:
     """Whether the library has a feature: "sqlite", "memory", "queue_delivery", "idempotency", "savepoints",
-    "filters", "updates". An unknown name is answered with False."""
+    "filters", "updates", "object_trees". An unknown name is answered with False."""
     return lib.hf_feature_available(name.encode())

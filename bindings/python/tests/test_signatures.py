@@ -20,6 +20,7 @@ SCALARS: dict[str, Any] = {
     "int": ctypes.c_int,
     "int32_t": ctypes.c_int32,
     "int64_t": ctypes.c_int64,
+    "uint8_t": ctypes.c_uint8,
     "uint64_t": ctypes.c_uint64,
     "size_t": ctypes.c_size_t,
     "void*": ctypes.c_void_p,

@@ -1,0 +1,264 @@
+public import CHoldfast
+internal import HoldfastCore
+
+/// The host's functions and user data behind one participant.
+private final class HostParticipant: UserData, ParticipantHost, @unchecked Sendable {
+    // Sendable: immutable; the header says on which threads the host is called.
+    private let callbacks: hf_participant_callbacks
+
+    init(_ callbacks: hf_participant_callbacks, _ pointer: UnsafeMutableRawPointer?, _ destructor: Destructor?) {
+        self.callbacks = callbacks
+        super.init(pointer, destructor)
+    }
+
+    func began(_ descriptor: TransactionDescriptor) {
+        descriptor.withBytes { callbacks.on_begin?($0, pointer) }
+    }
+
+    func committed(_ descriptor: TransactionDescriptor) {
+        descriptor.withBytes { callbacks.on_commit?($0, pointer) }
+    }
+
+    func rolledBack(_ descriptor: TransactionDescriptor) {
+        descriptor.withBytes { callbacks.on_rollback?($0, pointer) }
+    }
+
+    func validate(in transaction: Transaction?) throws(HoldfastError) {
+        guard let validate = callbacks.on_validate else { return }
+        var error: OpaquePointer?
+        let status = validate(transaction.flatMap { OpaquePointer(bitPattern: $0.face) }, pointer, &error)
+        try accept(status, error)
+    }
+
+    var hasSavepoints: Bool { callbacks.on_savepoint != nil }
+
+    func savepoint(_ number: UInt64) { callbacks.on_savepoint?(number, pointer) }
+    func rollBack(to number: UInt64) { callbacks.on_rollback_to?(number, pointer) }
+}
+
+/// What a validator's answer means; takes its error over.
+func accept(_ status: hf_status, _ error: OpaquePointer?) throws(HoldfastError) {
+    let own = HandleTable.remove(error, .error, ErrorObject.self)?.error
+    if status == hf_status.HF_OK { return }
+    let known = Int32(exactly: status.rawValue).flatMap(Status.init(rawValue:))
+    if var own {
+        own.status = known ?? .refused
+        throw own
+    }
+    guard let known else {
+        throw HoldfastError(
+            .refused, "a validator answered \(status.rawValue)", detail: [("code", .number(UInt64(status.rawValue)))])
+    }
+    throw HoldfastError(known, "a validator answered \(known.name)")
+}
+
+private func useParticipant<Result>(
+    _ participant: OpaquePointer?, _ body: (Participant) throws(HoldfastError) -> Result
+) throws(HoldfastError) -> Result {
+    try HandleTable.use(participant, .participant, Participant.self, body)
+}
+
+/// NULL stands for any.
+private func descriptor(_ bytes: UnsafePointer<UInt8>?) -> TransactionDescriptor {
+    bytes.map { TransactionDescriptor(UnsafeRawPointer($0)) } ?? .any
+}
+
+/// Those of this version, or of an older one that had fewer.
+private func copy(
+    _ callbacks: UnsafePointer<hf_participant_callbacks>?
+) throws(HoldfastError) -> hf_participant_callbacks {
+    guard let callbacks else { return hf_participant_callbacks() }
+    guard callbacks.pointee.size == MemoryLayout<hf_participant_callbacks>.size else {
+        throw HoldfastError(
+            .invalidArgument,
+            "the size of callbacks is \(callbacks.pointee.size): begin with HF_PARTICIPANT_CALLBACKS_INIT")
+    }
+    guard (callbacks.pointee.on_savepoint == nil) == (callbacks.pointee.on_rollback_to == nil) else {
+        throw HoldfastError(
+            .invalidArgument, "one of on_savepoint and on_rollback_to is NULL: pass both, or neither")
+    }
+    return callbacks.pointee
+}
+
+// MARK: Trees
+
+@_cdecl("hf_participant_create") @implementation
+public func hf_participant_create(
+    _ parent: OpaquePointer?, _ callbacks: UnsafePointer<hf_participant_callbacks>?,
+    _ user_data: UnsafeMutableRawPointer?, _ free_user_data: (@convention(c) (UnsafeMutableRawPointer?) -> Void)?,
+    _ out_participant: UnsafeMutablePointer<OpaquePointer?>?, _ out_error: OutError?
+) -> hf_status {
+    var host: HostParticipant?
+    let status = answer(out_error) { () throws(HoldfastError) in
+        let result = try required(out_participant, "out_participant")
+        let made = HostParticipant(try copy(callbacks), user_data, free_user_data)
+        host = made
+        let participant = Participant(made)
+        let handle = try HandleTable.insert(participant, .participant)
+        participant.face = UInt(bitPattern: handle)
+        result.pointee = handle
+        guard let parent else { return }
+        do throws(HoldfastError) {
+            try useParticipant(parent) { parent throws(HoldfastError) in try participant.attach(to: parent) }
+        } catch {
+            result.pointee = nil
+            hf_participant_free(handle)
+            throw error
+        }
+    }
+    if status != hf_status.HF_OK {
+        // Whoever has the user data by now.
+        if let host { host.end() } else { free_user_data?(user_data) }
+    }
+    return status
+}
+
+@_cdecl("hf_participant_attach") @implementation
+public func hf_participant_attach(
+    _ participant: OpaquePointer?, _ parent: OpaquePointer?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        try useParticipant(participant) { participant throws(HoldfastError) in
+            try useParticipant(parent) { parent throws(HoldfastError) in try participant.attach(to: parent) }
+        }
+    }
+}
+
+@_cdecl("hf_participant_detach") @implementation
+public func hf_participant_detach(_ participant: OpaquePointer?, _ out_error: OutError?) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        try useParticipant(participant) { participant throws(HoldfastError) in try participant.detach() }
+    }
+}
+
+@_cdecl("hf_participant_user_data") @implementation
+public func hf_participant_user_data(_ participant: OpaquePointer?) -> UnsafeMutableRawPointer? {
+    let data = try? useParticipant(participant) { participant throws(HoldfastError) in participant.currentHost }
+    return (data as? HostParticipant)?.pointer
+}
+
+@_cdecl("hf_participant_free") @implementation
+public func hf_participant_free(_ participant: OpaquePointer?) {
+    HandleTable.remove(participant, .participant, Participant.self)?.free()
+}
+
+// MARK: Transactions of a tree alone
+
+@_cdecl("hf_participant_active") @implementation
+public func hf_participant_active(
+    _ participant: OpaquePointer?, _ out_active: UnsafeMutablePointer<Bool>?,
+    _ out_descriptor: UnsafeMutablePointer<UInt8>?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        let result = try required(out_active, "out_active")
+        try useParticipant(participant) { participant throws(HoldfastError) in
+            let active = participant.activeDescriptor
+            result.pointee = active != nil
+            if let out_descriptor { (active ?? .any).store(to: UnsafeMutableRawPointer(out_descriptor)) }
+        }
+    }
+}
+
+@_cdecl("hf_participant_begin") @implementation
+public func hf_participant_begin(
+    _ participant: OpaquePointer?, _ out_descriptor: UnsafeMutablePointer<UInt8>?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        try useParticipant(participant) { participant throws(HoldfastError) in
+            let transaction = try participant.begin()
+            if let out_descriptor { transaction.descriptor.store(to: UnsafeMutableRawPointer(out_descriptor)) }
+        }
+    }
+}
+
+@_cdecl("hf_participant_commit") @implementation
+public func hf_participant_commit(
+    _ participant: OpaquePointer?, _ descriptor: UnsafePointer<UInt8>?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        try useParticipant(participant) { participant throws(HoldfastError) in
+            try participant.commit(HoldfastABI.descriptor(descriptor))
+        }
+    }
+}
+
+@_cdecl("hf_participant_rollback") @implementation
+public func hf_participant_rollback(
+    _ participant: OpaquePointer?, _ descriptor: UnsafePointer<UInt8>?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        try useParticipant(participant) { participant throws(HoldfastError) in
+            try participant.rollback(HoldfastABI.descriptor(descriptor))
+        }
+    }
+}
+
+@_cdecl("hf_participant_savepoint") @implementation
+public func hf_participant_savepoint(
+    _ participant: OpaquePointer?, _ descriptor: UnsafePointer<UInt8>?, _ out_savepoint: UnsafeMutablePointer<UInt64>?,
+    _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        let result = try required(out_savepoint, "out_savepoint")
+        try useParticipant(participant) { participant throws(HoldfastError) in
+            result.pointee = try participant.savepoint(HoldfastABI.descriptor(descriptor))
+        }
+    }
+}
+
+@_cdecl("hf_participant_rollback_to") @implementation
+public func hf_participant_rollback_to(
+    _ participant: OpaquePointer?, _ descriptor: UnsafePointer<UInt8>?, _ savepoint: UInt64, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        try useParticipant(participant) { participant throws(HoldfastError) in
+            try participant.rollBack(to: savepoint, HoldfastABI.descriptor(descriptor))
+        }
+    }
+}
+
+@_cdecl("hf_participant_transact") @implementation
+public func hf_participant_transact(
+    _ participant: OpaquePointer?, _ body: hf_participant_body_fn?, _ user_data: UnsafeMutableRawPointer?,
+    _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        guard let body, let handle = participant else {
+            throw HoldfastError(.invalidArgument, "participant or body is NULL: pass both")
+        }
+        try useParticipant(participant) { participant throws(HoldfastError) in
+            try participant.transact { () throws(HoldfastError) in
+                let status = body(handle, user_data)
+                if status != hf_status.HF_OK { throw hostError(status, "the transaction's body answered") }
+            }
+        }
+    }
+}
+
+// MARK: Together with a store
+
+@_cdecl("hf_transaction_enlist") @implementation
+public func hf_transaction_enlist(
+    _ transaction: OpaquePointer?, _ participant: OpaquePointer?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        try useTransaction(transaction) { transaction throws(HoldfastError) in
+            try useParticipant(participant) { participant throws(HoldfastError) in try transaction.enlist(participant) }
+        }
+    }
+}
+
+@_cdecl("hf_transaction_validate") @implementation
+public func hf_transaction_validate(_ transaction: OpaquePointer?, _ out_error: OutError?) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        try useTransaction(transaction) { transaction throws(HoldfastError) in try transaction.validate() }
+    }
+}
+
+@_cdecl("hf_error_participant") @implementation
+public func hf_error_participant(_ error: OpaquePointer?) -> OpaquePointer? {
+    let participant = try? HandleTable.use(error, .error, ErrorObject.self) { object throws(HoldfastError) in
+        object.error.participant
+    }
+    return participant.flatMap { $0 }.flatMap { OpaquePointer(bitPattern: $0.face) }
+}

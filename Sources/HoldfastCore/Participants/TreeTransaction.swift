@@ -1,0 +1,373 @@
+/// One transaction over object trees: over one alone, or over those that are enlisted in a store's transaction.
+///
+///     from        by                                   to
+///     open        validate                             validating
+///     validating  everybody accepts                    sealed
+///     validating  somebody refuses                     open
+///     sealed      unseal (the store was not ready)     open
+///     sealed      commit                               committing → ended
+///     open        rollback                             rollingBack → ended
+///     sealed      rollback (the store refused)         rollingBack → ended
+///
+/// Who is called in a phase is settled when it begins; who has left meanwhile is skipped. All state is guarded by the
+/// trees' lock, and no lock is held while the host's code runs.
+public final class TreeTransaction: @unchecked Sendable {
+    // Sendable: all that changes is guarded by the trees' lock.
+    enum Phase { case open, validating, sealed, committing, rollingBack, ended }
+
+    public let descriptor = TransactionDescriptor.fresh()
+    /// Whether a store's transaction ends it.
+    let isEnlisted: Bool
+    private let epoch = processEpoch()
+
+    private(set) var phase = Phase.open
+    /// In the order in which they joined, once each. One that was attached to another tree meanwhile is walked there.
+    private var roots: [Participant] = []
+    private var knownRoots: Set<ObjectIdentifier> = []
+    /// How many there are that were not freed.
+    private var members = 0
+    /// Joined and not begun yet, and whether somebody is at it.
+    private var newcomers: [Participant] = []
+    private var isBeginning = false
+    /// While validating: joined and not validated yet.
+    private var unvalidated: [Participant] = []
+    /// How many walks are calling the host now.
+    private var callers = 0
+    /// Freed by their owners, and still links between others.
+    private var freed: [Participant] = []
+    /// Of a tree alone; those of a store's transaction are the store's.
+    private var savepoints: [UInt64] = []
+    private var savepointsMade: UInt64 = 0
+
+    init(isEnlisted: Bool) { self.isEnlisted = isEnlisted }
+
+    var hasEnded: Bool { phase == .ended }
+
+    // MARK: Joining
+
+    /// Takes the participant's tree in, and begins its members.
+    func enlist(_ participant: Participant) throws(HoldfastError) {
+        let begins = try TreeLock.withLock { () throws(HoldfastError) -> Bool in
+            switch phase {
+            case .open, .validating: break
+            case .sealed: throw Self.sealed
+            case .committing, .rollingBack: throw Self.reentrant
+            case .ended: throw HoldfastError(.invalidState, "the transaction has ended: begin a new one")
+            }
+            guard participant.host != nil else { throw Participant.freed }
+            let root = participant.root
+            if let other = root.transaction {
+                if other === self { return false }
+                throw other.refusalToBegin
+            }
+            if knownRoots.insert(ObjectIdentifier(root)).inserted { roots.append(root) }
+            return join(root)
+        }
+        if begins { try beginNewcomers() }
+    }
+
+    /// Under the lock: makes members of these. Answers whether the caller has to begin them.
+    func join(_ top: Participant) -> Bool {
+        guard phase == .open || phase == .validating else { return false }
+        top.forEachInOrder { member in
+            member.joined = self
+            members += 1
+            newcomers.append(member)
+            if phase == .validating { unvalidated.append(member) }
+        }
+        return !isBeginning
+    }
+
+    /// Begins who has joined, parents first.
+    func beginNewcomers() throws(HoldfastError) {
+        let isMine = TreeLock.withLock {
+            if isBeginning { return false }
+            isBeginning = true
+            callers += 1
+            return true
+        }
+        guard isMine else { return }
+        while true {
+            let batch = TreeLock.withLock {
+                if newcomers.isEmpty {
+                    isBeginning = false
+                    callers -= 1
+                    endIfDeserted()
+                }
+                defer { newcomers = [] }
+                return newcomers
+            }
+            if batch.isEmpty { return }
+            try call(batch) { $0.began(descriptor) }
+        }
+    }
+
+    // MARK: Ending
+
+    /// How often members may join during validation before it is given up.
+    private static let roundLimit = 100
+
+    /// Validates every member, also those that join meanwhile, and seals the trees; when one refuses, they stay open.
+    func validate(in transaction: Transaction?) throws(HoldfastError) {
+        try beginValidation()
+        do throws(HoldfastError) {
+            var rounds = 0
+            while try validateNewcomers(in: transaction) {
+                rounds += 1
+                if rounds > Self.roundLimit { throw Self.unsettled }
+            }
+        } catch {
+            endValidation(.open)
+            throw error
+        }
+        endValidation(.sealed)
+    }
+
+    private func beginValidation() throws(HoldfastError) {
+        try TreeLock.withLock { () throws(HoldfastError) in
+            try requireQuiet()
+            phase = .validating
+            callers += 1
+            forEachTree { $0.forEachInOrder { unvalidated.append($0) } }
+        }
+    }
+
+    private func endValidation(_ next: Phase) {
+        TreeLock.withLock {
+            phase = next
+            callers -= 1
+            unvalidated = []
+        }
+    }
+
+    /// Validates who was not. Answers whether there was anybody.
+    private func validateNewcomers(in transaction: Transaction?) throws(HoldfastError) -> Bool {
+        let batch = TreeLock.withLock {
+            defer { unvalidated = [] }
+            return unvalidated
+        }
+        var refusal: HoldfastError?
+        for member in batch {
+            try call(member) { host in
+                do throws(HoldfastError) {
+                    try host.validate(in: transaction)
+                } catch {
+                    refusal = error
+                }
+            }
+            if var refusal {
+                refusal.participant = member
+                throw refusal
+            }
+        }
+        return !batch.isEmpty
+    }
+
+    /// The store was not ready for what was validated.
+    func unseal() {
+        TreeLock.withLock { if phase == .sealed { phase = .open } }
+    }
+
+    /// Tells all members that what was validated is committed.
+    func commit() throws(HoldfastError) { try end(.committing) { $0.committed(descriptor) } }
+
+    /// Tells all members to go back to how they began.
+    func rollback() throws(HoldfastError) { try end(.rollingBack) { $0.rolledBack(descriptor) } }
+
+    /// Ends as the store's commit has ended. What has an unknown outcome goes back: the host asks the store.
+    func end(with outcome: CommitOutcome) {
+        let isCommitted =
+            switch outcome {
+            case .success: true
+            case .failure(let error): error.commitState == .done
+            }
+        // Fails only in a forked child, which has nothing more to do here.
+        try? isCommitted ? commit() : rollback()
+    }
+
+    /// Children first, the trees in reverse.
+    private func end(
+        _ last: Phase, _ body: (any ParticipantHost) -> Void
+    ) throws(HoldfastError) {
+        try requireSameProcess()
+        let members: [Participant]? = TreeLock.withLock {
+            guard phase == .open || phase == .sealed else { return nil }
+            phase = last
+            callers += 1
+            var members: [Participant] = []
+            forEachTree(reversed: true) { $0.forEachChildrenFirst { members.append($0) } }
+            return members
+        }
+        guard let members else { return }
+        try call(members, body)
+        TreeLock.withLock {
+            phase = .ended
+            callers -= 1
+            letGo()
+        }
+    }
+
+    /// Under the lock: unlinks whom their owners have freed.
+    private func letGo() {
+        roots = []
+        knownRoots = []
+        for member in freed { member.dissolve() }
+        freed = []
+    }
+
+    /// Under the lock: these leave with the one that is detached.
+    func leave(_ top: Participant) {
+        top.forEachInOrder { member in
+            guard member.joined === self else { return }
+            if member.host != nil { members -= 1 }
+            member.joined = nil
+        }
+    }
+
+    /// Under the lock: a member was freed.
+    func noteFreed(_ member: Participant) {
+        freed.append(member)
+        members -= 1
+        endIfDeserted()
+    }
+
+    /// With its last member goes the last who could end a tree's own transaction.
+    private func endIfDeserted() {
+        guard members == 0, !isEnlisted, phase == .open, callers == 0 else { return }
+        phase = .ended
+        letGo()
+    }
+
+    // MARK: Savepoints
+
+    /// For a tree alone.
+    func savepoint() throws(HoldfastError) -> UInt64 {
+        let number = savepointsMade + 1
+        try savepoint(number)
+        savepointsMade = number
+        savepoints.append(number)
+        return number
+    }
+
+    func rollBackOwn(to number: UInt64) throws(HoldfastError) {
+        guard let index = savepoints.lastIndex(of: number) else {
+            throw HoldfastError(
+                .invalidArgument,
+                "the transaction has no savepoint \(number): it was never made, or rolled back over")
+        }
+        try rollBack(to: number)
+        savepoints.removeSubrange((index + 1)...)
+    }
+
+    /// Refuses, before anybody is called, when a member takes no part in savepoints.
+    func requireSavepoints() throws(HoldfastError) {
+        try TreeLock.withLock { () throws(HoldfastError) in
+            try requireQuiet()
+            var isSupported = true
+            forEachTree { tree in
+                tree.forEachInOrder { member in
+                    if let host = member.host, !host.hasSavepoints { isSupported = false }
+                }
+            }
+            if !isSupported {
+                throw HoldfastError(
+                    .unsupported,
+                    "a member of the transaction's object trees takes no part in savepoints: give each the functions for "
+                        + "it")
+            }
+        }
+    }
+
+    func savepoint(_ number: UInt64) throws(HoldfastError) {
+        try requireSavepoints()
+        try callAll(childrenFirst: false) { $0.savepoint(number) }
+    }
+
+    func rollBack(to number: UInt64) throws(HoldfastError) {
+        try callAll(childrenFirst: true) { $0.rollBack(to: number) }
+    }
+
+    // MARK: Calling
+
+    private func callAll(
+        childrenFirst: Bool, _ body: (any ParticipantHost) -> Void
+    ) throws(HoldfastError) {
+        let members = try TreeLock.withLock { () throws(HoldfastError) in
+            try requireQuiet()
+            callers += 1
+            var members: [Participant] = []
+            forEachTree(reversed: childrenFirst) { tree in
+                if childrenFirst {
+                    tree.forEachChildrenFirst { members.append($0) }
+                } else {
+                    tree.forEachInOrder { members.append($0) }
+                }
+            }
+            return members
+        }
+        try call(members, body)
+        TreeLock.withLock { callers -= 1 }
+    }
+
+    private func call(_ members: [Participant], _ body: (any ParticipantHost) -> Void) throws(HoldfastError) {
+        for member in members { try call(member, body) }
+    }
+
+    /// Calls one that is still a member. Throws in a forked child of the host's code.
+    private func call(_ member: Participant, _ body: (any ParticipantHost) -> Void) throws(HoldfastError) {
+        guard let host = TreeLock.withLock({ member.transaction === self ? member.host : nil }) else { return }
+        guard isSameProcess(after: { body(host) }) else { throw Self.forked }
+    }
+
+    private func forEachTree(reversed: Bool = false, _ body: (Participant) -> Void) {
+        func visit(_ root: Participant) {
+            if root.joined === self && root.parent == nil { body(root) }
+        }
+        if reversed { roots.reversed().forEach(visit) } else { roots.forEach(visit) }
+    }
+
+    // MARK: Refusals
+
+    /// Under the lock: nobody is being called, and it can be changed and ended.
+    func requireQuiet() throws(HoldfastError) {
+        try requireSameProcess()
+        switch phase {
+        case .sealed: throw Self.sealed
+        case .ended: throw Self.notActive
+        case .open where callers == 0: return
+        case .open, .validating, .committing, .rollingBack: throw Self.reentrant
+        }
+    }
+
+    private func requireSameProcess() throws(HoldfastError) {
+        if processEpoch() != epoch { throw Self.forked }
+    }
+
+    /// Why another transaction cannot have its trees.
+    var refusalToBegin: HoldfastError {
+        switch phase {
+        case .sealed: Self.sealed
+        case .open where callers == 0:
+            HoldfastError(
+                .transactionActive, "the object tree is in a transaction already: end that first, or join it")
+        default: Self.reentrant
+        }
+    }
+
+    private static let forked = HoldfastError(
+        .forked, "the object tree belongs to the process that forked this one: make one of its own here")
+
+    static let notActive = HoldfastError(
+        .transactionNotActive, "the object tree is in no transaction: begin one")
+
+    static let reentrant = HoldfastError(
+        .reentrant, "the members of the object tree are just being called: begin, commit and roll back outside of that")
+
+    static let sealed = HoldfastError(
+        .busy, "the object tree is sealed until its submitted commit has ended: wait for its event")
+
+    private static let unsettled = HoldfastError(
+        .invalidState,
+        "new members went on joining the object tree in each of \(roundLimit) rounds of validation: let validators add "
+            + "no members without end")
+}
