@@ -33,29 +33,31 @@ func fill(
     entity.pointee.version = version
 }
 
-/// A list in one block: the views, the JSON with its NUL, the ids.
+/// A list in two blocks: the JSON, and what tells the entities: a view of the JSON, which the caller does not see, then
+/// theirs, then the ids.
 func fill(_ list: UnsafeMutablePointer<hf_entity_list>, with entities: EntityList) throws(HoldfastError) {
-    let viewBytes = entities.count * MemoryLayout<hf_entity_view>.stride
-    guard let block = malloc(viewBytes + entities.json.count + 1 + entities.ids.count) else {
+    let viewBytes = (entities.count + 1) * MemoryLayout<hf_entity_view>.stride
+    guard let block = malloc(viewBytes + entities.ids.count) else {
         throw HoldfastError(.noMemory, "no memory for a list of \(entities.count) entities")
     }
-    let views = block.bindMemory(to: hf_entity_view.self, capacity: entities.count)
-    let json = (block + viewBytes).assumingMemoryBound(to: CChar.self)
-    let ids = json + entities.json.count + 1
-    entities.json.withBytes { _ = memcpy(json, $0.baseAddress!, $0.count) }
-    json[entities.json.count] = 0
+    let views = block.bindMemory(to: hf_entity_view.self, capacity: entities.count + 1)
+    let ids = (block + viewBytes).assumingMemoryBound(to: CChar.self)
     entities.ids.withBytes { bytes in
         if let start = bytes.baseAddress { memcpy(ids, start, bytes.count) }
     }
+    let length = entities.json.count
+    let json = entities.json.take()!.assumingMemoryBound(to: CChar.self)
+    views.initialize(to: hf_entity_view(id: ids, id_length: 0, data: json, length: length, version: 0))
+    let items = views + 1
     for (index, item) in entities.items.enumerated() {
-        (views + index).initialize(
+        (items + index).initialize(
             to: hf_entity_view(
                 id: ids + item.id.lowerBound, id_length: item.id.count, data: json + item.text.lowerBound,
                 length: item.text.count, version: item.version))
     }
     hf_entity_list_free(list)
     list.pointee = hf_entity_list(
-        items: UnsafePointer(views), count: entities.count, json: UnsafePointer(json), json_length: entities.json.count)
+        items: UnsafePointer(items), count: entities.count, json: UnsafePointer(json), json_length: length)
 }
 
 @_cdecl("hf_buffer_set") @implementation
@@ -84,7 +86,10 @@ public func hf_entity_free(_ entity: UnsafeMutablePointer<hf_entity>?) {
 @_cdecl("hf_entity_list_free") @implementation
 public func hf_entity_list_free(_ list: UnsafeMutablePointer<hf_entity_list>?) {
     guard let list else { return }
-    // The block begins with the views.
-    free(UnsafeMutableRawPointer(mutating: list.pointee.items))
+    if let items = list.pointee.items {
+        let views = items - 1
+        free(UnsafeMutableRawPointer(mutating: views.pointee.data))
+        free(UnsafeMutableRawPointer(mutating: views))
+    }
     list.pointee = hf_entity_list(items: nil, count: 0, json: nil, json_length: 0)
 }

@@ -29,31 +29,52 @@ extension Connection {
     func scan(
         _ scan: IndexScan, _ body: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
-        let (low, high) = (scan.range.lower, scan.range.upper)
-        let position = scan.after ?? IndexScan.Position(key: scan.isReversed ? high : low, id: Self.noID)
+        var range = scan.range
+        if let after = scan.after {
+            // What is left of its key, then the other keys: a comparison of both at once would be made for every row.
+            guard try walk(.rest(of: after), scan, body) else { return }
+            if scan.isReversed { range.upper = after.key } else { range.lower = after.key + [0] }
+        }
+        _ = try walk(.keys(range), scan, body)
+    }
+
+    /// A stretch of an index that one seek finds.
+    private enum Stretch {
+        case keys(KeyRange)
+        /// The entries behind this one, with its key.
+        case rest(of: IndexScan.Position)
+    }
+
+    /// Answers whether `body` wants more.
+    private func walk(
+        _ stretch: Stretch, _ scan: IndexScan,
+        _ body: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) -> Bool {
+        let bounds: ([UInt8], [UInt8])
+        let isRest: Bool
+        switch stretch {
+        case .keys(let range): (bounds, isRest) = ((range.lower, range.upper), false)
+        case .rest(let position): (bounds, isRest) = ((position.key, position.id.bytes), true)
+        }
         let statement = try statement(
-            scan.isReversed
-                ? (scan.readsEntities ? .readBackward : .walkBackward) : (scan.readsEntities ? .read : .walk),
-            of: scan.index)
+            .walk(isRest: isRest, isReversed: scan.isReversed, readsEntities: scan.readsEntities), of: scan.index)
         defer { statement.reset() }
-        try position.key.withBytes { key throws(HoldfastError) in
-            try position.id.bytes.withBytes { id throws(HoldfastError) in
-                try (scan.isReversed ? low : high).withBytes { end throws(HoldfastError) in
-                    try statement.bind(1, blob: key)
-                    try statement.bind(2, text: id)
-                    try statement.bind(3, blob: end)
-                    while try statement.step() {
-                        guard let key = statement.blob(0), let id = statement.text(1) else { throw corrupt("an index") }
-                        var view = EntityView(id: id, version: 0, body: UnsafeRawBufferPointer(start: nil, count: 0))
-                        if scan.readsEntities {
-                            guard let version = statement.integer(2).flatMap(CommitSequence.init(exactly:)),
-                                let text = statement.text(3)
-                            else { throw corrupt("a record") }
-                            view = EntityView(id: id, version: version, body: text)
-                        }
-                        guard try body(key, view) else { return }
+        return try bounds.0.withBytes { first throws(HoldfastError) in
+            try bounds.1.withBytes { second throws(HoldfastError) in
+                try statement.bind(1, blob: first)
+                if isRest { try statement.bind(2, text: second) } else { try statement.bind(2, blob: second) }
+                while try statement.step() {
+                    guard let key = statement.blob(0), let id = statement.text(1) else { throw corrupt("an index") }
+                    var view = EntityView(id: id, version: 0, body: UnsafeRawBufferPointer(start: nil, count: 0))
+                    if scan.readsEntities {
+                        guard let version = statement.integer(2).flatMap(CommitSequence.init(exactly:)),
+                            let text = statement.entity(3)
+                        else { throw corrupt("a record") }
+                        view = EntityView(id: id, version: version, body: text)
                     }
+                    guard try body(key, view) else { return false }
                 }
+                return true
             }
         }
     }
@@ -121,31 +142,40 @@ extension Connection {
             }
         }
     }
-
-    /// The smallest id, which none has.
-    private static let noID = EntityID(unchecked: [])
 }
 
 /// The statements on an index's own table, which a connection keeps prepared.
-enum IndexQuery: Int, CaseIterable {
-    case read, readBackward, walk, walkBackward, ids, insert, remove, clear
+enum IndexQuery {
+    /// All keys of a range, or the rest of one key.
+    case walk(isRest: Bool, isReversed: Bool, readsEntities: Bool)
+    case ids, insert, remove, clear
+
+    static let count = 12
+
+    var number: Int {
+        switch self {
+        case .walk(let isRest, let isReversed, let readsEntities):
+            (isRest ? 1 : 0) + (isReversed ? 2 : 0) + (readsEntities ? 4 : 0)
+        case .ids: 8
+        case .insert: 9
+        case .remove: 10
+        case .clear: 11
+        }
+    }
 
     func sql(_ index: IndexID) -> String {
         let table = "holdfast_index_\(index)"
         switch self {
-        case .read:
-            // CROSS JOIN keeps the order of the loops.
-            return "SELECT i.key, i.id, e.version, e.body FROM \(table) AS i CROSS JOIN holdfast_entity AS e "
-                + "ON e.number = i.entity WHERE (i.key, i.id) > (?1, ?2) AND i.key < ?3 ORDER BY i.key, i.id"
-        case .readBackward:
-            return "SELECT i.key, i.id, e.version, e.body FROM \(table) AS i CROSS JOIN holdfast_entity AS e "
-                + "ON e.number = i.entity WHERE (i.key, i.id) < (?1, ?2) AND i.key >= ?3 "
-                + "ORDER BY i.key DESC, i.id DESC"
-        case .walk:
-            return "SELECT key, id FROM \(table) WHERE (key, id) > (?1, ?2) AND key < ?3 ORDER BY key, id"
-        case .walkBackward:
-            return "SELECT key, id FROM \(table) WHERE (key, id) < (?1, ?2) AND key >= ?3 "
-                + "ORDER BY key DESC, id DESC"
+        case .walk(let isRest, let isReversed, let readsEntities):
+            let direction = isReversed ? "DESC" : "ASC"
+            return "SELECT i.key, i.id"
+                + (readsEntities
+                    // CROSS JOIN keeps the order of the loops.
+                    ? ", e.version, e.body FROM \(table) AS i CROSS JOIN holdfast_entity AS e ON e.number = i.entity"
+                    : " FROM \(table) AS i")
+                + (isRest
+                    ? " WHERE i.key = ?1 AND i.id \(isReversed ? "<" : ">") ?2" : " WHERE i.key >= ?1 AND i.key < ?2")
+                + " ORDER BY i.key \(direction), i.id \(direction)"
         case .ids: return "SELECT id FROM \(table) WHERE key = ?1"
         case .insert:
             return "INSERT OR REPLACE INTO \(table) (key, id, entity) "

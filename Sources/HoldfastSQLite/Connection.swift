@@ -74,6 +74,9 @@ final class Connection: @unchecked Sendable {
         sqlite3_close(handle)
     }
 
+    /// sqlite3_db_release_memory: the pages that are kept for the next reading.
+    func releaseMemory() { sqlite3_db_release_memory(handle) }
+
     /// Whether closing the last connection checkpoints and removes the write-ahead log.
     func setCheckpointOnClose(_ isOn: Bool) {
         holdfast_sqlite3_db_switch(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, isOn ? 0 : 1)
@@ -109,10 +112,9 @@ final class Connection: @unchecked Sendable {
     }
 
     func statement(_ query: IndexQuery, of index: IndexID) throws(HoldfastError) -> Statement {
-        if let ready = indexStatements[index]?[query.rawValue] { return Statement(pointer: ready, connection: self) }
+        if let ready = indexStatements[index]?[query.number] { return Statement(pointer: ready, connection: self) }
         let prepared = try prepare(query.sql(index))
-        indexStatements[index, default: .init(repeating: nil, count: IndexQuery.allCases.count)][query.rawValue] =
-            prepared
+        indexStatements[index, default: .init(repeating: nil, count: IndexQuery.count)][query.number] = prepared
         return Statement(pointer: prepared, connection: self)
     }
 

@@ -27,6 +27,8 @@ final class ReaderPool: Sendable {
     }
 
     private static let idleLimit = 8
+    /// Of those that are idle: how many keep the pages that they have read.
+    private static let warmLimit = 2
 
     /// Whether nobody can change what is read.
     let isImmutable: Bool
@@ -102,6 +104,10 @@ final class ReaderPool: Sendable {
             guard state.lent.removeValue(forKey: ObjectIdentifier(reader)) != nil, state.phase == .serving,
                 state.idle.count < Self.idleLimit, reader.withLock({ $0.connection != nil })
             else { return false }
+            // The one that was used last is used next, so those at the bottom are the ones that wait longest.
+            if state.idle.count >= Self.warmLimit {
+                state.idle[state.idle.count - Self.warmLimit].withLock { $0.connection?.releaseMemory() }
+            }
             state.idle.append(reader)
             return true
         }

@@ -45,12 +45,16 @@ struct Statement {
     /// Reports nothing: a failure was told by `step`.
     func reset() { sqlite3_reset(pointer) }
 
+    /// A column's value, to ask more than one thing of: looking the column up each time costs more than the answer. SQLite
+    /// allows it where, as here, one thread at a time uses the connection.
+    private func value(_ column: Int32) -> OpaquePointer? { sqlite3_column_value(pointer, column) }
+
     func isNull(_ column: Int32) -> Bool { sqlite3_column_type(pointer, column) == SQLITE_NULL }
 
     /// The number in a column, or nil if it holds something else.
     func integer(_ column: Int32) -> Int64? {
-        guard sqlite3_column_type(pointer, column) == SQLITE_INTEGER else { return nil }
-        return sqlite3_column_int64(pointer, column)
+        let value = value(column)
+        return sqlite3_value_type(value) == SQLITE_INTEGER ? sqlite3_value_int64(value) : nil
     }
 
     /// The bytes in a column, lent until the next step or reset, or nil if it does not hold text.
@@ -69,10 +73,11 @@ struct Statement {
     func blob(_ column: Int32) -> UnsafeRawBufferPointer? { bytes(column, SQLITE_BLOB) }
 
     private func bytes(_ column: Int32, _ type: Int32) -> UnsafeRawBufferPointer? {
-        guard sqlite3_column_type(pointer, column) == type else { return nil }
-        // sqlite3_column_blob gives a text's bytes as they lie; sqlite3_column_text may copy to append a NUL.
-        let start = sqlite3_column_blob(pointer, column)
-        return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(pointer, column)))
+        let value = value(column)
+        guard sqlite3_value_type(value) == type else { return nil }
+        // sqlite3_value_blob gives a text's bytes as they lie; sqlite3_value_text may copy to append a NUL.
+        let start = sqlite3_value_blob(value)
+        return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_value_bytes(value)))
     }
 
     // nonisolated(unsafe): one byte that nobody reads or writes, only its address matters.

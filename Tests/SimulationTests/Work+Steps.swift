@@ -96,8 +96,8 @@ extension Work {
         var sum = 0
         let list = try process.accounts.find(in: transaction)
         for item in list.items {
-            let text = Array(list.json[item.text])
-            let id = EntityID(unchecked: Array(list.ids[item.id]))
+            let text = list.text(of: item)
+            let id = list.id(of: item)
             simulation.ledger.noteSeen(process.accounts.key(id), version: item.version, text: text)
             sum += Self.numbers(in: text)[0]
         }

@@ -53,7 +53,7 @@ extension Repository {
 
     func allNumbers(in transaction: Transaction?) throws(HoldfastError) -> [[Int]] {
         let list = try find(in: transaction)
-        return list.items.map { Self.numbers(in: list.json[$0.text]) }
+        return list.items.map { Self.numbers(in: list.text(of: $0)[...]) }
     }
 
     func save(_ id: String, numbers: [Int], in transaction: Transaction?) throws(HoldfastError) {

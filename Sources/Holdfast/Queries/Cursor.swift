@@ -62,7 +62,7 @@ public struct Cursor<Element: Sendable>: AsyncSequence, Sendable {
             }
             guard let cursor else { return }
             piece = try await waiting { () throws(CoreError) in try cursor.next(0) }
-            block = Data(piece.json)
+            block = piece.json.withBytes { Data($0) }
             next = 0
         }
 

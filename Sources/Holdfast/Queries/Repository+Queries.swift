@@ -34,10 +34,9 @@ extension StoreRepository {
         _ filter: Filter<Entity> = .all, fields: Fields<Entity>? = nil, sort: [Order<Entity>] = [], skip: Int = 0,
         limit: Int? = nil, parameters: QueryParameters = [:]
     ) async throws -> Data {
-        Data(
-            try await list(
-                Query(filter: filter, sort: sort, skip: skip, limit: limit, fields: fields, parameters: parameters)
-            ).json)
+        let list = try await list(
+            Query(filter: filter, sort: sort, skip: skip, limit: limit, fields: fields, parameters: parameters))
+        return list.json.withBytes { Data($0) }
     }
 
     /// The entities for which a function answers true, where a filter cannot say what is meant.
@@ -154,14 +153,14 @@ extension StoreRepository {
         try await read(query) { core, filter, options, transaction throws(CoreError) in
             // For the core, 0 means all.
             if query.limit != 0 { return try core.find(filter, options, in: transaction) }
-            var none = EntityList()
-            none.finish()
+            let none = EntityList()
+            try none.finish()
             return none
         }
     }
 
     private func decode<Answer: Decodable>(_ list: EntityList, as type: Answer.Type) throws -> [Answer] {
-        let block = Data(list.json)
+        let block = list.json.withBytes { Data($0) }
         return try list.items.map {
             try coding.decode(
                 type, from: block[$0.text], id: String(decoding: list.ids[$0.id], as: UTF8.self), repository: name)

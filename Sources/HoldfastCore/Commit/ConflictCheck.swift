@@ -28,7 +28,11 @@ struct ConflictCheck {
         }
         if changed.isEmpty {
             for predicate in reads.predicates {
-                if let key = try firstChange({ key throws(HoldfastError) in try concerns(predicate, key) }) {
+                // Made when the first change asks for it.
+                var matched: Set<EntityID>?
+                if let key = try firstChange({ key throws(HoldfastError) in
+                    try concerns(predicate, key, &matched)
+                }) {
                     changed.append((key, try lastWrite(key)))
                     break
                 }
@@ -41,9 +45,13 @@ struct ConflictCheck {
     }
 
     /// Whether a changed key is one that the query relied on.
-    private func concerns(_ predicate: ReadSet.Predicate, _ key: EntityKey) throws(HoldfastError) -> Bool {
+    private func concerns(
+        _ predicate: ReadSet.Predicate, _ key: EntityKey, _ matched: inout Set<EntityID>?
+    ) throws(HoldfastError) -> Bool {
         guard key.repository == predicate.repository else { return false }
-        guard let matched = predicate.matched, !predicate.filter.isAll, !matched.contains(key.id) else { return true }
+        guard let found = predicate.matched, !predicate.filter.isAll else { return true }
+        if matched == nil { matched = found.set }
+        if matched!.contains(key.id) { return true }
         return try newest(key) { body throws(HoldfastError) in try predicate.filter.matches(body) }
     }
 

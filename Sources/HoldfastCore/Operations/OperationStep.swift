@@ -235,9 +235,9 @@ struct OperationStep: Sendable {
         case .contains: return Self.boolean(try repository.contains(id!, in: transaction))
         case .fetchMany:
             return try payload.withBytes { ids throws(HoldfastError) in
-                FutureValue(bytes: try repository.fetchMany(ids, in: transaction).json)
+                FutureValue(bytes: try repository.fetchMany(ids, in: transaction).json.copy)
             }
-        case .fetchAll: return FutureValue(bytes: try repository.find(in: transaction).json)
+        case .fetchAll: return FutureValue(bytes: try repository.find(in: transaction).json.copy)
         default: return try query(repository, in: transaction)
         }
     }
@@ -250,7 +250,7 @@ struct OperationStep: Sendable {
             try repository.filter(text, options.parameters)
         }
         switch verb {
-        case .find: return FutureValue(bytes: try repository.find(filter, options, in: transaction).json)
+        case .find: return FutureValue(bytes: try repository.find(filter, options, in: transaction).json.copy)
         case .first:
             let entity = try repository.first(filter, options, in: transaction)
             return FutureValue(bytes: entity?.text ?? Self.null, version: entity?.version ?? 0)

@@ -17,7 +17,7 @@ struct QueryScan {
     var examined: UInt64 = 0
     /// The snapshot's ids that matched, for the read set; nil when too many, or when the filter holds for all and
     /// any change counts anyway.
-    private(set) var matched: Set<EntityID>?
+    private(set) var matched: FoundIDs?
     /// Where the read set has this query.
     var predicate: Int?
     /// Whether everything was walked.
@@ -85,7 +85,7 @@ struct QueryScan {
         plan = Plan.best(
             for: filter, among: try snapshot.indexes(of: repository), sort: own.isEmpty ? sort : [],
             isLimited: isLimited)
-        matched = recordsMatches && !filter.isAll ? [] : nil
+        matched = recordsMatches && !filter.isAll ? FoundIDs() : nil
         isPlanned = true
     }
 
@@ -138,7 +138,7 @@ struct QueryScan {
     private mutating func record(_ id: UnsafeRawBufferPointer) {
         guard matched != nil else { return }
         if matched!.count < ReadSet.matchedLimit {
-            matched!.insert(EntityID(unchecked: Array(id)))
+            matched!.append(id)
         } else {
             matched = nil
         }

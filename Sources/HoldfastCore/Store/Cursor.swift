@@ -13,6 +13,8 @@ public final class Cursor: Sendable {
         var ids: [EntityID]?
         var next = 0
         var skip: UInt64
+        /// The text of the last piece, like which the next one will be.
+        var pieceBytes = 0
         /// Nil for all.
         var remaining: UInt64?
     }
@@ -42,7 +44,7 @@ public final class Cursor: Sendable {
     public func next(_ count: UInt64) throws(HoldfastError) -> EntityList {
         try state.withLock { state throws(HoldfastError) in
             let wanted = min(count == 0 ? .max : count, state.remaining ?? .max)
-            var list = EntityList()
+            var list = EntityList(expecting: state.pieceBytes)
             if wanted == 0 {
                 // The limit was reached.
             } else if state.ids != nil {
@@ -52,7 +54,8 @@ public final class Cursor: Sendable {
                 if state.ids != nil { try fetch(wanted, &state, &list) }
             }
             if let remaining = state.remaining { state.remaining = remaining - UInt64(list.count) }
-            list.finish()
+            try list.finish()
+            state.pieceBytes = list.json.count + 1
             return list
         }
     }
@@ -60,12 +63,12 @@ public final class Cursor: Sendable {
     /// Goes on with the scan. The first time it may find that it comes in another order than is asked for; then it
     /// sorts the ids of all that match.
     private func walk(_ wanted: UInt64, _ state: inout State, _ list: inout EntityList) throws(HoldfastError) {
-        let skip = state.skip
+        let (skip, expected) = (state.skip, state.pieceBytes)
         var skipped: UInt64 = 0
         var sorter: Sorter?
-        var piece = EntityList()
+        var piece = list
         state.scan = try transaction.scan(repository.record.id, state.scan) { plan in
-            piece = EntityList()
+            piece = EntityList(expecting: expected)
             skipped = 0
             sorter = plan.isSorted ? nil : options.sort.map { Sorter($0, keeping: Int.max / 4, texts: false) }
         } visit: { view throws(HoldfastError) in

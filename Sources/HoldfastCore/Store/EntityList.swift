@@ -1,4 +1,4 @@
-/// Entities that were read, in one block: their texts as a JSON array, and where each lies in it.
+/// Entities that were read: their texts as a JSON array, and where each lies in it.
 public struct EntityList: Sendable {
     public struct Item: Sendable {
         /// In `ids`.
@@ -8,27 +8,53 @@ public struct EntityList: Sendable {
         public var version: CommitSequence
     }
 
-    public private(set) var json: [UInt8] = [UInt8(ascii: "[")]
+    public let json: TextBlock
     public private(set) var ids: [UInt8] = []
     public private(set) var items: [Item] = []
 
-    public init() {}
+    /// `bytes`: how much text there will be, as far as that is known.
+    public init(expecting bytes: Int = 0) { json = TextBlock(expecting: bytes) }
 
     public var count: Int { items.count }
 
-    mutating func append(id: UnsafeRawBufferPointer, version: CommitSequence, text: UnsafeRawBufferPointer) {
-        if !items.isEmpty { json.append(UInt8(ascii: ",")) }
+    mutating func append(
+        id: UnsafeRawBufferPointer, version: CommitSequence, text: UnsafeRawBufferPointer
+    ) throws(HoldfastError) {
+        try json.append(UInt8(ascii: items.isEmpty ? "[" : ","))
         let idStart = ids.count
         ids.append(contentsOf: id)
         let textStart = json.count
-        json.append(contentsOf: text)
+        try json.append(text)
         items.append(Item(id: idStart..<ids.count, text: textStart..<json.count, version: version))
     }
 
-    mutating func append(id: EntityID, version: CommitSequence, text: [UInt8]) {
-        id.bytes.withBytes { id in text.withBytes { append(id: id, version: version, text: $0) } }
+    mutating func append(id: EntityID, version: CommitSequence, text: [UInt8]) throws(HoldfastError) {
+        try id.bytes.withBytes { id throws(HoldfastError) in
+            try text.withBytes { text throws(HoldfastError) in try append(id: id, version: version, text: text) }
+        }
     }
 
     /// Closes the array. Nothing is appended afterwards.
-    package mutating func finish() { json.append(UInt8(ascii: "]")) }
+    package func finish() throws(HoldfastError) {
+        if items.isEmpty { try json.append(UInt8(ascii: "[")) }
+        try json.append(UInt8(ascii: "]"))
+    }
+
+    // MARK: Reading
+
+    public func id(of item: Item) -> EntityID { EntityID(unchecked: Array(ids[item.id])) }
+
+    public func text(of item: Item) -> [UInt8] { json.withBytes { Array($0[item.text]) } }
+
+    /// Lends one of them.
+    func withView(of item: Item, _ body: (EntityView) throws(HoldfastError) -> Void) throws(HoldfastError) {
+        try json.withBytes { json throws(HoldfastError) in
+            try ids.withBytes { ids throws(HoldfastError) in
+                try body(
+                    EntityView(
+                        id: UnsafeRawBufferPointer(rebasing: ids[item.id]), version: item.version,
+                        body: UnsafeRawBufferPointer(rebasing: json[item.text])))
+            }
+        }
+    }
 }

@@ -29,7 +29,7 @@ extension Repository {
             try list.append(view, options.projection)
             return options.limit == 0 || UInt64(list.count) < options.limit
         }
-        list.finish()
+        try list.finish()
         return list
     }
 
@@ -61,7 +61,7 @@ extension Repository {
         for item in sorter.finish().dropFirst(Int(options.skip)) {
             try item.withView { view throws(HoldfastError) in try list.append(view, options.projection) }
         }
-        list.finish()
+        try list.finish()
         return list
     }
 
@@ -80,8 +80,7 @@ extension Repository {
         options.limit = 1
         let list = try find(filter, options, in: transaction)
         guard let item = list.items.first else { return nil }
-        return Entity(
-            id: EntityID(unchecked: Array(list.ids[item.id])), text: Array(list.json[item.text]), version: item.version)
+        return Entity(id: list.id(of: item), text: list.text(of: item), version: item.version)
     }
 
     public func count(_ filter: Filter = .all, in transaction: Transaction? = nil) throws(HoldfastError) -> UInt64 {
@@ -152,30 +151,17 @@ extension Repository {
                 }
             }
         }
-        list.finish()
+        try list.finish()
         return list
     }
 }
 
 extension EntityList {
     mutating func append(_ view: EntityView, _ projection: Projection?) throws(HoldfastError) {
-        guard let projection else { return append(id: view.id, version: view.version, text: view.body) }
+        guard let projection else { return try append(id: view.id, version: view.version, text: view.body) }
         var text: [UInt8] = []
         try projection.append(view.body, to: &text)
-        text.withBytes { append(id: view.id, version: view.version, text: $0) }
-    }
-
-    fileprivate func withView(
-        of item: Item, _ body: (EntityView) throws(HoldfastError) -> Void
-    ) throws(HoldfastError) {
-        try json.withBytes { json throws(HoldfastError) in
-            try ids.withBytes { ids throws(HoldfastError) in
-                try body(
-                    EntityView(
-                        id: UnsafeRawBufferPointer(rebasing: ids[item.id]), version: item.version,
-                        body: UnsafeRawBufferPointer(rebasing: json[item.text])))
-            }
-        }
+        try text.withBytes { text throws(HoldfastError) in try append(id: view.id, version: view.version, text: text) }
     }
 }
 

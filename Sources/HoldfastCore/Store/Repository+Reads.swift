@@ -33,14 +33,11 @@ extension Repository {
     ) throws(HoldfastError) -> EntityList {
         let ids = try EntityID.list(ids, limits: store.options.limits)
         var list = EntityList()
-        func append(_ id: EntityID, _ version: CommitSequence, _ text: UnsafeRawBufferPointer) {
-            id.bytes.withBytes { list.append(id: $0, version: version, text: text) }
-        }
         if let transaction = try checked(transaction) {
             for id in ids {
                 var found: (CommitSequence, [UInt8])?
                 if try transaction.fetch(key(id), { found = ($0, Array($1)) }), let (version, text) = found {
-                    list.append(id: id, version: version, text: text)
+                    try list.append(id: id, version: version, text: text)
                 }
             }
         } else {
@@ -48,12 +45,13 @@ extension Repository {
             try store.read { snapshot throws(HoldfastError) in
                 list = EntityList()
                 for id in ids {
-                    _ = try snapshot.fetch(key(id)) { view throws(HoldfastError) in append(id, view.version, view.body)
+                    _ = try snapshot.fetch(key(id)) { view throws(HoldfastError) in
+                        try list.append(id: view.id, version: view.version, text: view.body)
                     }
                 }
             }
         }
-        list.finish()
+        try list.finish()
         return list
     }
 

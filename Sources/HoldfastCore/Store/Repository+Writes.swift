@@ -96,7 +96,7 @@ extension Repository {
         }
         let matching = try find(filter, in: transaction)
         let writes = matching.items.map { item in
-            Write(key: key(EntityID(unchecked: Array(matching.ids[item.id]))), action: .delete)
+            Write(key: key(matching.id(of: item)), action: .delete)
         }
         _ = try perform(writes, in: transaction, wantsResults: false)
         return UInt64(writes.count)
@@ -122,8 +122,8 @@ extension Repository {
         let matching = try find(filter, in: transaction)
         var writes: [Write] = []
         for item in matching.items {
-            let id = EntityID(unchecked: Array(matching.ids[item.id]))
-            let text = Array(matching.json[item.text])
+            let id = matching.id(of: item)
+            let text = matching.text(of: item)
             let modified = try EntityState.modified(text, by: .update(update, initial: nil), id: id, repository: name)
             if modified != text { writes.append(Write(key: key(id), action: .put(modified))) }
         }
@@ -252,9 +252,9 @@ extension Repository {
         var list = EntityList()
         if !writes.isEmpty {
             let (texts, version) = try perform(writes, in: transaction, wantsResults: echoing)
-            for (write, text) in zip(writes, texts) { list.append(id: write.key.id, version: version, text: text) }
+            for (write, text) in zip(writes, texts) { try list.append(id: write.key.id, version: version, text: text) }
         }
-        list.finish()
+        try list.finish()
         return list
     }
 

@@ -8,7 +8,7 @@ package struct ReadSet: Sendable {
         var repository: RepositoryID
         var filter: Filter
         /// The ids that matched; nil when they were too many to keep, and any change of the repository counts.
-        var matched: Set<EntityID>?
+        var matched: FoundIDs?
     }
 
     /// Beyond so many matches a query relies on its whole repository.
