@@ -33,31 +33,29 @@ func fill(
     entity.pointee.version = version
 }
 
-/// A list in two blocks: the JSON, and what tells the entities: a view of the JSON, which the caller does not see, then
-/// theirs, then the ids.
+/// A list in two blocks: the JSON, taken over as it is, and the views with the ids behind them.
 func fill(_ list: UnsafeMutablePointer<hf_entity_list>, with entities: EntityList) throws(HoldfastError) {
-    let viewBytes = (entities.count + 1) * MemoryLayout<hf_entity_view>.stride
-    guard let block = malloc(viewBytes + entities.ids.count) else {
+    let viewBytes = entities.count * MemoryLayout<hf_entity_view>.stride
+    // Of no bytes malloc may answer nil.
+    guard let block = malloc(max(viewBytes + entities.ids.count, 1)) else {
         throw HoldfastError(.noMemory, "no memory for a list of \(entities.count) entities")
     }
-    let views = block.bindMemory(to: hf_entity_view.self, capacity: entities.count + 1)
+    let views = block.bindMemory(to: hf_entity_view.self, capacity: entities.count)
     let ids = (block + viewBytes).assumingMemoryBound(to: CChar.self)
     entities.ids.withBytes { bytes in
         if let start = bytes.baseAddress { memcpy(ids, start, bytes.count) }
     }
     let length = entities.json.count
     let json = entities.json.take()!.assumingMemoryBound(to: CChar.self)
-    views.initialize(to: hf_entity_view(id: ids, id_length: 0, data: json, length: length, version: 0))
-    let items = views + 1
     for (index, item) in entities.items.enumerated() {
-        (items + index).initialize(
+        (views + index).initialize(
             to: hf_entity_view(
                 id: ids + item.id.lowerBound, id_length: item.id.count, data: json + item.text.lowerBound,
                 length: item.text.count, version: item.version))
     }
     hf_entity_list_free(list)
     list.pointee = hf_entity_list(
-        items: UnsafePointer(items), count: entities.count, json: UnsafePointer(json), json_length: length)
+        items: UnsafePointer(views), count: entities.count, json: UnsafePointer(json), json_length: length)
 }
 
 @_cdecl("hf_buffer_set") @implementation
@@ -86,10 +84,7 @@ public func hf_entity_free(_ entity: UnsafeMutablePointer<hf_entity>?) {
 @_cdecl("hf_entity_list_free") @implementation
 public func hf_entity_list_free(_ list: UnsafeMutablePointer<hf_entity_list>?) {
     guard let list else { return }
-    if let items = list.pointee.items {
-        let views = items - 1
-        free(UnsafeMutableRawPointer(mutating: views.pointee.data))
-        free(UnsafeMutableRawPointer(mutating: views))
-    }
+    free(UnsafeMutableRawPointer(mutating: list.pointee.items))
+    free(UnsafeMutableRawPointer(mutating: list.pointee.json))
     list.pointee = hf_entity_list(items: nil, count: 0, json: nil, json_length: 0)
 }

@@ -50,9 +50,9 @@ typedef struct hf_entity_view {
 } hf_entity_view;
 
 /**
- * Entities that the caller owns. Start with HF_ENTITY_LIST_INIT; passing a list
- * that is in use frees what it held. `json` is all of them as one JSON array, `json_length` bytes and a
- * closing NUL; the entities' `data` point into it. On failure the list keeps what it held.
+ * Entities that the caller owns. Start with HF_ENTITY_LIST_INIT; passing a list that is in use frees what
+ * it held. `json` is all of them as one JSON array, `json_length` bytes and a closing NUL; the entities'
+ * `data` point into it. On failure the list keeps what it held.
  */
 typedef struct hf_entity_list {
     const hf_entity_view *HF_NULLABLE items;
