@@ -7,12 +7,14 @@
             songs.patch("s1", {"plays": 2})
 
 Calls inside `store.transaction()` are stored together or not at all; any other call is a transaction of its
-own. `store.transact(fn)` runs a function again when it lost a race, `store.submit(fn)` returns a future.
+own. `store.transact(fn)` runs a function again when it lost a race, `store.submit(fn)` returns a future,
+`songs.deferred.add(...)` an operation that is run later. `holdfast.aio` is the same for asyncio.
 Every failure is an `Error` whose class names the status.
 """
 
 from . import _interpreter  # noqa: F401  first: the modules below cannot even be loaded there
 from .cursor import Cursor
+from .deferred import DeferredRepository, ModifyResult
 from .errors import (
     BusyError,
     CancelledError,
@@ -58,14 +60,16 @@ from .errors import (
     WouldDeadlockError,
     WrongDescriptorError,
 )
-from .events import CommitFuture
+from .events import CommitFuture, OperationFuture
 from .expressions import Expression, F, Field
 from .mapping import RepositoryMapping
+from .operation import Operation, Subscription, operation
 from .receipt import Change, Receipt
-from .repository import ModifyResult, Repository
+from .repository import Repository
 from .store import Store, handle_count, open
 from .transaction import Transaction, TransactionState
 from .version import feature_available, version_text
+from .waiting import await_result
 
 __all__ = [
     "BusyError",
@@ -79,6 +83,7 @@ __all__ = [
     "CorruptError",
     "Cursor",
     "CycleError",
+    "DeferredRepository",
     "Error",
     "ExistsError",
     "Expression",
@@ -105,6 +110,8 @@ __all__ = [
     "NoMemoryError",
     "NotAStoreError",
     "NotFoundError",
+    "Operation",
+    "OperationFuture",
     "ReadOnlyError",
     "Receipt",
     "ReentrantError",
@@ -112,6 +119,7 @@ __all__ = [
     "Repository",
     "RepositoryMapping",
     "Store",
+    "Subscription",
     "TimeoutError",
     "Transaction",
     "TransactionActiveError",
@@ -124,8 +132,10 @@ __all__ = [
     "VersionUnsupportedError",
     "WouldDeadlockError",
     "WrongDescriptorError",
+    "await_result",
     "feature_available",
     "handle_count",
     "open",
+    "operation",
     "version_text",
 ]

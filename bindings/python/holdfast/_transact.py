@@ -135,7 +135,7 @@ class SubmittedFunction(Generic[T]):
         try:
             with transaction.joined():
                 self._value = run(self._fn)
-            self._store._submit(Submission(future, lambda: self._value, self._retry))
+            self._store._submit(Submission(future, lambda _: self._value, self._retry))
         except BaseException as error:
             # Whatever keeps it from being rolled back, such as a closed store, must not hide the error.
             with suppress(errors.Error):

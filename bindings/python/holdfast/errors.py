@@ -185,6 +185,13 @@ class TimeoutError(Error, builtins.TimeoutError):
     """The time allowed has passed and nothing was done."""
 
     status = 32
+    #: What `await_result` waited for and goes on: wait for it again, or cancel it.
+    future: Any = None
+
+    @property
+    def identifier(self) -> Optional[str]:
+        """The name that was given to what was waited for."""
+        return self.detail.get("identifier")
 
 
 class CancelledError(Error, concurrent.futures.CancelledError):

@@ -5,13 +5,14 @@ Python's own per store takes the events and completes the futures.
 """
 
 import concurrent.futures
+import ctypes
 import logging
 import os
 import threading
 from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar
 
 from . import errors
-from ._handles import FORKED, OfOneProcess, Registry, call, text_of
+from ._handles import FORKED, Handle, OfOneProcess, Registry, call, text_of
 from ._library import lib
 from ._signatures import (
     HF_CANCELLED,
@@ -20,6 +21,7 @@ from ._signatures import (
     destructor,
     hf_event,
     hf_event_fn,
+    hf_future,
 )
 from .receipt import Receipt
 
@@ -31,13 +33,25 @@ T = TypeVar("T")
 _BATCH = 256
 # The thread looks up from its wait this often, so that nothing depends on a single wake-up.
 _WAIT_MILLISECONDS = 500
-_NO_CALLBACK, _NO_DESTRUCTOR = hf_event_fn(), destructor()
+NO_CALLBACK, NO_DESTRUCTOR = hf_event_fn(), destructor()
 _log = logging.getLogger("holdfast")
 
 
 # Futures of this process's commits that are under way, and that this package will complete. Adding and
 # discarding are atomic.
 _unfinished: "set[CommitFuture[Any]]" = set()
+
+
+class _ThreadRole(threading.local):
+    is_event_thread = False
+
+
+_role = _ThreadRole()
+
+
+def is_event_thread() -> bool:
+    """Whether this thread completes a store's futures, which therefore must not be waited for here."""
+    return _role.is_event_thread
 
 
 class CommitFuture(OfOneProcess, concurrent.futures.Future[T], Generic[T]):
@@ -58,14 +72,39 @@ class CommitFuture(OfOneProcess, concurrent.futures.Future[T], Generic[T]):
         """The commit's receipt once it is stored; None before, and when it failed."""
         return self._transaction.receipt
 
+    def result(self, timeout: Optional[float] = None) -> T:
+        """The value; raises the commit's error, and WouldDeadlockError rather than wait on the thread that
+        completes futures."""
+        self._check_wait()
+        return super().result(timeout)
+
+    def exception(self, timeout: Optional[float] = None) -> Optional[BaseException]:
+        """The error, or None; waits as `result` does."""
+        self._check_wait()
+        return super().exception(timeout)
+
     def cancel(self) -> bool:
         """Withdraws the commit while it is queued. False when it is too late."""
         if not self.done():
             try:
-                call(lib.hf_transaction_cancel, self._transaction.pointer)
+                self._withdraw()
             except (errors.InvalidStateError, errors.InvalidHandleError):
                 return False
         return super().cancel()
+
+    def _submit(self, token: int) -> None:
+        """Hands the commit over; its event will carry the token."""
+        call(lib.hf_transaction_submit, self._transaction.pointer, NO_CALLBACK, token, NO_DESTRUCTOR)
+
+    def _withdraw(self) -> None:
+        call(lib.hf_transaction_cancel, self._transaction.pointer)
+
+    def _take_receipt(self, text: bytes) -> None:
+        self._transaction.receipt_text = text
+
+    def _check_wait(self) -> None:
+        if is_event_thread() and not self.done():
+            raise errors.WouldDeadlockError("This thread completes the future; wait on another one.")
 
     def _begin(self) -> None:
         """Notes that this package is going to complete it."""
@@ -81,10 +120,58 @@ class CommitFuture(OfOneProcess, concurrent.futures.Future[T], Generic[T]):
         if not self.done():
             self.set_exception(errors.ForkedError(FORKED))
 
-    def _withdraw(self) -> None:
+    def _tell_withdrawn(self) -> None:
         """Tells those who wait that the commit was withdrawn. For the event thread."""
         super().cancel()
         self.set_running_or_notify_cancel()
+
+    def _let_go(self) -> None:
+        """It has ended: frees what only a pending one needs."""
+
+
+class OperationFuture(CommitFuture[T]):
+    """The outcome of one run of an operation, a `CommitFuture` in every respect.
+
+    `receipt` is None for an operation that only reads.
+    """
+
+    def __init__(self, operation: Handle) -> None:
+        concurrent.futures.Future.__init__(self)
+        self._operation = operation
+        self._handle: Optional[Handle] = None
+        self._receipt_text = b""
+
+    @property
+    def receipt(self) -> Optional[Receipt]:
+        """The receipt of the commit once it is stored; None before, for a read, and when it failed."""
+        return Receipt.from_json(self._receipt_text) if self._receipt_text else None
+
+    def _submit(self, token: int) -> None:
+        pointer = ctypes.POINTER(hf_future)()
+        call(
+            lib.hf_operation_submit,
+            self._operation.pointer,
+            None,
+            NO_CALLBACK,
+            token,
+            NO_DESTRUCTOR,
+            ctypes.byref(pointer),
+        )
+        self._handle = Handle(pointer, lib.hf_future_free)
+        if self.done():
+            self._let_go()
+
+    def _withdraw(self) -> None:
+        if self._handle is None:
+            raise errors.InvalidStateError("The operation was not submitted yet.")
+        call(lib.hf_future_cancel, self._handle.pointer)
+
+    def _take_receipt(self, text: bytes) -> None:
+        self._receipt_text = text
+
+    def _let_go(self) -> None:
+        if self._handle is not None:
+            self._handle.free()
 
 
 class Submission:
@@ -95,7 +182,7 @@ class Submission:
     def __init__(
         self,
         future: "CommitFuture[Any]",
-        value: Callable[[], Any],
+        value: Callable[[hf_event], Any],
         retry: Optional[Callable[[errors.Error], None]] = None,
     ) -> None:
         self.future = future
@@ -104,17 +191,24 @@ class Submission:
 
     def complete(self, event: hf_event) -> None:
         """Completes the future with what an event tells, or runs the transaction again."""
+        future = self.future
         if event.status == HF_OK:
-            self.future._transaction.receipt_text = text_of(event.receipt)
-            self.future.set_result(self.value())
+            future._take_receipt(text_of(event.receipt))
+            try:
+                value = self.value(event)
+            except Exception as error:  # of the class that the result was to be read as
+                future.set_exception(error)
+            else:
+                future.set_result(value)
         elif event.status == HF_CANCELLED:
-            self.future._withdraw()
+            future._tell_withdrawn()
         else:
             error = errors.from_native(event.status, event.error)
             if event.status == HF_CONFLICT and self.retry is not None:
                 self.retry(error)
             else:
-                self.future.set_exception(error)
+                future.set_exception(error)
+        future._let_go()
 
 
 class Events:
@@ -175,15 +269,15 @@ class Events:
 
     def _submit(self, submission: Submission) -> None:
         token = self._pending.add(submission)
-        pointer = submission.future._transaction.pointer
         try:
-            call(lib.hf_transaction_submit, pointer, _NO_CALLBACK, token, _NO_DESTRUCTOR)
+            submission.future._submit(token)
         except BaseException:
             self._pending.remove(token)
             _unfinished.discard(submission.future)
             raise
 
     def _run(self) -> None:
+        _role.is_event_thread = True
         events = (hf_event * _BATCH)()
         while True:
             count = lib.hf_store_events(self._pointer, events, _BATCH, _WAIT_MILLISECONDS)

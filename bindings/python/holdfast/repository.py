@@ -2,7 +2,7 @@
 
 import ctypes
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, Union
 
 from . import errors
 from ._codec import Codec, dump, id_of, load, native_text, options_of, plain_id
@@ -11,7 +11,9 @@ from ._library import lib, without_signature
 from ._queries import Queries
 from ._query import Filter, Parameters, filter_arguments, query_options
 from ._signatures import HF_NOT_FOUND, hf_index_progress, hf_repository
+from .deferred import DeferredRepository, ModifyResult, payload
 from .mapping import RepositoryMapping
+from .operation import Operation
 from .transaction import current_pointer, current_scope
 
 if TYPE_CHECKING:
@@ -27,15 +29,6 @@ Update = Union[Mapping[str, Any], bytes]
 
 _fetch = without_signature("hf_repository_fetch")
 _idle_results, _LARGEST_KEPT = Result.idle, Result.LARGEST_KEPT
-
-
-class ModifyResult(NamedTuple):
-    """What `modify_all` did."""
-
-    #: How many entities match the filter.
-    matched: int
-    #: How many of them the update changed.
-    modified: int
 
 
 class Repository(OfOneProcess, Queries[T]):
@@ -78,6 +71,11 @@ class Repository(OfOneProcess, Queries[T]):
     def key(self) -> str:
         """The member that holds an entity's id."""
         return self._codec.key
+
+    @property
+    def deferred(self) -> "DeferredRepository[T]":
+        """The same calls, each as an `Operation` that does nothing until it is run."""
+        return DeferredRepository(lambda it: Operation(self._store, it), self.name, self._codec)
 
     # --- Writing one -----------------------------------------------------------------------------
 
@@ -423,5 +421,4 @@ def _counted(text: bytes) -> tuple[bytes, int]:
 
 
 def _payload(changes: Union[Mapping[str, Any], bytes]) -> tuple[bytes, int]:
-    is_text = isinstance(changes, (bytes, bytearray, memoryview))
-    return _counted(bytes(changes) if is_text else dump(dict(changes)))
+    return _counted(payload(changes))

@@ -20,6 +20,7 @@ from ._handles import Handle, OfOneProcess, Registry, call, native_buffer, text_
 from ._library import lib
 from ._signatures import hf_store, hf_transaction
 from .events import CommitFuture, Events, Submission
+from .operation import Operation, operation, sequence_of
 from .receipt import Receipt
 from .repository import Repository
 from .transaction import Transaction, current_transaction
@@ -317,6 +318,48 @@ class Store(OfOneProcess):
             raise errors.InvalidStateError("Nothing is submitted inside a transaction; use transact there.")
         options = transaction_options(timeout, idempotency_key, isolation, durability)
         return _transact.SubmittedFunction(self, fn, options, max_attempts).submit()
+
+    # --- Operations ------------------------------------------------------------------------------
+
+    def sequence(
+        self,
+        *operations: "Operation[Any]",
+        max_attempts: Optional[int] = None,
+        timeout: Optional[float] = None,
+        idempotency_key: Optional[str] = None,
+        isolation: Optional[str] = None,
+        durability: Optional[str] = None,
+    ) -> "Operation[Any]":
+        """Several operations of this store's repositories as one: a transaction in a single call, all of it
+        or nothing, run again after a conflict. Its result is the list of theirs; None when the idempotency
+        key was used before. Options: see `transact`."""
+        options = transaction_options(timeout, idempotency_key, isolation, durability)
+        if max_attempts is not None:
+            options["max_attempts"] = max_attempts
+        if any(step._store is not self for step in operations):
+            raise errors.InvalidArgumentError("An operation of another store cannot be a step here.")
+        return Operation(self, sequence_of(operations, options))
+
+    def operation(
+        self,
+        fn: Callable[[], T],
+        *,
+        max_attempts: Optional[int] = None,
+        timeout: Optional[float] = None,
+        idempotency_key: Optional[str] = None,
+        isolation: Optional[str] = None,
+        durability: Optional[str] = None,
+    ) -> "Operation[T]":
+        """A function as an operation that runs it in a transaction each time. Options: see `transact`."""
+        return operation(
+            self,
+            fn,
+            max_attempts=max_attempts,
+            timeout=timeout,
+            idempotency_key=idempotency_key,
+            isolation=isolation,
+            durability=durability,
+        )
 
     # --- State -----------------------------------------------------------------------------------
 

@@ -107,7 +107,7 @@ class Transaction(OfOneProcess):
         """Hands the commit over and returns; the future is completed with the receipt."""
         self._settled = True
         future: CommitFuture[Receipt] = CommitFuture(self)
-        self._store._submit(Submission(future, lambda: self.receipt))
+        self._store._submit(Submission(future, lambda _: self.receipt))
         return future
 
     def rollback(self) -> None:

@@ -1,0 +1,230 @@
+"""Operation: a transaction described now and run later, as often as wanted."""
+
+import asyncio
+import ctypes
+import functools
+import logging
+from collections.abc import Generator, Iterable
+from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar
+
+from . import errors
+from ._codec import dump
+from ._handles import Handle, OfOneProcess, Result, call, native_buffer
+from ._library import lib
+from ._signatures import hf_operation
+from .deferred import Description
+from .events import CommitFuture, OperationFuture, Submission
+from .transaction import current_pointer, current_transaction
+
+if TYPE_CHECKING:
+    from .store import Store
+
+T = TypeVar("T")
+
+_log = logging.getLogger("holdfast")
+
+
+class Subscription:
+    """One run of an operation, whose subscriber hears of its value and then of its end, or of its error."""
+
+    def __init__(
+        self,
+        on_value: Callable[[Any], object],
+        on_finished: Optional[Callable[[], object]],
+        on_error: Optional[Callable[[BaseException], object]],
+    ) -> None:
+        self._on_value = on_value
+        self._on_finished = on_finished
+        self._on_error = on_error
+        self._future: Optional[Any] = None
+
+    def cancel(self) -> bool:
+        """Prevents what has not begun to be stored: the subscriber then hears a CancelledError. False when it
+        is too late: the subscriber hears what became of it."""
+        return self._future is not None and self._future.cancel()
+
+    def _tell(self, future: Any) -> None:
+        """Hears that the run has ended."""
+        error: Optional[BaseException]
+        if future.cancelled():
+            error = errors.CancelledError("The operation was cancelled before it was stored.")
+        else:
+            error = future.exception()
+        if error is None:
+            try:
+                self._on_value(future.result())
+            except BaseException as raised:
+                error = raised
+        self._end(error)
+
+    def _end(self, error: Optional[BaseException]) -> None:
+        try:
+            if error is None:
+                if self._on_finished is not None:
+                    self._on_finished()
+            elif self._on_error is not None:
+                self._on_error(error)
+            else:
+                _log.error("an operation without on_error failed", exc_info=error)
+        # Whatever a callback raises, also SystemExit, must not end the delivery to others.
+        except BaseException:
+            _log.exception("a subscriber's callback failed")
+
+
+class Operation(OfOneProcess, Generic[T]):
+    """A transaction that was described and touches nothing until it is run. Each run is a run of its own.
+
+    `perform` runs it on this thread, `submit` in the background with a future, `await` within asyncio,
+    `subscribe` with callbacks. It may be run by several threads at once.
+    """
+
+    def __init__(self, store: "Store", description: Description) -> None:
+        self._store = store
+        self._description = description
+        self._handle: Optional[Handle] = None
+
+    def __repr__(self) -> str:
+        return f"<holdfast.Operation {self._description.text.decode()[:80]}>"
+
+    def perform(self) -> T:
+        """Runs it on this thread and answers its result; inside a transaction, as a part of that."""
+        result = Result.take()
+        try:
+            with native_buffer() as receipt:
+                result.check(
+                    lib.hf_operation_perform(
+                        native(self).pointer,
+                        current_pointer(self._store),
+                        result.entity_reference,
+                        ctypes.byref(receipt),
+                        result.error_reference,
+                    )
+                )
+            return self._description.result(result.bytes(), result.entity.version)
+        finally:
+            result.put_back()
+
+    def submit(self) -> "OperationFuture[T]":
+        """Starts a run and returns; the future is completed with its result. Not inside a transaction."""
+        return self._start(None)
+
+    def subscribe(
+        self,
+        on_value: Callable[[T], object],
+        on_finished: Optional[Callable[[], object]] = None,
+        on_error: Optional[Callable[[BaseException], object]] = None,
+    ) -> Subscription:
+        """Starts a run whose subscriber hears one value and then the end, or one error, on the store's event
+        thread. What `on_value` raises goes to `on_error`; without that, errors are logged."""
+        subscription = Subscription(on_value, on_finished, on_error)
+        subscription._future = self._start(subscription._tell)
+        return subscription
+
+    def __await__(self) -> "Generator[Any, None, T]":
+        """Starts a run when it is awaited. The loop waits here when too many commits are in flight;
+        operations of `holdfast.aio` do not let it."""
+        return asyncio.wrap_future(self.submit()).__await__()
+
+    def _start(self, on_done: Optional[Callable[[Any], None]]) -> "OperationFuture[T]":
+        if current_transaction(self._store) is not None:
+            raise errors.InvalidStateError("Nothing is submitted inside a transaction; use perform there.")
+        future: OperationFuture[T] = OperationFuture(native(self))
+        if on_done is not None:
+            future.add_done_callback(on_done)
+        description = self._description
+
+        def value(event: Any) -> T:
+            return description.result(
+                ctypes.string_at(event.value.data, event.value.length), event.value.version
+            )
+
+        self._store._submit(Submission(future, value))
+        return future
+
+
+class FunctionOperation(Operation[T]):
+    """A function of the host's as an operation: each run is a transaction, run again after a conflict."""
+
+    def __init__(self, store: "Store", fn: Callable[[], T], options: dict[str, Any]) -> None:
+        self._store = store
+        self._fn = fn
+        self._options = options
+
+    def __repr__(self) -> str:
+        return f"<holdfast.Operation of {self._fn!r}>"
+
+    def perform(self) -> T:
+        """Runs the function as `Store.transact` does."""
+        return self._store.transact(self._fn, **self._options)
+
+    def submit(self) -> "CommitFuture[T]":  # type: ignore[override]
+        """Runs the function as `Store.submit` does: now, on this thread."""
+        return self._store.submit(self._fn, **self._options)
+
+    def subscribe(
+        self,
+        on_value: Callable[[T], object],
+        on_finished: Optional[Callable[[], object]] = None,
+        on_error: Optional[Callable[[BaseException], object]] = None,
+    ) -> Subscription:
+        """Runs the function now, on this thread; its exceptions too go to the subscriber."""
+        subscription = Subscription(on_value, on_finished, on_error)
+        try:
+            subscription._future = self.submit()
+        except Exception as error:
+            subscription._end(error)
+        else:
+            subscription._future.add_done_callback(subscription._tell)
+        return subscription
+
+
+def operation(
+    store: "Store",
+    fn: Callable[[], T],
+    *,
+    max_attempts: Optional[int] = None,
+    timeout: Optional[float] = None,
+    idempotency_key: Optional[str] = None,
+    isolation: Optional[str] = None,
+    durability: Optional[str] = None,
+) -> Operation[T]:
+    """A function as an operation: each run is a transaction of the store. Options: see `Store.transact`."""
+    options = {
+        "max_attempts": max_attempts,
+        "timeout": timeout,
+        "idempotency_key": idempotency_key,
+        "isolation": isolation,
+        "durability": durability,
+    }
+    return FunctionOperation(store, fn, options)
+
+
+def sequence_of(operations: Iterable[Any], options: dict[str, Any]) -> Description:
+    """Several operations described as one; options by their names in the library."""
+    steps = []
+    for step in operations:
+        description = getattr(step, "_description", None)
+        if description is None or not description.is_step:
+            raise TypeError(f"{step!r} cannot be a step of a sequence.")
+        steps.append(description)
+    members = b"".join(b"," + dump(name) + b":" + dump(value) for name, value in options.items())
+    text = b'{"steps":[' + b",".join(step.text for step in steps) + b"]" + members + b"}"
+    return Description(text, functools.partial(_read_steps, steps), is_step=False)
+
+
+def _read_steps(steps: list[Description], results: Any) -> Any:
+    if results is None:
+        return None
+    return [step.read(result) for step, result in zip(steps, results)]
+
+
+def native(operation: Any) -> Handle:
+    """The operation's native handle, made when it is first needed."""
+    handle = operation._handle
+    if handle is None:
+        store = operation._store
+        pointer = ctypes.POINTER(hf_operation)()
+        text = operation._description.text
+        call(lib.hf_operation_create, store.pointer, text, len(text), ctypes.byref(pointer))
+        handle = operation._handle = Handle(pointer, lib.hf_operation_free)
+    return handle

@@ -1,0 +1,147 @@
+"""await_result: a call that answers by callback, turned into one that returns."""
+
+import os
+import signal
+import threading
+import time
+from typing import Any, Callable
+
+import pytest
+
+import holdfast
+
+Done = Callable[..., bool]
+
+
+def later(seconds: float, *result: Any, **error: Any) -> Callable[[Done], None]:
+    """A starter that completes on another thread."""
+    return lambda done: threading.Timer(seconds, done, result, error).start()
+
+
+def test_what_another_thread_answers_is_returned() -> None:
+    assert holdfast.await_result(later(0.05, "found")) == "found"
+
+
+def test_the_starter_runs_on_this_thread_and_may_answer_at_once() -> None:
+    threads = []
+
+    def starter(done: Done) -> None:
+        threads.append(threading.current_thread())
+        done(17)
+
+    assert holdfast.await_result(starter, timeout=0) == 17
+    assert threads == [threading.current_thread()]
+
+
+@pytest.mark.parametrize("way", ["error", "result"])
+def test_an_error_is_raised_as_it_is(way: str) -> None:
+    mine = LookupError("mine")
+    with pytest.raises(LookupError) as raised:
+        holdfast.await_result(later(0.01, error=mine) if way == "error" else later(0.01, mine))
+    assert raised.value is mine
+
+
+def test_the_first_completion_wins() -> None:
+    answers = []
+
+    def starter(done: Done) -> None:
+        answers.extend([done("first"), done("second"), done(error=LookupError())])
+
+    assert holdfast.await_result(starter) == "first"
+    assert answers == [True, False, False]
+
+
+def test_a_time_out_names_what_was_waited_for_and_leaves_it_alive() -> None:
+    kept: list[Done] = []
+    for timeout in (0, 0.05):
+        with pytest.raises(holdfast.TimeoutError, match="zone 4") as raised:
+            holdfast.await_result(kept.append, timeout, "zone 4")
+        assert raised.value.identifier == "zone 4"
+        assert kept[-1]("late") is True
+        assert raised.value.future.result(0) == "late"
+        assert kept[-1]("later") is False
+
+
+def test_a_time_out_of_the_answer_s_own_is_no_time_out_of_the_wait() -> None:
+    mine = TimeoutError("mine")
+    with pytest.raises(TimeoutError) as raised:
+        holdfast.await_result(later(0.01, error=mine))
+    assert raised.value is mine
+
+
+def test_the_time_counts_from_before_the_starter() -> None:
+    began = time.monotonic()
+    with pytest.raises(holdfast.TimeoutError):
+        holdfast.await_result(lambda done: time.sleep(0.3), timeout=0.3)
+    assert time.monotonic() - began < 0.55
+
+
+def test_no_time_is_waited_for_ever() -> None:
+    assert holdfast.await_result(later(0.2, "found"), timeout=None) == "found"
+
+
+def test_what_was_given_up_can_be_cancelled() -> None:
+    kept: list[Done] = []
+    with pytest.raises(holdfast.TimeoutError) as raised:
+        holdfast.await_result(kept.append, 0)
+    assert raised.value.future.cancel()
+    assert kept[0]("late") is False
+
+
+def test_what_the_starter_raises_ends_it() -> None:
+    def starter(done: Done) -> None:
+        raise LookupError("mine")
+
+    with pytest.raises(LookupError, match="mine"):
+        holdfast.await_result(starter)
+
+
+def test_two_threads_may_wait_for_one_result() -> None:
+    kept: list[Done] = []
+    with pytest.raises(holdfast.TimeoutError) as raised:
+        holdfast.await_result(kept.append, 0)
+    found: list[Any] = []
+    threads = [threading.Thread(target=lambda: found.append(raised.value.future.result(10))) for _ in "ab"]
+    for thread in threads:
+        thread.start()
+    kept[0](17)
+    for thread in threads:
+        thread.join()
+    assert found == [17, 17]
+
+
+def test_five_hundred_may_wait_at_once() -> None:
+    found: list[Any] = []
+
+    def wait() -> None:
+        found.append(holdfast.await_result(later(0.2, 1)))
+
+    threads = [threading.Thread(target=wait) for _ in range(500)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [1] * 500
+
+
+def test_an_interrupt_ends_the_wait() -> None:
+    began = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        holdfast.await_result(
+            lambda done: threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start(), timeout=20
+        )
+    assert time.monotonic() - began < 10
+
+
+def test_waiting_on_the_event_thread_is_refused(store: holdfast.Store) -> None:
+    def starter(done: Done) -> None:
+        def ask(_: object) -> None:
+            try:
+                holdfast.await_result(lambda _: None, 0)
+            except holdfast.Error as error:
+                done(error)
+
+        store.repository("songs").deferred.count().subscribe(ask)
+
+    with pytest.raises(holdfast.WouldDeadlockError):
+        holdfast.await_result(starter)
