@@ -7,7 +7,10 @@ internal import HoldfastCore
 /// comes only after a delay. Here one is started whenever none is free, up to a bound, and ends when it was idle for a
 /// while.
 final class WaitingThreads: Sendable {
+    /// For the library's own calls, none of which waits for a function of the host's.
     static let shared = WaitingThreads()
+    /// For functions of the host's, which may wait for anything, also for the library's own calls.
+    static let hosts = WaitingThreads()
 
     typealias Call = @Sendable () -> Void
 
