@@ -106,13 +106,20 @@ demo-swift:
 
 # --- Tests ------------------------------------------------------------------------------------------
 
-test: dependencies library ## Runs every test; says at the end which parts failed
-	@failed=; \
+test: dependencies library ## Runs every test; says at the end which parts failed, and why
+	@mkdir -p $(BUILD)/test; failed=; \
 	for part in $(TEST_PARTS); do \
 	    echo "=== $$part"; \
-	    $(MAKE) --no-print-directory $$part || failed="$$failed $$part"; \
+	    { $(MAKE) --no-print-directory $$part 2>&1 || touch $(BUILD)/test/$$part.failed; } \
+	        | tee $(BUILD)/test/$$part.txt; \
+	    if [ -e $(BUILD)/test/$$part.failed ]; then \
+	        rm $(BUILD)/test/$$part.failed; failed="$$failed $$part"; \
+	    fi; \
 	done; \
-	if [ -n "$$failed" ]; then echo "FAILED:$$failed" >&2; exit 1; fi; \
+	if [ -n "$$failed" ]; then \
+	    for part in $$failed; do echo "=== $$part ended with"; tail -n 40 $(BUILD)/test/$$part.txt; done; \
+	    echo "FAILED:$$failed"; exit 1; \
+	fi; \
 	echo "All parts passed: $(TEST_PARTS)"
 
 test-headers: ## Each header alone, C99 and C++17, with every compiler here

@@ -117,10 +117,17 @@ public func hf_transaction_submit_future(
 ) -> hf_status {
     answer(out_error) { () throws(HoldfastError) in
         let result = try required(out_future, "out_future")
-        try useTransaction(transaction) { transaction throws(HoldfastError) in
-            try transaction.submit { future throws(HoldfastError) in
-                result.pointee = try HandleTable.insert(future, .future)
+        result.pointee = nil
+        do throws(HoldfastError) {
+            try useTransaction(transaction) { transaction throws(HoldfastError) in
+                try transaction.submit { future throws(HoldfastError) in
+                    result.pointee = try HandleTable.insert(future, .future)
+                }
             }
+        } catch {
+            hf_future_free(result.pointee)
+            result.pointee = nil
+            throw error
         }
     }
 }

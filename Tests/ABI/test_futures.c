@@ -247,6 +247,17 @@ static void the_future_of_a_commit_brings_the_receipt(fixture *f) {
     hf_store_free(store);
 }
 
+static void a_refused_submission_leaves_no_future(fixture *f) {
+    hf_store *store = open_store(f, NULL);
+    hf_transaction *t = begin(store, NULL);
+    expect_ok(hf_transaction_commit, t, NULL);
+    hf_future *future = (hf_future *)&future;
+    expect(HF_INVALID_STATE, hf_transaction_submit_future, t, &future);
+    assert_null(future);
+    hf_transaction_free(t);
+    hf_store_free(store);
+}
+
 static void futures_outlive_their_store_and_nobody_is_called_after_it(fixture *f) {
     hf_store *store = open_store(f, NULL);
     hf_repository *songs = open_repository(store, "songs");
@@ -351,6 +362,7 @@ int main(void) {
         ONCE(an_observer_of_a_future_that_never_ends_is_let_go_without_a_call),
         ONCE(waiting_on_the_callback_thread_would_deadlock_and_says_so),
         EACH_ENGINE(the_future_of_a_commit_brings_the_receipt),
+        EACH_ENGINE(a_refused_submission_leaves_no_future),
         EACH_ENGINE(futures_outlive_their_store_and_nobody_is_called_after_it),
         ONCE(await_turns_a_callback_into_a_result),
         ONCE(await_that_runs_out_of_time_hands_over_the_future_if_it_is_wanted),

@@ -190,11 +190,17 @@ static void wait_for(pid_t pid) {
     expect(WIFEXITED(outcome) && WEXITSTATUS(outcome) == 0, "a process ends well");
 }
 
+static long done_by(int process) {
+    long done = 0;
+    for (int t = 0; t < THREADS; t++)
+        done += shared->increments[process][t].done;
+    return done;
+}
+
 static long total_done(void) {
     long total = 0;
     for (int p = 0; p < PROCESSES; p++)
-        for (int t = 0; t < THREADS; t++)
-            total += shared->increments[p][t].done;
+        total += done_by(p);
     return total;
 }
 
@@ -235,28 +241,33 @@ static long sum_of_counters(void) {
     return sum;
 }
 
-/* Increments a second of so many processes. */
+/* Increments a second of so many processes, once each has begun. */
 static double count_with(const char *program, const char *durability, int processes, double duration) {
     make_counters();
     pid_t pids[PROCESSES];
     for (int i = 0; i < processes; i++)
         pids[i] = start(program, durability, i);
+    long own_before[PROCESSES], own_after[PROCESSES], all = 0;
     double began = seconds();
-    long before = total_done();
+    for (int i = 0; i < processes; i++)
+        while (done_by(i) == 0 && seconds() - began < 30)
+            usleep(1000);
+    began = seconds();
+    for (int i = 0; i < processes; i++)
+        own_before[i] = done_by(i);
     usleep((useconds_t)(duration * 1e6));
-    long after = total_done();
+    for (int i = 0; i < processes; i++) {
+        own_after[i] = done_by(i);
+        all += own_after[i] - own_before[i];
+    }
     double took = seconds() - began;
     shared->stop = true;
     for (int i = 0; i < processes; i++)
         wait_for(pids[i]);
     expect(sum_of_counters() == total_done(), "each increment is there, once");
-    for (int i = 0; i < processes; i++) {
-        long own = 0;
-        for (int t = 0; t < THREADS; t++)
-            own += shared->increments[i][t].done;
-        expect(own > total_done() / processes / 4, "each process has its share");
-    }
-    return (double)(after - before) / took;
+    for (int i = 0; i < processes; i++)
+        expect(own_after[i] - own_before[i] > all / processes / 4, "each process has its share");
+    return (double)all / took;
 }
 
 static void processes_share_counters(const char *program, const char *durability, double duration) {

@@ -105,8 +105,8 @@ void hf_future_free(hf_future *HF_NULLABLE future);
 
 /**
  * hf_transaction_submit with a future in place of a callback. Its value is empty; the receipt comes with it.
- * out_future receives the handle, freed with hf_future_free. Errors, thread and waiting as
- * hf_transaction_submit.
+ * out_future receives the handle, freed with hf_future_free, or NULL on failure. Errors, thread and waiting
+ * as hf_transaction_submit.
  */
 HF_WARN_UNUSED hf_status hf_transaction_submit_future(hf_transaction *HF_NULLABLE transaction,
                                                       hf_future *HF_NULLABLE *HF_NULLABLE out_future,

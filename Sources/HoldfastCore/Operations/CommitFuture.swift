@@ -2,8 +2,14 @@ extension Transaction {
     /// As `submit`, with a future of the receipt, which `accept` is handed before anything is submitted.
     public func submit(accept: (Future) throws(HoldfastError) -> Void) throws(HoldfastError) {
         let owner = SubmittedCommit(self)
-        try accept(owner.future)
-        try submit(owner)
+        do throws(HoldfastError) {
+            try accept(owner.future)
+            try submit(owner)
+        } catch {
+            // Otherwise it and its owner would hold each other for ever.
+            owner.future.complete(.failure(error))
+            throw error
+        }
     }
 }
 

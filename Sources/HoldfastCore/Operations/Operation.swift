@@ -126,6 +126,8 @@ public final class Operation: Sendable {
             if let observer { try run.future.observe(observer, isSubscriber: isSubscriber) }
         } catch {
             store.queue.delivered(1)
+            // Otherwise it and its run would hold each other for ever.
+            run.future.complete(.failure(error))
             throw error
         }
         run.begin()
