@@ -12,6 +12,10 @@ let package = Package(
         // The typed Swift face.
         .library(name: "Holdfast", targets: ["Holdfast"]),
     ],
+    dependencies: [
+        // What publishers are where there is no Combine. Only the Swift face has it.
+        .package(url: "https://github.com/OpenCombine/OpenCombine.git", from: "0.14.0")
+    ],
     targets: [
         // Contracts and system libraries.
         .systemLibrary(name: "CHoldfast", path: "include"),
@@ -39,7 +43,12 @@ let package = Package(
         // The two faces.
         .target(
             name: "HoldfastABI", dependencies: ["CHoldfast", "CHoldfastPlatform", "HoldfastCore", "HoldfastEngines"]),
-        .target(name: "Holdfast", dependencies: ["HoldfastCore", "HoldfastEngines"]),
+        .target(
+            name: "Holdfast",
+            dependencies: [
+                "HoldfastCore", "HoldfastEngines",
+                .product(name: "OpenCombine", package: "OpenCombine", condition: .when(platforms: [.linux])),
+            ]),
 
         .executableTarget(
             name: "IsoRegisters", dependencies: ["Holdfast"], path: "Sources/Examples/IsoRegisters"),
@@ -61,7 +70,12 @@ let package = Package(
         .testTarget(
             name: "HoldfastSQLiteTests",
             dependencies: ["HoldfastCore", "HoldfastSQLite", "CSQLite", "CHoldfastPlatform", "StorageConformance"]),
-        .testTarget(name: "HoldfastTests", dependencies: ["Holdfast"]),
+        .testTarget(
+            name: "HoldfastTests",
+            dependencies: [
+                "Holdfast",
+                .product(name: "OpenCombine", package: "OpenCombine", condition: .when(platforms: [.linux])),
+            ]),
         .testTarget(name: "HistoryCheckerTests", dependencies: ["HistoryChecker", "SeededRandom"]),
         .testTarget(
             name: "SimulationTests",

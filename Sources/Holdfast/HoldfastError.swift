@@ -67,6 +67,20 @@ extension HoldfastError {
     }
 }
 
+extension HoldfastError: Equatable {
+    /// Whether everything is equal, the causes too.
+    public static func == (left: HoldfastError, right: HoldfastError) -> Bool {
+        guard left.status == right.status, left.message == right.message, left.commitState == right.commitState,
+            left.detail == right.detail
+        else { return false }
+        return switch (left.cause, right.cause) {
+        case (nil, nil): true
+        case (let left?, let right?): areEqual(left, right)
+        default: false
+        }
+    }
+}
+
 extension HoldfastError: CustomStringConvertible {
     /// The status and the message.
     public var description: String { "\(status): \(message)" }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The README's Swift program, as a package outside the tree that requires this one by version, from a local git tag.
-# Needs no network. What is tested is the last commit, not the working tree.
+# Needs the network for OpenCombine alone. What is tested is the last commit, not the working tree.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Usage: check.sh <library> <soname>. Checks that the library exports exactly the functions of the headers,
-# needs nothing that a host may not have, carries no run path, and stays small.
+# needs nothing that a host may not have, carries no run path and no publishers, and stays small.
 set -euo pipefail
 
 library=$(realpath "$1")
@@ -33,6 +33,8 @@ done
 
 ! grep -qE '\((RPATH|RUNPATH)\)' <<< "$dynamic" || fail "has a run path"
 grep -qF "[$soname]" <<< "$(grep SONAME <<< "$dynamic")" || fail "the soname is not $soname"
+
+! grep -q OpenCombine "$library" || fail "contains OpenCombine, which is for the Swift face alone"
 
 size=$(stat -c %s "$library")
 [ "$size" -lt "$largest" ] || fail "$size bytes, allowed are $largest"

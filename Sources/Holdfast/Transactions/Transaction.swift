@@ -1,13 +1,15 @@
 /// Work that is described now and run later, as often as wanted: each run is a run of its own, and nothing is kept
 /// between them.
-public protocol Transaction<Result>: Sendable {
+///
+/// One that is `Sendable` has a `publisher` too.
+public protocol Transaction<Result> {
     associatedtype Result: Sendable
 
     /// Runs it on this thread, and returns or throws what comes of it.
     func perform() throws -> Result
     /// Runs it without making a thread of Swift's pool wait. In a task that was cancelled before, nothing runs and
     /// `CancellationError` is thrown.
-    func performAsync() async throws -> Result
+    nonisolated(nonsending) func performAsync() async throws -> Result
 }
 
 /// A transaction made of functions, or of another transaction.
@@ -15,7 +17,7 @@ public protocol Transaction<Result>: Sendable {
 ///     let rename = AnyTransaction { try files.rename("a", "b") }     // nothing has happened yet
 ///     try rename.perform()
 ///     try await rename.performAsync()
-public struct AnyTransaction<Result: Sendable>: Transaction {
+public struct AnyTransaction<Result: Sendable>: Transaction, Sendable {
     private let transactionClosure: @Sendable () throws -> Result
     private let asyncTransactionClosure: @Sendable () async throws -> Result
 
@@ -36,7 +38,7 @@ public struct AnyTransaction<Result: Sendable>: Transaction {
     }
 
     /// Another transaction, without its type.
-    public init(_ transaction: some Transaction<Result>) {
+    public init(_ transaction: some Transaction<Result> & Sendable) {
         self.init(
             transactionClosure: { try transaction.perform() },
             asyncTransactionClosure: { try await transaction.performAsync() })
@@ -46,15 +48,15 @@ public struct AnyTransaction<Result: Sendable>: Transaction {
     public func perform() throws -> Result { try transactionClosure() }
 
     /// Runs it asynchronously. What the function throws comes through unchanged.
-    public func performAsync() async throws -> Result {
+    public nonisolated(nonsending) func performAsync() async throws -> Result {
         try Task.checkCancellation()
         return try await asyncTransactionClosure()
     }
 }
 
-extension Transaction {
+extension Transaction where Self: Sendable {
     /// Runs `perform` on a thread that may wait.
-    public func performAsync() async throws -> Result {
+    public nonisolated(nonsending) func performAsync() async throws -> Result {
         try Task.checkCancellation()
         return try await onWaitingThread { try self.perform() }
     }

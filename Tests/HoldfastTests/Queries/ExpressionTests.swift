@@ -111,7 +111,8 @@ struct ExpressionTests {
         let build = URL(fileURLWithPath: String(program)).deletingLastPathComponent().path
         let sources = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../Sources").standardized.path
         let moduleMaps =
-            ["CHoldfastPayload", "CHoldfastPlatform", "CHoldfastWAL"].map { "\(build)/\($0).build/module.modulemap" }
+            ["CHoldfastPayload", "CHoldfastPlatform", "CHoldfastWAL", "COpenCombineHelpers"]
+            .map { "\(build)/\($0).build/module.modulemap" }
             + ["CPCRE2", "CSQLite"].map { "\(sources)/\($0)/module.modulemap" }
         try await withDirectory { directory in
             func compiles(_ expression: String) throws -> Bool {

@@ -1,0 +1,105 @@
+internal import HoldfastCore
+
+#if canImport(Combine)
+    public import Combine
+#else
+    public import OpenCombine
+#endif
+
+/// A transaction as a publisher: one value and `.finished`, or one failure.
+///
+/// It is cold: a subscriber that asks for a value has the transaction run, each its own time; one that asks for none
+/// has nothing happen. The events come on a thread of Swift's pool, after the run. Cancelling before it begins prevents
+/// it; a commit that is queued is withdrawn; what is committed stays, and nothing is heard any more.
+///
+/// As an asynchronous sequence, a publisher has `values`.
+public struct TransactionPublisher<Result: Sendable>: Publisher, Sendable {
+    public typealias Output = Result
+    /// What is no error of a repository's comes as `.unknownError`, which carries it.
+    public typealias Failure = RepositoryError
+
+    private let transaction: AnyTransaction<Result>
+
+    /// The publisher of a transaction.
+    public init(_ transaction: some Transaction<Result> & Sendable) {
+        self.transaction = transaction as? AnyTransaction<Result> ?? AnyTransaction(transaction)
+    }
+
+    /// The publisher of a function, which runs on a thread that may wait.
+    public init(transactionClosure: @escaping @Sendable () throws -> Result) {
+        transaction = AnyTransaction(transactionClosure: transactionClosure)
+    }
+
+    public func receive<Downstream: Subscriber>(subscriber: Downstream)
+    where Downstream.Input == Output, Downstream.Failure == Failure {
+        subscriber.receive(subscription: TransactionRun(transaction, AnySubscriber(subscriber)))
+    }
+}
+
+extension Transaction where Self: Sendable {
+    /// Runs the transaction for each subscriber: one value, or one failure.
+    public var publisher: TransactionPublisher<Result> { TransactionPublisher(self) }
+}
+
+/// One run, for one subscriber.
+private final class TransactionRun<Value: Sendable>: Subscription, @unchecked Sendable {
+    // Sendable: all that changes is behind the lock. The subscriber, which promises nothing, is handed on as publishers
+    // do: it is called by one thread at a time.
+
+    private enum Stage {
+        case subscribed
+        case running(Task<Void, Never>)
+        case ended
+    }
+
+    private let transaction: AnyTransaction<Value>
+    private let downstream: AnySubscriber<Value, RepositoryError>
+    private let stage = Lock(Stage.subscribed)
+
+    init(_ transaction: AnyTransaction<Value>, _ downstream: AnySubscriber<Value, RepositoryError>) {
+        self.transaction = transaction
+        self.downstream = downstream
+    }
+
+    func request(_ demand: Subscribers.Demand) {
+        guard demand > .none else { return }
+        stage.withLock { stage in
+            guard case .subscribed = stage else { return }
+            stage = .running(Task { await self.run() })
+        }
+    }
+
+    func cancel() {
+        let task = stage.withLock { stage -> Task<Void, Never>? in
+            defer { stage = .ended }
+            if case .running(let task) = stage { return task }
+            return nil
+        }
+        task?.cancel()
+    }
+
+    private func run() async {
+        do {
+            let value = try await transaction.performAsync()
+            guard isWanted else { return }
+            // At most one comes, whatever more it asks for.
+            _ = downstream.receive(value)
+            end(.finished)
+        } catch {
+            end(.failure(RepositoryError(error)))
+        }
+    }
+
+    private var isWanted: Bool {
+        stage.withLock { if case .ended = $0 { false } else { true } }
+    }
+
+    private func end(_ completion: Subscribers.Completion<RepositoryError>) {
+        let isWanted = stage.withLock { stage -> Bool in
+            defer { stage = .ended }
+            if case .ended = stage { return false }
+            return true
+        }
+        if isWanted { downstream.receive(completion: completion) }
+    }
+}
