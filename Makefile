@@ -170,7 +170,8 @@ include Tests/Races/races.mk
 # Ranges, so that a new major version of a tool changes nothing by itself.
 $(VENV)/tools: Makefile
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/pip install --quiet 'pytest>=8,<9' 'hypothesis>=6.100,<7' 'montydb>=2.5.6,<3' 'ruff>=0.14,<0.15' 'mongomock>=4.3,<5'
+	$(VENV)/bin/pip install --quiet 'pytest>=8,<9' 'hypothesis>=6.100,<7' 'montydb>=2.5.6,<3' 'ruff>=0.14,<0.15' 'mongomock>=4.3,<5' \
+	    'uvloop>=0.21,<1'
 	@touch $@
 
 # --- Style ------------------------------------------------------------------------------------------

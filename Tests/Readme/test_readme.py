@@ -126,6 +126,22 @@ def test_the_updates_change_what_they_say(python_path):
         ]
 
 
+def test_what_is_described_runs_later_and_what_is_awaited_is_stored(python_path):
+    import asyncio
+
+    import holdfast.aio
+
+    (program,) = (block for block in blocks("python") if "songs.deferred" in block)
+    with holdfast.open("memory:") as store:
+        songs = store.repository("songs")
+        songs.add({"id": "s1", "plays": 0})
+        scope = {"store": store, "songs": songs, "holdfast": holdfast}
+        exec(program, scope)
+        assert songs.fetch_all() == [{"id": "s1", "plays": 3}, {"id": "s2", "plays": 0}]
+        assert scope["answer"] == "from a callback"
+        assert asyncio.run(scope["main"]()) == 1001
+
+
 def test_the_shell_line_reads_a_store(tmp_path, python_path):
     import holdfast
 

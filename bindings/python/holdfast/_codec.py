@@ -69,6 +69,7 @@ class Codec(Generic[T]):
 
     def __init__(self, cls: Optional[type[T]], key: str) -> None:
         self.key = key
+        self.cls = cls
         self._type: type = dict if cls is None else cls
         self._read = None if cls is None else _entity_reader(cls)
 

@@ -36,7 +36,7 @@ class _Scope(NamedTuple):
     """One entry of the current transactions: there may be one for each of several stores."""
 
     store: "Store"
-    transaction: "Transaction"
+    transaction: Any
     outer: Optional["_Scope"]
 
 
@@ -45,7 +45,7 @@ _scope: ContextVar[Optional[_Scope]] = ContextVar("holdfast_transaction", defaul
 current_scope = _scope.get
 
 
-def current_transaction(store: "Store") -> Optional["Transaction"]:
+def current_transaction(store: "Store") -> Any:
     """The transaction that calls on this store's repositories join here, or None."""
     scope = _scope.get()
     while scope is not None and scope.store is not store:
@@ -61,13 +61,8 @@ def current_pointer(store: "Store") -> Any:
     return transaction and transaction.pointer
 
 
-class Transaction(OfOneProcess):
-    """One unit of work, begun with `store.begin()` or `store.transaction()`.
-
-    As a context manager it is the current transaction of the block, commits at the end, and rolls back on an
-    exception; once it was committed, submitted or rolled back inside the block, the end adds nothing. It is
-    bound to no thread.
-    """
+class TransactionHandle(OfOneProcess):
+    """What a transaction is, whoever waits for its commit."""
 
     def __init__(self, store: "Store", pointer: Any, *, owned: bool = True) -> None:
         self._store = store
@@ -94,6 +89,30 @@ class Transaction(OfOneProcess):
             self._receipt = Receipt.from_json(self.receipt_text)
         return self._receipt
 
+    @contextmanager
+    def joined(self) -> "Iterator[TransactionHandle]":
+        """Makes this the current transaction within the block, and leaves it open at the end."""
+        self._enter()
+        try:
+            yield self
+        finally:
+            self._leave()
+
+    def _enter(self) -> None:
+        self._entered.append(_scope.set(_Scope(self._store, self, _scope.get())))
+
+    def _leave(self) -> None:
+        _scope.reset(self._entered.pop())
+
+
+class Transaction(TransactionHandle):
+    """One unit of work, begun with `store.begin()` or `store.transaction()`.
+
+    As a context manager it is the current transaction of the block, commits at the end, and rolls back on an
+    exception; once it was committed, submitted or rolled back inside the block, the end adds nothing. It is
+    bound to no thread.
+    """
+
     def commit(self) -> Receipt:
         """Commits and waits for the outcome. Raises ConflictError when something read was changed since."""
         self._settled = True
@@ -117,22 +136,11 @@ class Transaction(OfOneProcess):
 
     def savepoint(self) -> int:
         """Marks a place to which the transaction's writes can be rolled back, and answers its number."""
-        savepoint = ctypes.c_uint64()
-        call(lib.hf_transaction_savepoint, self.pointer, ctypes.byref(savepoint))
-        return savepoint.value
+        return savepoint_of(self.pointer)
 
     def rollback_to(self, savepoint: int) -> None:
         """Discards what was written after the savepoint; what was read stays read."""
         call(lib.hf_transaction_rollback_to, self.pointer, savepoint)
-
-    @contextmanager
-    def joined(self) -> Iterator["Transaction"]:
-        """Makes this the current transaction within the block, and leaves it open at the end."""
-        self._enter()
-        try:
-            yield self
-        finally:
-            self._leave()
 
     def __enter__(self) -> "Transaction":
         self._enter()
@@ -153,8 +161,9 @@ class Transaction(OfOneProcess):
             with suppress(Error):
                 self.rollback()
 
-    def _enter(self) -> None:
-        self._entered.append(_scope.set(_Scope(self._store, self, _scope.get())))
 
-    def _leave(self) -> None:
-        _scope.reset(self._entered.pop())
+def savepoint_of(pointer: Any) -> int:
+    """Marks a place in a transaction, and answers its number."""
+    savepoint = ctypes.c_uint64()
+    call(lib.hf_transaction_savepoint, pointer, ctypes.byref(savepoint))
+    return savepoint.value

@@ -1,0 +1,46 @@
+"""Holdfast for asyncio: the package under the same names, its calls awaited.
+
+    async with holdfast.aio.open("music.db") as store:
+        songs = store.repository("songs")
+        async with store.transaction():
+            await songs.add({"id": "s1", "plays": 1})
+            await songs.patch("s1", {"plays": 2})
+
+Commits and reads come back through the running loop's `add_reader`; however many are awaited, no thread is
+added. A cancelled commit is withdrawn while it is queued. Whether it was, or what became of it, is told by
+the `outcome` of the `asyncio.CancelledError`, which is a future; behind `asyncio.timeout` that error is the
+TimeoutError's cause.
+
+What differs from the package: transactions, savepoints and cursors are entered with `async with`; functions
+handed to `transact`, `submit` and `operation` are coroutine functions; `submit` answers a task; `position`
+is a method; a filter is no function; and a repository has no `create`, `as_mapping`, `len`, `in` or `[]`.
+"""
+
+import holdfast
+from holdfast import *  # noqa: F403
+
+from ._events import CommitFuture
+from .operation import Operation, Subscription, operation
+from .repository import Cursor, Repository
+from .store import Opening, Store, open
+from .transaction import Transaction
+from .waiting import await_result
+
+# One class serves both here.
+OperationFuture = CommitFuture
+
+__all__ = [
+    "CommitFuture",
+    "Cursor",
+    "Opening",
+    "Operation",
+    "OperationFuture",
+    "Repository",
+    "Store",
+    "Subscription",
+    "Transaction",
+    "await_result",
+    "open",
+    "operation",
+]
+__all__ += [name for name in holdfast.__all__ if name not in __all__ and name != "RepositoryMapping"]

@@ -1,0 +1,307 @@
+"""Events of a store, taken by an asyncio loop: no thread stands behind it.
+
+The store's descriptor is a reader of the loop. Each time it is readable a few events are taken and their
+futures completed, so that the loop's other work is not held up by ten thousand ends at once.
+"""
+
+import asyncio
+import collections
+import contextvars
+import ctypes
+import itertools
+import threading
+from typing import Any, Callable, Generic, Optional, TypeVar
+
+from .. import errors
+from .._handles import Handle, OfOneProcess, call, text_of
+from .._library import lib
+from .._signatures import HF_OK, hf_event, hf_future
+from ..events import NO_CALLBACK, NO_DESTRUCTOR
+from ..receipt import Receipt
+
+T = TypeVar("T")
+
+# So many commits are handed over, and so many events taken, in one turn of the loop.
+_BATCH = 8
+
+
+class CommitFuture(OfOneProcess, asyncio.Future, Generic[T]):
+    """The outcome of a submitted commit, or of one run of an operation. An `asyncio.Future`.
+
+    Cancelling it, or the task that awaits it, withdraws what is still queued and lets go of what is not: see
+    `outcome`.
+    """
+
+    #: Set when it was cancelled: the future of what became of the commit. It was withdrawn, and `outcome`
+    #: raises `holdfast.CancelledError`; or that was too late, and `outcome` has its value or error. The
+    #: `asyncio.CancelledError` that the awaiting task gets has it as `outcome` too.
+    outcome: "Optional[asyncio.Future[T]]" = None
+
+    def __init__(self, events: "LoopEvents", submission: "Submission") -> None:
+        super().__init__(loop=events.loop)
+        self._submission = submission
+        self._receipt_text = b""
+
+    @property
+    def receipt(self) -> Optional[Receipt]:
+        """The commit's receipt once it is stored; None before, when it failed, and for what only reads."""
+        return Receipt.from_json(self._receipt_text) if self._receipt_text else None
+
+    def cancel(self, msg: Any = None) -> bool:
+        """Withdraws the commit, or lets go of it: see `outcome`. False when it has ended."""
+        if self.done():
+            return False
+        self.outcome = self.get_loop().create_future()
+        if self._is_withdrawn():
+            self.outcome.set_exception(errors.CancelledError("It was cancelled before it was stored."))
+            self.outcome.exception()  # who cancelled expects it, so nobody need ask
+        return super().cancel(msg=msg)
+
+    def withdraw(self) -> bool:
+        """Cancels it while it is queued. False when it is too late: it goes on, as if nobody had asked."""
+        return not self.done() and self._is_withdrawn() and super().cancel()
+
+    def _is_withdrawn(self) -> bool:
+        if not self._submission.was_handed_over:
+            return True
+        try:
+            self._submission.withdraw()
+        except errors.Error:  # it is being stored, or has ended, or its store has
+            return False
+        return True
+
+    def __await__(self) -> Any:
+        try:
+            return (yield from super().__await__())
+        except asyncio.CancelledError as error:
+            # When the task is cancelled just after this has ended, it is its own outcome.
+            error.outcome = self.outcome or self  # type: ignore[attr-defined]
+            raise
+
+    __iter__ = __await__
+
+    def _complete(self, event: hf_event) -> None:
+        """Ends it with what an event tells."""
+        if event.status == HF_OK:
+            self._receipt_text = text_of(event.receipt)
+            try:
+                value = self._submission.value(event)
+            except Exception as error:  # of the class that the result was to be read as
+                return self._fail(error)
+            target = self.outcome or self
+            if not target.done():
+                target.set_result(value)
+        else:
+            self._fail(errors.from_native(event.status, event.error))
+
+    def _fail(self, error: BaseException) -> None:
+        target = self.outcome or self
+        if not target.done():
+            target.set_exception(error)
+
+
+class Submission:
+    """One commit under way: how it is handed over, withdrawn, and what its future's value is."""
+
+    was_handed_over = False
+
+    def __init__(self, transaction: Any) -> None:
+        self._transaction = transaction
+
+    def hand_over(self, token: int) -> None:
+        """Submits it; its event will carry the token."""
+        call(lib.hf_transaction_submit, self._transaction.pointer, NO_CALLBACK, token, NO_DESTRUCTOR)
+
+    def withdraw(self) -> None:
+        """Cancels it, or raises when it is too late."""
+        call(lib.hf_transaction_cancel, self._transaction.pointer)
+
+    def value(self, event: hf_event) -> Any:
+        """The future's value."""
+        self._transaction.receipt_text = text_of(event.receipt)
+        return self._transaction.receipt
+
+    def let_go(self) -> None:
+        """It has ended."""
+
+
+class OperationSubmission(Submission):
+    """One run of an operation."""
+
+    def __init__(self, operation: Handle, transaction: Any, result: Callable[[bytes, int], Any]) -> None:
+        super().__init__(transaction)
+        self._operation = operation
+        self._result = result
+        self._handle: Optional[Handle] = None
+
+    def hand_over(self, token: int) -> None:
+        """Starts the run; its event will carry the token."""
+        pointer = ctypes.POINTER(hf_future)()
+        call(
+            lib.hf_operation_submit,
+            self._operation.pointer,
+            self._transaction and self._transaction.pointer,
+            NO_CALLBACK,
+            token,
+            NO_DESTRUCTOR,
+            ctypes.byref(pointer),
+        )
+        self._handle = Handle(pointer, lib.hf_future_free)
+
+    def withdraw(self) -> None:
+        """Cancels it, or raises when it is too late."""
+        if self._handle is not None:
+            call(lib.hf_future_cancel, self._handle.pointer)
+
+    def value(self, event: hf_event) -> Any:
+        """The operation's result."""
+        return self._result(ctypes.string_at(event.value.data, event.value.length), event.value.version)
+
+    def let_go(self) -> None:
+        """Frees the native future."""
+        if self._handle is not None:
+            self._handle.free()
+
+
+class LoopEvents:
+    """Submits to one store and takes its events, on the thread of one loop.
+
+    Holds no reference to the Store object, so that one can be collected.
+    """
+
+    def __init__(self, pointer: Any, max_in_flight: int) -> None:
+        self.loop = asyncio.get_running_loop()
+        self._pointer = pointer
+        self._events = (hf_event * _BATCH)()
+        self._tokens = itertools.count(1)
+        # Handed over, by the tokens that their events carry; and those that are not yet, because the library
+        # would wait for a place, on the loop's thread, or because this turn of the loop has had its share.
+        self._under_way: dict[int, CommitFuture[Any]] = {}
+        self._places = max_in_flight
+        self._waiting: collections.deque[CommitFuture[Any]] = collections.deque()
+        self._handed_over_now = 0
+        self._idle: list[asyncio.Future[None]] = []
+        self._is_listening = True
+        descriptor = ctypes.c_int()
+        call(lib.hf_store_event_fd, pointer, ctypes.byref(descriptor))
+        self._descriptor = descriptor.value
+        self.loop.add_reader(self._descriptor, self._take)
+
+    def submit(self, submission: Submission) -> "CommitFuture[Any]":
+        """Hands a commit over, at once or when there is a place; every failure is its future's."""
+        if asyncio.get_running_loop() is not self.loop:
+            raise errors.InvalidStateError("The store belongs to the event loop in which it was opened.")
+        future: CommitFuture[Any] = CommitFuture(self, submission)
+        self._waiting.append(future)
+        if len(self._waiting) == 1:
+            self._hand_over()
+        return future
+
+    async def all_handed_over(self) -> None:
+        """Waits until nothing waits for a place."""
+        while self._waiting:
+            handed_over = self.loop.create_future()
+            self._idle.append(handed_over)
+            await handed_over
+
+    async def all_taken(self) -> None:
+        """Waits until a store that is closing has closed and its last event was taken."""
+        while self._is_listening:
+            ended = self.loop.create_future()
+            self._idle.append(ended)
+            await ended
+
+    def stop(self) -> None:
+        """Listens no more."""
+        if self._is_listening:
+            self._is_listening = False
+            self.loop.remove_reader(self._descriptor)
+
+    def _hand_over(self) -> None:
+        """Hands over what there is place for, up to this turn's share."""
+        while self._waiting and len(self._under_way) < self._places and self._handed_over_now < _BATCH:
+            if self._handed_over_now == 0:
+                self.loop.call_soon(self._begin_turn)
+            self._handed_over_now += 1
+            future = self._waiting.popleft()
+            if future.done():  # cancelled while it waited
+                continue
+            token = next(self._tokens)
+            self._under_way[token] = future
+            try:
+                future._submission.hand_over(token)
+                future._submission.was_handed_over = True
+            except Exception as error:
+                del self._under_way[token]
+                future._fail(error)
+        if not self._waiting:
+            self._tell_idle()
+
+    def _begin_turn(self) -> None:
+        self._handed_over_now = 0
+        self._hand_over()
+
+    def _take(self) -> None:
+        """Takes some events and fills the places that they held."""
+        count = lib.hf_store_events(self._pointer, self._events, _BATCH, 0)
+        for index in range(count):
+            event = self._events[index]
+            future = self._under_way.pop(event.user_data or 0, None)
+            if future is not None:
+                future._complete(event)
+                future._submission.let_go()
+        if count > 0:
+            lib.hf_events_free(self._events, count)
+        self._hand_over()
+        if count < 0:  # closed and drained, or freed
+            self._end()
+
+    def _end(self) -> None:
+        self.stop()
+        left = [*self._under_way.values(), *self._waiting]
+        self._under_way.clear()
+        self._waiting.clear()
+        for future in left:
+            future._fail(errors.ClosedError("The store was closed before the commit ended."))
+        self._tell_idle()
+
+    def _tell_idle(self) -> None:
+        idle, self._idle = self._idle, []
+        for future in idle:
+            if not future.done():
+                future.set_result(None)
+
+
+async def in_thread(function: Callable[[], T], discard: Callable[[T], object] = lambda _: None) -> T:
+    """Runs a function on a thread of its own, for what the library offers no asynchronous call for.
+
+    A value that comes when nobody awaits it any more goes to `discard`, on that thread.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+    context = contextvars.copy_context()
+
+    def tell(value: Any, error: Optional[BaseException]) -> None:
+        if error is not None:
+            if not future.done():
+                future.set_exception(error)
+        elif not future.done():
+            future.set_result(value)
+        else:
+            threading.Thread(target=discard, args=(value,), name="holdfast-call").start()
+
+    def run() -> None:
+        value: Any = None
+        error: Optional[BaseException] = None
+        try:
+            value = context.run(function)
+        except BaseException as raised:
+            error = raised
+        try:
+            loop.call_soon_threadsafe(tell, value, error)
+        except RuntimeError:  # the loop is closed
+            if error is None:
+                discard(value)
+
+    threading.Thread(target=run, name="holdfast-call").start()
+    return await future

@@ -1,0 +1,265 @@
+"""Repository: a named collection of entities in a store, awaited."""
+
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar, Union
+
+from .. import repository as blocking
+from .._codec import Codec
+from .._handles import OfOneProcess
+from .._query import Fields, Filter, Parameters
+from ..deferred import DeferredRepository, ModifyResult
+from .operation import Operation
+
+if TYPE_CHECKING:
+    from .. import cursor
+    from .store import Store
+
+T = TypeVar("T")
+
+Id = Union[str, int]
+EntityLike = Any
+Update = Union[Mapping[str, Any], bytes]
+
+
+class Repository(OfOneProcess, Generic[T]):
+    """A named collection of entities of one class: a `holdfast.Repository` whose calls are awaited.
+
+    Parameters, results and errors are those of the methods of the same names there. Calls join the store's
+    current transaction.
+    """
+
+    def __init__(self, store: "Store", name: str, cls: Optional[type[T]], key: Optional[str]) -> None:
+        #: The repository's name.
+        self.name = name
+        self._store = store
+        self._key = key
+        self._codec: Codec[T] = Codec(cls, key or store._keys.get(name, "id"))
+        #: The same calls, each as an `Operation` that does nothing until it is run.
+        self.deferred: DeferredRepository[T] = DeferredRepository(
+            lambda description: Operation(store, description), name, self._codec, key
+        )
+
+    def __repr__(self) -> str:
+        return f"<holdfast.aio.Repository {self.name!r} of {self._store!r}>"
+
+    @property
+    def store(self) -> "Store":
+        """The store that it belongs to."""
+        return self._store
+
+    @property
+    def key(self) -> str:
+        """The member that holds an entity's id."""
+        return self._codec.key
+
+    # --- Writing ---------------------------------------------------------------------------------
+
+    async def add(self, entity: EntityLike) -> T:
+        """Stores a new entity and answers it, with the id that it was given if it had none."""
+        return await self.deferred.add(entity)
+
+    async def update(self, entity: EntityLike, expected_version: int = 0) -> T:
+        """Replaces an existing entity and answers it."""
+        return await self.deferred.update(entity, expected_version)
+
+    async def save(self, entity: EntityLike) -> T:
+        """Stores an entity, new or not, and answers it."""
+        return await self.deferred.save(entity)
+
+    async def patch(self, id: Id, changes: Update, expected_version: int = 0) -> T:
+        """Changes some members of an entity by a merge patch and answers the whole."""
+        return await self.deferred.patch(id, changes, expected_version)
+
+    async def modify(
+        self, id: Id, update: Update, expected_version: int = 0, *, initial: Optional[EntityLike] = None
+    ) -> T:
+        """Changes an entity by an update in MongoDB's operators and answers the whole."""
+        return await self.deferred.modify(id, update, expected_version, initial=initial)
+
+    async def delete(self, id: Id, expected_version: int = 0, missing_ok: bool = False) -> None:
+        """Deletes an entity."""
+        await self.deferred.delete(id, expected_version, missing_ok)
+
+    async def add_many(self, entities: Iterable[EntityLike]) -> list[T]:
+        """Stores new entities, all or none, and answers them."""
+        return await self.deferred.add_many(entities)
+
+    async def update_many(self, entities: Iterable[EntityLike]) -> list[T]:
+        """Replaces existing entities, all or none, and answers them."""
+        return await self.deferred.update_many(entities)
+
+    async def save_many(self, entities: Iterable[EntityLike]) -> list[T]:
+        """Stores entities, new or not, all or none, and answers them."""
+        return await self.deferred.save_many(entities)
+
+    async def patch_many(self, patches: Iterable[Mapping[str, Any]]) -> list[T]:
+        """Applies merge patches, each with the id under the repository's key; answers the whole entities."""
+        return await self.deferred.patch_many(patches)
+
+    async def delete_many(self, ids: Iterable[Id]) -> None:
+        """Deletes entities, all or none."""
+        await self.deferred.delete_many(ids)
+
+    async def modify_all(
+        self, filter: Filter, update: Update, *, parameters: Parameters = None
+    ) -> ModifyResult:
+        """Applies an update to every entity that matches the filter, or to none."""
+        return await self.deferred.modify_all(filter, update, parameters=parameters)
+
+    async def delete_all(self, filter: Filter = None, *, parameters: Parameters = None) -> int:
+        """Deletes every entity that matches the filter and answers how many."""
+        return await self.deferred.delete_all(filter, parameters=parameters)
+
+    # --- Reading ---------------------------------------------------------------------------------
+
+    async def fetch(self, id: Id, default: Any = None) -> Optional[T]:
+        """The entity of this id, or `default` where there is none."""
+        return await self.deferred.fetch(id, default)
+
+    async def fetch_bytes(self, id: Id) -> Optional[bytes]:
+        """The bytes of an entity as they were stored, or None where there is none."""
+        return await self.deferred.fetch_bytes(id)
+
+    async def fetch_versioned(self, id: Id) -> Optional[tuple[T, int]]:
+        """An entity and its version, to be given as `expected_version`; None where there is none."""
+        return await self.deferred.fetch_versioned(id)
+
+    async def fetch_many(self, ids: Iterable[Id]) -> list[T]:
+        """The entities of these ids, in the order given; ids without an entity are left out."""
+        return await self.deferred.fetch_many(ids)
+
+    async def fetch_all(self) -> list[T]:
+        """Every entity, ordered by the bytes of the ids."""
+        return await self.deferred.fetch_all()
+
+    async def ids(self) -> list[str]:
+        """The ids of all entities, ordered by their bytes."""
+        return await self.deferred.ids()
+
+    async def contains(self, id: Id) -> bool:
+        """Whether there is an entity of this id."""
+        return await self.deferred.contains(id)
+
+    async def find(
+        self,
+        filter: Filter = None,
+        *,
+        sort: Optional[Mapping[str, int]] = None,
+        skip: int = 0,
+        limit: Optional[int] = None,
+        fields: Fields = None,
+        parameters: Parameters = None,
+    ) -> list[Any]:
+        """The entities that match a filter: a dict or an expression of `F`."""
+        return await self.deferred.find(
+            filter, sort=sort, skip=skip, limit=limit, fields=fields, parameters=parameters
+        )
+
+    async def first(
+        self,
+        filter: Filter = None,
+        *,
+        sort: Optional[Mapping[str, int]] = None,
+        skip: int = 0,
+        fields: Fields = None,
+        parameters: Parameters = None,
+    ) -> Optional[Any]:
+        """The first entity that `find` would answer, or None."""
+        return await self.deferred.first(filter, sort=sort, skip=skip, fields=fields, parameters=parameters)
+
+    async def count(self, filter: Filter = None, *, parameters: Parameters = None) -> int:
+        """How many entities match the filter."""
+        return await self.deferred.count(filter, parameters=parameters)
+
+    async def exists(self, filter: Filter = None, *, parameters: Parameters = None) -> bool:
+        """Whether any entity matches the filter."""
+        return await self.deferred.exists(filter, parameters=parameters)
+
+    async def distinct(self, path: str, filter: Filter = None, *, parameters: Parameters = None) -> list[Any]:
+        """The distinct values that a path leads to in the entities that match."""
+        return await self.deferred.distinct(path, filter, parameters=parameters)
+
+    def iterate(self, filter: Filter = None, **options: Any) -> "Cursor[T]":
+        """What `find` would answer, read in pieces: `async for song in songs.iterate(...)`."""
+        return Cursor(lambda: self._in_thread(lambda songs: songs.iterate(filter, **options)), self._store)
+
+    def __aiter__(self) -> AsyncIterator[T]:
+        return self.iterate()
+
+    # --- Indexes: each of these calls has a thread while it lasts ---------------------------------
+
+    async def create_index(
+        self,
+        fields: Union[str, Mapping[str, int], Iterable[str]],
+        *,
+        unique: bool = False,
+        name: Optional[str] = None,
+    ) -> None:
+        """Creates an index, and returns when queries use it; reading and writing go on meanwhile."""
+        await self._in_thread(lambda songs: songs.create_index(fields, unique=unique, name=name))
+
+    async def drop_index(self, name: str) -> None:
+        """Takes an index away."""
+        await self._in_thread(lambda songs: songs.drop_index(name))
+
+    async def indexes(self) -> list[dict[str, Any]]:
+        """The indexes, ordered by name."""
+        return await self._in_thread(lambda songs: songs.indexes())
+
+    async def verify(self) -> dict[str, Any]:
+        """Holds the indexes against the entities."""
+        return await self._in_thread(lambda songs: songs.verify())
+
+    async def explain(self, filter: Filter = None, **options: Any) -> dict[str, Any]:
+        """How `find` carries the query out."""
+        return await self._in_thread(lambda songs: songs.explain(filter, **options))
+
+    async def _in_thread(self, function: Callable[["blocking.Repository[T]"], Any]) -> Any:
+        store, cls = self._store, self._codec.cls
+
+        def call() -> Any:
+            return function(blocking.Repository(store._blocking, self.name, cls=cls, key=self._key))
+
+        return await store._in_thread(call)
+
+
+class Cursor(OfOneProcess, Generic[T]):
+    """Iterates over what a query finds, on one snapshot, in pieces that a thread each fetches.
+
+    Closing it, leaving its `async with` block, or coming to its end gives the snapshot back.
+    """
+
+    def __init__(self, open: Callable[[], Any], store: "Store") -> None:
+        self._open = open
+        self._store = store
+        self._cursor: Optional[cursor.Cursor[T]] = None
+        self._piece: Iterator[T] = iter(())
+        self._is_at_end = False
+
+    async def __aenter__(self) -> "Cursor[T]":
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.close()
+
+    def __aiter__(self) -> "Cursor[T]":
+        return self
+
+    async def __anext__(self) -> T:
+        for entity in self._piece:
+            return entity
+        if not self._is_at_end:
+            if self._cursor is None:
+                self._cursor = await self._open()
+            self._piece = iter(await self._store._in_thread(self._cursor._next_piece))
+            for entity in self._piece:
+                return entity
+            await self.close()
+        raise StopAsyncIteration
+
+    async def close(self) -> None:
+        """Ends the iteration and gives the snapshot back. May be called again."""
+        self._is_at_end = True
+        self._piece = iter(())
+        if self._cursor is not None:
+            self._cursor.close()

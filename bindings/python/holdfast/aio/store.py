@@ -1,0 +1,311 @@
+"""Store: one database, whose calls are awaited."""
+
+import asyncio
+import contextlib
+import ctypes
+import dataclasses
+import functools
+import itertools
+import os
+import random
+import sys
+import time
+from collections.abc import AsyncIterator, Awaitable, Generator, Mapping
+from types import TracebackType
+from typing import Any, Callable, Optional, TypeVar, Union
+
+from .. import errors
+from .. import store as blocking
+from .._codec import options_of
+from .._handles import OfOneProcess, call
+from .._library import lib
+from .._signatures import hf_transaction
+from .._transact import MAX_ATTEMPTS
+from ..operation import sequence_of
+from ..store import transaction_options
+from ..transaction import current_transaction
+from . import transaction as transactions
+from ._events import LoopEvents, in_thread
+from .operation import Operation, operation
+from .repository import Repository
+from .transaction import Transaction
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+
+# The library's own default.
+_MAX_IN_FLIGHT = 10_000
+# Calls on threads of their own at a time.
+_THREADS = 4
+# The pause after a conflict grows from the first to the second.
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.0005, 0.1
+
+
+def open(url: Union[str, "os.PathLike[str]"], **options: Any) -> "Opening":
+    """Opens a store for the running loop: `async with holdfast.aio.open(...) as store`, or with `await`, and
+    `await store.close()` at the end. Parameters as of `holdfast.open`."""
+    return Opening(url, options)
+
+
+class Opening(OfOneProcess):
+    """A store that is opened when this is awaited or entered."""
+
+    def __init__(self, url: Union[str, "os.PathLike[str]"], options: Mapping[str, Any]) -> None:
+        self._url = url
+        self._options = options
+        self._store: Optional[Store] = None
+
+    def __await__(self) -> "Generator[Any, None, Store]":
+        return self._open().__await__()
+
+    async def __aenter__(self) -> "Store":
+        self._store = await self._open()
+        return self._store
+
+    async def __aexit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        assert self._store is not None
+        await self._store.__aexit__(kind, error, traceback)
+
+    async def _open(self) -> "Store":
+        def open() -> tuple[blocking.Store, dict[str, str]]:
+            store = blocking.Store(self._url, **self._options)
+            return store, {it["name"]: it["key"] for it in store.describe()["repositories"]}
+
+        store, keys = await in_thread(open, discard=lambda opened: opened[0].close())
+        return Store(store, keys, self._options.get("max_in_flight", _MAX_IN_FLIGHT))
+
+
+class Store(OfOneProcess):
+    """One database, for the event loop in which it was opened. A context manager that closes it.
+
+    The calls of repositories and transactions run on the library's threads and come back through the loop:
+    no thread of Python's stands behind them. Only opening, `sync`, `describe`, cursors and the calls about
+    indexes, for which the library has no asynchronous form, have a thread each while they last, four at a
+    time.
+    """
+
+    def __init__(self, store: blocking.Store, keys: Mapping[str, str], max_in_flight: int) -> None:
+        #: The native handle.
+        self.pointer = store.pointer
+        self._blocking = store
+        self._keys = keys
+        self._events = LoopEvents(store.pointer, max_in_flight)
+        self._threads = asyncio.Semaphore(_THREADS)
+
+    def __repr__(self) -> str:
+        return f"<holdfast.aio.Store {self._blocking._url!r}>"
+
+    # --- Life ------------------------------------------------------------------------------------
+
+    async def close(self, timeout: Optional[float] = None) -> None:
+        """Refuses new work, rolls back open transactions, finishes what was submitted, completes its futures.
+
+        Raises TimeoutError when the time has passed; the store is still closing then, and can be closed
+        again. Closing a closed store does nothing.
+        """
+        self._blocking._handle.check_process()
+        closing = asyncio.ensure_future(self._close())
+        await asyncio.wait([closing], timeout=timeout)
+        if not closing.done():
+            closing.cancel()
+            raise errors.TimeoutError("The store is still closing; close it again to wait on.")
+        await closing
+
+    async def _close(self) -> None:
+        await self._events.all_handed_over()
+        with contextlib.suppress(errors.TimeoutError):
+            call(lib.hf_store_close, self.pointer, 0)
+        await self._events.all_taken()
+        # What is left takes no time; it tells what went wrong at the end.
+        self._blocking.close()
+
+    async def __aenter__(self) -> "Store":
+        return self
+
+    async def __aexit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        if self._blocking._handle.is_foreign:
+            return
+        if error is None:
+            await self.close()
+        else:
+            # What goes wrong while closing must not hide the block's own error.
+            with contextlib.suppress(errors.Error):
+                await self.close()
+
+    def __del__(self) -> None:
+        if not sys.is_finalizing() and hasattr(self, "_events"):
+            self._events.stop()
+
+    # --- Repositories ----------------------------------------------------------------------------
+
+    def repository(
+        self, name: str, *, cls: Optional[type[T]] = None, key: Optional[str] = None
+    ) -> "Repository[Any]":
+        """A repository, which the first call on it creates where the store has none of that name.
+
+        `cls` is the class of its entities, as of `holdfast.Store.repository`. `key` is the member that holds
+        the id: "id" for a new repository, else what the repository had when the store was opened.
+        """
+        return Repository(self, name, cls, key)
+
+    # --- Transactions ----------------------------------------------------------------------------
+
+    def begin(
+        self,
+        *,
+        timeout: Optional[float] = None,
+        idempotency_key: Optional[str] = None,
+        isolation: Optional[str] = None,
+        durability: Optional[str] = None,
+    ) -> Transaction:
+        """Begins a transaction that the caller commits, submits or rolls back. Options: see
+        `holdfast.Store.begin`."""
+        return self._begin(transaction_options(timeout, idempotency_key, isolation, durability))
+
+    def _begin(self, options: Mapping[str, Any]) -> Transaction:
+        pointer = ctypes.POINTER(hf_transaction)()
+        call(lib.hf_transaction_begin, self.pointer, options_of(options), ctypes.byref(pointer))
+        return Transaction(self, pointer)
+
+    @property
+    def current_transaction(self) -> Optional[Transaction]:
+        """The transaction that calls on this store's repositories join here; None when each is its own."""
+        return current_transaction(self._blocking)
+
+    @contextlib.asynccontextmanager
+    async def transaction(
+        self,
+        *,
+        timeout: Optional[float] = None,
+        idempotency_key: Optional[str] = None,
+        isolation: Optional[str] = None,
+        durability: Optional[str] = None,
+    ) -> AsyncIterator[Transaction]:
+        """A transaction for the block: commits at its end, rolls back on an exception. Options: see `begin`.
+
+        Inside another transaction of the store the block joins that one, whose options hold; its writes are
+        committed or rolled back with it. An idempotency key cannot join and is refused there.
+        """
+        outer = self._blocking._outer(idempotency_key)
+        if outer is not None:
+            yield outer
+            return
+        options = transaction_options(timeout, idempotency_key, isolation, durability)
+        async with self._begin(options) as transaction:
+            yield transaction
+
+    def savepoint(self) -> "contextlib.AbstractAsyncContextManager[int]":
+        """Inside a transaction: rolls back what the block wrote on an exception, which goes on its way."""
+        return transactions.savepoint(self.current_transaction)
+
+    async def transact(
+        self,
+        fn: Callable[[], Awaitable[T]],
+        *,
+        max_attempts: Optional[int] = None,
+        timeout: Optional[float] = None,
+        idempotency_key: Optional[str] = None,
+        isolation: Optional[str] = None,
+        durability: Optional[str] = None,
+        receipt: bool = False,
+    ) -> Any:
+        """Runs the coroutine function in a transaction and commits it; on a conflict runs it again on the
+        newest state. Options, result and errors: see `holdfast.Store.transact`."""
+        if self._blocking._outer(idempotency_key) is not None:
+            if receipt:
+                raise errors.InvalidStateError("What joins a transaction has no receipt of its own.")
+            return await fn()
+        if idempotency_key is not None:
+            lookup: Operation[Any] = Operation(self, sequence_of((), {"idempotency_key": idempotency_key}))
+            used = lookup.submit()
+            if await used is None:
+                return (None, used.receipt) if receipt else None
+        options = transaction_options(timeout, idempotency_key, isolation, durability)
+        deadline = None if timeout is None else time.monotonic() + timeout
+        for attempt in itertools.count(1):
+            if deadline is not None:
+                options["timeout_ms"] = max(1, int((deadline - time.monotonic()) * 1000))
+            try:
+                async with self._begin(options) as transaction:
+                    value = await fn()
+            except errors.ConflictError:
+                pause = random.uniform(0.5, 1) * min(_LONGEST_PAUSE, _SHORTEST_PAUSE * 2**attempt)
+                if attempt >= (max_attempts or MAX_ATTEMPTS):
+                    raise
+                if deadline is not None and time.monotonic() + pause >= deadline:
+                    raise
+                await asyncio.sleep(pause)
+            else:
+                own = transaction.receipt
+                return (value, own and dataclasses.replace(own, attempts=attempt)) if receipt else value
+
+    def transactional(self, function: Optional[Callable[..., Any]] = None, **options: Any) -> Any:
+        """Decorates a coroutine function so that each call of it runs as `transact` does."""
+
+        def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+            @functools.wraps(function)
+            async def transactional(*arguments: Any, **keywords: Any) -> Any:
+                return await self.transact(functools.partial(function, *arguments, **keywords), **options)
+
+            return transactional
+
+        return decorate if function is None else decorate(function)
+
+    def submit(self, fn: Callable[[], Awaitable[T]], **options: Any) -> "asyncio.Task[T]":
+        """A task that runs the coroutine function as `transact` does. Not inside a transaction."""
+        if self.current_transaction is not None:
+            raise errors.InvalidStateError("Nothing is submitted inside a transaction; use transact there.")
+        return asyncio.ensure_future(self.transact(fn, **options))
+
+    # --- Operations ------------------------------------------------------------------------------
+
+    def sequence(
+        self,
+        *operations: "Operation[Any]",
+        max_attempts: Optional[int] = None,
+        timeout: Optional[float] = None,
+        idempotency_key: Optional[str] = None,
+        isolation: Optional[str] = None,
+        durability: Optional[str] = None,
+    ) -> "Operation[Any]":
+        """Several operations of this store's repositories as one: a transaction in a single call. See
+        `holdfast.Store.sequence`."""
+        options = transaction_options(timeout, idempotency_key, isolation, durability)
+        if max_attempts is not None:
+            options["max_attempts"] = max_attempts
+        if any(step._store is not self for step in operations):
+            raise errors.InvalidArgumentError("An operation of another store cannot be a step here.")
+        return Operation(self, sequence_of(operations, options))
+
+    def operation(self, fn: Callable[[], Awaitable[T]], **options: Any) -> "Operation[T]":
+        """A coroutine function as an operation that runs it in a transaction each time. Options: see
+        `transact`."""
+        return operation(self, fn, **options)
+
+    # --- State -----------------------------------------------------------------------------------
+
+    async def sync(self) -> None:
+        """Makes everything committed before this call durable, also what was committed as "relaxed"."""
+        await self._in_thread(self._blocking.sync)
+
+    async def describe(self) -> dict[str, Any]:
+        """The store's state: see `holdfast.Store.describe`."""
+        return await self._in_thread(self._blocking.describe)
+
+    async def position(self) -> str:
+        """The token of the newest visible commit's place in the store's history."""
+        return (await self.describe())["position"]
+
+    async def _in_thread(self, function: Callable[[], Any]) -> Any:
+        async with self._threads:
+            return await in_thread(function)

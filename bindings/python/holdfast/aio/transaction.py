@@ -1,0 +1,100 @@
+"""Transaction: one unit of work, awaited."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Optional
+
+from .. import errors
+from .._handles import call
+from .._library import lib
+from ..receipt import Receipt
+from ..transaction import TransactionHandle, savepoint_of
+from ._events import CommitFuture, Submission
+
+if TYPE_CHECKING:
+    from .store import Store
+
+
+class Transaction(TransactionHandle):
+    """One unit of work, begun with `store.begin()` or `store.transaction()`.
+
+    As an asynchronous context manager it is the current transaction of the block, and of tasks that are
+    created in it, commits at the end, and rolls back on an exception; once it was committed, submitted or
+    rolled back inside the block, the end adds nothing. Calls of several tasks take turns.
+    """
+
+    def __init__(self, store: "Store", pointer: Any) -> None:
+        super().__init__(store._blocking, pointer)
+        self._events = store._events
+        self._turn = asyncio.Lock()
+
+    async def commit(self) -> Receipt:
+        """Commits and waits for the outcome. Raises ConflictError when something read was changed since."""
+        return await self.submit()
+
+    def submit(self) -> "CommitFuture[Receipt]":
+        """Hands the commit over and returns; the future is completed with the receipt."""
+        self._settled = True
+        return self._events.submit(Submission(self))
+
+    async def rollback(self) -> None:
+        """Discards the transaction. Rolling back one that was rolled back does nothing."""
+        self._settled = True
+        async with self._turn:
+            call(lib.hf_transaction_rollback, self.pointer)
+
+    async def savepoint(self) -> int:
+        """Marks a place to which the transaction's writes can be rolled back, and answers its number."""
+        async with self._turn:
+            return savepoint_of(self.pointer)
+
+    async def rollback_to(self, savepoint: int) -> None:
+        """Discards what was written after the savepoint; what was read stays read."""
+        async with self._turn:
+            call(lib.hf_transaction_rollback_to, self.pointer, savepoint)
+
+    async def __aenter__(self) -> "Transaction":
+        self._enter()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: Optional[type[BaseException]],
+        error: Optional[BaseException],
+        traceback: Optional[TracebackType],
+    ) -> None:
+        self._leave()
+        if error is None:
+            if not self._settled:
+                await self.commit()
+        else:
+            # Whatever keeps it from being rolled back, such as a closed store, must not hide the error.
+            with contextlib.suppress(errors.Error):
+                await self.rollback()
+
+    async def _run(self, submission: Submission) -> Any:
+        """Runs an operation as a part of this. A cancelled one is waited for, because the next call, such as
+        the rollback, would otherwise wait for it on the loop's thread."""
+        async with self._turn:
+            future = self._events.submit(submission)
+            try:
+                return await future
+            except asyncio.CancelledError:
+                await asyncio.wait([future.outcome] if future.outcome else [future])
+                raise
+
+
+@contextlib.asynccontextmanager
+async def savepoint(transaction: Optional[Transaction]) -> AsyncIterator[int]:
+    """A savepoint for the block, rolled back to on an exception."""
+    if transaction is None:
+        raise errors.InvalidStateError("A savepoint needs a transaction; open one around it.")
+    number = await transaction.savepoint()
+    try:
+        yield number
+    except BaseException:
+        with contextlib.suppress(errors.Error):
+            await transaction.rollback_to(number)
+        raise
