@@ -296,7 +296,6 @@ def test_a_time_out_leaves_a_commit_that_is_being_stored_alone(run: Run, path: s
     run(main())
 
 
-@pytest.mark.skipif(not hasattr(asyncio, "timeout"), reason="asyncio.timeout came with Python 3.11")
 def test_asyncio_timeout_ends_a_wait_and_tells_the_outcome(run: Run, url: str) -> None:
     async def main() -> None:
         async with holdfast.aio.open(url) as store:
