@@ -33,7 +33,7 @@ export HOLDFAST_LIBRARY := $(LIBRARY)
 
 .NOTPARALLEL:
 .PHONY: help library install uninstall dependencies demo demo-c demo-python demo-swift test $(TEST_PARTS) \
-    lint format clean
+    soak-python lint format clean
 
 help: ## Lists the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -161,6 +161,9 @@ test-package: ## The README's Swift program, in a package that requires this one
 
 test-python: library $(VENV)/tools ## The Python package
 	$(VENV)/bin/python -m pytest -q bindings/python/tests Tests/Readme
+
+soak-python: library $(VENV)/tools ## A million operations from Python: memory and handles stay flat
+	PYTHONPATH=bindings/python $(VENV)/bin/python bindings/python/tests/soak.py 1000000
 
 include Tests/Torture/torture.mk
 include Tests/Fuzz/fuzz.mk

@@ -1,0 +1,108 @@
+"""A program that does very many operations of every kind, and fails unless memory and handles stay flat.
+
+    python soak.py COUNT
+
+Half of them warm up; what the other half adds to the process's memory is printed.
+"""
+
+import asyncio
+import gc
+import os
+import sys
+from pathlib import Path
+
+import holdfast
+import holdfast.aio
+
+# A leak of 100 bytes an operation shows in a hundred thousand; the allocators' own noise is below this.
+MOST_GROWTH = 8 << 20
+ROUND = 1000
+
+
+def memory() -> int:
+    """The bytes of this process that are in memory."""
+    gc.collect()
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def refused(function: "object") -> None:
+    """Calls what must raise an error of the library."""
+    try:
+        function()  # type: ignore[operator]
+    except holdfast.Error:
+        return
+    sys.exit("FAILED: nothing was refused")
+
+
+def blocking(store: holdfast.Store) -> None:
+    """ROUND operations by calls that wait."""
+    songs = store.repository("songs")
+    later = songs.deferred
+    add = later.save({"id": "s0", "plays": 0})
+
+    def play() -> None:
+        song = songs.fetch("s1")
+        songs.update({**song, "plays": song["plays"] + 1})
+
+    def fail() -> None:
+        songs.add({"id": "none"})
+        raise holdfast.HostError("mine")
+
+    for number in range(ROUND // 10):
+        songs.save({"id": "s1", "plays": number})
+        store.transact(play)
+        songs.find({"plays": number}, limit=1)
+        refused(lambda: songs.add({"id": "s1"}))
+        refused(lambda: store.transact(fail))
+        add.perform()
+        store.sequence(add, later.count()).submit().result()
+        store.submit(play).result()
+        later.fetch("s1").submit().cancel()
+        with songs.iterate() as cursor:
+            next(cursor)
+
+
+async def awaited(store: holdfast.aio.Store) -> None:
+    """ROUND operations by calls that are awaited, some cancelled."""
+    songs = store.repository("songs")
+
+    async def write(number: int) -> None:
+        async with store.transaction():
+            await songs.save({"id": f"s{number}"})
+
+    tasks = [asyncio.ensure_future(write(number)) for number in range(ROUND // 4)]
+    tasks += [asyncio.ensure_future(songs.fetch("s1")) for _ in range(ROUND // 2)]
+    await asyncio.sleep(0)
+    for task in tasks[:: ROUND // 20]:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def soak(count: int) -> int:
+    """Does the operations and answers the growth in bytes."""
+    before = 0
+    # In memory, because a disk would make it slow; a short log, because that is meant to grow.
+    options = {"log_retention": 1000, "idempotency_max_count": 0}
+    with holdfast.open("memory:", **options) as store:
+        async with holdfast.aio.open("memory:", **options) as other:
+            rounds = count // (2 * ROUND)
+            for number in range(rounds):
+                if number == rounds // 2:
+                    before, handles = memory(), holdfast.handle_count()
+                blocking(store)
+                await awaited(other)
+            growth = memory() - before
+            if holdfast.handle_count() != handles:
+                sys.exit(f"FAILED: {holdfast.handle_count() - handles} handles were left behind")
+    return growth
+
+
+if __name__ == "__main__":
+    count = int(sys.argv[1])
+    growth = asyncio.run(soak(count))
+    gc.collect()
+    if holdfast.handle_count() != 0:
+        sys.exit("FAILED: handles outlived their stores")
+    print(f"{count:,} operations: {growth / count * 2:.1f} bytes each, {growth / 1e6:.1f} MB in all")
+    if growth > MOST_GROWTH:
+        sys.exit("FAILED: memory grows")

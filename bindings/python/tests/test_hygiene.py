@@ -1,0 +1,118 @@
+"""What a long-running program relies on: nothing accumulates, nothing that a callback raises is lost."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+
+import holdfast
+import holdfast.aio
+
+SOAK = Path(__file__).with_name("soak.py")
+
+
+def test_operations_of_every_kind_leave_no_memory_and_no_handles() -> None:
+    ended = subprocess.run(
+        [sys.executable, SOAK, "20000"], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+class Mine(BaseException):
+    """What a host's function raises."""
+
+
+def raising(*_: object) -> Any:
+    raise Mine("mine")
+
+
+Waits = Callable[[holdfast.Store], Any]
+WAITS: dict[str, Waits] = {
+    "transact": lambda store: store.transact(raising),
+    "submit": lambda store: store.submit(raising),
+    "operation": lambda store: store.operation(raising).perform(),
+    "predicate": lambda store: store.repository("songs").find(raising),
+    "starter": lambda store: holdfast.await_result(raising),
+    "answer": lambda store: holdfast.await_result(lambda done: done(error=Mine("mine"))),
+}
+
+
+@pytest.mark.parametrize("wait", WAITS)
+def test_what_a_callback_raises_reaches_who_waits(store: holdfast.Store, wait: str) -> None:
+    store.repository("songs").add({"id": "s1", "plays": 1})
+    with pytest.raises(Mine, match="mine"):
+        WAITS[wait](store)
+    assert store.describe()["transactions"] == 0
+    assert store.repository("songs").count() == 1
+
+
+def test_what_an_awaited_function_raises_reaches_who_awaits() -> None:
+    class Own(Exception):
+        """What a host's coroutine raises."""
+
+    async def main() -> None:
+        async with holdfast.aio.open("memory:") as store:
+            songs = store.repository("songs")
+
+            async def fail() -> None:
+                await songs.add({"id": "s1"})
+                raise Own("mine")
+
+            for run in (store.transact(fail), store.submit(fail), store.operation(fail).perform()):
+                with pytest.raises(Own, match="mine"):
+                    await run
+            assert await songs.count() == 0
+            # What nobody can wait for is told to the loop.
+            heard: list[Any] = []
+            asyncio.get_running_loop().set_exception_handler(lambda _, context: heard.append(context))
+            future = songs.deferred.count().submit()
+            future.add_done_callback(lambda _: (_ for _ in ()).throw(Own("in a callback")))
+            assert await future == 0
+            await asyncio.sleep(0)
+            assert [type(context["exception"]) for context in heard] == [Own]
+
+    asyncio.run(main())
+
+
+def interrupt_soon() -> None:
+    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+
+def test_an_interrupt_ends_waiting_in_a_loop(path: str) -> None:
+    async def main() -> None:
+        async with holdfast.aio.open(path) as store:
+            songs = store.repository("songs")
+            await songs.add({"id": "s1"})
+            interrupt_soon()
+            async with store.transaction():
+                await songs.save({"id": "s2"})
+                await holdfast.aio.await_result(lambda done: None, timeout=60)
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(main())
+    with holdfast.open(path) as store:
+        assert store.repository("songs").ids() == ["s1"]
+
+
+@pytest.mark.parametrize("wait", ["transact", "submit"])
+def test_an_interrupt_between_commits_leaves_no_transaction_behind(store: holdfast.Store, wait: str) -> None:
+    songs = store.repository("songs")
+
+    def save() -> None:
+        songs.save({"id": "s1"})
+
+    interrupt_soon()
+    with pytest.raises(KeyboardInterrupt):
+        while True:
+            if wait == "transact":
+                store.transact(save)
+            else:
+                store.submit(save).result()
+    store.sync()
+    assert store.describe()["transactions"] == 0
