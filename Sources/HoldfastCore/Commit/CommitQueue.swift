@@ -1,4 +1,5 @@
 internal import CHoldfastPlatform
+internal import Glibc
 internal import Synchronization
 
 /// Where commits wait for their turn.
@@ -24,6 +25,8 @@ package final class CommitQueue: Sendable {
         var isClosing = false
         /// How many were accepted from owners that do not wait.
         var accepted = 0
+        /// How many commits the last batch carried.
+        var lastCount = 0
     }
 
     /// Bounds of one batch. A batch always holds at least one commit.
@@ -216,6 +219,18 @@ package final class CommitQueue: Sendable {
         }
     }
 
+    /// Lets those that the last batch has just woken come with their next commits, as long as some do: the larger the
+    /// batches, the less each commit costs. Who commits alone waits for nobody.
+    private func gather() {
+        var (count, last) = state.withLock { ($0.waiting.count, $0.lastCount) }
+        while last > 1 && count < last {
+            let before = count
+            sched_yield()
+            count = state.withLock { $0.waiting.count }
+            if count == before { return }
+        }
+    }
+
     private func takeBatch() -> [Commit] {
         state.withLock { state in
             var count = 0
@@ -237,6 +252,7 @@ package final class CommitQueue: Sendable {
                 commit.stage = .taken
                 noteLeaving(commit, &state)
             }
+            state.lastCount = count
             state.turn = state.turn << 1 == Self.loneLeader ? 1 : state.turn << 1
             return batch
         }
@@ -245,6 +261,7 @@ package final class CommitQueue: Sendable {
     /// Waits for this process's turn, carries a batch, and steps down. An owner leads no longer than until its own
     /// deadline.
     private func lead(for owner: Commit?) {
+        gather()
         var now = time.monotonicNanoseconds()
         var ended: [Commit] = []
         while !committer.value.takeTurn(until: min(now &+ Self.turnInterval, owner?.deadline ?? .max)) {
