@@ -91,6 +91,12 @@ extension HoldfastError: CustomStringConvertible {
 typealias CoreError = HoldfastCore.HoldfastError
 
 extension HoldfastError {
+    /// The library's error that this one is, or carries.
+    init?(behind error: any Error) {
+        guard let found = ((error as? RepositoryError)?.cause ?? error) as? HoldfastError else { return nil }
+        self = found
+    }
+
     init(_ core: CoreError) {
         let state: CommitState =
             switch core.commitState {

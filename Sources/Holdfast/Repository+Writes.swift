@@ -144,7 +144,14 @@ extension StoreRepository {
     // MARK: Making writes
 
     private func put(_ entities: [Entity], _ precondition: Write.Precondition) async throws -> [Entity] {
-        let core = try await core()
+        let (writes, stored) = try writes(entities, precondition, await core())
+        _ = try await perform(writes)
+        return stored
+    }
+
+    func writes(
+        _ entities: [Entity], _ precondition: Write.Precondition, _ core: HoldfastCore.Repository
+    ) throws -> (writes: [Write], stored: [Entity]) {
         var stored: [Entity] = []
         stored.reserveCapacity(entities.count)
         var writes: [Write] = []
@@ -159,8 +166,7 @@ extension StoreRepository {
                 throw error
             }
         }
-        _ = try await perform(writes)
-        return stored
+        return (writes, stored)
     }
 
     private func write(

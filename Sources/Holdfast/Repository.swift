@@ -54,11 +54,15 @@ where Entity.ID: EntityIdentifier {
 
     func core() async throws -> HoldfastCore.Repository {
         if let ready = opened.withLock({ $0 }) { return ready }
+        return try await waiting { [self] () throws(CoreError) in try coreNow() }
+    }
+
+    /// The same on this thread, which may wait.
+    func coreNow() throws(CoreError) -> HoldfastCore.Repository {
+        if let ready = opened.withLock({ $0 }) { return ready }
         var options = RepositoryOptions()
         options.key = key
-        let repository = try await waiting { [store, name, options] () throws(CoreError) in
-            try store.core.repository(name, options: options)
-        }
+        let repository = try store.core.repository(name, options: options)
         opened.withLock { $0 = repository }
         return repository
     }

@@ -105,7 +105,7 @@ extension Store {
             } catch {
                 // It may have ended already; whatever this says must not hide the error.
                 try? await waiting { () throws(CoreError) in try transaction.rollback() }
-                guard let conflict = error as? HoldfastError, conflict.status == .conflict else { throw error }
+                guard let conflict = HoldfastError(behind: error), conflict.status == .conflict else { throw error }
                 let pause = Duration.nanoseconds(core.backoff(attempt))
                 guard attempt < options.maxAttempts, ContinuousClock.now + pause < deadline else {
                     throw Self.gaveUp(conflict, after: attempt)

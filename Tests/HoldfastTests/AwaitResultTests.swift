@@ -5,13 +5,6 @@ import Testing
 
 private struct Missing: Error, Equatable {}
 
-/// Runs `body` on a thread of its own, as blocking calls need.
-private func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
-    try await withCheckedThrowingContinuation { continuation in
-        Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
-    }
-}
-
 /// Answers by a completion, on another thread.
 private func find(
     _ result: Result<Int, Missing>, after seconds: Double = 0.01,

@@ -33,6 +33,13 @@ nonisolated(nonsending) func withDirectory(_ body: nonisolated(nonsending) (Stri
     try await body(directory.path)
 }
 
+/// Runs `body` on a thread of its own, as blocking calls need.
+func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
+    }
+}
+
 /// Expects an error of this status, and answers it.
 @discardableResult
 nonisolated(nonsending) func expectError(

@@ -159,7 +159,7 @@ extension StoreRepository {
         }
     }
 
-    private func decode<Answer: Decodable>(_ list: EntityList, as type: Answer.Type) throws -> [Answer] {
+    func decode<Answer: Decodable>(_ list: EntityList, as type: Answer.Type) throws -> [Answer] {
         let block = list.json.withBytes { Data($0) }
         return try list.items.map {
             try coding.decode(

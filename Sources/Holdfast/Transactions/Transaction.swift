@@ -6,9 +6,11 @@ public protocol Transaction<Result> {
     associatedtype Result: Sendable
 
     /// Runs it on this thread, and returns or throws what comes of it.
+    @discardableResult
     func perform() throws -> Result
     /// Runs it without making a thread of Swift's pool wait. In a task that was cancelled before, nothing runs and
     /// `CancellationError` is thrown.
+    @discardableResult
     nonisolated(nonsending) func performAsync() async throws -> Result
 }
 
@@ -28,6 +30,17 @@ public struct AnyTransaction<Result: Sendable>: Transaction, Sendable {
         asyncTransactionClosure = { try await onWaitingThread(transactionClosure) }
     }
 
+    /// A transaction that is one asynchronous function. `perform` blocks the thread while a task runs it, and refuses to
+    /// do so in a task, with `AwaitError.wouldDeadlock`.
+    ///
+    ///     let move = AnyTransaction { try await store.transaction { ... } }
+    @_disfavoredOverload
+    public init(asyncTransactionClosure: @escaping @Sendable () async throws -> Result) {
+        self.init(
+            transactionClosure: { try onTask(asyncTransactionClosure) },
+            asyncTransactionClosure: asyncTransactionClosure)
+    }
+
     /// A transaction with a function for each way of running it.
     public init(
         transactionClosure: @escaping @Sendable () throws -> Result,
@@ -45,9 +58,11 @@ public struct AnyTransaction<Result: Sendable>: Transaction, Sendable {
     }
 
     /// Runs it on this thread. What the function throws comes through unchanged.
+    @discardableResult
     public func perform() throws -> Result { try transactionClosure() }
 
     /// Runs it asynchronously. What the function throws comes through unchanged.
+    @discardableResult
     public nonisolated(nonsending) func performAsync() async throws -> Result {
         try Task.checkCancellation()
         return try await asyncTransactionClosure()
@@ -56,8 +71,18 @@ public struct AnyTransaction<Result: Sendable>: Transaction, Sendable {
 
 extension Transaction where Self: Sendable {
     /// Runs `perform` on a thread that may wait.
+    @discardableResult
     public nonisolated(nonsending) func performAsync() async throws -> Result {
         try Task.checkCancellation()
         return try await onWaitingThread { try self.perform() }
+    }
+}
+
+/// Blocks this thread while a task runs `body`.
+private func onTask<Result: Sendable>(_ body: @escaping @Sendable () async throws -> Result) throws -> Result {
+    try awaitResult(identifier: "perform", timeout: nil) { (done: AwaitCompletion<Result, any Error>) in
+        Task {
+            do { done(.success(try await body())) } catch { done(.failure(error)) }
+        }
     }
 }

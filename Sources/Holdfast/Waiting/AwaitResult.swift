@@ -29,7 +29,7 @@ public struct AwaitCompletion<Success: Sendable, Failure: Error>: Sendable {
 @available(*, noasync, message: "it would block a thread of Swift's pool: write try await awaitResult")
 public func awaitResult<Success: Sendable, Failure: Error>(
     identifier: String = UUID().uuidString, timeout: Duration? = .seconds(10),
-    _ asyncExecutionBlock: (_ completed: AwaitCompletion<Success, Failure>) -> Void
+    asyncExecutionBlock: (_ completed: AwaitCompletion<Success, Failure>) -> Void
 ) throws -> Success {
     try requireWaitingThread(identifier)
     var wait: FutureWait?
@@ -50,7 +50,7 @@ public func awaitResult<Success: Sendable, Failure: Error>(
 /// run; in one that is cancelled meanwhile, the wait ends. Both throw `CancellationError`.
 public nonisolated(nonsending) func awaitResult<Success: Sendable, Failure: Error>(
     identifier: String = UUID().uuidString, timeout: Duration? = .seconds(10),
-    _ asyncExecutionBlock: (_ completed: AwaitCompletion<Success, Failure>) -> Void
+    asyncExecutionBlock: (_ completed: AwaitCompletion<Success, Failure>) -> Void
 ) async throws -> Success {
     try Task.checkCancellation()
     let deadline = timeout.map { ContinuousClock.now + $0 }

@@ -259,7 +259,7 @@ extension Repository {
     }
 
     /// The final texts, in the order of the writes, and their version.
-    func perform(
+    package func perform(
         _ writes: [Write], in transaction: Transaction?, wantsResults: Bool
     ) throws(HoldfastError) -> (texts: [[UInt8]], version: CommitSequence) {
         if let transaction = try checked(transaction) {

@@ -111,6 +111,18 @@ struct PublisherTests {
         }
     }
 
+    @Test("of a repository's fails with the repository's own error")
+    func ofRepository() async throws {
+        try await withStore(.memory) { store in
+            let add: AnyTransaction<Song> = store.repository(of: Song.self).add(Song(id: "s1", title: "Gloria"))
+            for try await song in add.publisher.values { #expect(song.title == "Gloria") }
+            let subscriber = Recorder<Song>(.unlimited)
+            add.publisher.subscribe(subscriber)
+            await subscriber.end()
+            #expect(subscriber.failure?.description.hasPrefix("duplicatedData: ") == true)
+        }
+    }
+
     @Test("joins the transaction in which it is subscribed to")
     func inTransaction() async throws {
         let store = try await Store.open("memory:")
