@@ -186,6 +186,24 @@ static hf_status hold(hf_transaction *transaction, hf_buffer *result, void *user
     return HF_OK;
 }
 
+static void a_read_is_cancelled_or_answers_never_both(fixture *f) {
+    room r = open_room(f, NULL);
+    hf_operation *count = describe_operation(r, STEP("count", ""));
+    for (size_t i = 0; i < 20000; i++) {
+        hf_future *future = NULL;
+        expect_ok(hf_operation_start, count, NULL, &future);
+        /* As long as a run takes, more or less, so that some cancels meet it at its end. */
+        for (volatile size_t turn = 0; turn < i % 1000 * 50; turn++)
+            ;
+        hf_status cancelled = hf_future_cancel(future, NULL);
+        hf_status outcome = hf_future_wait(future, NULL, 20000, NULL, NULL, NULL);
+        assert_int_equal(outcome, cancelled == HF_OK ? HF_CANCELLED : HF_OK);
+        hf_future_free(future);
+    }
+    hf_operation_free(count);
+    close_room(r);
+}
+
 static void what_has_not_begun_or_not_reached_its_commit_can_be_cancelled(fixture *f) {
     room r = open_room(f, NULL);
     gate g = {PTHREAD_MUTEX_INITIALIZER, 0};
@@ -294,6 +312,7 @@ int main(void) {
         ONCE(waiting_inside_an_asynchronous_function_would_deadlock_and_says_so),
         EACH_ENGINE(a_subscription_brings_one_value_and_an_end_or_one_failure),
         EACH_ENGINE(under_queue_delivery_a_subscription_is_two_events),
+        EACH_ENGINE(a_read_is_cancelled_or_answers_never_both),
         EACH_ENGINE(what_has_not_begun_or_not_reached_its_commit_can_be_cancelled),
         EACH_ENGINE(an_abandoned_run_goes_on),
         EACH_ENGINE(every_run_that_was_accepted_ends_once_when_the_store_closes),

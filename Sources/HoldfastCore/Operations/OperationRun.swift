@@ -173,12 +173,15 @@ final class OperationRun: CommitOwner, Withdrawable {
         store.delivery.post(events)
     }
 
-    private func end(_ outcome: FutureOutcome, _ events: inout [Event]) {
+    /// Answers false when the future has ended before.
+    @discardableResult
+    private func end(_ outcome: FutureOutcome, _ events: inout [Event]) -> Bool {
         state.withLock { $0.stage = .ended }
-        // Nil: it was cancelled while it ran.
-        guard let completions = future.end(with: outcome, holdingPlace: true) else { return }
+        // Nil: it was cancelled while it ran, or ended while it was cancelled.
+        guard let completions = future.end(with: outcome, holdingPlace: true) else { return false }
         if completions.isEmpty { store.queue.delivered(1) }
         events += completions.map(Event.completion)
+        return true
     }
 
     func withdraw() -> Bool {
@@ -191,8 +194,12 @@ final class OperationRun: CommitOwner, Withdrawable {
             case .ended: return (false, nil)
             }
         }
-        if isEarly { end(.failure(Self.cancelled)) }
-        return isEarly || commit.map(store.queue.cancel) ?? false
+        guard isEarly else { return commit.map(store.queue.cancel) ?? false }
+        var events: [Event] = []
+        // A read may just have ended.
+        let isFirst = end(.failure(Self.cancelled), &events)
+        store.delivery.post(events)
+        return isFirst
     }
 
     private static let cancelled = HoldfastError(.cancelled, "the operation was cancelled before it was committed")

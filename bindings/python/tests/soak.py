@@ -7,6 +7,7 @@ Half of them warm up; what the other half adds to the process's memory is printe
 
 import asyncio
 import gc
+import logging
 import os
 import sys
 from pathlib import Path
@@ -17,6 +18,17 @@ import holdfast.aio
 # A leak of 100 bytes an operation shows in a hundred thousand; the allocators' own noise is below this.
 MOST_GROWTH = 8 << 20
 ROUND = 1000
+
+
+class Logged(logging.Handler):
+    """What the package logged: an error that no caller was told of."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.messages: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.messages.append(self.format(record))
 
 
 def memory() -> int:
@@ -99,8 +111,12 @@ async def soak(count: int) -> int:
 
 if __name__ == "__main__":
     count = int(sys.argv[1])
+    logged = Logged()
+    logging.getLogger("holdfast").addHandler(logged)
     growth = asyncio.run(soak(count))
     gc.collect()
+    if logged.messages:
+        sys.exit(f"FAILED: {logged.messages[0]}")
     if holdfast.handle_count() != 0:
         sys.exit("FAILED: handles outlived their stores")
     print(f"{count:,} operations: {growth / count * 2:.1f} bytes each, {growth / 1e6:.1f} MB in all")
