@@ -105,6 +105,16 @@ def asynchronous(workload: str, count: int, in_flight: int = 0) -> Run:
     )
 
 
+def awaited(engine: str, workload: str, in_flight: int) -> Run:
+    """Commits that tasks of one asyncio loop await."""
+    arguments = ("{directory}", "{documents}", "{count}", str(in_flight))
+    return Run(
+        ("{python}", "{sources}/python_awaited.py", engine, workload, *arguments),
+        SYNCS if in_flight == 1 else FEW,
+        in_flight=in_flight,
+    )
+
+
 def first_read(engine: str) -> Run:
     return Run(
         ("{build}/first_read_" + engine, "{directory}", "{id}"),
@@ -194,6 +204,37 @@ def operations(in_flight: int) -> tuple[Line, ...]:
             times + "99 of 100 are faster",
             "ms",
             asynchronous("slowest-hundredth", count, in_flight),
+        ),
+    )
+
+
+def awaited_commits(in_flight: int) -> tuple[Line, ...]:
+    """Commits that asyncio awaits, with so many in flight."""
+    among = f"asyncio: {in_flight:,} commits of one document awaited at once"
+    return (
+        Line(
+            f"python-awaited-{in_flight}",
+            among,
+            "commits/s",
+            awaited("holdfast", "commits", in_flight),
+            (
+                Baseline(
+                    "sqlite3 in a thread pool",
+                    awaited("sqlite", "commits", in_flight),
+                ),
+            ),
+        ),
+        Line(
+            f"python-awaited-median-{in_flight}",
+            among + ": one takes, in the median",
+            "ms",
+            awaited("holdfast", "median", in_flight),
+        ),
+        Line(
+            f"python-awaited-slowest-{in_flight}",
+            among + ": 99 of 100 take less",
+            "ms",
+            awaited("holdfast", "slowest-hundredth", in_flight),
         ),
     )
 
@@ -405,6 +446,19 @@ LINES = (
                 1.3,
             ),
         ),
+    ),
+    *(
+        line
+        for in_flight in (1, 100, 1_000, 10_000)
+        for line in awaited_commits(in_flight)
+    ),
+    Line(
+        "python-loop-late",
+        "asyncio: by how much the loop's timers are late with 10,000 in flight, 99 of 100 by less",
+        "ms",
+        awaited("holdfast", "late", 10_000),
+        must=5,
+        stretch=3,
     ),
     Line("library-size", "size of the library", "MB", None, must=12, stretch=8),
     Line(
