@@ -111,3 +111,29 @@ bool is_active(const member *m) {
     expect_ok(hf_participant_active, m->handle, &active, NULL);
     return active;
 }
+
+void open_tree_room(const fixture *f, tree_room *r, const char *options) {
+    r->store = open_store(f, options);
+    r->things = open_repository(r->store, "things");
+    make_member(&r->root, "root", NULL);
+    make_member(&r->child, "child", &r->root);
+    save(r->things, NULL, "{\"id\":\"clock\",\"n\":0}");
+    journal[0] = '\0';
+}
+
+void close_tree_room(tree_room *r) {
+    free_member(&r->root), free_member(&r->child);
+    hf_repository_free(r->things);
+    hf_store_free(r->store);
+}
+
+hf_transaction *begin_enlisted(tree_room *r, const char *options) {
+    hf_transaction *t = begin(r->store, options);
+    expect_ok(hf_transaction_enlist, t, r->child.handle);
+    return t;
+}
+
+void tick(hf_repository *things) {
+    expect_ok(hf_repository_modify, things, NULL, "clock", HF_NTS, "{\"$inc\":{\"n\":1}}", HF_NTS, NULL, 0, 0,
+              NULL);
+}

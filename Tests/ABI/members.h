@@ -45,6 +45,21 @@ void check_calls(const member *m, int begun, int validated, int committed, int r
                  int line);
 
 bool is_active(const member *m);
+
+/* A store with one repository, in which there is an entity "clock", and beside it a tree of two members. */
+typedef struct tree_room {
+    hf_store *store;
+    hf_repository *things;
+    member root, child;
+} tree_room;
+
+void open_tree_room(const fixture *f, tree_room *r, const char *options);
+void close_tree_room(tree_room *r);
+/* A transaction that the tree takes part in. */
+hf_transaction *begin_enlisted(tree_room *r, const char *options);
+/* Somebody else's commit, on which transactions stumble that have read the clock. */
+void tick(hf_repository *things);
+
 #define expect_journal(text)                                                                                 \
     do {                                                                                                     \
         assert_string_equal(journal, text);                                                                  \

@@ -1,44 +1,11 @@
 /* Object trees together with a store: what the members are told agrees with what is stored, always. */
 #include "members.h"
 
-typedef struct room {
-    hf_store *store;
-    hf_repository *things;
-    member root, child;
-} room;
-
-static void open_room(const fixture *f, room *r, const char *options) {
-    r->store = open_store(f, options);
-    r->things = open_repository(r->store, "things");
-    make_member(&r->root, "root", NULL);
-    make_member(&r->child, "child", &r->root);
-    save(r->things, NULL, "{\"id\":\"clock\",\"n\":0}");
-    journal[0] = '\0';
-}
-
-static void close_room(room *r) {
-    free_member(&r->root), free_member(&r->child);
-    hf_repository_free(r->things);
-    hf_store_free(r->store);
-}
-
-static hf_transaction *begin_enlisted(room *r, const char *options) {
-    hf_transaction *t = begin(r->store, options);
-    expect_ok(hf_transaction_enlist, t, r->child.handle);
-    return t;
-}
-
-/* Somebody else's commit, on which transactions stumble that have read the clock. */
-static void tick(hf_repository *things) {
-    expect_ok(hf_repository_modify, things, NULL, "clock", HF_NTS, "{\"$inc\":{\"n\":1}}", HF_NTS, NULL, 0, 0,
-              NULL);
-}
-
 /* --- Committing ----------------------------------------------------------------------------------------- */
 
 static void objects_and_entities_change_together(fixture *f) {
-    room r;
-    open_room(f, &r, NULL);
+    tree_room r;
+    open_tree_room(f, &r, NULL);
     hf_transaction *t = begin_enlisted(&r, NULL);
     expect_ok(hf_transaction_enlist, t, r.root.handle); /* a second time: nothing new */
     r.child.value = 60;
@@ -48,12 +15,12 @@ static void objects_and_entities_change_together(fixture *f) {
     expect_journal("validate root, validate child, commit child, commit root");
     assert_int_equal(integer_in(r.things, NULL, "child", "n"), r.child.value);
     assert_false(is_active(&r.root));
-    close_room(&r);
+    close_tree_room(&r);
 }
 
 static void a_rollback_brings_both_back(fixture *f) {
-    room r;
-    open_room(f, &r, NULL);
+    tree_room r;
+    open_tree_room(f, &r, NULL);
     for (int frees = 0; frees < 2; frees++) {
         hf_transaction *t = begin_enlisted(&r, NULL);
         r.child.value = 60;
@@ -68,12 +35,12 @@ static void a_rollback_brings_both_back(fixture *f) {
         expect_absent(r.things, NULL, "child");
     }
     expect_calls(&r.root, 2, 0, 0, 2);
-    close_room(&r);
+    close_tree_room(&r);
 }
 
 static void a_conflict_rolls_back_the_objects(fixture *f) {
-    room r;
-    open_room(f, &r, NULL);
+    tree_room r;
+    open_tree_room(f, &r, NULL);
     hf_transaction *t = begin_enlisted(&r, NULL);
     r.child.value = 60;
     save(r.things, t, "{\"id\":\"child\",\"n\":60}");
@@ -85,24 +52,24 @@ static void a_conflict_rolls_back_the_objects(fixture *f) {
     expect_absent(r.things, NULL, "child");
     hf_transaction_free(t);
     expect_calls(&r.child, 1, 1, 0, 1);
-    close_room(&r);
+    close_tree_room(&r);
 }
 
 static void whatever_the_store_refuses_rolls_back_the_objects(fixture *f) {
-    room r;
-    open_room(f, &r, NULL);
+    tree_room r;
+    open_tree_room(f, &r, NULL);
     expect_ok(hf_repository_create_index, r.things, "{\"fields\":{\"n\":1},\"unique\":true}", NULL, NULL);
     hf_transaction *t = begin_enlisted(&r, NULL);
     save(r.things, t, "{\"id\":\"child\",\"n\":0}");
     expect(HF_UNIQUE_VIOLATION, hf_transaction_commit, t, NULL);
     expect_calls(&r.child, 1, 1, 0, 1);
     hf_transaction_free(t);
-    close_room(&r);
+    close_tree_room(&r);
 }
 
 static void a_transaction_of_objects_that_read_is_checked_also_if_it_wrote_nothing(fixture *f) {
-    room r;
-    open_room(f, &r, NULL);
+    tree_room r;
+    open_tree_room(f, &r, NULL);
     hf_transaction *t = begin_enlisted(&r, NULL);
     r.child.value = (int)integer_in(r.things, t, "clock", "n") + 1;
     tick(r.things);
@@ -113,12 +80,12 @@ static void a_transaction_of_objects_that_read_is_checked_also_if_it_wrote_nothi
     (void)integer_in(r.things, t, "clock", "n");
     commit_quietly(t);
     expect_calls(&r.child, 2, 2, 1, 1);
-    close_room(&r);
+    close_tree_room(&r);
 }
 
 static void several_trees_validate_in_the_order_of_joining_and_commit_in_reverse(fixture *f) {
-    room r;
-    open_room(f, &r, NULL);
+    tree_room r;
+    open_tree_room(f, &r, NULL);
     member other;
     make_member(&other, "other", NULL);
     hf_transaction *t = begin(r.store, NULL);
@@ -130,14 +97,14 @@ static void several_trees_validate_in_the_order_of_joining_and_commit_in_reverse
     expect_journal("begin other, begin root, begin child, validate other, validate child, validate root, "
                    "commit root, commit child, commit other");
     free_member(&other);
-    close_room(&r);
+    close_tree_room(&r);
 }
 
 /* --- Validation ----------------------------------------------------------------------------------------- */
 
 static void a_refusal_leaves_everything_open_for_repair(fixture *f) {
-    room r;
-    open_room(f, &r, NULL);
+    tree_room r;
+    open_tree_room(f, &r, NULL);
     hf_transaction *t = begin_enlisted(&r, NULL);
     r.child.value = 160;
     save(r.things, t, "{\"id\":\"child\",\"n\":160}");
@@ -159,7 +126,7 @@ static void a_refusal_leaves_everything_open_for_repair(fixture *f) {
     commit_quietly(t);
     expect_calls(&r.child, 1, 4, 1, 0);
     assert_int_equal(integer_in(r.things, NULL, "child", "n"), 60);
-    close_room(&r);
+    close_tree_room(&r);
 }
 
 static hf_status write_in_validation(member *m, phase p, hf_transaction *transaction) {
@@ -172,8 +139,8 @@ static hf_status write_in_validation(member *m, phase p, hf_transaction *transac
 }
 
 static void validators_may_write_and_a_refusal_takes_that_back(fixture *f) {
-    room r;
-    open_room(f, &r, NULL);
+    tree_room r;
+    open_tree_room(f, &r, NULL);
     hf_transaction *t = begin_enlisted(&r, NULL);
     r.root.hook = write_in_validation, r.root.context = r.things;
     r.child.answer = HF_REFUSED;
@@ -182,7 +149,7 @@ static void validators_may_write_and_a_refusal_takes_that_back(fixture *f) {
     r.child.answer = HF_OK;
     commit_quietly(t);
     assert_int_equal(integer_in(r.things, NULL, "sum", "n"), 1);
-    close_room(&r);
+    close_tree_room(&r);
 }
 
 typedef struct intruder {
@@ -213,13 +180,13 @@ static hf_status let_others_intrude(member *m, phase p, hf_transaction *transact
 }
 
 static void nobody_but_validators_may_use_the_transaction_meanwhile(fixture *f) {
-    room r;
-    open_room(f, &r, NULL);
+    tree_room r;
+    open_tree_room(f, &r, NULL);
     r.child.hook = let_others_intrude, r.child.context = r.things;
     commit_quietly(begin_enlisted(&r, NULL));
     expect_calls(&r.child, 1, 1, 1, 0);
     expect_absent(r.things, NULL, "x");
-    close_room(&r);
+    close_tree_room(&r);
 }
 
 static hf_status end_in_callback(member *m, phase p, hf_transaction *transaction) {
@@ -238,8 +205,8 @@ static hf_status end_in_callback(member *m, phase p, hf_transaction *transaction
 }
 
 static void ending_inside_a_callback_is_refused_and_changes_nothing(fixture *f) {
-    room r;
-    open_room(f, &r, NULL);
+    tree_room r;
+    open_tree_room(f, &r, NULL);
     hf_transaction *t = begin(r.store, NULL);
     r.child.hook = end_in_callback, r.child.context = t;
     expect_ok(hf_transaction_enlist, t, r.root.handle);
@@ -247,7 +214,7 @@ static void ending_inside_a_callback_is_refused_and_changes_nothing(fixture *f) 
     commit_quietly(t);
     expect_calls(&r.child, 1, 1, 1, 0);
     expect_entity(r.things, NULL, "a", "{\"id\":\"a\"}");
-    close_room(&r);
+    close_tree_room(&r);
 }
 
 static hf_status read_the_clock(member *m, phase p, hf_transaction *transaction) {
@@ -261,8 +228,8 @@ static hf_status read_the_clock(member *m, phase p, hf_transaction *transaction)
 static void what_validators_read_is_checked_under_every_isolation(fixture *f) {
     static const char *const isolations[] = {"{\"isolation\":\"serializable\"}",
                                              "{\"isolation\":\"snapshot\"}"};
-    room r;
-    open_room(f, &r, NULL);
+    tree_room r;
+    open_tree_room(f, &r, NULL);
     for (size_t i = 0; i < COUNT_OF(isolations); i++) {
         hf_transaction *t = begin_enlisted(&r, isolations[i]);
         save(r.things, t, "{\"id\":\"a\"}");
@@ -272,13 +239,13 @@ static void what_validators_read_is_checked_under_every_isolation(fixture *f) {
         expect_absent(r.things, NULL, "a");
         expect_calls(&r.child, (int)i + 1, (int)i + 1, 0, (int)i + 1);
     }
-    close_room(&r);
+    close_tree_room(&r);
 }
 
 /* --- With a body that runs again ------------------------------------------------------------------------ */
 
 typedef struct work {
-    room *r;
+    tree_room *r;
     int runs;
 } work;
 
@@ -295,20 +262,20 @@ static hf_status count_on(hf_transaction *t, void *context) {
 }
 
 static void a_conflict_runs_the_body_again_on_objects_as_they_were(fixture *f) {
-    room r;
-    open_room(f, &r, NULL);
+    tree_room r;
+    open_tree_room(f, &r, NULL);
     work w = {&r, 0};
     expect_ok(hf_store_transact, r.store, count_on, &w, NULL, NULL);
     assert_int_equal(w.runs, 2);
     assert_int_equal(r.child.value, 1);
     assert_int_equal(integer_in(r.things, NULL, "clock", "n"), 11);
     expect_calls(&r.child, 2, 2, 1, 1);
-    close_room(&r);
+    close_tree_room(&r);
 }
 
 static void a_refused_body_rolls_back_and_does_not_run_again(fixture *f) {
-    room r;
-    open_room(f, &r, NULL);
+    tree_room r;
+    open_tree_room(f, &r, NULL);
     work w = {&r, 1};
     r.child.answer = HF_REFUSED, r.child.code = 5, r.child.message = "not today";
     hf_error *error = error_of(HF_REFUSED, hf_store_transact, r.store, count_on, &w, NULL, NULL);
@@ -318,7 +285,7 @@ static void a_refused_body_rolls_back_and_does_not_run_again(fixture *f) {
     expect_calls(&r.child, 1, 1, 0, 1);
     assert_int_equal(r.child.value, 0);
     assert_int_equal(integer_in(r.things, NULL, "clock", "n"), 0);
-    close_room(&r);
+    close_tree_room(&r);
 }
 
 static hf_status set_child(hf_participant *participant, void *context) {
@@ -328,8 +295,8 @@ static hf_status set_child(hf_participant *participant, void *context) {
 }
 
 static void a_tree_s_own_functions_leave_a_store_s_transaction_alone(fixture *f) {
-    room r;
-    open_room(f, &r, NULL);
+    tree_room r;
+    open_tree_room(f, &r, NULL);
     hf_transaction *t = begin_enlisted(&r, NULL);
     expect(HF_TRANSACTION_ACTIVE, hf_participant_begin, r.root.handle, NULL);
     expect(HF_INVALID_STATE, hf_participant_commit, r.root.handle, NULL);
@@ -339,12 +306,12 @@ static void a_tree_s_own_functions_leave_a_store_s_transaction_alone(fixture *f)
     expect_ok(hf_transaction_rollback, t);
     assert_int_equal(r.child.value, 0);
     hf_transaction_free(t);
-    close_room(&r);
+    close_tree_room(&r);
 }
 
 static void a_tree_is_in_one_transaction_at_a_time(fixture *f) {
-    room r;
-    open_room(f, &r, NULL);
+    tree_room r;
+    open_tree_room(f, &r, NULL);
     hf_transaction *t = begin_enlisted(&r, NULL), *other = begin(r.store, NULL);
     expect(HF_TRANSACTION_ACTIVE, hf_transaction_enlist, other, r.root.handle);
     expect_ok(hf_transaction_rollback, t);
@@ -358,12 +325,12 @@ static void a_tree_is_in_one_transaction_at_a_time(fixture *f) {
     expect_ok(hf_participant_rollback, r.root.handle, NULL);
     hf_transaction_free(t);
     expect_calls(&r.root, 3, 1, 1, 2);
-    close_room(&r);
+    close_tree_room(&r);
 }
 
 static void a_savepoint_brings_objects_and_entities_back(fixture *f) {
-    room r;
-    open_room(f, &r, NULL);
+    tree_room r;
+    open_tree_room(f, &r, NULL);
     member saving;
     make_saving_member(&saving, "saving", NULL);
     hf_transaction *t = begin(r.store, NULL);
@@ -382,13 +349,13 @@ static void a_savepoint_brings_objects_and_entities_back(fixture *f) {
     assert_int_equal(saving.calls[SAVEPOINT], 1);
     commit_quietly(t);
     free_member(&saving);
-    close_room(&r);
+    close_tree_room(&r);
 }
 
 static void a_closed_store_s_transaction_rolls_its_tree_back_when_it_ends(fixture *f) {
     for (int commits = 0; commits < 2; commits++) {
-        room r;
-        open_room(f, &r, NULL);
+        tree_room r;
+        open_tree_room(f, &r, NULL);
         hf_transaction *t = begin_enlisted(&r, NULL);
         r.child.value = 1;
         expect_ok(hf_store_close, r.store, -1);
@@ -399,7 +366,7 @@ static void a_closed_store_s_transaction_rolls_its_tree_back_when_it_ends(fixtur
         hf_transaction_free(t);
         expect_calls(&r.child, 1, 0, 0, 1);
         assert_int_equal(r.child.value, 0);
-        close_room(&r);
+        close_tree_room(&r);
     }
 }
 
@@ -422,7 +389,7 @@ static hf_status step_in_callback(member *m, phase p, hf_transaction *transactio
     return HF_OK;
 }
 
-static void raise_value(room *r, hf_transaction *t, member *m, stumble *s) {
+static void raise_value(tree_room *r, hf_transaction *t, member *m, stumble *s) {
     char text[64];
     m->value += 1;
     step(s);
@@ -432,8 +399,8 @@ static void raise_value(room *r, hf_transaction *t, member *m, stumble *s) {
 }
 
 static void objects_and_store_agree_wherever_another_commit_comes_between(fixture *f) {
-    room r;
-    open_room(f, &r, NULL);
+    tree_room r;
+    open_tree_room(f, &r, NULL);
     save(r.things, NULL, "{\"id\":\"root\",\"n\":0}"), save(r.things, NULL, "{\"id\":\"child\",\"n\":0}");
     stumble s = {r.things, 0, 0};
     r.root.hook = r.child.hook = step_in_callback;
@@ -464,7 +431,7 @@ static void objects_and_store_agree_wherever_another_commit_comes_between(fixtur
         }
     }
     assert_true(conflicted && committed && s.at > 10);
-    close_room(&r);
+    close_tree_room(&r);
 }
 
 int main(void) {

@@ -105,6 +105,8 @@ void hf_future_free(hf_future *HF_NULLABLE future);
 
 /**
  * hf_transaction_submit with a future in place of a callback. Its value is empty; the receipt comes with it.
+ * Where object trees are enlisted it ends when their members were told, so under "queue" delivery not before
+ * its event was taken with hf_store_events.
  * out_future receives the handle, freed with hf_future_free, or NULL on failure. Errors, thread and waiting
  * as hf_transaction_submit.
  */

@@ -21,8 +21,8 @@
  *     save_many
  *   patch_many                   "patches", an array                                 the entities as stored
  *   delete_many                  "ids", an array                                     null
- *   modify_all                   "filter", "update", "options"                       {"matched": 2,
- * "modified": 1} delete_all                   "filter", "options"                                 how many
+ *   modify_all                   "filter", "update", "options"                       "matched", "modified"
+ *   delete_all                   "filter", "options"                                 how many
  *   fetch                        "id"                                                the entity, or null
  *   contains                     "id"                                                true or false
  *   fetch_many                   "ids", an array                                     an array of entities

@@ -94,14 +94,14 @@ public final class Future: Sendable {
 
     /// As `complete`, but leaves the delivery of what it answers to the caller; the last of it may hold a place. Nil when it was completed before.
     func end(with outcome: FutureOutcome, holdingPlace holdsPlace: Bool = false) -> [Completion]? {
-        let observers = state.withLock { state -> [(observer: any FutureObserver, isSubscriber: Bool)]? in
+        let ended = state.withLock { state -> State? in
             if state.outcome != nil { return nil }
-            state.outcome = outcome
-            state.source = nil
-            defer { state.observers = [] }
-            return state.observers
+            // Let go outside the lock.
+            let before = state
+            state = State(outcome: outcome)
+            return before
         }
-        guard let observers else { return nil }
+        guard let observers = ended?.observers else { return nil }
         end.advance()
         var completions: [Completion] = []
         for (index, entry) in observers.enumerated() {

@@ -6,30 +6,38 @@ extension Transaction {
             try accept(owner.future)
             try submit(owner)
         } catch {
-            // Otherwise it and its owner would hold each other for ever.
+            // Otherwise it and the transaction would hold each other for ever.
             owner.future.complete(.failure(error))
             throw error
         }
     }
 }
 
-/// Completes a future with what becomes of a commit.
-private final class SubmittedCommit: CommitOwner, Withdrawable {
+/// Completes a future with what becomes of a commit. Does not refer to the transaction, which holds the commit, which
+/// holds this.
+private final class SubmittedCommit: CommitOwner {
     let future: Future
-    private let transaction: Transaction
+    private let queue: CommitQueue
 
     init(_ transaction: Transaction) {
-        self.transaction = transaction
+        queue = transaction.store.queue
         future = Future(delivery: transaction.store.delivery, time: transaction.store.environment.time)
-        future.setSource(self)
+        future.setSource(Withdrawal(of: transaction))
     }
 
     func ended(_ commit: Commit, _ events: inout [Event]) {
         let outcome = commit.outcome!.map { FutureValue(bytes: [], receipt: $0) }
         let completions = future.end(with: outcome, holdingPlace: true) ?? []
-        if completions.isEmpty { transaction.store.queue.delivered(1) }
+        if completions.isEmpty { queue.delivered(1) }
         events += completions.map(Event.completion)
     }
+}
+
+/// Until the future ends, which lets go of it.
+private final class Withdrawal: Withdrawable {
+    private let transaction: Transaction
+
+    init(of transaction: Transaction) { self.transaction = transaction }
 
     func withdraw() -> Bool { (try? transaction.cancel()) != nil }
 }
