@@ -26,7 +26,12 @@ private final class HostParticipant: UserData, ParticipantHost, @unchecked Senda
     func validate(in transaction: Transaction?) throws(HoldfastError) {
         guard let validate = callbacks.on_validate else { return }
         var error: OpaquePointer?
-        let status = validate(transaction.flatMap { OpaquePointer(bitPattern: $0.face) }, pointer, &error)
+        var handle = transaction.flatMap { OpaquePointer(bitPattern: $0.face) }
+        // The one that a body was lent is gone by now.
+        let isGone = (try? HandleTable.use(handle, .transaction, Transaction.self) { $0 === transaction }) != true
+        if let transaction, isGone { handle = try HandleTable.insert(transaction, .transaction) }
+        let status = validate(handle, pointer, &error)
+        if isGone { _ = HandleTable.remove(handle, .transaction, Transaction.self) }
         try accept(status, error)
     }
 

@@ -265,9 +265,11 @@ static void a_conflict_runs_the_body_again_on_objects_as_they_were(fixture *f) {
     tree_room r;
     open_tree_room(f, &r, NULL);
     work w = {&r, 0};
+    r.root.hook = write_in_validation, r.root.context = r.things;
     expect_ok(hf_store_transact, r.store, count_on, &w, NULL, NULL);
     assert_int_equal(w.runs, 2);
     assert_int_equal(r.child.value, 1);
+    assert_int_equal(integer_in(r.things, NULL, "sum", "n"), 1);
     assert_int_equal(integer_in(r.things, NULL, "clock", "n"), 11);
     expect_calls(&r.child, 2, 2, 1, 1);
     close_tree_room(&r);

@@ -142,6 +142,18 @@ def test_what_is_described_runs_later_and_what_is_awaited_is_stored(python_path)
         assert asyncio.run(scope["main"]()) == 1001
 
 
+def test_objects_and_entities_change_together_or_not_at_all(python_path, capsys):
+    import holdfast
+
+    (program,) = (block for block in blocks("python") if "holdfast.Model" in block)
+    with holdfast.open("memory:") as store:
+        # A dataclass looks its module up by name.
+        exec(program, {"store": store, "holdfast": holdfast, "__name__": __name__})
+        stored = store.repository("charts")["pets"]
+    assert stored == {"id": "pets", "slices": {"cats": 60, "dogs": 40}}
+    assert capsys.readouterr().out == "{'cats': 60, 'dogs': 40}\n"
+
+
 def test_the_shell_line_reads_a_store(tmp_path, python_path):
     import holdfast
 

@@ -63,15 +63,18 @@ from .errors import (
 from .events import CommitFuture, OperationFuture
 from .expressions import Expression, F, Field
 from .mapping import RepositoryMapping
+from .model import Model
 from .operation import Operation, Subscription, operation
 from .receipt import Change, Receipt
 from .repository import Repository
 from .store import Store, handle_count, open
 from .transaction import Transaction, TransactionState
+from .tree import ANY_TRANSACTION, Transactable
 from .version import feature_available, version_text
 from .waiting import await_result
 
 __all__ = [
+    "ANY_TRANSACTION",
     "BusyError",
     "CancelledError",
     "CannotOpenError",
@@ -106,6 +109,7 @@ __all__ = [
     "InvalidStateError",
     "InvalidUrlError",
     "KeyReusedError",
+    "Model",
     "ModifyResult",
     "NoMemoryError",
     "NotAStoreError",
@@ -121,6 +125,7 @@ __all__ = [
     "Store",
     "Subscription",
     "TimeoutError",
+    "Transactable",
     "Transaction",
     "TransactionActiveError",
     "TransactionNotActiveError",

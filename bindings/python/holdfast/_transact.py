@@ -5,11 +5,11 @@ import ctypes
 import os
 import time
 import types
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar
 
-from . import errors
+from . import _members, errors
 from ._codec import options_of
 from ._handles import Registry, Result, native_buffer, text_of
 from ._library import lib
@@ -20,6 +20,7 @@ from .transaction import Transaction
 
 if TYPE_CHECKING:
     from .store import Store
+    from .tree import Transactable
 
 T = TypeVar("T")
 
@@ -39,9 +40,13 @@ def run(fn: Callable[[], T]) -> T:
 class Body(Generic[T]):
     """A function on its way through the library's retry loop, with what it answered last."""
 
-    def __init__(self, store: "Store", fn: Callable[[], T]) -> None:
+    def __init__(self, store: "Store", fn: Callable[[], T], trees: "Sequence[Transactable]" = ()) -> None:
         self.store = store
         self.fn = fn
+        self.trees = trees
+        self.raised = _members.Raised()
+        #: That of the last run.
+        self.transaction: Optional[Transaction] = None
         self.ran = False
         self.value: Any = None
         self.exception: Optional[BaseException] = None
@@ -50,8 +55,11 @@ class Body(Generic[T]):
     def attempt(self, pointer: Any) -> int:
         """Runs the function once in this transaction and answers the library with a status."""
         self.ran = True
+        self.transaction = transaction = Transaction(self.store, pointer, owned=False)
+        self.raised.transaction, self.raised.refusal = transaction, None
         try:
-            with Transaction(self.store, pointer, owned=False).joined():
+            transaction.enlist(*self.trees)
+            with transaction.joined():
                 self.value = run(self.fn)
         except errors.ConflictError as error:
             self.conflict = error
@@ -77,23 +85,28 @@ def transact(body: Body[Any], options: Mapping[str, Any]) -> bytes:
     result = Result.take()
     try:
         with native_buffer() as receipt:
-            status = lib.hf_store_transact(
-                body.store.pointer,
-                _trampoline,
-                token,
-                options_of(options),
-                ctypes.byref(receipt),
-                result.error_reference,
-            )
-            if body.exception is not None:
+            with _members.calling(body.raised):
+                status = lib.hf_store_transact(
+                    body.store.pointer,
+                    _trampoline,
+                    token,
+                    options_of(options),
+                    ctypes.byref(receipt),
+                    result.error_reference,
+                )
+            exception = body.exception or body.raised.refusal
+            if exception is not None and status not in (HF_OK, HF_CONFLICT):
                 lib.hf_error_free(result.error)
-                raise body.exception
+                raise exception
+            if status == HF_HOST_ERROR:
+                # The body answered nothing: Ctrl-C arrived before its first line, and was lost there.
+                lib.hf_error_free(result.error)
+                raise KeyboardInterrupt
             if status:
                 raise_from(status, result, body.conflict)
             text = text_of(receipt)
         if not body.ran and not Receipt.from_json(text).replayed:
-            # Ctrl-C arrived as the library called, before the first line of the body, and was lost there.
-            raise KeyboardInterrupt
+            raise KeyboardInterrupt  # likewise
         return text
     finally:
         _bodies.remove(token)
@@ -117,9 +130,11 @@ class SubmittedFunction(Generic[T]):
         fn: Callable[[], T],
         options: Mapping[str, Any],
         max_attempts: Optional[int],
+        trees: "Sequence[Transactable]" = (),
     ) -> None:
         self._store = store
         self._fn = fn
+        self._trees = trees
         self._options = dict(options)
         self._attempts_left = (max_attempts or MAX_ATTEMPTS) - 1
         timeout = self._options.get("timeout_ms")
@@ -133,6 +148,7 @@ class SubmittedFunction(Generic[T]):
         future: CommitFuture[T] = CommitFuture(transaction)
         self._future = future
         try:
+            transaction.enlist(*self._trees)
             with transaction.joined():
                 self._value = run(self._fn)
             self._store._submit(Submission(future, lambda _: self._value, self._retry))
@@ -160,7 +176,9 @@ class SubmittedFunction(Generic[T]):
         options = {**self._options, "max_attempts": self._attempts_left}
         if self._deadline is not None:
             options["timeout_ms"] = max(1, int((self._deadline - time.monotonic()) * 1000))
-        body = Body(self._store, self._fn)
+        body = Body(self._store, self._fn, self._trees)
         body.value = self._value  # stays when the library finds that an earlier attempt was stored
         self._future._transaction.receipt_text = transact(body, options)
+        if body.transaction is not None:
+            self._future._transaction.secondary = body.transaction.secondary
         self._future.set_result(body.value)

@@ -8,6 +8,8 @@ import builtins
 import concurrent.futures
 import enum
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn, Optional
 
 from ._library import lib
@@ -342,6 +344,17 @@ def _cause(pointer: Any) -> Optional[Error]:
         return from_native(lib.hf_error_status(cause), cause)
     finally:
         lib.hf_error_free(cause)
+
+
+@contextmanager
+def secondary_to(error: BaseException) -> Iterator[None]:
+    """For closing while an error is on its way: what goes wrong there must not hide that error, and is added
+    to its list `secondary`."""
+    try:
+        yield
+    except Error as closing:
+        with suppress(AttributeError):
+            error.secondary = [*getattr(error, "secondary", []), closing]  # type: ignore[attr-defined]
 
 
 def fail(status: int, pointer: Any) -> NoReturn:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar
 from . import errors
 from ._handles import FORKED, Handle, OfOneProcess, Registry, call, text_of
 from ._library import lib
+from ._members import Raised, call_members
 from ._signatures import (
     HF_CANCELLED,
     HF_CONFLICT,
@@ -94,7 +95,9 @@ class CommitFuture(OfOneProcess, concurrent.futures.Future[T], Generic[T]):
 
     def _submit(self, token: int) -> None:
         """Hands the commit over; its event will carry the token."""
-        call(lib.hf_transaction_submit, self._transaction.pointer, NO_CALLBACK, token, NO_DESTRUCTOR)
+        transaction = self._transaction
+        arguments = (transaction.pointer, NO_CALLBACK, token, NO_DESTRUCTOR)
+        call_members(lib.hf_transaction_submit, *arguments, raised=Raised(transaction))
 
     def _withdraw(self) -> None:
         call(lib.hf_transaction_cancel, self._transaction.pointer)

@@ -1,6 +1,7 @@
 """Receipt: what a commit answers."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Optional
 
@@ -33,12 +34,13 @@ class Receipt:
     replayed: bool
     #: One change for each entity, ordered by repository and id.
     changes: tuple[Change, ...]
-    #: What went wrong on the side.
+    #: What went wrong on the side, such as the exceptions of the `on_commit` of objects.
     secondary: tuple[Any, ...]
 
     @classmethod
-    def from_json(cls, text: bytes) -> "Receipt":
-        """Reads the library's receipt; members that this version does not know are ignored."""
+    def from_json(cls, text: bytes, secondary: Iterable[Any] = ()) -> "Receipt":
+        """Reads the library's receipt, and adds what went wrong in Python; members that this version does not
+        know are ignored."""
         data = json.loads(text)
         return cls(
             sequence=data["sequence"],
@@ -50,5 +52,5 @@ class Receipt:
                 Change(change["repository"], change["id"], change["operation"], change["version"])
                 for change in data["changes"]
             ),
-            secondary=tuple(data["secondary"]),
+            secondary=(*data["secondary"], *secondary),
         )

@@ -9,10 +9,10 @@ import sys
 import time
 import warnings
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import TracebackType
-from typing import Any, Callable, Literal, Optional, TypeVar, Union, overload
+from typing import TYPE_CHECKING, Any, Callable, Literal, Optional, TypeVar, Union, overload
 
 from . import _transact, errors
 from ._codec import dump, load, native_text, options_of
@@ -24,6 +24,9 @@ from .operation import Operation, operation, sequence_of
 from .receipt import Receipt
 from .repository import Repository
 from .transaction import Transaction, current_transaction
+
+if TYPE_CHECKING:
+    from .tree import Transactable
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -118,8 +121,7 @@ class Store(OfOneProcess):
         if error is None:
             self.close()
         else:
-            # What goes wrong while closing must not hide the block's own error.
-            with suppress(errors.Error):
+            with errors.secondary_to(error):
                 self.close()
 
     def __del__(self) -> None:
@@ -184,7 +186,7 @@ class Store(OfOneProcess):
     @contextmanager
     def transaction(
         self,
-        *,
+        *trees: "Transactable",
         timeout: Optional[float] = None,
         idempotency_key: Optional[str] = None,
         isolation: Optional[str] = None,
@@ -192,15 +194,20 @@ class Store(OfOneProcess):
     ) -> Iterator[Transaction]:
         """A transaction for the block: commits at its end, rolls back on an exception. Options: see `begin`.
 
+        Object trees that are given change with what is stored, or not at all: see `Transactable`. An
+        exception of an `on_validate_commit` rolls all back and is raised.
+
         Inside another transaction of the store the block joins that one, whose options hold; its writes are
         committed or rolled back with it. An idempotency key cannot join and is refused there.
         """
         outer = self._outer(idempotency_key)
         if outer is not None:
+            outer.enlist(*trees)
             yield outer
             return
         options = transaction_options(timeout, idempotency_key, isolation, durability)
         with self._begin(options) as transaction:
+            transaction.enlist(*trees)
             yield transaction
 
     @contextmanager
@@ -212,8 +219,8 @@ class Store(OfOneProcess):
         savepoint = transaction.savepoint()
         try:
             yield savepoint
-        except BaseException:
-            with suppress(errors.Error):
+        except BaseException as error:
+            with errors.secondary_to(error):
                 transaction.rollback_to(savepoint)
             raise
 
@@ -227,6 +234,7 @@ class Store(OfOneProcess):
         idempotency_key: Optional[str] = None,
         isolation: Optional[str] = None,
         durability: Optional[str] = None,
+        trees: "Sequence[Transactable]" = (),
         receipt: Literal[False] = False,
     ) -> T: ...
 
@@ -240,6 +248,7 @@ class Store(OfOneProcess):
         idempotency_key: Optional[str] = None,
         isolation: Optional[str] = None,
         durability: Optional[str] = None,
+        trees: "Sequence[Transactable]" = (),
         receipt: Literal[True],
     ) -> tuple[T, Receipt]: ...
 
@@ -252,6 +261,7 @@ class Store(OfOneProcess):
         idempotency_key: Optional[str] = None,
         isolation: Optional[str] = None,
         durability: Optional[str] = None,
+        trees: "Sequence[Transactable]" = (),
         receipt: bool = False,
     ) -> Any:
         """Runs the function in a transaction and commits it; on a conflict runs it again on the newest state.
@@ -260,16 +270,22 @@ class Store(OfOneProcess):
         `max_attempts` times (100) within `timeout`. An exception of the function rolls back and travels out
         unchanged, except ConflictError, which leads to another attempt. With an idempotency key that was
         used, the function does not run, and its value is None. Inside another transaction of the store it
-        joins that one and runs once; there is no receipt then. Other options: see `begin`.
+        joins that one and runs once; there is no receipt then. The object trees `trees` take part in each
+        run: a conflict rolls them back before the next. Other options: see `begin`.
         """
-        if self._outer(idempotency_key) is not None:
+        outer = self._outer(idempotency_key)
+        if outer is not None:
             if receipt:
                 raise errors.InvalidStateError("What joins a transaction has no receipt of its own.")
+            outer.enlist(*trees)
             return _transact.run(fn)
-        body = _transact.Body(self, fn)
+        body = _transact.Body(self, fn, trees)
         options = transaction_options(timeout, idempotency_key, isolation, durability)
         text = _transact.transact(body, {**options, "max_attempts": max_attempts})
-        return (body.value, Receipt.from_json(text)) if receipt else body.value
+        if not receipt:
+            return body.value
+        secondary = body.transaction.secondary if body.transaction is not None else ()
+        return body.value, Receipt.from_json(text, secondary)
 
     @overload
     def transactional(self, function: F) -> F: ...
@@ -305,19 +321,22 @@ class Store(OfOneProcess):
         idempotency_key: Optional[str] = None,
         isolation: Optional[str] = None,
         durability: Optional[str] = None,
+        trees: "Sequence[Transactable]" = (),
     ) -> "CommitFuture[T]":
         """Runs the function now, on this thread, submits its commit, and returns without waiting for it.
 
         The future is completed with the function's value once the commit is stored; `future.receipt` is the
         receipt. After a conflict the function runs again on the store's worker thread, at most `max_attempts`
         times (100) in all. An exception of its first run is raised here, that of a later one by the future.
+        The objects of `trees` are told of the commit on the store's event thread, just before the future is
+        completed; until then BusyError tells who would change the trees.
         Not allowed inside a transaction of the store. Other options: see `begin`.
         """
         self._handle.check_process()
         if current_transaction(self) is not None:
             raise errors.InvalidStateError("Nothing is submitted inside a transaction; use transact there.")
         options = transaction_options(timeout, idempotency_key, isolation, durability)
-        return _transact.SubmittedFunction(self, fn, options, max_attempts).submit()
+        return _transact.SubmittedFunction(self, fn, options, max_attempts, trees).submit()
 
     # --- Operations ------------------------------------------------------------------------------
 

@@ -6,20 +6,22 @@ The current transaction of a store is a context variable: calls on its repositor
 import ctypes
 import enum
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
+from . import errors
 from ._handles import Handle, OfOneProcess, call, native_buffer, text_of
 from ._library import lib
+from ._members import Raised, call_members, enlist
 from ._signatures import hf_transaction_state
-from .errors import Error
 from .events import CommitFuture, Submission
 from .receipt import Receipt
 
 if TYPE_CHECKING:
     from .store import Store
+    from .tree import Transactable
 
 
 class TransactionState(enum.IntEnum):
@@ -70,6 +72,8 @@ class TransactionHandle(OfOneProcess):
         self._entered: list[Token[Optional[_Scope]]] = []
         self._receipt: Optional[Receipt] = None
         self._settled = False
+        #: What members of object trees raised where that could stop nothing, for the receipt.
+        self.secondary: list[BaseException] = []
         #: The native handle.
         self.pointer = pointer
         #: The receipt as the library gave it, read when it is asked for.
@@ -86,8 +90,32 @@ class TransactionHandle(OfOneProcess):
     def receipt(self) -> Optional[Receipt]:
         """What the commit answered; None before, and when it failed."""
         if self._receipt is None and self.receipt_text:
-            self._receipt = Receipt.from_json(self.receipt_text)
+            self._receipt = Receipt.from_json(self.receipt_text, self.secondary)
         return self._receipt
+
+    def enlist(self, *trees: "Transactable") -> None:
+        """Takes object trees into the transaction and begins their objects; one that is in it already stays.
+        Raises TransactionActiveError when a tree is in another transaction, and what an `on_begin` raises."""
+        enlist(self, trees)
+
+    def validate(self) -> None:
+        """Asks all objects' `on_validate_commit`, as the commit will do again. The transaction stays open."""
+        call_members(lib.hf_transaction_validate, self.pointer, raised=Raised(self))
+
+    def validating(self, pointer: Any) -> Any:
+        """Makes a transaction that validators were handed the current one within the block."""
+        return TransactionHandle(self._store, pointer, owned=False).joined()
+
+    @contextmanager
+    def settling(self) -> Iterator[None]:
+        """For what ends the transaction; when a validator refuses, it stays open."""
+        self._settled = True
+        try:
+            yield
+        except BaseException as error:
+            with errors.secondary_to(error):
+                self._settled = self.state is not TransactionState.OPEN
+            raise
 
     @contextmanager
     def joined(self) -> "Iterator[TransactionHandle]":
@@ -115,24 +143,24 @@ class Transaction(TransactionHandle):
 
     def commit(self) -> Receipt:
         """Commits and waits for the outcome. Raises ConflictError when something read was changed since."""
-        self._settled = True
-        with native_buffer() as buffer:
-            call(lib.hf_transaction_commit, self.pointer, ctypes.byref(buffer))
+        with native_buffer() as buffer, self.settling():
+            reference = ctypes.byref(buffer)
+            call_members(lib.hf_transaction_commit, self.pointer, reference, raised=Raised(self))
             self.receipt_text = text_of(buffer)
-        self._receipt = Receipt.from_json(self.receipt_text)
+        self._receipt = Receipt.from_json(self.receipt_text, self.secondary)
         return self._receipt
 
     def submit(self) -> "CommitFuture[Receipt]":
         """Hands the commit over and returns; the future is completed with the receipt."""
-        self._settled = True
         future: CommitFuture[Receipt] = CommitFuture(self)
-        self._store._submit(Submission(future, lambda _: self.receipt))
+        with self.settling():
+            self._store._submit(Submission(future, lambda _: self.receipt))
         return future
 
     def rollback(self) -> None:
         """Discards the transaction. Rolling back one that was rolled back does nothing."""
-        self._settled = True
-        call(lib.hf_transaction_rollback, self.pointer)
+        with self.settling():
+            call_members(lib.hf_transaction_rollback, self.pointer)
 
     def savepoint(self) -> int:
         """Marks a place to which the transaction's writes can be rolled back, and answers its number."""
@@ -140,7 +168,7 @@ class Transaction(TransactionHandle):
 
     def rollback_to(self, savepoint: int) -> None:
         """Discards what was written after the savepoint; what was read stays read."""
-        call(lib.hf_transaction_rollback_to, self.pointer, savepoint)
+        call_members(lib.hf_transaction_rollback_to, self.pointer, savepoint)
 
     def __enter__(self) -> "Transaction":
         self._enter()
@@ -153,17 +181,20 @@ class Transaction(TransactionHandle):
         traceback: Optional[TracebackType],
     ) -> None:
         self._leave()
-        if error is None:
-            if not self._settled:
+        try:
+            if error is None and not self._settled:
                 self.commit()
-        else:
-            # Whatever keeps it from being rolled back, such as a closed store, must not hide the error.
-            with suppress(Error):
-                self.rollback()
+        except BaseException as raised:
+            error = raised
+            raise
+        finally:
+            if error is not None and not self._settled:
+                with errors.secondary_to(error):
+                    self.rollback()
 
 
 def savepoint_of(pointer: Any) -> int:
     """Marks a place in a transaction, and answers its number."""
     savepoint = ctypes.c_uint64()
-    call(lib.hf_transaction_savepoint, pointer, ctypes.byref(savepoint))
+    call_members(lib.hf_transaction_savepoint, pointer, ctypes.byref(savepoint))
     return savepoint.value

@@ -17,6 +17,8 @@ sys.path.insert(0, str(PACKAGE))
 # For the programs that tests start.
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(PACKAGE), os.environ.get("PYTHONPATH")]))
 
+from nodes import Family  # noqa: E402
+
 import holdfast  # noqa: E402
 
 # A shell lets what it starts in the background ignore Ctrl-C, and so would these tests and what they start.
@@ -67,6 +69,11 @@ def store(open_store: Callable[..., holdfast.Store]) -> holdfast.Store:
 @pytest.fixture
 def songs(store: holdfast.Store) -> "holdfast.Repository[dict[str, Any]]":
     return store.repository("songs")
+
+
+@pytest.fixture
+def family() -> Family:
+    return Family()
 
 
 def in_thread(function: Callable[[], Any]) -> Any:

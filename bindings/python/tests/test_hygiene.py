@@ -100,19 +100,22 @@ def test_an_interrupt_ends_waiting_in_a_loop(path: str) -> None:
         assert store.repository("songs").ids() == ["s1"]
 
 
-@pytest.mark.parametrize("wait", ["transact", "submit"])
-def test_an_interrupt_between_commits_leaves_no_transaction_behind(store: holdfast.Store, wait: str) -> None:
+def test_an_interrupt_is_raised_also_when_it_meets_the_call_of_a_function(
+    store: holdfast.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the library's call and the function's first line there is no handler that could catch it."""
+    lost: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda told: lost.append(told.exc_type))
+
+    def interrupt(frame: Any, event: str, argument: Any) -> None:
+        if frame.f_code.co_name == "_trampoline":
+            sys.settrace(None)
+            raise KeyboardInterrupt
+
     songs = store.repository("songs")
-
-    def save() -> None:
-        songs.save({"id": "s1"})
-
-    interrupt_soon()
-    with pytest.raises(KeyboardInterrupt):
-        while True:
-            if wait == "transact":
-                store.transact(save)
-            else:
-                store.submit(save).result()
-    store.sync()
-    assert store.describe()["transactions"] == 0
+    for _ in range(20):
+        sys.settrace(interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            store.transact(lambda: songs.save({"id": "s1"}))
+    assert lost == [KeyboardInterrupt] * 20
+    assert songs.count() == 0

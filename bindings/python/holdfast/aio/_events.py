@@ -15,6 +15,7 @@ from typing import Any, Callable, Generic, Optional, TypeVar
 from .. import errors
 from .._handles import Handle, OfOneProcess, call, text_of
 from .._library import lib
+from .._members import Raised, call_members
 from .._signatures import HF_OK, hf_event, hf_future
 from ..events import NO_CALLBACK, NO_DESTRUCTOR
 from ..receipt import Receipt
@@ -110,7 +111,9 @@ class Submission:
 
     def hand_over(self, token: int) -> None:
         """Submits it; its event will carry the token."""
-        call(lib.hf_transaction_submit, self._transaction.pointer, NO_CALLBACK, token, NO_DESTRUCTOR)
+        transaction = self._transaction
+        arguments = (transaction.pointer, NO_CALLBACK, token, NO_DESTRUCTOR)
+        call_members(lib.hf_transaction_submit, *arguments, raised=Raised(transaction))
 
     def withdraw(self) -> None:
         """Cancels it, or raises when it is too late."""

@@ -10,9 +10,9 @@ import os
 import random
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Generator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Generator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Callable, Optional, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, Union
 
 from .. import errors
 from .. import store as blocking
@@ -29,6 +29,9 @@ from ._events import LoopEvents, in_thread
 from .operation import Operation, operation
 from .repository import Repository
 from .transaction import Transaction
+
+if TYPE_CHECKING:
+    from ..tree import Transactable
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -138,8 +141,7 @@ class Store(OfOneProcess):
         if error is None:
             await self.close()
         else:
-            # What goes wrong while closing must not hide the block's own error.
-            with contextlib.suppress(errors.Error):
+            with errors.secondary_to(error):
                 await self.close()
 
     def __del__(self) -> None:
@@ -185,23 +187,26 @@ class Store(OfOneProcess):
     @contextlib.asynccontextmanager
     async def transaction(
         self,
-        *,
+        *trees: "Transactable",
         timeout: Optional[float] = None,
         idempotency_key: Optional[str] = None,
         isolation: Optional[str] = None,
         durability: Optional[str] = None,
     ) -> AsyncIterator[Transaction]:
-        """A transaction for the block: commits at its end, rolls back on an exception. Options: see `begin`.
+        """A transaction for the block: commits at its end, rolls back on an exception. Object trees and
+        options: see `holdfast.Store.transaction`.
 
         Inside another transaction of the store the block joins that one, whose options hold; its writes are
         committed or rolled back with it. An idempotency key cannot join and is refused there.
         """
         outer = self._blocking._outer(idempotency_key)
         if outer is not None:
+            outer.enlist(*trees)
             yield outer
             return
         options = transaction_options(timeout, idempotency_key, isolation, durability)
         async with self._begin(options) as transaction:
+            transaction.enlist(*trees)
             yield transaction
 
     def savepoint(self) -> "contextlib.AbstractAsyncContextManager[int]":
@@ -217,13 +222,16 @@ class Store(OfOneProcess):
         idempotency_key: Optional[str] = None,
         isolation: Optional[str] = None,
         durability: Optional[str] = None,
+        trees: "Sequence[Transactable]" = (),
         receipt: bool = False,
     ) -> Any:
         """Runs the coroutine function in a transaction and commits it; on a conflict runs it again on the
         newest state. Options, result and errors: see `holdfast.Store.transact`."""
-        if self._blocking._outer(idempotency_key) is not None:
+        outer = self._blocking._outer(idempotency_key)
+        if outer is not None:
             if receipt:
                 raise errors.InvalidStateError("What joins a transaction has no receipt of its own.")
+            outer.enlist(*trees)
             return await fn()
         if idempotency_key is not None:
             lookup: Operation[Any] = Operation(self, sequence_of((), {"idempotency_key": idempotency_key}))
@@ -237,6 +245,7 @@ class Store(OfOneProcess):
                 options["timeout_ms"] = max(1, int((deadline - time.monotonic()) * 1000))
             try:
                 async with self._begin(options) as transaction:
+                    transaction.enlist(*trees)
                     value = await fn()
             except errors.ConflictError:
                 pause = random.uniform(0.5, 1) * min(_LONGEST_PAUSE, _SHORTEST_PAUSE * 2**attempt)

@@ -7,8 +7,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Optional
 
 from .. import errors
-from .._handles import call
 from .._library import lib
+from .._members import call_members
 from ..receipt import Receipt
 from ..transaction import TransactionHandle, savepoint_of
 from ._events import CommitFuture, Submission
@@ -32,18 +32,20 @@ class Transaction(TransactionHandle):
 
     async def commit(self) -> Receipt:
         """Commits and waits for the outcome. Raises ConflictError when something read was changed since."""
-        return await self.submit()
+        with self.settling():
+            return await self.submit()
 
     def submit(self) -> "CommitFuture[Receipt]":
-        """Hands the commit over and returns; the future is completed with the receipt."""
+        """Hands the commit over and returns; the future is completed with the receipt. When a validator
+        refuses, it fails with that exception, and the transaction stays open."""
         self._settled = True
         return self._events.submit(Submission(self))
 
     async def rollback(self) -> None:
         """Discards the transaction. Rolling back one that was rolled back does nothing."""
-        self._settled = True
-        async with self._turn:
-            call(lib.hf_transaction_rollback, self.pointer)
+        with self.settling():
+            async with self._turn:
+                call_members(lib.hf_transaction_rollback, self.pointer)
 
     async def savepoint(self) -> int:
         """Marks a place to which the transaction's writes can be rolled back, and answers its number."""
@@ -53,7 +55,7 @@ class Transaction(TransactionHandle):
     async def rollback_to(self, savepoint: int) -> None:
         """Discards what was written after the savepoint; what was read stays read."""
         async with self._turn:
-            call(lib.hf_transaction_rollback_to, self.pointer, savepoint)
+            call_members(lib.hf_transaction_rollback_to, self.pointer, savepoint)
 
     async def __aenter__(self) -> "Transaction":
         self._enter()
@@ -66,13 +68,16 @@ class Transaction(TransactionHandle):
         traceback: Optional[TracebackType],
     ) -> None:
         self._leave()
-        if error is None:
-            if not self._settled:
+        try:
+            if error is None and not self._settled:
                 await self.commit()
-        else:
-            # Whatever keeps it from being rolled back, such as a closed store, must not hide the error.
-            with contextlib.suppress(errors.Error):
-                await self.rollback()
+        except BaseException as raised:
+            error = raised
+            raise
+        finally:
+            if error is not None and not self._settled:
+                with errors.secondary_to(error):
+                    await self.rollback()
 
     async def _run(self, submission: Submission) -> Any:
         """Runs an operation as a part of this. A cancelled one is waited for, because the next call, such as
@@ -94,7 +99,7 @@ async def savepoint(transaction: Optional[Transaction]) -> AsyncIterator[int]:
     number = await transaction.savepoint()
     try:
         yield number
-    except BaseException:
-        with contextlib.suppress(errors.Error):
+    except BaseException as error:
+        with errors.secondary_to(error):
             await transaction.rollback_to(number)
         raise
