@@ -65,14 +65,17 @@ extension Connection {
                 if isRest { try statement.bind(2, text: second) } else { try statement.bind(2, blob: second) }
                 while try statement.step() {
                     guard let key = statement.blob(0), let id = statement.text(1) else { throw corrupt("an index") }
-                    var view = EntityView(id: id, version: 0, body: UnsafeRawBufferPointer(start: nil, count: 0))
+                    let goesOn: Bool
                     if scan.readsEntities {
                         guard let version = statement.integer(2).flatMap(CommitSequence.init(exactly:)),
                             let text = statement.entity(3)
                         else { throw corrupt("a record") }
-                        view = EntityView(id: id, version: version, body: text)
+                        goesOn = try body(key, EntityView(id: id, version: version, body: text))
+                    } else {
+                        guard let number = statement.integer(2) else { throw corrupt("an index") }
+                        goesOn = try body(key, EntityView(id: id, number: number))
                     }
-                    guard try body(key, view) else { return false }
+                    guard goesOn else { return false }
                 }
                 return true
             }
@@ -129,16 +132,50 @@ extension Connection {
         if !batch.indexes.isEmpty || !batch.removedIndexes.isEmpty {
             try setMark(.catalogue, Int64(clamping: batch.log.last?.sequence ?? 0))
         }
-        for change in batch.indexEntries {
-            let statement = try statement(change.isRemoval ? .remove : .insert, of: change.index)
-            defer { statement.reset() }
-            try change.key.withBytes { key throws(HoldfastError) in
-                try change.entity.id.bytes.withBytes { id throws(HoldfastError) in
-                    try statement.bind(1, blob: key)
-                    try statement.bind(2, text: id)
-                    if !change.isRemoval { try statement.bind(3, change.entity.repository) }
-                    _ = try statement.step("writing")
-                }
+        var rest = batch.indexEntries[...]
+        while let first = rest.first {
+            let rows = rest.prefix(IndexQuery.rows)
+            if rows.count == IndexQuery.rows, rows.allSatisfy({ $0.number != nil && $0.index == first.index }) {
+                try insert(rows, into: first.index)
+                rest = rest.dropFirst(rows.count)
+            } else {
+                try apply(first)
+                rest = rest.dropFirst()
+            }
+        }
+    }
+
+    /// Many entries in order by one statement, because SQLite begins to look for the place of each where the last one is.
+    private func insert(_ changes: ArraySlice<IndexEntryChange>, into index: IndexID) throws(HoldfastError) {
+        let bytes = changes.reduce(into: [UInt8]()) { $0 += $1.key + $1.entity.id.bytes }
+        let statement = try statement(.insertMany, of: index)
+        defer { statement.reset() }
+        try bytes.withBytes { bytes throws(HoldfastError) in
+            var rest = bytes[...]
+            func take(_ count: Int) -> UnsafeRawBufferPointer {
+                defer { rest = rest.dropFirst(count) }
+                return UnsafeRawBufferPointer(rebasing: rest.prefix(count))
+            }
+            var parameter: Int32 = 0
+            for change in changes {
+                try statement.bind(parameter + 1, blob: take(change.key.count))
+                try statement.bind(parameter + 2, text: take(change.entity.id.bytes.count))
+                try statement.bind(parameter + 3, change.number!)
+                parameter += 3
+            }
+            _ = try statement.step("writing")
+        }
+    }
+
+    private func apply(_ change: IndexEntryChange) throws(HoldfastError) {
+        let statement = try statement(change.isRemoval ? .remove : .insert, of: change.index)
+        defer { statement.reset() }
+        try change.key.withBytes { key throws(HoldfastError) in
+            try change.entity.id.bytes.withBytes { id throws(HoldfastError) in
+                try statement.bind(1, blob: key)
+                try statement.bind(2, text: id)
+                if !change.isRemoval { try statement.bind(3, change.entity.repository) }
+                _ = try statement.step("writing")
             }
         }
     }
@@ -148,9 +185,11 @@ extension Connection {
 enum IndexQuery {
     /// All keys of a range, or the rest of one key.
     case walk(isRest: Bool, isReversed: Bool, readsEntities: Bool)
-    case ids, insert, remove, clear
+    case ids, insert, insertMany, remove, clear
 
-    static let count = 12
+    static let count = 13
+    /// Of `insertMany`.
+    static let rows = 16
 
     var number: Int {
         switch self {
@@ -158,8 +197,9 @@ enum IndexQuery {
             (isRest ? 1 : 0) + (isReversed ? 2 : 0) + (readsEntities ? 4 : 0)
         case .ids: 8
         case .insert: 9
-        case .remove: 10
-        case .clear: 11
+        case .insertMany: 10
+        case .remove: 11
+        case .clear: 12
         }
     }
 
@@ -172,7 +212,7 @@ enum IndexQuery {
                 + (readsEntities
                     // CROSS JOIN keeps the order of the loops.
                     ? ", e.version, e.body FROM \(table) AS i CROSS JOIN holdfast_entity AS e ON e.number = i.entity"
-                    : " FROM \(table) AS i")
+                    : ", i.entity FROM \(table) AS i")
                 + (isRest
                     ? " WHERE i.key = ?1 AND i.id \(isReversed ? "<" : ">") ?2" : " WHERE i.key >= ?1 AND i.key < ?2")
                 + " ORDER BY i.key \(direction), i.id \(direction)"
@@ -180,6 +220,9 @@ enum IndexQuery {
         case .insert:
             return "INSERT OR REPLACE INTO \(table) (key, id, entity) "
                 + "SELECT ?1, ?2, number FROM holdfast_entity WHERE repository = ?3 AND id = ?2"
+        case .insertMany:
+            return "INSERT OR REPLACE INTO \(table) (key, id, entity) VALUES "
+                + Array(repeating: "(?, ?, ?)", count: Self.rows).joined(separator: ", ")
         case .remove: return "DELETE FROM \(table) WHERE key = ?1 AND id = ?2"
         case .clear:
             return "DELETE FROM \(table) WHERE (key, id) IN (SELECT key, id FROM \(table) ORDER BY key, id LIMIT ?1)"

@@ -47,12 +47,13 @@ extension Connection {
                 while try statement.step() {
                     guard let id = statement.text(0) else { throw corrupt("a record") }
                     guard let version = statement.integer(1).flatMap(CommitSequence.init(exactly:)),
-                        let text = statement.entity(2)
+                        let text = statement.entity(2), let number = statement.integer(3)
                     else {
                         last = String(decoding: id, as: UTF8.self)
                         throw corrupt("a record")
                     }
-                    guard try body(EntityView(id: id, version: version, body: text)) else { return }
+                    let view = EntityView(id: id, version: version, body: text, number: number)
+                    guard try body(view) else { return }
                 }
             }
         } catch {

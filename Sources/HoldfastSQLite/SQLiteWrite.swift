@@ -53,12 +53,6 @@ final class SQLiteWrite: StorageWrite {
 
     func repositories() throws(HoldfastError) -> [RepositoryRecord] { try connection.repositories() }
 
-    func scan(
-        _ repository: RepositoryID, after: EntityID?, _ body: (EntityView) throws(HoldfastError) -> Bool
-    ) throws(HoldfastError) {
-        try connection.scan(repository, after: after, body)
-    }
-
     func indexes() throws(HoldfastError) -> [IndexRecord] {
         if connection.catalogueIsCurrent, let known = connection.catalogue { return known.indexes }
         let indexes = try connection.indexes()

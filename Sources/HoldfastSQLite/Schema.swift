@@ -109,7 +109,7 @@ enum Query: Int, CaseIterable {
             "SELECT id, repository, name, definition, state, has_arrays FROM holdfast_index ORDER BY id"
         case .fetch: "SELECT version, body FROM holdfast_entity WHERE repository = ?1 AND id = ?2"
         case .scan:
-            "SELECT id, version, body FROM holdfast_entity WHERE repository = ?1 AND id > ?2 ORDER BY id"
+            "SELECT id, version, body, number FROM holdfast_entity WHERE repository = ?1 AND id > ?2 ORDER BY id"
         case .log: "SELECT sequence, commit_id, time, changes FROM holdfast_log WHERE sequence > ?1 ORDER BY sequence"
         case .idempotency: "SELECT fingerprint, sequence, time, receipt FROM holdfast_idempotency WHERE key = ?1"
         case .upsert:

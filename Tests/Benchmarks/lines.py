@@ -391,6 +391,7 @@ LINES = (
         "documents/s",
         "SQLite, CREATE INDEX",
         documents=MANY_DOCUMENTS,
+        must=0.6,
     ),
     Line(
         "index-build-wait",

@@ -220,13 +220,6 @@ final class FaultyWrite: StorageWrite {
 
     func repositories() throws(HoldfastError) -> [RepositoryRecord] { try write.repositories() }
 
-    func scan(
-        _ repository: RepositoryID, after: EntityID?, _ body: (EntityView) throws(HoldfastError) -> Bool
-    ) throws(HoldfastError) {
-        try storage.call("scan in a write", failsPermille: 10)
-        try write.scan(repository, after: after, body)
-    }
-
     func indexes() throws(HoldfastError) -> [IndexRecord] {
         try storage.call("indexes in a write", failsPermille: 10)
         return try write.indexes()

@@ -21,7 +21,7 @@
 HF_BEGIN_DECLS
 
 /**
- * Hears how far the building of an index is: the number of entities looked at. Called on the thread that
+ * Hears how far the building of an index is: the number of entities done. Called on the thread that
  * creates the index, between pieces of the work and once at its end, never under a lock. Answering false
  * gives up.
  */
@@ -32,19 +32,26 @@ typedef bool (*hf_index_progress)(uint64_t entities, void *HF_NULLABLE user_data
  * meanwhile: what is there already is added in small pieces, between commits. Where an equal index of this
  * name exists, nothing happens; one that was begun, by a process that ended, is gone on with.
  *
+ * While there is the index, an entity that would have more than 10,000 entries in it, or more than 1 MiB of
+ * keys, is refused with HF_INVALID_ENTITY; so is a commit whose entities have more than 256 MiB of keys in
+ * their indexes, or had them before, unless their texts are even more.
+ *
  * options: NUL-terminated JSON object.
- *   "fields": object          paths in the order of the key, 1 to 16, each with 1 (ascending) or -1
- * (descending) "unique": bool (false)    no two entities may have the same values there. What is missing
- * counts as null, as in MongoDB. Judged on the state that a transaction leaves, so two entities may exchange
- *                             their values; commits are refused from the moment the index is begun
- *   "name": text              1 to 128 bytes; by default the paths, those descending behind a
- *                             hyphen, joined by underscores
+ *
+ *   "fields": object
+ *       paths in the order of the key, 1 to 16, each with 1 (ascending) or -1 (descending)
+ *   "unique": bool (false)
+ *       no two entities may have the same values there. What is missing counts as null, as in MongoDB.
+ *       Judged on the state that a transaction leaves, so two entities may exchange their values; commits
+ *       are refused from the moment the index is begun
+ *   "name": text
+ *       1 to 128 bytes; by default the paths, those descending behind a hyphen, joined by underscores
  *
  * progress: NULL if not wanted. user_data: passed to it; borrowed until the call returns.
  *
  * Errors: HF_INVALID_JSON, HF_INVALID_OPTION; HF_EXISTS (an index of this name over something else);
  * HF_UNIQUE_VIOLATION (two entities have the same values; the index is not created); HF_INVALID_ENTITY (an
- * entity would have more than 10,000 entries); HF_CANCELLED (progress answered false); HF_READ_ONLY.
+ * entity would have too many entries); HF_CANCELLED (progress answered false); HF_READ_ONLY.
  */
 hf_status hf_repository_create_index(hf_repository *HF_NULLABLE repository, const char *HF_NULLABLE options,
                                      hf_index_progress HF_NULLABLE progress, void *HF_NULLABLE user_data,
@@ -73,15 +80,15 @@ hf_status hf_repository_indexes(hf_repository *HF_NULLABLE repository, hf_buffer
  * Tells how a query is carried out, by carrying it out.
  *
  * Parameters as for hf_repository_find, whose answers are counted and not given; in a transaction it counts
- * as a read. out_report: receives a JSON object; must not be NULL. "access"     "id" (the filter names one
- * id), "index", or "scan" (every entity of the repository) "index"      the name of the index, or null
+ * as a read. out_report: receives a JSON object; must not be NULL. Readers ignore other members than these:
+ *
+ *   "access"     "id" (the filter names one id), "index", or "scan" (every entity of the repository)
+ *   "index"      the name of the index, or null
  *   "bounds"     what of the filter the index was asked for: {"age": {"$gte": 18}}
  *   "exact"      whether that is the whole filter, so that no document was held against it
  *   "sort"       "index" (it comes in the order asked for), "memory", or null (no order was asked for)
  *   "examined"   how many documents were held against the filter
- *   "matched"    how many entities were found, before "skip", and before "limit" where the
- *                memory sorts
- * Readers ignore other members.
+ *   "matched"    how many entities were found, before "skip", and before "limit" where the memory sorts
  *
  * Errors: those of hf_repository_find.
  */

@@ -3,20 +3,21 @@ enum CatalogueChange: Sendable {
     case createRepository(name: String, key: String)
     /// Enters an index, which every later commit keeps.
     case createIndex(repository: RepositoryID, name: String, definition: IndexDefinition)
-    /// Adds the entries of a piece of what was stored before; with the last piece the index is ready.
-    case buildIndex(IndexID, after: EntityID?)
+    /// Adds entries of what was stored before.
+    case buildIndex(IndexID, IndexPiece)
+    /// All of what was stored before has its entries: queries may use the index.
+    case finishIndex(IndexID)
     /// From here on no query uses the index, and no commit keeps it.
     case retireIndex(IndexID)
     /// Takes a piece of its entries away; with the last piece the index itself.
     case clearIndex(IndexID)
 
-    /// A piece of building or clearing, small enough that commits in the same queue hardly notice.
-    static let pieceEntities = 500
-    static let pieceBytes = 1 << 20
+    /// A piece of clearing, small enough that commits in the same queue hardly notice.
+    static let clearedEntries = 500
 
     var size: Int {
         switch self {
-        case .buildIndex: Self.pieceBytes
+        case .buildIndex(_, let piece): piece.size
         default: 256
         }
     }
@@ -25,9 +26,6 @@ enum CatalogueChange: Sendable {
 /// What a change of an index has come to.
 struct IndexProgress: Sendable {
     var record: IndexRecord?
-    /// The last entity that was looked at.
-    var position: EntityID?
-    var count = 0
     var isDone = false
 }
 
@@ -56,8 +54,16 @@ extension BatchCommitter {
                 overlay.set(record)
                 commit.indexProgress = IndexProgress(record: record)
             }
-        case .buildIndex(let id, let after):
-            commit.indexProgress = try build(id, after: after, in: write, &overlay, &upkeep)
+        case .buildIndex(let id, let piece):
+            let record = try index(id, in: write, overlay)
+            // Another that builds it may have been faster.
+            commit.indexProgress = IndexProgress(isDone: record.state == .ready)
+            if record.state == .building { try add(piece, to: record, in: write, &upkeep) }
+        case .finishIndex(let id):
+            var record = try index(id, in: write, overlay)
+            guard record.state == .building else { break }
+            record.state = .ready
+            overlay.set(record)
         case .retireIndex(let id):
             var record = try index(id, in: write, overlay)
             record.state = .dropping
@@ -65,7 +71,7 @@ extension BatchCommitter {
         case .clearIndex(let id):
             _ = try index(id, in: write, overlay)
             let isDone: Bool
-            do { isDone = try write.removeEntries(of: id, limit: CatalogueChange.pieceEntities) } catch {
+            do { isDone = try write.removeEntries(of: id, limit: CatalogueChange.clearedEntries) } catch {
                 throw .storage(error)
             }
             if isDone { overlay.remove(id) }
@@ -106,37 +112,27 @@ extension BatchCommitter {
         throw .member(HoldfastError(.notFound, "the index was dropped meanwhile: create it again"))
     }
 
-    private func build(
-        _ id: IndexID, after: EntityID?, in write: any StorageWrite, _ overlay: inout BatchOverlay,
-        _ upkeep: inout IndexUpkeep
-    ) throws(Refusal) -> IndexProgress {
-        var record = try index(id, in: write, overlay)
-        var progress = IndexProgress(position: after)
-        guard record.state == .building else {
-            progress.isDone = record.state == .ready
-            return progress
-        }
+    /// Adds the entries of those entities that have not changed since the snapshot in which they were read.
+    private func add(
+        _ piece: IndexPiece, to record: IndexRecord, in write: any StorageWrite, _ upkeep: inout IndexUpkeep
+    ) throws(Refusal) {
+        var isCurrent = [Bool](repeating: false, count: piece.entries.count)
         let index: Index
-        var piece: [(id: EntityID, text: [UInt8])] = []
         do throws(HoldfastError) {
             index = try Index(record)
-            var bytes = 0
-            try write.scan(record.repository, after: after) { view in
-                piece.append((EntityID(unchecked: Array(view.id)), Array(view.body)))
-                bytes += view.body.count
-                return piece.count < CatalogueChange.pieceEntities && bytes < CatalogueChange.pieceBytes
+            if piece.sequence >= recent.start {
+                for (number, entry) in piece.entries.enumerated() {
+                    isCurrent[number] = recent.lastWrite(entry.entity) <= piece.sequence
+                }
+            } else {
+                try write.fetch(piece.entries.map(\.entity)) { number, view in
+                    isCurrent[number] = view.version == piece.versions[number]
+                }
             }
-            progress.isDone = piece.count < CatalogueChange.pieceEntities && bytes < CatalogueChange.pieceBytes
         } catch { throw .storage(error) }
-        for (id, text) in piece {
-            try text.withBytes { text throws(Refusal) in try upkeep.build(index, id, text, in: write) }
+        for (number, entry) in piece.entries.enumerated() where isCurrent[number] {
+            try upkeep.build(index, entry, in: write)
         }
-        progress.position = piece.last?.id ?? after
-        progress.count = piece.count
-        if progress.isDone {
-            record.state = .ready
-            overlay.set(record)
-        }
-        return progress
+        if piece.hasArrays { upkeep.noteArrays(in: record.id) }
     }
 }

@@ -15,12 +15,14 @@ struct IndexUpkeep {
     private var built: [IndexEntryChange] = []
     private var builtArrays: Set<IndexID> = []
 
+    private var size = IndexKeysSize()
+
     init(_ indexes: [RepositoryID: [Index]], names: Catalogue) {
         self.indexes = indexes
         self.names = names
     }
 
-    /// Takes a member's changes in, or refuses it and leaves no trace.
+    /// Takes a member's changes in, or refuses it and leaves no trace but in the count.
     mutating func accept(
         _ changes: [LogEntry.Change], _ texts: [[UInt8]?], in write: any StorageWrite
     ) throws(Refusal) {
@@ -30,30 +32,21 @@ struct IndexUpkeep {
             guard let indexes = indexes[change.key.repository] else { continue }
             var keys: [IndexKeys] = []
             for index in indexes {
+                let found: IndexKeys
                 do throws(HoldfastError) {
-                    keys.append(
-                        try text.map { text throws(HoldfastError) in try self.keys(of: text, change.key, index) }
-                            ?? .none)
+                    found =
+                        try text?.withBytes { text throws(HoldfastError) in
+                            try index.keys(of: text, change.key.id, in: names.name(of: change.key.repository))
+                        } ?? .none
                 } catch { throw .member(error) }
+                do throws(HoldfastError) { try size.add(found, of: text?.count ?? 0) } catch { throw .storage(error) }
+                keys.append(found)
             }
             new[change.key] = keys
         }
         if new.isEmpty { return }
         try checkUnique(new, in: write)
         for (entity, keys) in new { note(entity, keys) }
-    }
-
-    private func keys(of text: [UInt8], _ entity: EntityKey, _ index: Index) throws(HoldfastError) -> IndexKeys {
-        let keys: IndexKeys?
-        do throws(CorruptJSON) {
-            keys = try text.withBytes { text throws(CorruptJSON) in try IndexKeys(of: text, for: index.definition) }
-        } catch { throw HoldfastError(error) }
-        if let keys { return keys }
-        throw HoldfastError(
-            .invalidEntity,
-            "\(names.name(of: entity.repository)) \"\(entity.id.text)\" would have more than \(IndexKeys.limit) entries "
-                + "in the index \"\(index.record.name)\": shorten its arrays, or drop the index",
-            detail: [("index", .text(index.record.name)), ("id", .text(entity.id.text))])
     }
 
     private mutating func note(_ entity: EntityKey, _ new: [IndexKeys]) {
@@ -121,37 +114,35 @@ struct IndexUpkeep {
 
     // MARK: Building
 
-    /// Adds the entries of an entity that was there before the index, and that this batch has not changed.
-    mutating func build(
-        _ index: Index, _ id: EntityID, _ text: UnsafeRawBufferPointer, in write: any StorageWrite
-    ) throws(Refusal) {
-        let entity = EntityKey(index.record.repository, id)
-        if keys[entity] != nil { return }
-        let found: IndexKeys
-        do throws(HoldfastError) { found = try keys(of: Array(text), entity, index) } catch { throw .member(error) }
-        for key in found.keys {
-            if index.definition.isUnique {
-                if let holder = try holder(of: key, in: index, except: { $0 == entity }, write) {
-                    throw .member(violation(of: index, key, entity, holder))
-                }
-                owners[index.record.id, default: [:]][key] = id
+    /// Adds an entry of an entity that was there before the index, and has not changed since.
+    mutating func build(_ index: Index, _ entry: IndexEntryChange, in write: any StorageWrite) throws(Refusal) {
+        // This batch has changed it, and takes care of its entries.
+        if !keys.isEmpty && keys[entry.entity] != nil { return }
+        if index.definition.isUnique {
+            if let holder = try holder(of: entry.key, in: index, except: { $0 == entry.entity }, write) {
+                throw .member(violation(of: index, entry.key, entry.entity, holder))
             }
-            built.append(IndexEntryChange(index: index.record.id, key: key, entity: entity, isRemoval: false))
+            owners[index.record.id, default: [:]][entry.key] = entry.entity.id
         }
-        if found.hasArrays { builtArrays.insert(index.record.id) }
+        built.append(entry)
     }
+
+    mutating func noteArrays(in index: IndexID) { builtArrays.insert(index) }
 
     // MARK: The end of the batch
 
     /// Adds to what the engine stores.
     func complete(_ batch: inout WriteBatch, in write: any StorageWrite) throws(HoldfastError) {
-        if keys.isEmpty && built.isEmpty { return }
+        if keys.isEmpty && built.isEmpty && builtArrays.isEmpty { return }
         let changed = batch.changes.filter { keys[$0.key] != nil }
         var old = changed.map { _ in [IndexKeys]() }
-        try write.fetch(changed.map(\.key)) { number, view in
-            // A text that is damaged tells no keys: its entries stay, and verifying finds them.
-            old[number] = indexes[changed[number].key.repository]!.map {
-                (try? IndexKeys(of: view.body, for: $0.definition)) ?? .none
+        var size = size
+        try write.fetch(changed.map(\.key)) { number, view throws(HoldfastError) in
+            for index in indexes[changed[number].key.repository]! {
+                // A text that is damaged tells no keys: its entries stay, and verifying finds them.
+                let keys = (try? IndexKeys(of: view.body, for: index.definition)) ?? .none
+                try size.add(keys, of: view.body.count)
+                old[number].append(keys)
             }
         }
         var entries: [IndexEntryChange] = []
@@ -162,7 +153,9 @@ struct IndexUpkeep {
                 let before = number < old.count ? old[number].keys : []
                 let after = new[number].keys
                 if new[number].hasArrays { arrays.insert(index.record.id) }
-                if before == after { continue }
+                // Who builds leaves out what has changed since it looked, also where its entries have not.
+                let isBuilding = index.record.state == .building
+                if before == after && !isBuilding { continue }
                 func add(_ keys: [[UInt8]], without others: [[UInt8]], isRemoval: Bool) {
                     let others = Set(others)
                     for key in keys where !others.contains(key) {
@@ -172,11 +165,11 @@ struct IndexUpkeep {
                     }
                 }
                 add(before, without: after, isRemoval: true)
-                add(after, without: before, isRemoval: false)
+                add(after, without: isBuilding ? [] : before, isRemoval: false)
             }
         }
         // What was built comes first: a member of this batch may have changed the entity after it was looked at.
-        batch.indexEntries = Self.ordered(built) + Self.ordered(entries)
+        batch.indexEntries = built + Self.ordered(entries)
         noteArrays(arrays, in: &batch)
     }
 
@@ -196,5 +189,25 @@ struct IndexUpkeep {
         entries.sorted {
             $0.index == $1.index ? $0.key.lexicographicallyPrecedes($1.key) : $0.index < $1.index
         }
+    }
+}
+
+/// How much a batch keeps in memory of keys, the new ones and the old. One that has too much is carried out anew, each
+/// commit by itself; a commit that has too much alone is refused.
+private struct IndexKeysSize {
+    /// Unless the texts are more.
+    private static let limit = 256 << 20
+
+    private var keyBytes = 0
+    private var textBytes = 0
+
+    mutating func add(_ keys: IndexKeys, of text: Int) throws(HoldfastError) {
+        keyBytes += keys.byteCount
+        textBytes += text
+        guard keyBytes > max(textBytes, Self.limit) else { return }
+        throw HoldfastError(
+            .invalidEntity,
+            "the entities of the commit would have more than \(Self.limit) bytes of keys in indexes, or had them before: "
+                + "commit fewer at once, or drop an index")
     }
 }

@@ -30,7 +30,10 @@ struct RecentCommits {
     }
 
     /// When the key was last written, if that is behind `start`.
-    func lastWrite(_ key: EntityKey) -> CommitSequence { lastWrites[key] ?? 0 }
+    func lastWrite(_ key: EntityKey) -> CommitSequence {
+        // Without hashing the key where there is nothing to find.
+        lastWrites.isEmpty ? 0 : lastWrites[key] ?? 0
+    }
 
     /// The entries behind a sequence that is not before `start`, oldest first.
     func entries(after sequence: CommitSequence) -> ArraySlice<LogEntry> {

@@ -4,8 +4,10 @@
 /// They are the values that a condition on the path looks at (see PathWalk.swift), so that whoever matches a condition
 /// for a value that is no array has an entry under it. What leads nowhere has null's.
 struct IndexKeys {
-    /// Beyond so many entries in one index an entity is refused.
+    /// Beyond so many entries in one index, or so many bytes of keys, an entity is refused: the combinations of several
+    /// fields are many more than its text has bytes.
     static let limit = 10_000
+    static let byteLimit = 1 << 20
 
     /// In order, each once.
     private(set) var keys: [[UInt8]]
@@ -16,6 +18,8 @@ struct IndexKeys {
 
     private init(keys: [[UInt8]]) { self.keys = keys }
 
+    var byteCount: Int { keys.reduce(0) { $0 + $1.count } }
+
     /// Nil where there would be too many.
     init?(of document: UnsafeRawBufferPointer, for definition: IndexDefinition) throws(CorruptJSON) {
         let walker = JSONWalker(document)
@@ -24,8 +28,13 @@ struct IndexKeys {
         for field in definition.fields {
             let values = try PathValues(of: root, in: walker, field)
             hasArrays = hasArrays || values.hasArrays
-            guard values.codes.count * keys.count <= Self.limit else { return nil }
-            if values.codes.count == 1 {
+            // Before the combinations are made.
+            let count = values.codes.count * keys.count
+            let bytes = keys.reduce(0) { $0 + $1.count } * values.codes.count + values.bytes * keys.count
+            guard count <= Self.limit, bytes <= Self.byteLimit else { return nil }
+            if keys[0].isEmpty {
+                keys = values.codes
+            } else if values.codes.count == 1 {
                 for index in keys.indices { keys[index] += values.codes[0] }
             } else {
                 keys = keys.flatMap { key in values.codes.map { key + $0 } }
@@ -41,11 +50,31 @@ struct IndexKeys {
     }
 }
 
+extension Index {
+    /// The entries of an entity, or why it can have none.
+    func keys(
+        of document: UnsafeRawBufferPointer, _ id: @autoclosure () -> EntityID, in repository: String
+    ) throws(HoldfastError) -> IndexKeys {
+        let keys: IndexKeys?
+        do throws(CorruptJSON) { keys = try IndexKeys(of: document, for: definition) } catch {
+            throw HoldfastError(error)
+        }
+        if let keys { return keys }
+        let id = id()
+        throw HoldfastError(
+            .invalidEntity,
+            "\(repository) \"\(id.text)\" would have more than \(IndexKeys.limit) entries, or \(IndexKeys.byteLimit) bytes "
+                + "of keys, in the index \"\(record.name)\": shorten its arrays or texts, or drop the index",
+            detail: [("index", .text(record.name)), ("id", .text(id.text))])
+    }
+}
+
 /// The codes of the values that one path leads to.
 private struct PathValues {
     private var walker: JSONWalker
     private var field: SortOrder.Field
     private(set) var codes: [[UInt8]] = []
+    private(set) var bytes = 0
     /// Whether there is other than one value, or one that is an array.
     private(set) var hasArrays = false
 
@@ -103,6 +132,8 @@ private struct PathValues {
 
     private mutating func append(_ key: OrderedKey) {
         // Enough to know that it is too many.
-        if codes.count <= IndexKeys.limit { codes.append(key.bytes) }
+        guard codes.count <= IndexKeys.limit, bytes <= IndexKeys.byteLimit else { return }
+        codes.append(key.bytes)
+        bytes += key.bytes.count
     }
 }

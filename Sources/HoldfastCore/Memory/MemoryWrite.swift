@@ -29,12 +29,6 @@ final class MemoryWrite: StorageWrite {
 
     func repositories() throws(HoldfastError) -> [RepositoryRecord] { state.repositories }
 
-    func scan(
-        _ repository: RepositoryID, after: EntityID?, _ body: (EntityView) throws(HoldfastError) -> Bool
-    ) throws(HoldfastError) {
-        try state.scan(repository, after: after, body)
-    }
-
     func indexes() throws(HoldfastError) -> [IndexRecord] { state.indexes }
 
     func ids(

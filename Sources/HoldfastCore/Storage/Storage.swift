@@ -158,10 +158,21 @@ public struct EntityView {
     public let version: CommitSequence
     /// A JSON object's text, from its opening brace to the closing one.
     public let body: UnsafeRawBufferPointer
+    /// What a scan, or an index, tells of where the entity is: it stays until the entity is deleted. Of an engine that has
+    /// no such number 0.
+    public let number: Int64
 
-    public init(id: UnsafeRawBufferPointer, version: CommitSequence, body: UnsafeRawBufferPointer) {
+    public init(
+        id: UnsafeRawBufferPointer, version: CommitSequence, body: UnsafeRawBufferPointer, number: Int64 = 0
+    ) {
         self.id = id
         self.version = version
         self.body = body
+        self.number = number
+    }
+
+    /// What an index alone tells.
+    public init(id: UnsafeRawBufferPointer, number: Int64) {
+        self.init(id: id, version: 0, body: UnsafeRawBufferPointer(start: nil, count: 0), number: number)
     }
 }

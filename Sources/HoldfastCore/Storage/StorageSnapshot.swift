@@ -18,7 +18,7 @@ public protocol StorageSnapshot: AnyObject, Sendable {
     /// Lends the entities of a repository in the order of their ids' bytes, beginning behind `after` (nil: with the
     /// first), until `body` answers false.
     ///
-    ///     both         SELECT id, version, body FROM holdfast_entity WHERE repository = $1 AND id > $2 ORDER BY id
+    ///     both         SELECT id, version, body, number FROM holdfast_entity WHERE repository = $1 AND id > $2 ORDER BY id
     ///                  (PostgreSQL: COLLATE "C")
     func scan(
         _ repository: RepositoryID, after: EntityID?, _ body: (EntityView) throws(HoldfastError) -> Bool

@@ -24,11 +24,6 @@ public protocol StorageWrite: AnyObject {
     /// The catalogue as it is inside this transaction.
     func repositories() throws(HoldfastError) -> [RepositoryRecord]
 
-    /// As `StorageSnapshot.scan`, for who builds an index.
-    func scan(
-        _ repository: RepositoryID, after: EntityID?, _ body: (EntityView) throws(HoldfastError) -> Bool
-    ) throws(HoldfastError)
-
     /// The catalogue of indexes as it is inside this transaction.
     func indexes() throws(HoldfastError) -> [IndexRecord]
 

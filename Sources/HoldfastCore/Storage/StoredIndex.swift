@@ -39,12 +39,15 @@ public struct IndexEntryChange: Sendable {
     /// See OrderedKey.swift.
     public var key: [UInt8]
     public var entity: EntityKey
+    /// The entity's, where it is known from a scan.
+    public var number: Int64?
     public var isRemoval: Bool
 
-    public init(index: IndexID, key: [UInt8], entity: EntityKey, isRemoval: Bool) {
+    public init(index: IndexID, key: [UInt8], entity: EntityKey, number: Int64? = nil, isRemoval: Bool) {
         self.index = index
         self.key = key
         self.entity = entity
+        self.number = number
         self.isRemoval = isRemoval
     }
 }
@@ -73,7 +76,7 @@ public struct IndexScan: Sendable {
     public var isReversed: Bool
     /// Where an earlier walk ended: this one begins behind that entry.
     public var after: Position?
-    /// Without, the entities lent have their id alone.
+    /// Without, the entities lent have their id and number alone.
     public var readsEntities: Bool
 
     /// An entry.

@@ -3,8 +3,8 @@ extension Repository {
     /// Creates an index, or goes on with one that was begun, and answers when queries use it. Commits go on meanwhile: they
     /// keep the index from the first moment, and what is there already is added in small pieces between them.
     ///
-    /// `options` is as `hf_repository_create_index` describes it. `progress` is told the number of entities looked at after
-    /// each piece, on this thread; answering false takes the index away again, and the call throws `.cancelled`.
+    /// `options` is as `hf_repository_create_index` describes it. `progress` is told the number of entities done after each
+    /// piece, on this thread; answering false takes the index away again, and the call throws `.cancelled`.
     public func createIndex(
         _ options: UnsafeRawBufferPointer?, progress: (UInt64) -> Bool = { _ in true }
     ) throws(HoldfastError) {
@@ -29,7 +29,7 @@ extension Repository {
             record.state == .building
         else { return }
         do throws(HoldfastError) {
-            try build(record.id, progress)
+            try build(try Index(record), progress)
         } catch {
             // What stays after another failure, a later call goes on with.
             if error.status == .uniqueViolation || error.status == .cancelled || error.status == .invalidEntity {
@@ -39,22 +39,43 @@ extension Repository {
         }
     }
 
-    private func build(_ index: IndexID, _ progress: (UInt64) -> Bool) throws(HoldfastError) {
+    /// What was there before the index was entered is read in snapshots, and nobody waits for that; the commits that add
+    /// it are short, because its keys are in order by then. What changes meanwhile they leave out: whoever changes it
+    /// enters it.
+    private func build(_ index: Index, _ progress: (UInt64) -> Bool) throws(HoldfastError) {
+        var done: UInt64 = 0
         var position: EntityID?
-        var count: UInt64 = 0
-        while let piece = try change(.buildIndex(index, after: position)) {
-            count += UInt64(piece.count)
-            position = piece.position
-            if piece.isDone { break }
+        var isLast = false
+        while !isLast {
+            // While the snapshot is held, the committer remembers what has changed since.
+            let added = try store.read { snapshot throws(HoldfastError) in
+                let run = try IndexRun(index, of: record, after: position, in: snapshot)
+                (position, isLast) = (run.last ?? position, run.isLast)
+                return Result { () throws(HoldfastError) in try add(run, to: index.record, done, progress) }
+            }
+            guard let count = try added.get() else { break }
+            done += count
+        }
+        _ = try change(.finishIndex(index.record.id))
+        // The pieces were not waited for, so that a store of many small pieces is built quickly.
+        try store.sync()
+        _ = progress(done)
+    }
+
+    /// Answers how many entities the run was of, or nil where somebody else has built the index.
+    private func add(
+        _ run: consuming IndexRun, to index: IndexRecord, _ done: UInt64, _ progress: (UInt64) -> Bool
+    ) throws(HoldfastError) -> UInt64? {
+        var run = run
+        while let piece = run.takePiece(of: index) {
+            guard let state = try change(.buildIndex(index.id, piece)), !state.isDone else { return nil }
             try store.requireSameProcess()
-            guard progress(count) else {
+            guard progress(done + UInt64(run.progress)) else {
                 throw HoldfastError(.cancelled, "the index was not created: its progress callback said to stop")
             }
             try store.requireSameProcess()
         }
-        // The last piece was not waited for, so that a store of many small pieces is built quickly.
-        try store.sync()
-        _ = progress(count)
+        return UInt64(run.entityCount)
     }
 
     /// Takes an index away. Queries stop using it at once; its entries are removed in small pieces between commits.

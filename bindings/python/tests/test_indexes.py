@@ -1,6 +1,8 @@
 """Indexes and cursors, from Python."""
 
 import itertools
+import sqlite3
+from pathlib import Path
 from typing import Any, Callable
 
 import pytest
@@ -33,6 +35,34 @@ def test_an_index_is_created_listed_verified_and_dropped(songs: Any) -> None:
     with pytest.raises(holdfast.NotFoundError):
         songs.drop_index("both")
     assert len(songs.indexes()) == 2
+
+
+@pytest.mark.parametrize(
+    ("damage", "wrong", "missing"),
+    [
+        ("DELETE FROM {index} WHERE id = '7'", 0, 1),
+        ("UPDATE {index} SET entity = entity + 1 WHERE id = '7'", 1, 1),
+        ("UPDATE {index} SET entity = 1000 WHERE id = '7'", 1, 1),
+        ("INSERT INTO {index} VALUES (x'10', '7', 1)", 1, 0),
+    ],
+)
+def test_verifying_finds_what_other_programs_did_to_an_index(
+    tmp_path: Path, damage: str, wrong: int, missing: int
+) -> None:
+    path = tmp_path / "songs.db"
+    with holdfast.open(str(path)) as store:
+        songs = store.repository("songs")
+        songs.save_many([{"id": n, "n": n} for n in range(20)])
+        songs.create_index("n")
+    with sqlite3.connect(path) as database:
+        name = "SELECT 'holdfast_index_' || id FROM holdfast_index"
+        database.execute(damage.format(index=database.execute(name).fetchone()[0]))
+    database.close()
+    with holdfast.open(str(path)) as store:
+        report = store.repository("songs").verify()
+    assert not report["ok"]
+    index = report["indexes"][0]
+    assert (index["wrong"], index["missing"]) == (wrong, missing)
 
 
 def test_a_unique_violation_tells_who_has_the_value(songs: Any) -> None:
