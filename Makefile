@@ -99,7 +99,9 @@ demo-c:
 
 demo-python: library $(VENV)/tools
 	$(VENV)/bin/pip install --quiet --force-reinstall --no-deps ./bindings/python
-	env -u HOLDFAST_LIBRARY $(VENV)/bin/python bindings/python/examples/iso_registers.py
+	for example in iso_registers pie_chart country_tree; do \
+	    env -u HOLDFAST_LIBRARY $(VENV)/bin/python bindings/python/examples/$$example.py || exit 1; \
+	done
 
 demo-swift:
 	swift run -c release IsoRegisters
