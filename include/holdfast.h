@@ -62,6 +62,7 @@
 #include "holdfast/status.h"
 #include "holdfast/store.h"
 #include "holdfast/transaction.h"
+#include "holdfast/validator.h"
 #include "holdfast/version.h"
 
 #endif

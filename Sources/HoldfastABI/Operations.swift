@@ -38,14 +38,13 @@ private final class HostFunction: UserData, OperationFunction, @unchecked Sendab
     }
 
     func run(in transaction: Transaction) throws(HoldfastError) -> [UInt8] {
-        let handle = try HandleTable.insert(transaction, .transaction)
         var result = hf_buffer()
         var status = hf_status.HF_OK
-        let isSame = isSameProcess { status = function(handle, &result, pointer) }
         defer { hf_buffer_free(&result) }
-        try transaction.store.requireSameProcess()
-        guard isSame else { throw HoldfastError(.forked, "the operation's function forked") }
-        _ = HandleTable.remove(handle, .transaction, Transaction.self)
+        try lend(transaction) { handle throws(HoldfastError) in
+            let isSame = isSameProcess { status = function(handle, &result, pointer) }
+            guard isSame else { throw HoldfastError(.forked, "the operation's function forked") }
+        }
         if status != hf_status.HF_OK { throw hostError(status, "the operation's function answered") }
         return Array(UnsafeRawBufferPointer(start: result.data, count: result.length))
     }

@@ -26,12 +26,8 @@ private final class HostParticipant: UserData, ParticipantHost, @unchecked Senda
     func validate(in transaction: Transaction?) throws(HoldfastError) {
         guard let validate = callbacks.on_validate else { return }
         var error: OpaquePointer?
-        var handle = transaction.flatMap { OpaquePointer(bitPattern: $0.face) }
-        // The one that a body was lent is gone by now.
-        let isGone = (try? HandleTable.use(handle, .transaction, Transaction.self) { $0 === transaction }) != true
-        if let transaction, isGone { handle = try HandleTable.insert(transaction, .transaction) }
-        let status = validate(handle, pointer, &error)
-        if isGone { _ = HandleTable.remove(handle, .transaction, Transaction.self) }
+        guard let transaction else { return try accept(validate(nil, pointer, &error), error) }
+        let status = try lend(transaction) { handle throws(HoldfastError) in validate(handle, pointer, &error) }
         try accept(status, error)
     }
 

@@ -14,6 +14,29 @@ private func handle(of transaction: Transaction) throws(HoldfastError) -> Opaque
     return handle
 }
 
+/// Lends a transaction to the host's code by the handle that the host has, or by one for this call.
+func lend<Result>(
+    _ transaction: Transaction, _ body: (OpaquePointer) throws(HoldfastError) -> Result
+) throws(HoldfastError) -> Result {
+    if let own = OpaquePointer(bitPattern: transaction.face) { return try body(own) }
+    let lent = try handle(of: transaction)
+    func takeBack() throws(HoldfastError) {
+        // In a forked child the handle is the parent's.
+        try transaction.store.requireSameProcess()
+        transaction.face = 0
+        _ = HandleTable.remove(lent, .transaction, Transaction.self)
+    }
+    let result: Result
+    do throws(HoldfastError) {
+        result = try body(lent)
+    } catch {
+        try takeBack()
+        throw error
+    }
+    try takeBack()
+    return result
+}
+
 @_cdecl("hf_transaction_begin") @implementation
 public func hf_transaction_begin(
     _ store: OpaquePointer?, _ options: UnsafePointer<CChar>?,
@@ -125,9 +148,7 @@ public func hf_store_transact(
         try useStore(store) { store throws(HoldfastError) in
             let options = try TransactionOptions(json: HoldfastABI.options(options), allowsAttempts: true)
             let receipt = try store.transact(options) { transaction throws(HoldfastError) in
-                let handle = try handle(of: transaction)
-                let status = body(handle, user_data)
-                _ = HandleTable.remove(handle, .transaction, Transaction.self)
+                let status = try lend(transaction) { handle throws(HoldfastError) in body(handle, user_data) }
                 if status != hf_status.HF_OK { throw hostError(status, "the transaction's body answered") }
             }
             if let out_receipt { try fill(out_receipt, with: receipt.json) }

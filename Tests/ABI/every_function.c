@@ -219,12 +219,27 @@ CALL(repository_find_if, h.repository, h.transaction, is_meant, NULL, NULL, &r->
 CALL(repository_first, h.repository, h.transaction, "{\"n\":1}", HF_NTS, "{\"sort\":{\"n\":1}}", &r->entity)
 CALL(repository_distinct, h.repository, h.transaction, "n", NULL, 0, NULL, &r->buffer)
 
+static hf_status accept(hf_transaction *t, const char *id, size_t id_length, const char *entity,
+                        size_t length, void *user_data, hf_error **e) {
+    (void)t, (void)id, (void)id_length, (void)entity, (void)length, (void)user_data, (void)e;
+    return HF_OK;
+}
+
+/* Every second time none is set. */
+static hf_status call_repository_set_validator(handles h, results *r, hf_error **e) {
+    static unsigned calls;
+    (void)r;
+    bool is_set = __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) % 2 == 0;
+    return hf_repository_set_validator(h.repository, is_set ? accept : NULL, NULL, NULL, e);
+}
+
 /* What handles and stores can answer at any call. */
 #define ANY (STATUS(HF_OK) | STATUS(HF_INVALID_HANDLE) | STATUS(HF_FORKED))
 #define CLOSED (ANY | STATUS(HF_CLOSED))
 /* What a commit can answer where the storage does not fail. */
 #define COMMIT (CLOSED | STATUS(HF_CONFLICT) | STATUS(HF_TIMEOUT))
-#define ENDED STATUS(HF_INVALID_STATE)
+/* What a transaction's call answers when another thread has ended it, or is just having it validated. */
+#define ENDED (STATUS(HF_INVALID_STATE) | STATUS(HF_REENTRANT))
 /* A transaction's call, which meets a conflict when its snapshot was taken back. */
 #define READ (CLOSED | ENDED | STATUS(HF_CONFLICT))
 #define WRITE (COMMIT | ENDED)
@@ -281,6 +296,7 @@ const function functions[] = {
     REPOSITORY_ENTRY(distinct, READ),
     REPOSITORY_ENTRY(contains, READ),
     ENTRY(cursor_open, REPOSITORY | TRANSACTION, READ),
+    ENTRY(repository_set_validator, REPOSITORY, CLOSED),
     /* One that was being dropped, or built, by another thread. */
     ENTRY(repository_create_index, REPOSITORY, COMMIT | MISSING | TAKEN),
     ENTRY(repository_drop_index, REPOSITORY, COMMIT | MISSING),

@@ -251,7 +251,8 @@ static void submit(thread *t, room *r) {
     hf_status status = hf_transaction_submit(transaction, on_event, user_data, free_ticket, &error);
     check_answer("hf_transaction_submit", status,
                  STATUS(HF_OK) | STATUS(HF_BUSY) | STATUS(HF_INVALID_STATE) | STATUS(HF_CLOSED) |
-                     STATUS(HF_INVALID_ARGUMENT) | STATUS(HF_INVALID_HANDLE) | STATUS(HF_READ_ONLY),
+                     STATUS(HF_INVALID_ARGUMENT) | STATUS(HF_INVALID_HANDLE) | STATUS(HF_READ_ONLY) |
+                     STATUS(HF_REENTRANT),
                  error);
     if (status == HF_OK && !r->has_queue)
         atomic_fetch_add(&accepted, 1);

@@ -101,7 +101,7 @@ public final class Commit: @unchecked Sendable {
     /// tells them by itself.
     func tellOwner(_ events: inout [Event]) {
         guard let owner else { return }
-        if trees == nil { owner.ended(self, &events) } else { events.append(.members(self)) }
+        if trees?.isEmpty ?? true { owner.ended(self, &events) } else { events.append(.members(self)) }
     }
 
     /// Where events are delivered: tells the members of its object trees, then its owner.

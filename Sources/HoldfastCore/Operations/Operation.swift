@@ -90,6 +90,7 @@ public final class Operation: Sendable {
         case .read(let step): return try step.run(on: step.open(in: store), in: nil)
         case .write(let step):
             let repository = try step.open(in: store)
+            if repository.isValidated { return step.dated(try performInTransaction()) }
             let writes = try step.writes(to: repository)!
             do throws(HoldfastError) {
                 try store.requireWritable()
@@ -99,14 +100,17 @@ public final class Operation: Sendable {
                 value.receipt = receipt
                 return value
             } catch { return try step.forgiven(error) }
-        case .steps, .function:
-            var value = FutureValue(bytes: OperationStep.null)
-            let receipt = try store.transact(options) { transaction throws(HoldfastError) in
-                value = try run(in: transaction)
-            }
-            value.receipt = receipt
-            return value
+        case .steps, .function: return try performInTransaction()
         }
+    }
+
+    private func performInTransaction() throws(HoldfastError) -> FutureValue {
+        var value = FutureValue(bytes: OperationStep.null)
+        let receipt = try store.transact(options) { transaction throws(HoldfastError) in
+            value = try run(in: transaction)
+        }
+        value.receipt = receipt
+        return value
     }
 
     /// Begins a run and answers its future. Throws when the run was not accepted; every other failure is the future's.

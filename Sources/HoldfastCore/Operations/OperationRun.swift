@@ -19,6 +19,8 @@ final class OperationRun: CommitOwner, Withdrawable {
         var attempts = 0
         /// What the run will answer once it is stored.
         var value = FutureValue(bytes: [])
+        /// Whether it is a transaction that may read, also where it stands for a single write.
+        var isTransaction = false
     }
 
     let future: Future
@@ -42,7 +44,7 @@ final class OperationRun: CommitOwner, Withdrawable {
     func begin() {
         if transaction == nil, case .write(let step) = operation.work {
             do throws(HoldfastError) {
-                if let repository = try step.openKnown(in: store) {
+                if let repository = try step.openKnown(in: store), !repository.isValidated {
                     return try submit(step, to: repository)
                 }
             } catch { return end(.failure(error)) }
@@ -63,7 +65,9 @@ final class OperationRun: CommitOwner, Withdrawable {
             if let transaction { return end(.success(try operation.run(partOf: transaction))) }
             switch operation.work {
             case .read(let step): end(.success(try step.run(on: step.open(in: store), in: nil)))
-            case .write(let step): try submit(step, to: step.open(in: store))
+            case .write(let step):
+                let repository = try step.open(in: store)
+                if repository.isValidated { try attempt() } else { try submit(step, to: repository) }
             case .steps, .function: try attempt()
             }
         } catch {
@@ -98,7 +102,10 @@ final class OperationRun: CommitOwner, Withdrawable {
         let attempts = state.withLock { $0.attempts }
         do throws(HoldfastError) {
             let value = try operation.run(in: transaction)
-            state.withLock { $0.value = value }
+            state.withLock { state in
+                state.value = value
+                state.isTransaction = true
+            }
             commit = try transaction.prepare(self, attempts: attempts, deadline: deadline, isManager: true)
         } catch {
             try? transaction.rollback(isManager: true)
@@ -129,13 +136,16 @@ final class OperationRun: CommitOwner, Withdrawable {
     func ended(_ commit: Commit, _ events: inout [Event]) {
         switch commit.outcome! {
         case .success(let receipt):
-            var value: FutureValue
-            if case .write(let step) = operation.work {
-                value = step.result(of: commit.writes, commit.results, receipt.sequence)
-            } else {
-                value = state.withLock { $0.value }
-            }
+            var (value, isTransaction) = state.withLock { ($0.value, $0.isTransaction) }
             value.receipt = receipt
+            if case .write(let step) = operation.work {
+                if isTransaction {
+                    value = step.dated(value)
+                } else {
+                    value = step.result(of: commit.writes, commit.results, receipt.sequence)
+                    value.receipt = receipt
+                }
+            }
             end(.success(value), &events)
         case .failure(let error):
             if error.status == .conflict, runAgain() { return }

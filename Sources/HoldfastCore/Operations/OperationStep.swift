@@ -218,6 +218,16 @@ struct OperationStep: Sendable {
         }
     }
 
+    /// The result of a call that was carried out in a transaction of its own, which was stored since.
+    func dated(_ value: FutureValue) -> FutureValue {
+        var value = value
+        switch verb {
+        case .add, .update, .save, .patch, .modify: value.version = value.receipt?.sequence ?? 0
+        default: break
+        }
+        return value
+    }
+
     /// The result in place of an error that the description allows.
     func forgiven(_ error: HoldfastError) throws(HoldfastError) -> FutureValue {
         guard isMissingAllowed, error.status == .notFound else { throw error }

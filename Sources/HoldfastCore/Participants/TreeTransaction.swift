@@ -108,11 +108,17 @@ public final class TreeTransaction: @unchecked Sendable {
     private static let roundLimit = 100
 
     /// Validates every member, also those that join meanwhile, and seals the trees; when one refuses, they stay open.
-    func validate(in transaction: Transaction?) throws(HoldfastError) {
+    /// `others` asks who else is to be asked, again and again, and answers whether there was anybody.
+    func validate(
+        in transaction: Transaction?, others: () throws(HoldfastError) -> Bool = { () throws(HoldfastError) in false }
+    ) throws(HoldfastError) {
         try beginValidation()
         do throws(HoldfastError) {
             var rounds = 0
-            while try validateNewcomers(in: transaction) {
+            while true {
+                let hadMembers = try validateNewcomers(in: transaction)
+                let hadOthers = try others()
+                if !hadMembers && !hadOthers { break }
                 rounds += 1
                 if rounds > Self.roundLimit { throw Self.unsettled }
             }
@@ -167,6 +173,9 @@ public final class TreeTransaction: @unchecked Sendable {
     func unseal() {
         TreeLock.withLock { if phase == .sealed { phase = .open } }
     }
+
+    /// Whether no tree was ever enlisted.
+    var isEmpty: Bool { TreeLock.withLock { knownRoots.isEmpty } }
 
     /// Tells all members that what was validated is committed.
     func commit() throws(HoldfastError) { try end(.committing) { $0.committed(descriptor) } }
@@ -368,6 +377,6 @@ public final class TreeTransaction: @unchecked Sendable {
 
     private static let unsettled = HoldfastError(
         .invalidState,
-        "new members went on joining the object tree in each of \(roundLimit) rounds of validation: let validators add "
-            + "no members without end")
+        "validators went on writing, or adding members to an object tree, in each of \(roundLimit) rounds: let them come "
+            + "to an end")
 }

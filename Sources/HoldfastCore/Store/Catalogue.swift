@@ -7,6 +7,7 @@ final class Catalogue: Sendable {
     }
 
     private let state = Lock(State())
+    let validators = Validators()
 
     init(_ records: [RepositoryRecord]) { add(records) }
 

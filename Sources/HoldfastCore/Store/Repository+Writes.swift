@@ -267,6 +267,13 @@ extension Repository {
         }
         try store.requireWritable()
         if writes.isEmpty { return ([], 0) }
+        if isValidated {
+            var texts: [[UInt8]] = []
+            let receipt = try store.transact(TransactionOptions()) { transaction throws(HoldfastError) in
+                texts = try transaction.write(writes, wantsResults: wantsResults, repository: name)
+            }
+            return (texts, receipt.sequence)
+        }
         let commit = Commit(
             writes: writes, isDurable: store.options.isDurable,
             deadline: store.deadline(inMilliseconds: TransactionOptions().timeoutMilliseconds),

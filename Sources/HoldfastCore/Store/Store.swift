@@ -69,7 +69,7 @@ public final class Store: Sendable {
             let operations = OperationWorker(environment, finished: { committer.wake() })
             let closing = StoreClosing(
                 storage: storage, queue: queue, operations: operations, delivery: delivery, snapshots: snapshots,
-                time: environment.time, log: log, committer: committer)
+                time: environment.time, log: log, committer: committer, validators: catalogue.validators)
 
             self.url = url
             self.options = options

@@ -21,13 +21,14 @@ final class StoreClosing: Sendable {
     private let time: any TimeSource
     private let log: StoreLog
     private let committer: WorkerSlot
+    private let validators: Validators
     private let state = Lock(State())
     private let begun = Atomic<Bool>(false)
     private let ended = Gate()
 
     init(
         storage: any Storage, queue: CommitQueue, operations: OperationWorker, delivery: Delivery,
-        snapshots: SnapshotPool, time: any TimeSource, log: StoreLog, committer: WorkerSlot
+        snapshots: SnapshotPool, time: any TimeSource, log: StoreLog, committer: WorkerSlot, validators: Validators
     ) {
         self.storage = storage
         self.queue = queue
@@ -37,6 +38,7 @@ final class StoreClosing: Sendable {
         self.time = time
         self.log = log
         self.committer = committer
+        self.validators = validators
     }
 
     var hasBegun: Bool { begun.load(ordering: .acquiring) }
@@ -104,6 +106,7 @@ final class StoreClosing: Sendable {
             failure = error
             log.error("the store could not be closed cleanly", [("reason", .text(error.message))])
         }
+        validators.removeAll()
         if failure == nil { log.info("store closed") }
         committer.set(nil)
         state.withLock { state in

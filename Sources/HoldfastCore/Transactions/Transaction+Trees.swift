@@ -1,6 +1,7 @@
 internal import CHoldfastPlatform
 
-/// Object trees that end with a store's transaction: how they join, and how they are asked before the commit.
+/// Object trees that end with a store's transaction: how they join, and how they and the validators of repositories are
+/// asked before the commit.
 extension Transaction {
     // MARK: Joining
 
@@ -57,7 +58,9 @@ extension Transaction {
         unseal(after: nil)
     }
 
-    func wantsValidation(_ state: State) -> Bool { state.trees != nil }
+    func wantsValidation(_ state: State) -> Bool {
+        state.trees != nil || store.catalogue.validators.concern(state.buffer)
+    }
 
     /// Asks all validators, who alone may write meanwhile. Then nothing can be changed any more.
     func validate(isManager: Bool) throws(HoldfastError) {
@@ -72,7 +75,12 @@ extension Transaction {
             return (trees, state.buffer.savepoint())
         }
         do throws(HoldfastError) {
-            try trees.validate(in: self)
+            var written: Int?
+            try trees.validate(in: self) { () throws(HoldfastError) in
+                guard let next = try validateEntities(writtenAfter: written) else { return false }
+                written = next
+                return true
+            }
         } catch {
             try store.requireSameProcess()
             state.withLock { state in
@@ -120,7 +128,11 @@ extension Transaction {
 
     /// Refuses while members are called, before anything is changed.
     static func requireUnsealed(_ state: State) throws(HoldfastError) {
-        if state.sealing != .none { throw TreeTransaction.reentrant }
+        if state.sealing != .none {
+            throw HoldfastError(
+                .reentrant,
+                "validators are just being asked about the transaction: end it, and use savepoints, outside of that")
+        }
         if let trees = state.trees {
             try TreeLock.withLock { () throws(HoldfastError) in try trees.requireQuiet() }
         }

@@ -47,6 +47,26 @@ struct WriteBuffer {
         return true
     }
 
+    /// How many writes could be taken back: since the first savepoint, of which there must be one.
+    var undoCount: Int { undo.count }
+
+    /// What was written after `mark` of them, or all that was ever written, ordered by key.
+    func entries(writtenAfter mark: Int?) -> [(key: EntityKey, entry: Entry?)] {
+        var found: [EntityKey: Entry?] = [:]
+        if let mark {
+            for (key, _) in undo[mark...] { found.updateValue(self[key], forKey: key) }
+        } else {
+            for (key, entry) in others { found.updateValue(entry, forKey: key) }
+            if let first { found.updateValue(first.entry, forKey: first.key) }
+        }
+        return found.map { (key: $0.key, entry: $0.value) }.sorted { $0.key < $1.key }
+    }
+
+    func contains(where isMeant: (EntityKey) -> Bool) -> Bool {
+        if let first, isMeant(first.key) { return true }
+        return others.contains { isMeant($0.key) }
+    }
+
     /// Forgets a savepoint and keeps what was written after it.
     mutating func release(_ number: UInt64) {
         savepoints.removeAll { $0.number == number }

@@ -1,7 +1,19 @@
 """The C contract as data: its types, structs and one table of every function, under their C names."""
 
 import ctypes
-from ctypes import POINTER, c_bool, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint8, c_uint64, c_void_p
+from ctypes import (
+    POINTER,
+    c_bool,
+    c_char,
+    c_char_p,
+    c_int,
+    c_int32,
+    c_int64,
+    c_size_t,
+    c_uint8,
+    c_uint64,
+    c_void_p,
+)
 
 # Enumerations: each is an int at the boundary.
 hf_status = c_int
@@ -107,6 +119,16 @@ hf_participant_validate_fn = ctypes.CFUNCTYPE(
 )
 hf_participant_savepoint_fn = ctypes.CFUNCTYPE(None, c_uint64, c_void_p)
 hf_participant_body_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_participant), c_void_p)
+hf_validator_fn = ctypes.CFUNCTYPE(
+    hf_status,
+    POINTER(hf_transaction),
+    POINTER(c_char),
+    c_size_t,
+    POINTER(c_char),
+    c_size_t,
+    c_void_p,
+    POINTER(POINTER(hf_error)),
+)
 destructor = ctypes.CFUNCTYPE(None, c_void_p)
 
 
@@ -252,6 +274,10 @@ FUNCTIONS = {
     "hf_participant_transact": (hf_status, (_participant, hf_participant_body_fn, c_void_p, _out_error)),
     "hf_repository_open": (hf_status, (_store, c_char_p, c_char_p, POINTER(_repository), _out_error)),
     "hf_repository_free": (None, (_repository,)),
+    "hf_repository_set_validator": (
+        hf_status,
+        (_repository, hf_validator_fn, c_void_p, destructor, _out_error),
+    ),
     "hf_repository_add": (hf_status, (*_scope, *_bytes, _entity, _out_error)),
     "hf_repository_update": (hf_status, (*_scope, *_bytes, c_uint64, _entity, _out_error)),
     "hf_repository_save": (hf_status, (*_scope, *_bytes, _entity, _out_error)),
