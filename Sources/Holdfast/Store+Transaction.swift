@@ -66,6 +66,7 @@ extension Store {
         guard let transaction = TransactionScope.transaction(of: self) else {
             throw HoldfastError(.invalidState, "a savepoint belongs to a transaction: open one around it")
         }
+        guard transaction.treeDescriptor == nil else { return try await savepointWithTrees(transaction, body) }
         let savepoint = try await waiting { () throws(CoreError) in try transaction.savepoint() }
         do {
             return try await body()
@@ -86,8 +87,10 @@ extension Store {
         }
     }
 
-    private nonisolated(nonsending) func run<Value>(
-        _ options: HoldfastCore.TransactionOptions, _ body: nonisolated(nonsending) () async throws -> Value
+    /// With the caller's isolation as a parameter, because only a closure that captures it is run there.
+    func run<Value>(
+        _ options: HoldfastCore.TransactionOptions, trees: [any Transactable] = [],
+        isolation: isolated (any Actor)? = #isolation, _ body: nonisolated(nonsending) () async throws -> Value
     ) async throws -> (value: Value, receipt: Receipt) {
         let deadline = ContinuousClock.now + .milliseconds(options.timeoutMilliseconds)
         var attempt = 1
@@ -97,14 +100,24 @@ extension Store {
             options.timeoutMilliseconds = UInt64(
                 clamping: max(1, ContinuousClock.now.duration(to: deadline).milliseconds))
             let transaction = try translatingErrors { () throws(CoreError) in try core.begin(options) }
-            let scope = TransactionScope(transaction, within: TransactionScope.current)
+            let scope = TransactionScope(transaction, isolation: isolation, within: TransactionScope.current)
             do {
-                let value = try await TransactionScope.$current.withValue(scope) { try await body() }
+                let value = try await TransactionScope.$current.withValue(scope) {
+                    _ = isolation
+                    try Self.enlist(trees, in: transaction)
+                    let value = try await body()
+                    try translatingTrees { () throws(CoreError) in try transaction.seal() }
+                    return value
+                }
                 let receipt = try await commit(transaction, until: deadline)
+                // Fails only in a forked child, which has no trees.
+                try? transaction.releaseTrees()
                 return (value, Receipt(receipt, attempts: receipt.isReplayed ? receipt.attempts : attempt))
             } catch {
                 // It may have ended already; whatever this says must not hide the error.
+                transaction.unseal()
                 try? await waiting { () throws(CoreError) in try transaction.rollback() }
+                try? transaction.releaseTrees()
                 guard let conflict = HoldfastError(behind: error), conflict.status == .conflict else { throw error }
                 let pause = Duration.nanoseconds(core.backoff(attempt))
                 guard attempt < options.maxAttempts, ContinuousClock.now + pause < deadline else {

@@ -6,19 +6,31 @@ final class TransactionScope: Sendable {
     @TaskLocal static var current: TransactionScope?
 
     let transaction: HoldfastCore.Transaction
+    /// Where its object trees are told of the end; nil for a task that is no actor's.
+    let isolation: (any Actor)?
     private let outer: TransactionScope?
 
-    init(_ transaction: HoldfastCore.Transaction, within outer: TransactionScope?) {
+    init(_ transaction: HoldfastCore.Transaction, isolation: (any Actor)?, within outer: TransactionScope?) {
         self.transaction = transaction
+        self.isolation = isolation
         self.outer = outer
     }
 
     /// The transaction that a call on this store joins. An unstructured task that outlives the scope still finds it
     /// and is refused, because its writes would belong to nothing.
-    static func transaction(of store: Store) -> HoldfastCore.Transaction? {
+    static func transaction(of store: Store) -> HoldfastCore.Transaction? { scope(of: store)?.transaction }
+
+    static func scope(of store: Store) -> TransactionScope? { first { $0.transaction.store === store.core } }
+
+    /// Whether the task is in the transaction of the object trees with this descriptor.
+    static func includes(_ descriptor: HoldfastCore.TransactionDescriptor) -> Bool {
+        first { $0.transaction.treeDescriptor == descriptor } != nil
+    }
+
+    private static func first(_ isWanted: (TransactionScope) -> Bool) -> TransactionScope? {
         var scope = current
         while let each = scope {
-            if each.transaction.store === store.core { return each.transaction }
+            if isWanted(each) { return each }
             scope = each.outer
         }
         return nil

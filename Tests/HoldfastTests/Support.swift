@@ -40,6 +40,12 @@ func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) a
     }
 }
 
+/// Runs `body` in a task that is in no transaction.
+@discardableResult
+func inAnotherTask<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
+    try await Task.detached { try await body() }.value
+}
+
 /// Expects an error of this status, and answers it.
 @discardableResult
 nonisolated(nonsending) func expectError(

@@ -36,15 +36,21 @@ public final class Participant: @unchecked Sendable {
     /// The descriptor of the transaction that it is in.
     public var activeDescriptor: TransactionDescriptor? { TreeLock.withLock { transaction?.descriptor } }
 
+    /// The same, where it is a store's transaction.
+    public var enlistedDescriptor: TransactionDescriptor? {
+        TreeLock.withLock { transaction.flatMap { $0.isEnlisted ? $0.descriptor : nil } }
+    }
+
     // MARK: The tree
 
     /// Makes it the last child of `parent`, wherever it was before. Where the parent is in a transaction it joins that
-    /// and is begun at once, then its own sub-nodes are.
-    public func attach(to parent: Participant) throws(HoldfastError) {
+    /// and is begun at once, then its own sub-nodes are. One that is new may come under a sealed parent too, whose
+    /// transaction it does not join.
+    public func attach(to parent: Participant, isNew: Bool = false) throws(HoldfastError) {
         let joining = try TreeLock.withLock { () throws(HoldfastError) -> TreeTransaction? in
             guard host != nil, parent.host != nil else { throw Self.freed }
             try requireUnsealed()
-            try parent.requireUnsealed()
+            if !isNew { try parent.requireUnsealed() }
             let mine = transaction
             let other = parent.transaction
             if let mine, mine !== other {

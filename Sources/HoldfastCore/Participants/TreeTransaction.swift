@@ -9,6 +9,9 @@
 ///     open        rollback                             rollingBack → ended
 ///     sealed      rollback (the store refused)         rollingBack → ended
 ///
+/// Where members may be called on their own side only, the end is held: it seals the trees, and `release` carries it
+/// out there.
+///
 /// Who is called in a phase is settled when it begins; who has left meanwhile is skipped. All state is guarded by the
 /// trees' lock, and no lock is held while the host's code runs.
 public final class TreeTransaction: @unchecked Sendable {
@@ -19,6 +22,9 @@ public final class TreeTransaction: @unchecked Sendable {
     /// Whether a store's transaction ends it.
     let isEnlisted: Bool
     private let epoch = processEpoch()
+    /// Whether the end waits for `release`, and which it is.
+    private var isHeld: Bool
+    private var heldEnd: Phase?
 
     private(set) var phase = Phase.open
     /// In the order in which they joined, once each. One that was attached to another tree meanwhile is walked there.
@@ -39,7 +45,10 @@ public final class TreeTransaction: @unchecked Sendable {
     private var savepoints: [UInt64] = []
     private var savepointsMade: UInt64 = 0
 
-    init(isEnlisted: Bool) { self.isEnlisted = isEnlisted }
+    init(isEnlisted: Bool, isHeld: Bool = false) {
+        self.isEnlisted = isEnlisted
+        self.isHeld = isHeld
+    }
 
     var hasEnded: Bool { phase == .ended }
 
@@ -181,7 +190,7 @@ public final class TreeTransaction: @unchecked Sendable {
     func commit() throws(HoldfastError) { try end(.committing) { $0.committed(descriptor) } }
 
     /// Tells all members to go back to how they began.
-    func rollback() throws(HoldfastError) { try end(.rollingBack) { $0.rolledBack(descriptor) } }
+    public func rollback() throws(HoldfastError) { try end(.rollingBack) { $0.rolledBack(descriptor) } }
 
     /// Ends as the store's commit has ended. What has an unknown outcome goes back: the host asks the store.
     func end(with outcome: CommitOutcome) {
@@ -194,6 +203,15 @@ public final class TreeTransaction: @unchecked Sendable {
         try? isCommitted ? commit() : rollback()
     }
 
+    /// Tells all members of the end that was held; to go back, if there was none.
+    func release() throws(HoldfastError) {
+        let end = TreeLock.withLock {
+            isHeld = false
+            return heldEnd
+        }
+        if case .committing = end { try commit() } else { try rollback() }
+    }
+
     /// Children first, the trees in reverse.
     private func end(
         _ last: Phase, _ body: (any ParticipantHost) -> Void
@@ -201,6 +219,11 @@ public final class TreeTransaction: @unchecked Sendable {
         try requireSameProcess()
         let members: [Participant]? = TreeLock.withLock {
             guard phase == .open || phase == .sealed else { return nil }
+            if isHeld {
+                heldEnd = heldEnd ?? last
+                phase = .sealed
+                return nil
+            }
             phase = last
             callers += 1
             var members: [Participant] = []

@@ -5,19 +5,54 @@ internal import CHoldfastPlatform
 extension Transaction {
     // MARK: Joining
 
-    /// Takes the participant's whole tree into the transaction, and begins its members.
-    public func enlist(_ participant: Participant) throws(HoldfastError) {
+    /// Takes the participant's whole tree into the transaction, and begins its members. Where they may be called on this
+    /// side only, the first has the end held: validation is `seal`'s, and `releaseTrees` tells them of the end.
+    public func enlist(_ participant: Participant, holdingEnd isHeld: Bool = false) throws(HoldfastError) {
         try store.requireOpen()
         let trees = try state.withLock { state throws(HoldfastError) in
-            if state.phase == .committing || state.sealing == .done { throw TreeTransaction.sealed }
+            if state.phase == .committing || state.sealing == .done || state.sealing == .ready {
+                throw TreeTransaction.sealed
+            }
             try Self.requireOpen(state)
             if state.sealing != .none { try Self.requireValidator(state) }
-            let trees = state.trees ?? TreeTransaction(isEnlisted: true)
+            let trees = state.trees ?? TreeTransaction(isEnlisted: true, isHeld: isHeld)
             state.trees = trees
             return trees
         }
         try trees.enlist(participant)
     }
+
+    /// The descriptor of its object trees, once there are any.
+    public var treeDescriptor: TransactionDescriptor? { state.withLock { $0.trees }?.descriptor }
+
+    // MARK: Held ends
+
+    /// Validates on this thread, where there are trees, for the commit that comes from another.
+    public func seal() throws(HoldfastError) {
+        let isWanted = try withOpen { state throws(HoldfastError) in
+            try Self.requireUnsealed(state)
+            return wantsValidation(state)
+        }
+        guard isWanted else { return }
+        try validate(isManager: false)
+        state.withLock { $0.sealing = .ready }
+    }
+
+    /// Takes `seal` back, where no commit came.
+    public func unseal() {
+        if takeSeal() { unseal(after: nil) }
+    }
+
+    func takeSeal() -> Bool {
+        state.withLock { state in
+            guard state.sealing == .ready else { return false }
+            state.sealing = .done
+            return true
+        }
+    }
+
+    /// Once it has ended: tells the members.
+    public func releaseTrees() throws(HoldfastError) { try state.withLock { $0.trees }?.release() }
 
     // MARK: Savepoints
 

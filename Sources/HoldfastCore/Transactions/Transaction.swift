@@ -36,6 +36,8 @@ public final class Transaction: Sendable {
         case none
         /// Only this thread, which calls the validators, may go on.
         case validating(thread: UInt64)
+        /// By `seal`, for the commit that comes.
+        case ready
         case done
     }
 
@@ -176,9 +178,11 @@ public final class Transaction: Sendable {
         _ owner: (any CommitOwner)?, attempts: Int, deadline: UInt64, isManager: Bool
     ) throws(HoldfastError) -> Commit {
         do throws(HoldfastError) {
-            let commit = try prepareValidated(owner, attempts, deadline, isManager, isSealed: false)
-            if let commit { return commit }
-            try validate(isManager: isManager)
+            if !takeSeal() {
+                let commit = try prepareValidated(owner, attempts, deadline, isManager, isSealed: false)
+                if let commit { return commit }
+                try validate(isManager: isManager)
+            }
         } catch {
             if error.status == .closed { giveUpTrees(error) }
             throw error

@@ -93,7 +93,7 @@ struct SyncRepositoryTests {
                     return $0 == 1
                 }
                 if isFirst {
-                    try await onTask { try await accounts.save(Account(id: 1, balance: 100)) }
+                    try await inAnotherTask { try await accounts.save(Account(id: 1, balance: 100)) }
                     if wrapped {
                         throw RepositoryError(HoldfastError(.conflict, "as a call in the body would throw it"))
                     }
@@ -273,12 +273,6 @@ private final class Shelf: SyncRepository {
 }
 
 private func addNow(_ song: Song, to songs: some SyncRepository<Song>) throws { try songs.add(element: song) }
-
-/// Runs `body` in a task that is in no transaction.
-@discardableResult
-private func onTask<Value: Sendable>(_ body: @escaping @Sendable () async throws -> Value) async throws -> Value {
-    try await Task.detached { try await body() }.value
-}
 
 /// Expects a `RepositoryError` of this kind.
 private func expect<Value>(

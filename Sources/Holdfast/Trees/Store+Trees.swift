@@ -1,0 +1,67 @@
+internal import HoldfastCore
+
+/// Transactions over object trees and the store.
+extension Store {
+    /// Runs `body` as one transaction over object trees and the store: their objects change and everything is stored, or
+    /// neither.
+    ///
+    ///     try await store.transaction(chart) {
+    ///         chart.slice("a").percentage = 60
+    ///         try await songs.save(song)
+    ///     }
+    ///
+    /// The members of the trees are begun, then `body` runs, then they are validated, which may read and write by the
+    /// blocking calls of repositories; what one refuses with is thrown unchanged. Then the store commits, and the members
+    /// are told. All of this happens in the isolation of the caller, and while the store commits the trees refuse changes
+    /// with `.busy`. When the body throws, a member refuses, or the store cannot commit, the members are rolled back; after
+    /// a conflict they are, and begun again when `body` runs again. The trees of a commit whose outcome is not known are
+    /// rolled back too.
+    ///
+    /// Inside another transaction of this store the trees join it, in the same isolation only (else `.invalidState`).
+    @discardableResult
+    public nonisolated(nonsending) func transaction<Value>(
+        _ tree: any Transactable, _ others: any Transactable..., options: TransactionOptions = .init(),
+        _ body: nonisolated(nonsending) () async throws -> Value
+    ) async throws -> Value {
+        let trees = [tree] + others
+        if let scope = TransactionScope.scope(of: self) {
+            try requireIsolation(of: scope, #isolation)
+            try Self.enlist(trees, in: scope.transaction)
+            return try await body()
+        }
+        return try await run(options.checked(), trees: trees, body).value
+    }
+
+    /// On this side, where alone the trees' members may be called.
+    nonisolated(nonsending) func savepointWithTrees<Value>(
+        _ transaction: HoldfastCore.Transaction, _ body: nonisolated(nonsending) () async throws -> Value
+    ) async throws -> Value {
+        try requireIsolation(of: TransactionScope.scope(of: self)!, #isolation)
+        let savepoint = try translatingTrees { () throws(CoreError) in try transaction.savepoint() }
+        do {
+            return try await body()
+        } catch {
+            try? transaction.rollBack(to: savepoint)
+            throw error
+        }
+    }
+
+    // MARK: Joining
+
+    private func requireIsolation(of scope: TransactionScope, _ isolation: (any Actor)?) throws {
+        guard scope.isolation === isolation else {
+            throw HoldfastError(
+                .invalidState,
+                "the transaction was begun in another isolation, where object trees would be told of its end: begin it "
+                    + "in the trees' own")
+        }
+    }
+
+    static func enlist(_ trees: [any Transactable], in transaction: HoldfastCore.Transaction) throws {
+        for tree in trees {
+            try translatingTrees { () throws(CoreError) in
+                try transaction.enlist(tree.transactionContext.participant, holdingEnd: true)
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+internal import HoldfastCore
+
+/// Transactions of a tree alone. Whichever member they are asked of, they are its whole tree's.
+extension Transactable {
+    /// Whether the tree is in a transaction, its own or a store's.
+    public var transactionIsActive: Bool { participant.activeDescriptor != nil }
+
+    /// The transaction that the tree is in; until the last member was told of the end.
+    public var activeTransaction: TransactionDescriptor? {
+        participant.activeDescriptor.map { TransactionDescriptor($0, participant) }
+    }
+
+    /// Begins a transaction. Throws `TransactionError.anotherTransactionIsActive`.
+    @discardableResult
+    public func beginTransaction() throws -> TransactionDescriptor {
+        let transaction = try translatingTrees { () throws(CoreError) in try participant.begin() }
+        return TransactionDescriptor(transaction.descriptor, participant)
+    }
+
+    /// Validates and commits. What a member refuses with is thrown unchanged, and the transaction stays open, for repair
+    /// and another commit, or for rollback.
+    ///
+    /// Throws `TransactionError.wrongTransactionDescriptor` and then `.transactionIsNotActive`, and calls nobody.
+    public func commitTransaction(_ transaction: some Transaction = TransactionDescriptor.any) throws {
+        let descriptor = try core(transaction)
+        try translatingTrees { () throws(CoreError) in try participant.commit(descriptor) }
+    }
+
+    /// Has every member go back to how it was. Throws as `commitTransaction`.
+    public func rollbackTransaction(_ transaction: some Transaction = TransactionDescriptor.any) throws {
+        let descriptor = try core(transaction)
+        try translatingTrees { () throws(CoreError) in try participant.rollback(descriptor) }
+    }
+
+    /// Runs `body` in a transaction: commits at its end, rolls back when it throws or a member refuses, and throws that
+    /// error unchanged. Inside a transaction of the tree it joins that, and nobody is called.
+    ///
+    ///     try chart.transaction {
+    ///         chart.addElement(label: "Part #1", percentage: 50)
+    ///         chart.addElement(label: "Part #2", percentage: 50)
+    ///     }
+    ///
+    /// - Returns: What `body` returned.
+    @discardableResult
+    public func transaction<Value>(_ body: () throws -> Value) throws -> Value {
+        let participant = participant
+        try requireOwnStore()
+        guard let transaction = try translatingTrees({ () throws(CoreError) in try participant.beginOrJoin() }) else {
+            return try body()
+        }
+        do {
+            let value = try body()
+            try translatingTrees { () throws(CoreError) in try transaction.finishScope() }
+            return value
+        } catch {
+            // Whatever this says must not hide the error.
+            try? transaction.rollback()
+            throw error
+        }
+    }
+
+    /// The same as `transaction`.
+    @discardableResult
+    public func doTransactionally<Value>(_ body: () throws -> Value) throws -> Value { try transaction(body) }
+
+    /// Runs `body` so that its own part can be undone: when it throws, every member goes back to how it was before, the
+    /// error is thrown on, and the transaction around it, if it catches the error, goes on.
+    ///
+    /// Throws `TransactionError.transactionIsNotActive`, and `HoldfastError` with `.unsupported` where a member is no
+    /// `SavepointTransactable`. In a store's transaction use the store's `savepoint`.
+    @discardableResult
+    public func savepoint<Value>(_ body: () throws -> Value) throws -> Value {
+        let participant = participant
+        let savepoint = try translatingTrees { () throws(CoreError) in try participant.savepoint(.any) }
+        do {
+            return try body()
+        } catch {
+            // Should this fail, the transaction has ended.
+            try? participant.rollBack(to: savepoint, .any)
+            throw error
+        }
+    }
+
+    private var participant: Participant { transactionContext.participant }
+
+    private func core(_ transaction: some Transaction) throws -> HoldfastCore.TransactionDescriptor {
+        guard let descriptor = transaction as? TransactionDescriptor else {
+            throw TransactionError.wrongTransactionDescriptor
+        }
+        return descriptor.core
+    }
+
+    /// Only inside a store's transaction is its tree's joined: another task that shares the tree's isolation comes in
+    /// between while that one awaits something.
+    private func requireOwnStore() throws {
+        if let descriptor = participant.enlistedDescriptor, !TransactionScope.includes(descriptor) {
+            throw TransactionError.anotherTransactionIsActive
+        }
+    }
+}

@@ -1,0 +1,107 @@
+internal import HoldfastCore
+
+/// What links an object with its tree. The object owns it; when it goes, the tree goes on without the object, and
+/// those below it become trees of their own.
+public final class TransactionContext {
+    let participant: Participant
+
+    private init(_ owner: any Transactable) {
+        let host = TransactableHost(owner)
+        participant = Participant(host)
+        host.participant = participant
+    }
+
+    deinit { participant.free() }
+
+    /// For the root of a tree.
+    public static func createRoot(owner: any Transactable) -> TransactionContext { TransactionContext(owner) }
+
+    /// For an object below another, after its siblings. Where the tree is in a transaction, the object joins it and is
+    /// begun at once, before this returns; in one that is just ending it takes no part.
+    public static func createNode(owner: any Transactable, parent: any Transactable) -> TransactionContext {
+        let context = TransactionContext(owner)
+        // Fails only in a forked child, where every other call on the tree says so.
+        try? context.participant.attach(to: parent.transactionContext.participant, isNew: true)
+        return context
+    }
+
+    /// Brings the object, with those below it, under another parent, as the last of its siblings. Where that is in a
+    /// transaction and the object is in none, they join and are begun.
+    ///
+    /// Throws `HoldfastError` with `.cycle`, or `.busy` while either tree is being committed, and
+    /// `TransactionError.anotherTransactionIsActive` for an object that is in another transaction.
+    public func attach(to parent: any Transactable) throws {
+        try translatingTrees { () throws(CoreError) in
+            try participant.attach(to: parent.transactionContext.participant)
+        }
+    }
+
+    /// Makes the object, with those below it, a tree of its own. Inside a transaction they leave it: none of them is
+    /// called any more. Throws `HoldfastError` with `.busy` while the tree is being committed.
+    public func detach() throws {
+        try translatingTrees { () throws(CoreError) in try participant.detach() }
+    }
+}
+
+/// The object behind a participant.
+final class TransactableHost: ParticipantHost, @unchecked Sendable {
+    // Sendable: used only where the tree's owner calls the tree, because trees of stores are held (see
+    // `Transaction.enlist`) and end there too.
+
+    private weak var owner: (any Transactable)?
+    /// Set once, before anybody else knows the host.
+    weak var participant: Participant?
+    /// What the owner refused with, for who asked for the validation.
+    private var refusal: (any Error)?
+
+    init(_ owner: any Transactable) { self.owner = owner }
+
+    func began(_ descriptor: HoldfastCore.TransactionDescriptor) {
+        owner?.onBegin(transaction: TransactionDescriptor(descriptor, participant))
+    }
+
+    func validate(in transaction: HoldfastCore.Transaction?) throws(CoreError) {
+        do {
+            try owner?.onValidateCommit()
+        } catch {
+            refusal = error
+            throw CoreError(.refused, "a member of the object tree refused")
+        }
+    }
+
+    func takeRefusal() -> (any Error)? {
+        defer { refusal = nil }
+        return refusal
+    }
+
+    func committed(_ descriptor: HoldfastCore.TransactionDescriptor) {
+        owner?.onCommit(transaction: TransactionDescriptor(descriptor, participant))
+    }
+
+    func rolledBack(_ descriptor: HoldfastCore.TransactionDescriptor) {
+        owner?.onRollback(transaction: TransactionDescriptor(descriptor, participant))
+    }
+
+    // One that is gone has nothing to keep.
+    var hasSavepoints: Bool { owner == nil || owner is any SavepointTransactable }
+    func savepoint(_ number: UInt64) { (owner as? any SavepointTransactable)?.onSavepoint(number) }
+    func rollBack(to number: UInt64) { (owner as? any SavepointTransactable)?.onRollback(to: number) }
+}
+
+/// The funnel through which every error of a tree leaves: what a member refused with, unchanged, or in the words of
+/// `TransactionError`, or as any other.
+func translatingTrees<Value>(_ body: () throws(CoreError) -> Value) throws -> Value {
+    do throws(CoreError) {
+        return try body()
+    } catch {
+        if let host = error.participant?.currentHost as? TransactableHost, let refusal = host.takeRefusal() {
+            throw refusal
+        }
+        switch error.status {
+        case .transactionActive: throw TransactionError.anotherTransactionIsActive
+        case .transactionNotActive: throw TransactionError.transactionIsNotActive
+        case .wrongDescriptor: throw TransactionError.wrongTransactionDescriptor
+        default: return try translatingErrors { () throws(CoreError) in throw error }
+        }
+    }
+}
