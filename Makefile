@@ -105,6 +105,7 @@ demo-python: library $(VENV)/tools
 
 demo-swift:
 	swift run -c release IsoRegisters
+	swift run -c release PieChart
 
 # --- Tests ------------------------------------------------------------------------------------------
 

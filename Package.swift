@@ -52,6 +52,7 @@ let package = Package(
 
         .executableTarget(
             name: "IsoRegisters", dependencies: ["Holdfast"], path: "Sources/Examples/IsoRegisters"),
+        .executableTarget(name: "PieChart", dependencies: ["Holdfast"], path: "Sources/Examples/PieChart"),
 
         // What the tests share.
         .target(name: "SeededRandom", path: "Tests/SeededRandom"),
