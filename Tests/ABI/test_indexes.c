@@ -357,6 +357,43 @@ static void an_explanation_tells_the_index_its_bounds_and_what_was_examined(fixt
     close_room(r);
 }
 
+static void a_pattern_that_begins_with_a_text_is_looked_up_under_it(fixture *f) {
+    static const char *const directions[] = {"1", "-1"};
+    for (size_t d = 0; d < COUNT_OF(directions); d++) {
+        room r = open_room(f);
+        char text[256];
+        for (int i = 0; i < 100; i++) {
+            snprintf(text, sizeof text, "{\"id\":%d,\"s\":\"%c%c\",\"t\":[\"x%d\",7,null]}", i, 'a' + i / 10,
+                     'a' + i % 10, i % 20);
+            save(r.things, NULL, text);
+        }
+        save(r.things, NULL, "{\"id\":\"a\",\"s\":\"c\"}");
+        save(r.things, NULL, "{\"id\":\"b\",\"s\":[\"d\"]}");
+        save(r.things, NULL, "{\"id\":\"c\",\"s\":3}");
+        snprintf(text, sizeof text, "{\"fields\":{\"s\":%s},\"name\":\"s\"}", directions[d]);
+        create(r, text);
+        snprintf(text, sizeof text, "{\"fields\":{\"t\":%s,\"s\":1},\"name\":\"t\"}", directions[d]);
+        create(r, text);
+        expect_explained(r, "{\"s\":{\"$regex\":\"^c\"}}", NULL,
+                         "{\"access\":\"index\",\"index\":\"s\",\"bounds\":{\"s\":{\"$regex\":\"^c\"}},"
+                         "\"exact\":false,\"sort\":null,\"examined\":11,\"matched\":11}");
+        expect_explained(
+            r, "{\"s\":{\"$regex\":\"^c.?[b-d]\"}}", NULL,
+            "{\"access\":\"index\",\"index\":\"s\",\"bounds\":{\"s\":{\"$regex\":\"^c.?[b-d]\"}},"
+            "\"exact\":false,\"sort\":null,\"examined\":11,\"matched\":3}");
+        expect_explained(r, "{\"t\":{\"$regex\":\"^x1\"}}", NULL,
+                         "{\"access\":\"index\",\"index\":\"t\",\"bounds\":{\"t\":{\"$regex\":\"^x1\"}},"
+                         "\"exact\":false,\"sort\":null,\"examined\":55,\"matched\":55}");
+        expect_explained(r, "{\"s\":{\"$regex\":\"c\"}}", NULL,
+                         "{\"access\":\"scan\",\"index\":null,\"bounds\":{},\"exact\":false,\"sort\":null,"
+                         "\"examined\":103,\"matched\":20}");
+        expect_ok(hf_repository_delete_all, r.things, NULL, NULL, 0, NULL, NULL);
+        expect_ok(hf_repository_drop_index, r.things, "s");
+        expect_ok(hf_repository_drop_index, r.things, "t");
+        close_room(r);
+    }
+}
+
 static void an_index_outlives_its_store(fixture *f) {
     room r = open_room(f);
     create(r, "{\"fields\":{\"n\":1}}");
@@ -381,6 +418,7 @@ int main(void) {
         EACH_ENGINE(an_entity_with_too_many_bytes_of_keys_is_refused),
         ONCE(a_commit_with_too_many_bytes_of_keys_is_refused),
         EACH_ENGINE(an_explanation_tells_the_index_its_bounds_and_what_was_examined),
+        EACH_ENGINE(a_pattern_that_begins_with_a_text_is_looked_up_under_it),
         SQLITE_ONLY(an_index_outlives_its_store),
     };
     return run_scenarios("indexes", scenarios, COUNT_OF(scenarios));

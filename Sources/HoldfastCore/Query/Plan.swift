@@ -197,10 +197,12 @@ private struct IndexChoice {
     }
 }
 
-/// The codes of one field between which `$gt`, `$gte`, `$lt` and `$lte` of one type lie.
+/// The codes of one field between which `$gt`, `$gte`, `$lt` and `$lte` of one type lie; or those that begin as the texts
+/// do that a `$regex` matches.
 private struct FieldRange {
     private(set) var lower: [UInt8]
     private(set) var upper: [UInt8]?
+    /// Of the conditions that the range implies.
     private(set) var numbers: [Int] = []
     private(set) var tests: [Filter.Test] = []
 
@@ -227,10 +229,28 @@ private struct FieldRange {
                 if high == nil || edge.precedes(high!) { high = edge }
             }
         }
-        guard let kind else { return nil }
+        guard let kind else {
+            guard let (prefix, test) = Self.prefix(conditions, field) else { return nil }
+            (lower, upper, tests) = (prefix, IndexChoice.successor(of: prefix), [test])
+            return
+        }
         let code = field.descending ? ~kind.code : kind.code
         lower = low ?? [code]
         upper = high ?? [code + 1]
+    }
+
+    /// What the codes of all texts begin with that a regular expression matches.
+    private static func prefix(
+        _ conditions: [(number: Int, test: Filter.Test)], _ field: SortOrder.Field
+    ) -> ([UInt8], Filter.Test)? {
+        for (_, test) in conditions {
+            guard case .regex(let pattern) = test, !pattern.prefix.isEmpty else { continue }
+            var key = OrderedKey()
+            key.append(.string(pattern.prefix), descending: field.descending)
+            // Without what ends a string.
+            return (key.bytes.dropLast(2), test)
+        }
+        return nil
     }
 
     /// Numbers, strings and booleans: of other types the comparisons are left to the filter.

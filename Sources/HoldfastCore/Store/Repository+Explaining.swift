@@ -57,6 +57,7 @@ extension Filter.Test {
         case .lessOrEqual(let value): member("$lte", value)
         case .greater(let value): member("$gt", value)
         case .greaterOrEqual(let value): member("$gte", value)
+        case .regex(let pattern): member("$regex", .string(pattern.text))
         default: break
         }
     }

@@ -43,8 +43,14 @@ def value(rng: random.Random, depth: int = 0) -> Any:
 def condition(rng: random.Random) -> Any:
     if rng.random() < 0.4:
         return {"$eq": value(rng, 1)}
-    operators = rng.sample(["$eq", "$gt", "$gte", "$lt", "$lte", "$in", "$ne", "$exists"], rng.randint(1, 2))
-    operands = {"$in": lambda: [value(rng, 1) for _ in range(rng.randint(0, 3))], "$exists": lambda: True}
+    operators = rng.sample(
+        ["$eq", "$gt", "$gte", "$lt", "$lte", "$in", "$ne", "$exists", "$regex"], rng.randint(1, 2)
+    )
+    operands = {
+        "$in": lambda: [value(rng, 1) for _ in range(rng.randint(0, 3))],
+        "$exists": lambda: True,
+        "$regex": lambda: rng.choice(["^a", "^ab?", "^a|b", "^é", "b", "^a\\x00", "^"]),
+    }
     return {name: operands.get(name, lambda: value(rng, 1))() for name in operators}
 
 
