@@ -6,6 +6,7 @@ Half of them warm up; what the other half adds to the process's memory is printe
 """
 
 import asyncio
+import functools
 import gc
 import logging
 import os
@@ -46,6 +47,17 @@ def refused(function: "object") -> None:
     sys.exit("FAILED: nothing was refused")
 
 
+class Leaf(holdfast.Model):
+    """An object of a tree."""
+
+    plays = 0
+
+    def on_validate_commit(self) -> None:
+        """Refuses what is negative."""
+        if self.plays < 0:
+            raise holdfast.RefusedError("negative")
+
+
 def blocking(store: holdfast.Store) -> None:
     """ROUND operations by calls that wait."""
     songs = store.repository("songs")
@@ -72,6 +84,15 @@ def blocking(store: holdfast.Store) -> None:
         later.fetch("s1").submit().cancel()
         with songs.iterate() as cursor:
             next(cursor)
+        root, leaf = Leaf(), Leaf()
+        leaf.attach(root)
+
+        def count(to: int, leaf: Leaf = leaf) -> None:
+            leaf.plays = to
+
+        store.transact(functools.partial(count, number), trees=[root])
+        refused(lambda: store.transact(functools.partial(count, -1), trees=[root]))  # noqa: B023
+        store.submit(functools.partial(count, number), trees=[root]).result()
 
 
 async def awaited(store: holdfast.aio.Store) -> None:

@@ -238,10 +238,10 @@ async def cancelled(task: "asyncio.Task[Any]") -> asyncio.CancelledError:
     return raised.value
 
 
-async def told(task: "asyncio.Task[Any]") -> Any:
-    """What became of a commit whose task may have been cancelled."""
+async def told(commit: Awaitable[Any]) -> Any:
+    """What became of a commit whose task may be cancelled meanwhile."""
     try:
-        return await task
+        return await commit
     except asyncio.CancelledError as error:
         return await error.outcome  # type: ignore[attr-defined]
 
@@ -253,14 +253,14 @@ def test_a_cancelled_commit_is_withdrawn_or_its_outcome_told(run: Run, url: str)
             songs = store.repository("songs")
             for turn in range(4):
                 names = [f"{turn}-{number}" for number in range(400)]
-                tasks = [asyncio.ensure_future(songs.add({"id": name})) for name in names]
+                tasks = [asyncio.ensure_future(told(songs.add({"id": name}))) for name in names]
                 await asyncio.sleep(0.0005 * turn)
                 for task in tasks:
                     task.cancel()
                 await asyncio.wait(tasks)
                 for name, task in zip(names, tasks):
                     try:
-                        outcome = await told(task)
+                        outcome = await task
                     except holdfast.CancelledError:
                         withdrawn += 1
                         assert not await songs.contains(name)
@@ -283,9 +283,8 @@ def test_a_time_out_leaves_a_commit_that_is_being_stored_alone(run: Run, path: s
                     # As long as a commit takes, more or less.
                     await asyncio.wait_for(future, 0.00001 * number)
                 except (asyncio.TimeoutError, TimeoutError):
-                    assert future.cancelled()
                     try:
-                        seen.add((await future.outcome)["id"] == number)
+                        seen.add((await (future.outcome or future))["id"] == number)
                     except holdfast.CancelledError:
                         seen.add("withdrawn")
                         assert not await songs.contains(number)
@@ -296,6 +295,7 @@ def test_a_time_out_leaves_a_commit_that_is_being_stored_alone(run: Run, path: s
     run(main())
 
 
+# It came with Python 3.11.
 def test_asyncio_timeout_ends_a_wait_and_tells_the_outcome(run: Run, url: str) -> None:
     async def main() -> None:
         async with holdfast.aio.open(url) as store:
