@@ -118,6 +118,7 @@ func translatingErrors<Value>(_ body: () throws(CoreError) -> Value) throws -> V
     } catch {
         // Commits are withdrawn here only when their task is cancelled.
         if error.status == .cancelled { throw CancellationError() }
+        if let thrown = error.thrown { throw thrown }
         throw HoldfastError(error)
     }
 }

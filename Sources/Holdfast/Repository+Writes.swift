@@ -223,6 +223,9 @@ extension StoreRepository {
             }
         }
         if writes.isEmpty { return [] }
+        if try await core().isValidated {
+            return try await store.transaction { try await perform(writes, wantsResults: wantsResults) }
+        }
         let timeout = HoldfastCore.TransactionOptions().timeoutMilliseconds
         let core = store.core
         try await store.places.take(until: .now + .milliseconds(timeout))

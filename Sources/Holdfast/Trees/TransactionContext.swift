@@ -51,8 +51,6 @@ final class TransactableHost: ParticipantHost, @unchecked Sendable {
     private weak var owner: (any Transactable)?
     /// Set once, before anybody else knows the host.
     weak var participant: Participant?
-    /// What the owner refused with, for who asked for the validation.
-    private var refusal: (any Error)?
 
     init(_ owner: any Transactable) { self.owner = owner }
 
@@ -64,14 +62,8 @@ final class TransactableHost: ParticipantHost, @unchecked Sendable {
         do {
             try owner?.onValidateCommit()
         } catch {
-            refusal = error
-            throw CoreError(.refused, "a member of the object tree refused")
+            throw CoreError(throwing: error)
         }
-    }
-
-    func takeRefusal() -> (any Error)? {
-        defer { refusal = nil }
-        return refusal
     }
 
     func committed(_ descriptor: HoldfastCore.TransactionDescriptor) {
@@ -88,15 +80,19 @@ final class TransactableHost: ParticipantHost, @unchecked Sendable {
     func rollBack(to number: UInt64) { (owner as? any SavepointTransactable)?.onRollback(to: number) }
 }
 
-/// The funnel through which every error of a tree leaves: what a member refused with, unchanged, or in the words of
-/// `TransactionError`, or as any other.
+extension CoreError {
+    /// The refusal of a validator, which comes out unchanged; a conflict that it met still has the transaction run again.
+    init(throwing error: any Error) {
+        self.init(HoldfastError(behind: error)?.status == .conflict ? .conflict : .refused, "a validator refused")
+        thrown = error
+    }
+}
+
+/// The funnel through which every error of a tree leaves: in the words of `TransactionError`, or as any other.
 func translatingTrees<Value>(_ body: () throws(CoreError) -> Value) throws -> Value {
     do throws(CoreError) {
         return try body()
     } catch {
-        if let host = error.participant?.currentHost as? TransactableHost, let refusal = host.takeRefusal() {
-            throw refusal
-        }
         switch error.status {
         case .transactionActive: throw TransactionError.anotherTransactionIsActive
         case .transactionNotActive: throw TransactionError.transactionIsNotActive

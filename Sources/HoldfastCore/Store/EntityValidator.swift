@@ -54,7 +54,7 @@ extension Repository {
     }
 
     /// Whether a write has to be a transaction, because a validator is to see what comes of it.
-    var isValidated: Bool { store.catalogue.validators[record.id] != nil }
+    package var isValidated: Bool { store.catalogue.validators[record.id] != nil }
 }
 
 extension Transaction {
