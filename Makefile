@@ -91,7 +91,7 @@ demo: dependencies demo-c demo-python demo-swift ## Runs the examples in C, Pyth
 demo-c:
 	@$(MAKE) --no-print-directory install PREFIX=$(DEMO_PREFIX) > /dev/null
 	PKG_CONFIG_PATH=$(DEMO_PREFIX)/lib/pkgconfig; export PKG_CONFIG_PATH; \
-	for example in iso_registers event_loop; do \
+	for example in iso_registers event_loop pie_chart; do \
 	    $(CC) -o $(BUILD)/$$example bindings/c/examples/$$example.c \
 	        $$(pkg-config --cflags --libs holdfast jansson) -Wl,-rpath,$(DEMO_PREFIX)/lib && \
 	    $(BUILD)/$$example || exit 1; \

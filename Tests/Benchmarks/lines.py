@@ -1,64 +1,25 @@
 """The lines of the benchmark: what is measured, against whom, and what must be reached."""
 
-from dataclasses import dataclass
 from typing import Optional
 
-# Operations of a run. ALL stands for the number of documents; baselines that are slow store fewer, which, for a tree
-# that grows, is in their favour.
-ALL = 0
-SOME = 20_000
-FEW = 12_800
-UPDATES = 40_000
-READS = 200_000
-SCANNED = 400_000
-FOUND = 400_000
-SYNCS = 2_000
-STARTS = 15
-
-BATCH = 1_000
-MANY_DOCUMENTS = 100_000
-MOST_DOCUMENTS = 1_000_000
-
-
-@dataclass(frozen=True)
-class Run:
-    """A program to be run. The runner fills in the words in braces."""
-
-    command: tuple[str, ...]
-    count: int = 1
-    #: The engine that has filled the store which is worked on; "" for a directory that the program creates.
-    store: str = ""
-    #: How many documents there are; ALL for those of the package index.
-    documents: int = ALL
-    #: How many documents can be under way unacknowledged, if the acknowledged ones must be durable; else 0.
-    in_flight: int = 0
-    #: How many times it is run in a round.
-    times: int = 1
-
-
-@dataclass(frozen=True)
-class Baseline:
-    """What Holdfast is compared with, the ratio that must be reached, and the one that is striven for."""
-
-    name: str
-    run: Run
-    must: Optional[float] = None
-    stretch: Optional[float] = None
-
-
-@dataclass(frozen=True)
-class Line:
-    """One line. A unit ending in "/s" counts operations; "ms" is the time of one; "MB" the memory that a program
-    added, or, of a line that runs none, the size of the library."""
-
-    name: str
-    title: str
-    unit: str
-    run: Optional[Run]
-    baselines: tuple[Baseline, ...] = ()
-    #: For a line without ratios: the value that must be reached, and the one that is striven for; less is better.
-    must: Optional[float] = None
-    stretch: Optional[float] = None
+from line import (
+    ALL,
+    BATCH,
+    Baseline,
+    FEW,
+    FOUND,
+    Line,
+    MANY_DOCUMENTS,
+    MEMBERS,
+    MOST_DOCUMENTS,
+    READS,
+    Run,
+    SCANNED,
+    SOME,
+    STARTS,
+    SYNCS,
+    UPDATES,
+)
 
 
 def in_c(
@@ -90,6 +51,10 @@ def in_python(
         store,
         in_flight=in_flight,
     )
+
+
+def tree(members: int) -> Run:
+    return Run(("{build}/trees", str(members), "{count}"), MEMBERS)
 
 
 def floor(workload: str, count: int) -> Run:
@@ -298,6 +263,13 @@ LINES = (
         "events/s",
         asynchronous("callbacks", READS),
         (Baseline("taken from the queue", asynchronous("queue", READS)),),
+    ),
+    Line(
+        "object-trees",
+        "members of an object tree of 1,000,000, begun, validated and committed",
+        "members/s",
+        tree(1_000_000),
+        (Baseline("one of 1,000", tree(1_000), 0.5, 0.8),),
     ),
     Line(
         "futures",

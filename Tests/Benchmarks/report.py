@@ -2,7 +2,7 @@
 
 from typing import Any, Optional
 
-from lines import Baseline, Line
+from line import Baseline, Line
 from runner import Series
 
 Result = dict[str, Any]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Optional
 
-from lines import ALL, Line, Run
+from line import ALL, Line, Run
 
 TIMEOUT_SECONDS = 600
 SYNCS = ("fdatasync", "fsync", "msync")

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from lines import LINES, Baseline, Line, in_c
+from line import Baseline, Line
+from lines import LINES, in_c
 from report import results
 from runner import Failure, Runner, Series
 

@@ -1,0 +1,62 @@
+"""What a line of the benchmark is: a program to be run, and those it is compared with."""
+
+from dataclasses import dataclass
+from typing import Optional
+
+# Operations of a run. ALL stands for the number of documents; baselines that are slow store fewer, which, for a tree
+# that grows, is in their favour.
+ALL = 0
+SOME = 20_000
+FEW = 12_800
+UPDATES = 40_000
+READS = 200_000
+SCANNED = 400_000
+FOUND = 400_000
+SYNCS = 2_000
+MEMBERS = 4_000_000
+STARTS = 15
+
+BATCH = 1_000
+MANY_DOCUMENTS = 100_000
+MOST_DOCUMENTS = 1_000_000
+
+
+@dataclass(frozen=True)
+class Run:
+    """A program to be run. The runner fills in the words in braces."""
+
+    command: tuple[str, ...]
+    count: int = 1
+    #: The engine that has filled the store which is worked on; "" for a directory that the program creates.
+    store: str = ""
+    #: How many documents there are; ALL for those of the package index.
+    documents: int = ALL
+    #: How many documents can be under way unacknowledged, if the acknowledged ones must be durable; else 0.
+    in_flight: int = 0
+    #: How many times it is run in a round.
+    times: int = 1
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """What Holdfast is compared with, the ratio that must be reached, and the one that is striven for."""
+
+    name: str
+    run: Run
+    must: Optional[float] = None
+    stretch: Optional[float] = None
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line. A unit ending in "/s" counts operations; "ms" is the time of one; "MB" the memory that a program
+    added, or, of a line that runs none, the size of the library."""
+
+    name: str
+    title: str
+    unit: str
+    run: Optional[Run]
+    baselines: tuple[Baseline, ...] = ()
+    #: For a line without ratios: the value that must be reached, and the one that is striven for; less is better.
+    must: Optional[float] = None
+    stretch: Optional[float] = None
