@@ -41,9 +41,21 @@ extension StoreRepository: SyncRepository {
     @discardableResult
     public func update(element: Entity) throws -> Entity { try put(element, .present) }
 
-    public func delete(element: Entity) throws {
+    public func delete(element: Entity) throws { try deleteNow(id: element.id) }
+
+    func fetchNow(id: Entity.ID) throws -> Entity? {
         try now { core, transaction in
-            let id = try text(of: element.id)
+            let id = try text(of: id)
+            var found: Data?
+            _ = try translatingErrors { () throws(CoreError) in try core.fetch(id, in: transaction) { found = Data($1) }
+            }
+            return try found.map { try decode($0, id: id) }
+        }
+    }
+
+    func deleteNow(id: Entity.ID) throws {
+        try now { core, transaction in
+            let id = try text(of: id)
             try translatingErrors { () throws(CoreError) in try core.delete(id, in: transaction) }
         }
     }
@@ -54,7 +66,7 @@ extension StoreRepository: SyncRepository {
         }
     }
 
-    private func put(_ entity: Entity, _ precondition: Write.Precondition) throws -> Entity {
+    func put(_ entity: Entity, _ precondition: Write.Precondition) throws -> Entity {
         try now { core, transaction in
             let (writes, stored) = try self.writes([entity], precondition, core)
             _ = try translatingErrors { () throws(CoreError) in
