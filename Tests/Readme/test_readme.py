@@ -154,6 +154,17 @@ def test_objects_and_entities_change_together_or_not_at_all(python_path, capsys)
     assert capsys.readouterr().out == "{'cats': 60, 'dogs': 40}\n"
 
 
+def test_what_a_validator_refuses_is_not_stored(python_path, capsys):
+    import holdfast
+
+    (program,) = (block for block in blocks("python") if "set_validator" in block)
+    with holdfast.open("memory:") as store:
+        songs = store.repository("songs")
+        exec(program, {"songs": songs})
+        assert songs.count() == 0
+    assert capsys.readouterr().out == "'title' is a required property\n"
+
+
 def test_the_shell_line_reads_a_store(tmp_path, python_path):
     import holdfast
 

@@ -5,9 +5,12 @@ same meaning, the class is one of those as well. Messages are the library's own,
 """
 
 import builtins
+import collections
 import concurrent.futures
 import enum
+import itertools
 import json
+import random
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn, Optional
@@ -316,11 +319,46 @@ class InternalError(Error):
     status = 61
 
 
+class Refusals:
+    """The exceptions with which functions of the host's refused, by the code in the library's error, until
+    that arrives where it is told. It may do so on another thread."""
+
+    # So many are kept of which the library never tells; beyond that the oldest is told as a RefusedError.
+    MOST = 10_000
+
+    def __init__(self) -> None:
+        self._codes = itertools.count(random.getrandbits(40) << 20)
+        self._kept: collections.OrderedDict[int, BaseException] = collections.OrderedDict()
+
+    def keep(self, error: BaseException) -> int:
+        """Keeps an exception, and answers its code."""
+        code = next(self._codes)
+        self._kept[code] = error
+        if len(self._kept) > self.MOST:
+            self._kept.popitem(last=False)
+        return code
+
+    def take(self, code: Any) -> Optional[BaseException]:
+        """The exception of a code, once."""
+        return self._kept.pop(code, None)
+
+
+refusals = Refusals()
+
 CLASSES: dict[int, type[Error]] = {cls.status: cls for cls in Error.__subclasses__()}
 
 
-def from_native(status: int, pointer: Any) -> Error:
-    """The exception for a status and its error object, which stays the caller's; NULL is allowed."""
+def from_native(status: int, pointer: Any) -> BaseException:
+    """The exception for a status and its error object, which stays the caller's; NULL is allowed. Where a
+    validator of Python's refused, it is the one that this raised."""
+    if pointer and status == RefusedError.status:
+        refusal = refusals.take(json.loads(lib.hf_error_detail(pointer, None)).get("code"))
+        if refusal is not None:
+            return refusal
+    return _own(status, pointer)
+
+
+def _own(status: int, pointer: Any) -> Error:
     cls = CLASSES.get(status, Error)
     if not pointer:
         return cls(lib.hf_status_name(status).decode())
@@ -341,7 +379,7 @@ def _cause(pointer: Any) -> Optional[Error]:
     if not cause:
         return None
     try:
-        return from_native(lib.hf_error_status(cause), cause)
+        return _own(lib.hf_error_status(cause), cause)
     finally:
         lib.hf_error_free(cause)
 

@@ -11,6 +11,7 @@ from ._library import lib, without_signature
 from ._queries import Queries
 from ._query import Filter, Parameters, filter_arguments, query_options
 from ._signatures import HF_NOT_FOUND, hf_index_progress, hf_repository
+from ._validators import set_validator
 from .deferred import DeferredRepository, ModifyResult, payload
 from .mapping import RepositoryMapping
 from .operation import Operation
@@ -247,6 +248,22 @@ class Repository(OfOneProcess, Queries[T]):
         contains = ctypes.c_bool()
         self._call(lib.hf_repository_contains, text, len(text), ctypes.byref(contains))
         return contains.value
+
+    # --- Checking --------------------------------------------------------------------------------
+
+    def set_validator(self, validator: Any) -> None:
+        """Has what is about to be stored here checked: `songs.set_validator(Song)`.
+
+        A pydantic model, or another class with `model_validate`; an object with `validate`, such as
+        `jsonschema.Draft202012Validator(schema)`; or a function that is called with the id and the entity as
+        a dict, or None where it is to be deleted. What it raises refuses the commit, and is raised by that.
+        None takes the validator away.
+
+        It sees each entity that a transaction has written as it is in the end, on the thread that commits
+        (for an operation in the background, on the library's), and only what is written through this store.
+        Calls on repositories within are a part of the transaction. What is stored already is not checked.
+        """
+        set_validator(self._store, self.pointer, validator)
 
     # --- Indexes ---------------------------------------------------------------------------------
 

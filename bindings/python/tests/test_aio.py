@@ -22,7 +22,7 @@ def run(request: pytest.FixtureRequest) -> "Iterator[Callable[[Awaitable[Any]], 
     loop = uvloop.new_event_loop() if request.param == "uvloop" else asyncio.new_event_loop()
     unheard: list[dict[str, Any]] = []
     loop.set_exception_handler(lambda _, context: unheard.append(context))
-    yield lambda main: loop.run_until_complete(asyncio.wait_for(main, 60))
+    yield lambda main: loop.run_until_complete(asyncio.wait_for(main, 240))
     loop.close()
     assert not unheard
 
@@ -277,11 +277,11 @@ def test_a_time_out_leaves_a_commit_that_is_being_stored_alone(run: Run, path: s
         async with holdfast.aio.open(path) as store:
             songs = store.repository("songs")
             seen = set()
-            for number in range(300):
+            for number in range(150):
                 future = songs.deferred.add({"id": number}).submit()
                 try:
                     # As long as a commit takes, more or less.
-                    await asyncio.wait_for(future, 0.00001 * number)
+                    await asyncio.wait_for(future, 0.00002 * number)
                 except (asyncio.TimeoutError, TimeoutError):
                     try:
                         seen.add((await (future.outcome or future))["id"] == number)

@@ -63,7 +63,12 @@ def test_a_function_type_has_the_header_s_result_and_parameters(name: str) -> No
     declared = CONTRACT.function_types[name]
     function_type = getattr(_signatures, name)
     assert function_type._restype_ == expected(declared.result)
-    assert list(function_type._argtypes_) == [expected(parameter) for parameter in declared.parameters]
+    # Text with a length has no NUL at its end, up to which ctypes would read a char *.
+    following = [*declared.parameters[1:], ""]
+    assert list(function_type._argtypes_) == [
+        ctypes.POINTER(ctypes.c_char) if (parameter, next_one) == ("char*", "size_t") else expected(parameter)
+        for parameter, next_one in zip(declared.parameters, following)
+    ]
 
 
 @pytest.mark.parametrize("name", sorted(CONTRACT.structs))

@@ -124,6 +124,13 @@ def test_five_hundred_may_wait_at_once() -> None:
     assert found == [1] * 500
 
 
+def test_waits_may_be_nested() -> None:
+    def descend(depth: int) -> int:
+        return 0 if depth == 0 else 1 + holdfast.await_result(lambda done: done(descend(depth - 1)))
+
+    assert descend(100) == 100
+
+
 def test_an_interrupt_ends_the_wait() -> None:
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):

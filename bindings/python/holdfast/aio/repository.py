@@ -186,6 +186,11 @@ class Repository(OfOneProcess, Generic[T]):
     def __aiter__(self) -> AsyncIterator[T]:
         return self.iterate()
 
+    async def set_validator(self, validator: Any) -> None:
+        """Has what is about to be stored here checked: see `holdfast.Repository.set_validator`. It is called
+        on the library's thread for operations, and of a transaction on the loop's."""
+        await self._in_thread(lambda songs: songs.set_validator(validator))
+
     # --- Indexes: each of these calls has a thread while it lasts ---------------------------------
 
     async def create_index(

@@ -1,0 +1,82 @@
+"""Validators: what checks the entities of a repository before they are stored."""
+
+import ctypes
+import itertools
+import weakref
+from typing import TYPE_CHECKING, Any, Callable, Optional
+
+from . import errors
+from ._codec import load
+from ._handles import call
+from ._library import lib
+from ._signatures import HF_CONFLICT, HF_OK, HF_REFUSED, destructor, hf_validator_fn
+from .transaction import TransactionHandle
+
+if TYPE_CHECKING:
+    from .store import Store
+
+#: Called with an id and the entity as a dict, or None where it is to be deleted; raises to refuse.
+Check = Callable[[str, Optional[dict[str, Any]]], object]
+
+
+def check_of(validator: Any) -> Check:
+    """What a validator does: a pydantic model or another class with `model_validate`, an object with
+    `validate`, such as those of jsonschema, or a function."""
+    check = getattr(validator, "model_validate", None) or getattr(validator, "validate", None)
+    if check is not None:
+        return lambda _, entity: None if entity is None else check(entity)
+    if callable(validator):
+        return validator
+    raise TypeError(
+        "A validator is a class with model_validate, an object with validate, or a function, "
+        f"not {type(validator).__name__}."
+    )
+
+
+class Validator:
+    """A check of one store's repository. It keeps neither alive."""
+
+    def __init__(self, store: "Store", check: Check) -> None:
+        self.store = weakref.ref(store)
+        self.check = check
+
+
+# Without a lock: each access is atomic, and the library lets go of a validator on any of its threads.
+_validators: dict[int, Validator] = {}
+_tokens = itertools.count(1)
+_NONE = hf_validator_fn()
+
+
+def set_validator(store: "Store", repository: Any, validator: Any) -> None:
+    """Sets, replaces or, with None, takes away the validator of a repository's native handle."""
+    if validator is None:
+        call(lib.hf_repository_set_validator, repository, _NONE, None, destructor())
+        return
+    token = next(_tokens)
+    _validators[token] = Validator(store, check_of(validator))
+    # On a failure the destructor takes it out again.
+    call(lib.hf_repository_set_validator, repository, _validate, token, _free)
+
+
+@destructor
+def _free(token: int) -> None:
+    _validators.pop(token, None)
+
+
+@hf_validator_fn
+def _validate(
+    transaction: Any, id: Any, id_length: int, entity: Any, length: int, token: int, out_error: Any
+) -> int:
+    """On the thread that commits; for an operation in the background, on the store's for operations."""
+    try:
+        validator = _validators[token]
+        text = load(ctypes.string_at(entity, length)) if entity else None
+        with TransactionHandle(validator.store(), transaction, owned=False).joined():
+            validator.check(ctypes.string_at(id, id_length).decode(), text)
+    except errors.ConflictError:
+        return HF_CONFLICT
+    except BaseException as error:
+        message = str(error).replace("\0", "").encode()
+        out_error[0] = lib.hf_error_create(HF_REFUSED, errors.refusals.keep(error), message)
+        return HF_REFUSED
+    return HF_OK
