@@ -104,31 +104,53 @@ def test_a_conflict_takes_objects_back_before_the_function_runs_again(path: str)
     asyncio.run(main())
 
 
+def test_ctrl_c_in_a_validator_ends_the_loop_and_stores_nothing(path: str) -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    song = Song()
+    song.hooks["validate"] = interrupt
+
+    async def main() -> None:
+        async with holdfast.aio.open(path) as store, store.transaction(song):
+            song.plays = 1
+            await store.repository("songs").add({"id": "s1"})
+
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(main())
+    assert song.plays == 0 and song.counts() == [1, 1, 0, 1]
+    with holdfast.open(path) as store:
+        assert store.repository("songs").count() == 0
+
+
 def test_a_cancelled_commit_tells_its_objects_what_became_of_it(path: str) -> None:
     async def main() -> None:
         outcomes = set()
         async with holdfast.aio.open(path) as store:
             songs = store.repository("songs")
             await songs.add({"id": "first"})
-            for number in range(100):
-                song = Song()
-                transaction = store.begin()
-                transaction.enlist(song)
-                song.plays = 1
-                with transaction.joined():
-                    await songs.add({"id": number})
-                future = transaction.submit()
-                if number % 2:
-                    await asyncio.sleep(0.00001 * number)
-                future.cancel()
-                outcome = future if future.outcome is None else future.outcome
-                try:
-                    outcomes.add(bool(await outcome))
-                except holdfast.CancelledError:
-                    outcomes.add(None)
-                stored = await songs.contains(number)
-                assert song.plays == stored == song.counts()[2]
-                assert song.counts()[3] == (not stored)
+            for turn in range(20):
+                submitted = []
+                for number in range(8):
+                    transaction, song = store.begin(), Song()
+                    transaction.enlist(song)
+                    song.plays = 1
+                    with transaction.joined():
+                        await songs.add({"id": f"{turn}-{number}"})
+                    submitted.append((f"{turn}-{number}", song, transaction))
+                futures = [transaction.submit() for _, _, transaction in submitted]
+                if turn % 2:
+                    await asyncio.sleep(0.0001 * turn)
+                for future in futures:
+                    future.cancel()
+                for future, (name, song, _) in zip(futures, submitted):
+                    try:
+                        outcomes.add(bool(await (future.outcome or future)))
+                    except holdfast.CancelledError:
+                        outcomes.add(None)
+                    stored = await songs.contains(name)
+                    assert song.plays == stored == song.counts()[2]
+                    assert song.counts()[3] == (not stored)
         assert None in outcomes
 
     asyncio.run(main())

@@ -234,9 +234,11 @@ class LoopEvents:
             try:
                 future._submission.hand_over(token)
                 future._submission.was_handed_over = True
-            except Exception as error:
+            except BaseException as error:
                 del self._under_way[token]
                 future._fail(error)
+                if not isinstance(error, Exception):  # such as Ctrl-C: the loop's affair too
+                    raise
         if not self._waiting:
             self._tell_idle()
 
