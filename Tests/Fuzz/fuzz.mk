@@ -8,7 +8,7 @@
 
 FUZZ_SECONDS ?= 600
 FUZZ_BUILD := $(BUILD)/fuzz
-FUZZ_TARGETS := payload entries filters handles stored
+FUZZ_TARGETS := payload entries filters updates handles stored
 FUZZ_SHARED := Tests/Fuzz/input.c Tests/Fuzz/input.h
 FUZZ_CC = $(dir $(shell readlink -f $$(command -v swift)))clang
 FUZZ_FLAGS := -std=gnu11 -g -O1 -Wall -Wextra -Werror -Iinclude -fuse-ld=lld -fno-sanitize-recover=all \
@@ -26,6 +26,7 @@ $(FUZZ_BUILD)/payload: Tests/Fuzz/payload.c $(FUZZ_SHARED) $(wildcard Sources/CH
 	$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer -ISources/CHoldfastPayload/include $(filter %.c,$^) -o $@ -ljansson
 
 $(FUZZ_BUILD)/filters: Tests/Fuzz/tree_evaluation.c Tests/Fuzz/tree_evaluation.h
+$(FUZZ_BUILD)/filters $(FUZZ_BUILD)/updates: Tests/Fuzz/generated_query.c Tests/Fuzz/generated_query.h
 
 $(FUZZ_BUILD)/%: Tests/Fuzz/%.c Tests/Fuzz/outcome.c Tests/Fuzz/outcome.h $(FUZZ_SHARED) $(HEADERS) | fuzz-library
 	@mkdir -p $(FUZZ_BUILD)
