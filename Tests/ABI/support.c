@@ -121,6 +121,17 @@ hf_transaction *begin(hf_store *store, const char *options) {
     return transaction;
 }
 
+room open_room(const fixture *f, const char *options) {
+    room r = {open_store(f, options), NULL};
+    r.things = open_repository(r.store, "things");
+    return r;
+}
+
+void close_room(room r) {
+    hf_repository_free(r.things);
+    hf_store_free(r.store);
+}
+
 /* --- Expectations ------------------------------------------------------------------------------- */
 
 hf_error *check_outcome(const char *call, hf_status expected, hf_status actual, hf_error *error,

@@ -61,6 +61,15 @@ hf_store *open_store_at(const char *url, const char *options);
 hf_repository *open_repository(hf_store *store, const char *name);
 hf_transaction *begin(hf_store *store, const char *options);
 
+/* What most scenarios need: a store with the repository "things". */
+typedef struct room {
+    hf_store *store;
+    hf_repository *things;
+} room;
+
+room open_room(const fixture *f, const char *options);
+void close_room(room r);
+
 /* --- Expectations ------------------------------------------------------------------------------- */
 
 /* Calls the function with these arguments and an out_error behind them, and expects the status: with an

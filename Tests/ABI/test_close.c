@@ -1,26 +1,26 @@
 /* Closing: nothing accepted is lost, nothing new gets in, and it may be done from anywhere. */
 #include "support.h"
 
-typedef struct room {
+typedef struct watched_room {
     hf_store *store;
     hf_repository *things;
     recorder *recorder;
-} room;
+} watched_room;
 
-static room open_room(const fixture *f, size_t capacity) {
-    room r = {open_store(f, NULL), NULL, new_recorder(capacity)};
+static watched_room open_watched_room(const fixture *f, size_t capacity) {
+    watched_room r = {open_store(f, NULL), NULL, new_recorder(capacity)};
     r.things = open_repository(r.store, "things");
     return r;
 }
 
-static void close_room(room r) {
+static void close_watched_room(watched_room r) {
     hf_repository_free(r.things);
     hf_store_free(r.store);
     free_recorder(r.recorder);
 }
 
 /* Submits a commit of one entity and answers what submit answered. */
-static hf_status submit(room r, size_t number) {
+static hf_status submit(watched_room r, size_t number) {
     char json[64];
     hf_transaction *t = NULL;
     hf_status status = hf_transaction_begin(r.store, NULL, &t, NULL);
@@ -37,7 +37,7 @@ static hf_status submit(room r, size_t number) {
 }
 
 static void a_closed_store_answers_closed_to_everything(fixture *f) {
-    room r = open_room(f, 1);
+    watched_room r = open_watched_room(f, 1);
     hf_transaction *t = begin(r.store, NULL), *out = NULL;
     hf_repository *other = NULL;
     hf_entity entity = HF_ENTITY_INIT;
@@ -58,11 +58,11 @@ static void a_closed_store_answers_closed_to_everything(fixture *f) {
     r.store = NULL;
     hf_store_free(store);
     expect(HF_CLOSED, hf_repository_fetch, r.things, NULL, "a", 1, &entity);
-    close_room(r);
+    close_watched_room(r);
 }
 
 static void open_transactions_are_rolled_back(fixture *f) {
-    room r = open_room(f, 1);
+    watched_room r = open_watched_room(f, 1);
     save(r.things, NULL, "{\"id\":\"kept\"}");
     hf_transaction *t = begin(r.store, NULL);
     save(r.things, t, "{\"id\":\"lost\"}");
@@ -71,16 +71,16 @@ static void open_transactions_are_rolled_back(fixture *f) {
     expect_ok(hf_transaction_get_state, t, &state);
     assert_int_equal(state, HF_TRANSACTION_ROLLED_BACK);
     hf_transaction_free(t);
-    close_room(r);
-    r = open_room(f, 1);
+    close_watched_room(r);
+    r = open_watched_room(f, 1);
     expect_entity(r.things, NULL, "kept", "{\"id\":\"kept\"}");
     expect_count(r.things, NULL, NULL, 1);
-    close_room(r);
+    close_watched_room(r);
 }
 
 static void thousands_in_flight_are_finished_and_delivered(fixture *f) {
     enum { COUNT = 5000 };
-    room r = open_room(f, COUNT);
+    watched_room r = open_watched_room(f, COUNT);
     for (size_t i = 0; i < COUNT; i++) {
         assert_int_equal(submit(r, i), HF_OK);
     }
@@ -90,16 +90,16 @@ static void thousands_in_flight_are_finished_and_delivered(fixture *f) {
     for (size_t i = 0; i < COUNT; i++) {
         assert_int_equal(r.recorder->outcomes[i].status, HF_OK);
     }
-    close_room(r);
+    close_watched_room(r);
     if (strcmp(f->engine, "sqlite") == 0) {
-        r = open_room(f, 1);
+        r = open_watched_room(f, 1);
         expect_count(r.things, NULL, NULL, COUNT);
-        close_room(r);
+        close_watched_room(r);
     }
 }
 
 typedef struct crowd {
-    room room;
+    watched_room watched_room;
     size_t first, last;
     atomic_size_t *accepted;
 } crowd;
@@ -107,7 +107,7 @@ typedef struct crowd {
 static void *submit_until_closed(void *argument) {
     crowd *c = argument;
     for (size_t i = c->first; i < c->last; i++) {
-        hf_status status = submit(c->room, i);
+        hf_status status = submit(c->watched_room, i);
         if (status == HF_CLOSED) {
             return NULL;
         }
@@ -121,7 +121,7 @@ static void *submit_until_closed(void *argument) {
 
 static void whoever_submits_while_it_closes_is_accepted_wholly_or_refused(fixture *f) {
     enum { THREADS = 4, EACH = 20000 };
-    room r = open_room(f, THREADS * EACH);
+    watched_room r = open_watched_room(f, THREADS * EACH);
     atomic_size_t accepted = 0;
     pthread_t threads[THREADS];
     crowd crowds[THREADS];
@@ -142,11 +142,11 @@ static void whoever_submits_while_it_closes_is_accepted_wholly_or_refused(fixtur
         stored += r.recorder->outcomes[i].status == HF_OK;
     }
     assert_int_equal(stored, atomic_load(&accepted));
-    close_room(r);
+    close_watched_room(r);
     if (strcmp(f->engine, "sqlite") == 0) {
-        r = open_room(f, 1);
+        r = open_watched_room(f, 1);
         expect_count(r.things, NULL, NULL, stored);
-        close_room(r);
+        close_watched_room(r);
     }
 }
 
@@ -173,7 +173,7 @@ static void close_from_inside(const hf_event *event, void *user_data) {
 static void count_freed(void *user_data) { atomic_fetch_add(&((closing *)user_data)->freed, 1); }
 
 static void a_callback_may_close_its_store(fixture *f) {
-    room r = open_room(f, 1);
+    watched_room r = open_watched_room(f, 1);
     closing c = {r.store, false, -1, 0};
     hf_transaction *t = begin(r.store, NULL);
     expect_ok(hf_transaction_submit, t, close_from_inside, &c, count_freed);
@@ -181,11 +181,11 @@ static void a_callback_may_close_its_store(fixture *f) {
     hf_transaction_free(t);
     assert_int_equal(atomic_load(&c.status), HF_OK);
     assert_int_equal(atomic_load(&c.freed), 1);
-    close_room(r);
+    close_watched_room(r);
 }
 
 static void a_callback_may_free_its_store(fixture *f) {
-    room r = open_room(f, 1);
+    watched_room r = open_watched_room(f, 1);
     closing c = {r.store, true, -1, 0};
     hf_transaction *t = begin(r.store, NULL);
     expect_ok(hf_transaction_submit, t, close_from_inside, &c, count_freed);
@@ -194,7 +194,7 @@ static void a_callback_may_free_its_store(fixture *f) {
         sleep_milliseconds(1);
     }
     expect(HF_INVALID_HANDLE, hf_store_sync, r.store);
-    close_room(r);
+    close_watched_room(r);
     /* It closes after the callback; until then the file is busy. */
     hf_store *again = NULL;
     while (hf_store_open(f->url, NULL, &again, NULL) == HF_BUSY) {
@@ -226,7 +226,7 @@ static void accept_and_free(const hf_event *event, void *user_data) {
 }
 
 static void a_store_that_is_freed_inside_a_callback_still_delivers_the_rest(fixture *f) {
-    room r = open_room(f, 1);
+    watched_room r = open_watched_room(f, 1);
     accepting a = {r.store, new_recorder(ACCEPTED_BEFORE_FREE)};
     hf_transaction *t = begin(r.store, NULL);
     expect_ok(hf_transaction_submit, t, accept_and_free, &a, NULL);
@@ -234,7 +234,7 @@ static void a_store_that_is_freed_inside_a_callback_still_delivers_the_rest(fixt
     wait_for_freed(a.recorder, ACCEPTED_BEFORE_FREE);
     assert_int_equal(a.recorder->count, ACCEPTED_BEFORE_FREE);
     free_recorder(a.recorder);
-    close_room(r);
+    close_watched_room(r);
 }
 
 typedef struct door {
@@ -253,7 +253,7 @@ static void stand_in_the_door(const hf_event *event, void *user_data) {
 static void leave_the_door(void *user_data) { atomic_fetch_add(&((door *)user_data)->freed, 1); }
 
 static void a_close_that_timed_out_can_be_called_again(fixture *f) {
-    room r = open_room(f, 1);
+    watched_room r = open_watched_room(f, 1);
     door d = {0, 0, 0};
     hf_transaction *t = begin(r.store, NULL);
     expect_ok(hf_transaction_submit, t, stand_in_the_door, &d, leave_the_door);
@@ -269,7 +269,7 @@ static void a_close_that_timed_out_can_be_called_again(fixture *f) {
     atomic_store(&d.opened, 1);
     expect_ok(hf_store_close, r.store, -1);
     assert_int_equal(atomic_load(&d.freed), 1);
-    close_room(r);
+    close_watched_room(r);
 }
 
 int main(void) {

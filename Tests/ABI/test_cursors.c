@@ -3,14 +3,8 @@
 
 #include <malloc.h>
 
-typedef struct room {
-    hf_store *store;
-    hf_repository *things;
-} room;
-
-static room open_room(const fixture *f, int count) {
-    room r = {open_store(f, NULL), NULL};
-    r.things = open_repository(r.store, "things");
+static room open_filled_room(const fixture *f, int count) {
+    room r = open_room(f, NULL);
     for (int start = 0; start < count; start += 1000) {
         char *batch = malloc(1000 * 64), *end = batch;
         for (int i = start; i < start + 1000 && i < count; i++)
@@ -21,11 +15,6 @@ static room open_room(const fixture *f, int count) {
         free(batch);
     }
     return r;
-}
-
-static void close_room(room r) {
-    hf_repository_free(r.things);
-    hf_store_free(r.store);
 }
 
 static hf_cursor *open_cursor(room r, hf_transaction *t, const char *filter, const char *options) {
@@ -63,7 +52,7 @@ static size_t drain(hf_cursor *cursor, uint64_t size) {
 
 static void a_cursor_hands_out_each_entity_once_whatever_the_pieces(fixture *f) {
     static const uint64_t sizes[] = {0, 1, 7, 1000, UINT64_MAX};
-    room r = open_room(f, 2500);
+    room r = open_filled_room(f, 2500);
     for (int indexed = 0; indexed < 2; indexed++) {
         for (size_t i = 0; i < COUNT_OF(sizes); i++) {
             expect_drained(2500, r, NULL, NULL, NULL, sizes[i]);
@@ -81,7 +70,7 @@ static void a_cursor_hands_out_each_entity_once_whatever_the_pieces(fixture *f) 
 }
 
 static void a_cursor_in_a_transaction_sees_what_was_written_before(fixture *f) {
-    room r = open_room(f, 1000);
+    room r = open_filled_room(f, 1000);
     for (int indexed = 0; indexed < 2; indexed++) {
         hf_transaction *t = begin(r.store, NULL);
         save(r.things, t, "{\"id\":\"000000\",\"n\":5}");
@@ -109,7 +98,7 @@ static void a_cursor_in_a_transaction_sees_what_was_written_before(fixture *f) {
 }
 
 static void a_cursor_reads_one_snapshot(fixture *f) {
-    room r = open_room(f, 1000);
+    room r = open_filled_room(f, 1000);
     hf_cursor *cursor = open_cursor(r, NULL, NULL, NULL);
     hf_entity_list list = HF_ENTITY_LIST_INIT;
     expect_ok(hf_cursor_next, cursor, 10, &list);
@@ -124,7 +113,7 @@ static void a_cursor_reads_one_snapshot(fixture *f) {
 }
 
 static void what_a_transaction_saw_through_a_cursor_is_judged_when_it_commits(fixture *f) {
-    room r = open_room(f, 100);
+    room r = open_filled_room(f, 100);
     for (int collides = 0; collides < 2; collides++) {
         hf_transaction *t = begin(r.store, NULL);
         expect_drained(10, r, t, "{\"n\":5}", NULL, 3);
@@ -141,7 +130,7 @@ static void what_a_transaction_saw_through_a_cursor_is_judged_when_it_commits(fi
 }
 
 static void a_cursor_over_many_entities_takes_little_memory(fixture *f) {
-    room r = open_room(f, 200000);
+    room r = open_filled_room(f, 200000);
     expect_drained(200000, r, NULL, NULL, NULL, 0);
     hf_cursor *cursor = open_cursor(r, NULL, NULL, NULL);
     hf_entity_list list = HF_ENTITY_LIST_INIT;

@@ -2,22 +2,6 @@
  */
 #include "support.h"
 
-typedef struct room {
-    hf_store *store;
-    hf_repository *things;
-} room;
-
-static room open_room(const fixture *f, const char *options) {
-    room r = {open_store(f, options), NULL};
-    r.things = open_repository(r.store, "things");
-    return r;
-}
-
-static void close_room(room r) {
-    hf_repository_free(r.things);
-    hf_store_free(r.store);
-}
-
 /* Submits a commit that saves an entity with this number as its id, and frees the transaction's handle. */
 static void submit(room r, recorder *recorder, size_t number) {
     char json[64];

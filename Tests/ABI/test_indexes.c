@@ -1,22 +1,6 @@
 /* Indexes: created and dropped on what is there already, unique ones, and whether they are right. */
 #include "support.h"
 
-typedef struct room {
-    hf_store *store;
-    hf_repository *things;
-} room;
-
-static room open_room(const fixture *f) {
-    room r = {open_store(f, NULL), NULL};
-    r.things = open_repository(r.store, "things");
-    return r;
-}
-
-static void close_room(room r) {
-    hf_repository_free(r.things);
-    hf_store_free(r.store);
-}
-
 static void create(room r, const char *options) {
     expect_ok(hf_repository_create_index, r.things, options, NULL, NULL);
 }
@@ -48,7 +32,7 @@ static int entries(room r) {
 }
 
 static void an_index_is_created_listed_and_dropped(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     expect_indexes(r, "[]");
     create(r, "{\"fields\":{\"o.city\":1,\"n\":-1}}");
     create(r, "{\"fields\":{\"n\":1},\"unique\":true,\"name\":\"numbers\"}");
@@ -80,7 +64,7 @@ static void an_index_says_what_is_wrong_with_its_options(fixture *f) {
         "{\"fields\":{\"n\":1},\"name\":\"\"}",
         "{\"fields\":{\"n\":1},\"name\":\"a\\nb\"}",
     };
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     for (size_t i = 0; i < COUNT_OF(refused); i++)
         expect(HF_INVALID_OPTION, hf_repository_create_index, r.things, refused[i], NULL, NULL);
     expect(HF_INVALID_JSON, hf_repository_create_index, r.things, "{", NULL, NULL);
@@ -89,7 +73,7 @@ static void an_index_says_what_is_wrong_with_its_options(fixture *f) {
 }
 
 static void every_write_keeps_the_indexes_right(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     save(r.things, NULL, "{\"id\":\"before\",\"tags\":[\"x\",\"y\",\"x\"]}");
     create(r, "{\"fields\":{\"tags\":1}}");
     create(r, "{\"fields\":{\"n\":1,\"tags\":-1}}");
@@ -115,7 +99,7 @@ static void every_write_keeps_the_indexes_right(fixture *f) {
 }
 
 static void a_unique_violation_names_both_ids_and_the_value(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     create(r, "{\"fields\":{\"mail\":1,\"at\":1},\"unique\":true,\"name\":\"address\"}");
     save(r.things, NULL, "{\"id\":\"a\",\"mail\":\"m\",\"at\":1}");
     save(r.things, NULL, "{\"id\":\"b\",\"mail\":\"m\",\"at\":2}");
@@ -135,7 +119,7 @@ static void a_unique_violation_names_both_ids_and_the_value(fixture *f) {
 }
 
 static void two_entities_may_exchange_their_unique_values(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     create(r, "{\"fields\":{\"seat\":1},\"unique\":true}");
     save(r.things, NULL, "{\"id\":\"a\",\"seat\":1}");
     save(r.things, NULL, "{\"id\":\"b\",\"seat\":2}");
@@ -153,7 +137,7 @@ static void two_entities_may_exchange_their_unique_values(fixture *f) {
 }
 
 static void a_unique_index_is_not_created_over_values_that_occur_twice(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     hf_transaction *t = begin(r.store, NULL);
     for (int i = 0; i < 1200; i++) {
         char text[64];
@@ -192,7 +176,7 @@ static bool note_progress(uint64_t entities, void *user_data) {
 }
 
 static void an_index_is_built_between_commits_and_tells_how_far_it_is(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     hf_transaction *t = begin(r.store, NULL);
     for (int i = 0; i < 3700; i++) {
         char text[64];
@@ -270,7 +254,7 @@ static char *combining(int id, int elements, int length) {
 }
 
 static void an_entity_with_too_many_bytes_of_keys_is_refused(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     char *text = combining(1, 5000, 200);
     save(r.things, NULL, text);
     hf_error *error = error_of(HF_INVALID_ENTITY, hf_repository_create_index, r.things,
@@ -291,7 +275,7 @@ static void an_entity_with_too_many_bytes_of_keys_is_refused(fixture *f) {
 
 static void a_commit_with_too_many_bytes_of_keys_is_refused(fixture *f) {
     enum { IN_ONE = 300 };
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     create(r, "{\"fields\":{\"a\":1,\"s\":1}}");
     hf_transaction *t = begin(r.store, NULL);
     for (int i = 0; i < IN_ONE; i++) {
@@ -324,7 +308,7 @@ static void check_explained(room r, const char *filter, const char *options, con
     check_explained(r, filter, options, expected, __FILE__, __LINE__)
 
 static void an_explanation_tells_the_index_its_bounds_and_what_was_examined(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     for (int i = 0; i < 100; i++) {
         char text[80];
         snprintf(text, sizeof text, "{\"id\":%d,\"n\":%d,\"m\":%d,\"s\":\"x\"}", i, i % 10, i % 4);
@@ -360,7 +344,7 @@ static void an_explanation_tells_the_index_its_bounds_and_what_was_examined(fixt
 static void a_pattern_that_begins_with_a_text_is_looked_up_under_it(fixture *f) {
     static const char *const directions[] = {"1", "-1"};
     for (size_t d = 0; d < COUNT_OF(directions); d++) {
-        room r = open_room(f);
+        room r = open_room(f, NULL);
         char text[256];
         for (int i = 0; i < 100; i++) {
             snprintf(text, sizeof text, "{\"id\":%d,\"s\":\"%c%c\",\"t\":[\"x%d\",7,null]}", i, 'a' + i / 10,
@@ -395,11 +379,11 @@ static void a_pattern_that_begins_with_a_text_is_looked_up_under_it(fixture *f) 
 }
 
 static void an_index_outlives_its_store(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     create(r, "{\"fields\":{\"n\":1}}");
     save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
     close_room(r);
-    r = open_room(f);
+    r = open_room(f, NULL);
     save(r.things, NULL, "{\"id\":\"b\",\"n\":1}");
     assert_int_equal(entries(r), 2);
     close_room(r);

@@ -1,51 +1,35 @@
 /* Asynchronous runs of operations: the host's functions, subscriptions, cancelling, closing. */
 #include "support.h"
 
-typedef struct room {
-    hf_store *store;
-    hf_repository *songs;
-} room;
-
-static room open_room(const fixture *f, const char *options) {
-    room r = {open_store(f, options), NULL};
-    r.songs = open_repository(r.store, "songs");
-    return r;
-}
-
-static void close_room(room r) {
-    hf_repository_free(r.songs);
-    hf_store_free(r.store);
-}
-
 static hf_operation *describe_operation(room r, const char *json) {
     hf_operation *operation = NULL;
     expect_ok(hf_operation_create, r.store, json, HF_NTS, &operation);
     return operation;
 }
 
-#define STEP(operation, members) "{\"operation\":\"" operation "\",\"repository\":\"songs\"" members "}"
+#define STEP(operation, members) "{\"operation\":\"" operation "\",\"repository\":\"things\"" members "}"
 #define ADD_ONE STEP("add", ",\"entity\":{\"id\":\"s1\",\"plays\":0}")
 
 /* --- Functions
  * ------------------------------------------------------------------------------------------------ */
 
-static hf_status count_and_write(hf_transaction *transaction, hf_buffer *result, void *songs) {
+static hf_status count_and_write(hf_transaction *transaction, hf_buffer *result, void *things) {
     uint64_t count;
-    hf_status status = hf_repository_count(songs, transaction, NULL, 0, NULL, &count, NULL);
+    hf_status status = hf_repository_count(things, transaction, NULL, 0, NULL, &count, NULL);
     if (status != HF_OK || count >= 3)
         return status == HF_OK ? HF_FULL : status;
     char json[64];
     snprintf(json, sizeof json, "{\"id\":%d}", (int)count);
     if (!hf_buffer_set(result, json, HF_NTS))
         return HF_NO_MEMORY;
-    return hf_repository_add(songs, transaction, json, HF_NTS, NULL, NULL);
+    return hf_repository_add(things, transaction, json, HF_NTS, NULL, NULL);
 }
 
 static void a_function_of_the_host_is_an_operation_too(fixture *f) {
     room r = open_room(f, NULL);
     recorder *rec = new_recorder(3);
     hf_operation *operation = NULL;
-    expect_ok(hf_operation_create_function, r.store, count_and_write, r.songs, NULL, NULL, &operation);
+    expect_ok(hf_operation_create_function, r.store, count_and_write, r.things, NULL, NULL, &operation);
     hf_entity result = HF_ENTITY_INIT;
     expect_ok(hf_operation_perform, operation, NULL, &result, NULL);
     assert_string_equal(result.data, "{\"id\":0}");
@@ -61,7 +45,7 @@ static void a_function_of_the_host_is_an_operation_too(fixture *f) {
         hf_future_free(futures[i]);
     }
     assert_int_equal(full, COUNT_OF(futures) - 2);
-    expect_count(r.songs, NULL, NULL, 3);
+    expect_count(r.things, NULL, NULL, 3);
     hf_operation_free(operation);
 
     expect_ok(hf_operation_create_function, r.store, count_and_write, new_ticket(rec, 0), free_ticket, NULL,
@@ -241,12 +225,12 @@ static void an_abandoned_run_goes_on(fixture *f) {
         hf_operation_free(add);
     }
     expect_ok(hf_store_close, r.store, -1);
-    hf_repository_free(r.songs);
+    hf_repository_free(r.things);
     hf_store_free(r.store);
     if (strcmp(f->engine, "memory") == 0)
         return;
     room again = open_room(f, NULL);
-    expect_count(again.songs, NULL, NULL, 100);
+    expect_count(again.things, NULL, NULL, 100);
     close_room(again);
 }
 
@@ -273,7 +257,7 @@ static void every_run_that_was_accepted_ends_once_when_the_store_closes(fixture 
     }
     for (size_t i = 0; i < COUNT_OF(kinds); i++)
         hf_operation_free(kinds[i]);
-    hf_repository_free(r.songs);
+    hf_repository_free(r.things);
     hf_store_free(r.store);
     free_recorder(rec);
 }

@@ -1,22 +1,6 @@
 /* Operations: described now and run later, each run anew; one call for a whole transaction. */
 #include "support.h"
 
-typedef struct room {
-    hf_store *store;
-    hf_repository *songs;
-} room;
-
-static room open_room(const fixture *f, const char *options) {
-    room r = {open_store(f, options), NULL};
-    r.songs = open_repository(r.store, "songs");
-    return r;
-}
-
-static void close_room(room r) {
-    hf_repository_free(r.songs);
-    hf_store_free(r.store);
-}
-
 static hf_operation *describe_operation(room r, const char *json) {
     hf_operation *operation = NULL;
     expect_ok(hf_operation_create, r.store, json, HF_NTS, &operation);
@@ -39,7 +23,7 @@ static void expect_refused(room r, hf_transaction *transaction, const char *json
     hf_operation_free(operation);
 }
 
-#define STEP(operation, members) "{\"operation\":\"" operation "\",\"repository\":\"songs\"" members "}"
+#define STEP(operation, members) "{\"operation\":\"" operation "\",\"repository\":\"things\"" members "}"
 #define ADD_ONE STEP("add", ",\"entity\":{\"id\":\"s1\",\"plays\":0}")
 
 /* --- Every call of a repository ------------------------------------------------------------------------ */
@@ -90,8 +74,8 @@ static void each_call_of_a_repository_can_be_described(fixture *f) {
         }
         if (inside)
             commit_quietly(t);
-        expect_entity(r.songs, NULL, "b", "{\"id\":\"b\",\"n\":3}");
-        hf_repository_delete_all(r.songs, NULL, NULL, 0, NULL, NULL, NULL);
+        expect_entity(r.things, NULL, "b", "{\"id\":\"b\",\"n\":3}");
+        hf_repository_delete_all(r.things, NULL, NULL, 0, NULL, NULL, NULL);
         close_room(r);
     }
 }
@@ -150,10 +134,10 @@ static void asynchronous_runs_answer_what_performing_answers(fixture *f) {
 
 static void making_an_operation_does_nothing_and_each_run_runs_again(fixture *f) {
     room r = open_room(f, NULL);
-    save(r.songs, NULL, "{\"id\":\"s1\"}");
+    save(r.things, NULL, "{\"id\":\"s1\"}");
     hf_operation *add = describe_operation(r, ADD_ONE);
     expect(HF_EXISTS, hf_operation_perform, add, NULL, NULL, NULL);
-    expect_ok(hf_repository_delete, r.songs, NULL, "s1", 2, 0);
+    expect_ok(hf_repository_delete, r.things, NULL, "s1", 2, 0);
     expect_ok(hf_operation_perform, add, NULL, NULL, NULL);
     expect(HF_EXISTS, hf_operation_perform, add, NULL, NULL, NULL);
     hf_operation_free(add);
@@ -162,8 +146,8 @@ static void making_an_operation_does_nothing_and_each_run_runs_again(fixture *f)
     hf_entity value = HF_ENTITY_INIT;
     expect_ok(hf_operation_perform, fetch, NULL, &value, NULL);
     assert_string_equal(value.data, "{\"id\":\"s1\",\"plays\":0}");
-    assert_int_equal(value.version, version_of(r.songs, NULL, "s1"));
-    save(r.songs, NULL, "{\"id\":\"s1\",\"plays\":1}");
+    assert_int_equal(value.version, version_of(r.things, NULL, "s1"));
+    save(r.things, NULL, "{\"id\":\"s1\",\"plays\":1}");
     expect_ok(hf_operation_perform, fetch, NULL, &value, NULL);
     assert_string_equal(value.data, "{\"id\":\"s1\",\"plays\":1}");
     hf_entity_free(&value);
@@ -173,7 +157,7 @@ static void making_an_operation_does_nothing_and_each_run_runs_again(fixture *f)
     expect_ok(hf_operation_perform, anonymous, NULL, NULL, NULL);
     expect_ok(hf_operation_perform, anonymous, NULL, NULL, NULL);
     hf_operation_free(anonymous);
-    expect_count(r.songs, NULL, NULL, 3);
+    expect_count(r.things, NULL, NULL, 3);
     close_room(r);
 }
 
@@ -242,7 +226,7 @@ static void one_value_is_performed_by_several_threads_as_independent_runs(fixtur
     for (size_t i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     hf_operation_free(count);
-    assert_int_equal(integer_in(r.songs, NULL, "n", "n"), THREADS * 100);
+    assert_int_equal(integer_in(r.things, NULL, "n", "n"), THREADS * 100);
     close_room(r);
 }
 
@@ -261,25 +245,25 @@ static void a_sequence_is_one_commit_or_none(fixture *f) {
     expect_ok(hf_operation_perform, both, NULL, &result, &receipt);
     assert_string_equal(result.data, "[{\"id\":\"a\"},{\"id\":\"z\"},1]");
     assert_non_null(strstr(receipt.data, "\"repository\":\"albums\",\"id\":\"z\""));
-    assert_non_null(strstr(receipt.data, "\"repository\":\"songs\",\"id\":\"a\""));
+    assert_non_null(strstr(receipt.data, "\"repository\":\"things\",\"id\":\"a\""));
     expect_detail(error_of(HF_EXISTS, hf_operation_perform, both, NULL, NULL, NULL), "index", "0");
 
     expect_refused(
         r, NULL,
         "{\"steps\":[" STEP("add", ",\"entity\":{\"id\":\"b\"}") "," STEP("delete", ",\"id\":\"none\"") "]}",
         HF_NOT_FOUND);
-    expect_absent(r.songs, NULL, "b");
+    expect_absent(r.things, NULL, "b");
 
     /* Inside a transaction what it wrote before it failed is taken back, and only that. */
     hf_transaction *t = begin(r.store, NULL);
-    save(r.songs, t, "{\"id\":\"kept\"}");
+    save(r.things, t, "{\"id\":\"kept\"}");
     expect_refused(
         r, t,
         "{\"steps\":[" STEP("add", ",\"entity\":{\"id\":\"b\"}") "," STEP("delete", ",\"id\":\"none\"") "]}",
         HF_NOT_FOUND);
-    expect_absent(r.songs, t, "b");
+    expect_absent(r.things, t, "b");
     commit_quietly(t);
-    expect_entity(r.songs, NULL, "kept", "{\"id\":\"kept\"}");
+    expect_entity(r.things, NULL, "kept", "{\"id\":\"kept\"}");
     hf_operation_free(both);
     hf_buffer_free(&receipt);
     hf_entity_free(&result);
@@ -304,7 +288,7 @@ static void a_key_makes_a_sequence_run_once(fixture *f) {
         }
         assert_int_equal(strstr(receipt.data, "\"replayed\":true") != NULL, i > 0);
     }
-    assert_int_equal(integer_in(r.songs, NULL, "n", "n"), 1);
+    assert_int_equal(integer_in(r.things, NULL, "n", "n"), 1);
     hf_buffer_free(&receipt);
     hf_operation_free(order);
     close_room(r);

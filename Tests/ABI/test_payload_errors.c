@@ -80,24 +80,17 @@ static const struct {
     {"fetch_many", fetch_many, '['},
 };
 
-typedef struct room {
-    hf_store *store;
-    hf_repository *things;
-} room;
-
 /* A store with the one entity "a" in "things". */
-static room open_room(const fixture *f, const char *options) {
-    room r = {open_store(f, options), NULL};
-    r.things = open_repository(r.store, "things");
+static room open_filled_room(const fixture *f, const char *options) {
+    room r = open_room(f, options);
     save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
     return r;
 }
 
-static void close_room(room r) {
+static void close_unchanged(room r) {
     expect_entity(r.things, NULL, "a", "{\"id\":\"a\",\"n\":1}");
     expect_count(r.things, NULL, NULL, 1);
-    hf_repository_free(r.things);
-    hf_store_free(r.store);
+    close_room(r);
 }
 
 static void malformed_json_is_refused_with_its_position_at_every_door(fixture *f) {
@@ -127,7 +120,7 @@ static void malformed_json_is_refused_with_its_position_at_every_door(fixture *f
         BYTES("[][]"),
         BYTES("[]\0"),
     };
-    room r = open_room(f, NULL);
+    room r = open_filled_room(f, NULL);
     hf_transaction *t = begin(r.store, NULL);
     for (size_t d = 0; d < COUNT_OF(doors); d++) {
         for (size_t m = 0; m < COUNT_OF(malformed); m++) {
@@ -155,7 +148,7 @@ static void malformed_json_is_refused_with_its_position_at_every_door(fixture *f
         }
     }
     commit_quietly(t);
-    close_room(r);
+    close_unchanged(r);
 }
 
 static void an_entity_with_a_bad_value_inside_is_no_json(fixture *f) {
@@ -177,7 +170,7 @@ static void an_entity_with_a_bad_value_inside_is_no_json(fixture *f) {
         BYTES("{\"id\":\"b\",\"x\":0x10}"),
         BYTES("{\"id\":\"b\",\"x\":1} // no"),
     };
-    room r = open_room(f, NULL);
+    room r = open_filled_room(f, NULL);
     for (size_t i = 0; i < COUNT_OF(bad); i++) {
         expect(HF_INVALID_JSON, hf_repository_add, r.things, NULL, bad[i].bytes, bad[i].length, NULL);
         expect(HF_INVALID_JSON, hf_repository_save, r.things, NULL, bad[i].bytes, bad[i].length, NULL);
@@ -185,12 +178,12 @@ static void an_entity_with_a_bad_value_inside_is_no_json(fixture *f) {
         int length = snprintf(batch, sizeof batch, "[{\"id\":\"ok\"},%s]", bad[i].bytes);
         expect(HF_INVALID_JSON, hf_repository_save_many, r.things, NULL, batch, (size_t)length, NULL);
     }
-    close_room(r);
+    close_unchanged(r);
 }
 
 static void what_is_no_object_is_no_entity(fixture *f) {
     static const char *const others[] = {"[]", "1", "null", "\"text\"", "true"};
-    room r = open_room(f, NULL);
+    room r = open_filled_room(f, NULL);
     for (size_t i = 0; i < COUNT_OF(others); i++) {
         expect(HF_INVALID_ENTITY, hf_repository_add, r.things, NULL, others[i], HF_NTS, NULL);
         expect(HF_INVALID_ENTITY, hf_repository_update, r.things, NULL, others[i], HF_NTS, 0, NULL);
@@ -200,15 +193,15 @@ static void what_is_no_object_is_no_entity(fixture *f) {
         snprintf(batch, sizeof batch, "[{\"id\":\"b\"},%s]", others[i]);
         expect(HF_INVALID_ENTITY, hf_repository_save_many, r.things, NULL, batch, HF_NTS, NULL);
     }
-    close_room(r);
+    close_unchanged(r);
 }
 
 static void an_update_without_an_id_is_refused(fixture *f) {
-    room r = open_room(f, NULL);
+    room r = open_filled_room(f, NULL);
     expect(HF_INVALID_ENTITY, hf_repository_update, r.things, NULL, "{\"n\":2}", HF_NTS, 0, NULL);
     expect(HF_INVALID_ENTITY, hf_repository_update_many, r.things, NULL, "[{\"n\":2}]", HF_NTS, NULL);
     expect(HF_INVALID_ENTITY, hf_repository_patch_many, r.things, NULL, "[{\"n\":2}]", HF_NTS, NULL);
-    close_room(r);
+    close_unchanged(r);
 }
 
 static void a_bad_id_is_refused_wherever_it_is_given(fixture *f) {
@@ -216,7 +209,7 @@ static void a_bad_id_is_refused_wherever_it_is_given(fixture *f) {
                                    BYTES("a\0b"), BYTES("\xff"),  BYTES("\xc3")};
     static const char *const written[] = {"\"\"", "\"\\u0000\"", "\"a\\u001f\"", "\"\\u007f\"", "null",
                                           "true", "1.5",         "1e3",          "[]",          "{}"};
-    room r = open_room(f, NULL);
+    room r = open_filled_room(f, NULL);
     hf_entity entity = HF_ENTITY_INIT;
     bool contains = false;
     for (size_t i = 0; i < COUNT_OF(bare); i++) {
@@ -241,11 +234,11 @@ static void a_bad_id_is_refused_wherever_it_is_given(fixture *f) {
         hf_entity_list list = HF_ENTITY_LIST_INIT;
         expect(HF_INVALID_ID, hf_repository_fetch_many, r.things, NULL, batch, HF_NTS, &list);
     }
-    close_room(r);
+    close_unchanged(r);
 }
 
 static void an_id_of_512_bytes_is_the_longest(fixture *f) {
-    room r = open_room(f, NULL);
+    room r = open_filled_room(f, NULL);
     char id[514], json[600];
     memset(id, 'x', sizeof id);
     hf_entity entity = HF_ENTITY_INIT;
@@ -259,13 +252,13 @@ static void an_id_of_512_bytes_is_the_longest(fixture *f) {
     assert_string_equal(entity.data, json);
     expect_ok(hf_repository_delete, r.things, NULL, id, 512, entity.version);
     hf_entity_free(&entity);
-    close_room(r);
+    close_unchanged(r);
 }
 
 static void a_filter_with_an_unknown_operator_or_of_another_type_is_an_invalid_query(fixture *f) {
     static const char *const filters[] = {
         "[]", "1", "\"a\"", "{\"n\":{\"$near\":1}}", "{\"$where\":\"1\"}", "{\"n\":{\"$eq\":1,\"$wat\":2}}"};
-    room r = open_room(f, NULL);
+    room r = open_filled_room(f, NULL);
     hf_entity_list list = HF_ENTITY_LIST_INIT;
     uint64_t n = 77;
     for (size_t i = 0; i < COUNT_OF(filters); i++) {
@@ -276,11 +269,11 @@ static void a_filter_with_an_unknown_operator_or_of_another_type_is_an_invalid_q
     }
     assert_int_equal(n, 77);
     assert_null(list.items);
-    close_room(r);
+    close_unchanged(r);
 }
 
 static void the_limits_for_bytes_and_depth_hold_exactly(fixture *f) {
-    room r = open_room(f, "{\"max_entity_bytes\":64,\"max_depth\":3}");
+    room r = open_filled_room(f, "{\"max_entity_bytes\":64,\"max_depth\":3}");
     save(r.things, NULL, "{\"id\":\"b\",\"x\":[[1]]}");
     expect(HF_INVALID_JSON, hf_repository_save, r.things, NULL, "{\"id\":\"b\",\"x\":[[[1]]]}", HF_NTS, NULL);
     char json[80];
@@ -293,12 +286,12 @@ static void the_limits_for_bytes_and_depth_hold_exactly(fixture *f) {
     }
     expect(HF_INVALID_ENTITY, hf_repository_patch, r.things, NULL, "b", 1, "{\"y\":1}", HF_NTS, 0, NULL);
     expect_ok(hf_repository_delete, r.things, NULL, "b", 1, 0);
-    close_room(r);
+    close_unchanged(r);
 }
 
 static void a_hundred_thousand_brackets_are_refused_and_not_followed(fixture *f) {
     enum { BRACKETS = 100000 };
-    room r = open_room(f, "{\"max_depth\":200}");
+    room r = open_filled_room(f, "{\"max_depth\":200}");
     char *deep = malloc(BRACKETS);
     memset(deep, '[', BRACKETS);
     for (size_t d = 0; d < COUNT_OF(doors); d++) {
@@ -310,7 +303,7 @@ static void a_hundred_thousand_brackets_are_refused_and_not_followed(fixture *f)
         hf_error_free(error);
     }
     free(deep);
-    close_room(r);
+    close_unchanged(r);
 }
 
 static void a_bad_repository_name_is_refused(fixture *f) {

@@ -1,22 +1,6 @@
 /* Batches, lists and filters: many entities at a time. */
 #include "support.h"
 
-typedef struct room {
-    hf_store *store;
-    hf_repository *things;
-} room;
-
-static room open_room(const fixture *f) {
-    room r = {open_store(f, NULL), NULL};
-    r.things = open_repository(r.store, "things");
-    return r;
-}
-
-static void close_room(room r) {
-    hf_repository_free(r.things);
-    hf_store_free(r.store);
-}
-
 /* Expects the list's ids, written in order and separated by spaces, and frees it. */
 #define expect_ids(list, ids) check_ids(list, ids, __FILE__, __LINE__)
 static void check_ids(hf_entity_list *list, const char *ids, const char *file, int line) {
@@ -41,7 +25,7 @@ static void save_five(hf_repository *things) {
 }
 
 static void a_list_is_one_json_array_and_its_views_point_into_it(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     hf_entity_list list = HF_ENTITY_LIST_INIT;
     expect_ok(hf_repository_fetch_all, r.things, NULL, &list);
     assert_int_equal(list.count, 0);
@@ -65,7 +49,7 @@ static void a_list_is_one_json_array_and_its_views_point_into_it(fixture *f) {
 }
 
 static void lists_are_ordered_by_the_bytes_of_the_ids(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     hf_entity_list list = HF_ENTITY_LIST_INIT;
     expect_ok(
         hf_repository_save_many, r.things, NULL,
@@ -85,7 +69,7 @@ static void lists_are_ordered_by_the_bytes_of_the_ids(fixture *f) {
 }
 
 static void limit_and_skip_cut_from_the_order(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     hf_entity_list list = HF_ENTITY_LIST_INIT;
     save_five(r.things);
     expect_ok(hf_repository_find, r.things, NULL, NULL, 0, "{\"limit\":2}", &list);
@@ -138,7 +122,7 @@ static void filters_match_as_in_mongodb(fixture *f) {
         {"{\"$or\":[{\"n\":2},{\"tag\":\"\"}]}", "b d"},
         {"{\"$nor\":[{\"n\":2},{\"tag\":\"\"}],\"n\":{\"$mod\":[2,1]}}", "a"},
     };
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     hf_entity_list list = HF_ENTITY_LIST_INIT;
     save_five(r.things);
     hf_transaction *t = begin(r.store, NULL);
@@ -156,7 +140,7 @@ static void filters_match_as_in_mongodb(fixture *f) {
 }
 
 static void fetch_many_answers_in_the_order_asked_and_leaves_out_what_is_missing(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     hf_entity_list list = HF_ENTITY_LIST_INIT;
     save_five(r.things);
     expect_ok(hf_repository_fetch_many, r.things, NULL, "[\"d\",\"zz\",\"a\",\"d\"]", HF_NTS, &list);
@@ -180,7 +164,7 @@ static void expect_refused_at_one(hf_error *error, hf_repository *things, const 
 
 static void a_batch_is_stored_as_a_whole_or_not_at_all_and_says_at_which_index(fixture *f) {
     static const char before[] = "[{\"id\":\"k\"}]";
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     hf_repository *t = r.things;
     save(t, NULL, "{\"id\":\"k\"}");
     expect_refused_at_one(
@@ -210,7 +194,7 @@ static void a_batch_is_stored_as_a_whole_or_not_at_all_and_says_at_which_index(f
 }
 
 static void a_refused_batch_leaves_its_transaction_as_it_was(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     hf_transaction *t = begin(r.store, NULL);
     save(r.things, t, "{\"id\":\"a\",\"n\":1}");
     expect(HF_EXISTS, hf_repository_add_many, r.things, t, "[{\"id\":\"b\"},{\"id\":\"a\"}]", HF_NTS, NULL);
@@ -225,7 +209,7 @@ static void a_refused_batch_leaves_its_transaction_as_it_was(fixture *f) {
 }
 
 static void batches_answer_the_entities_as_stored_in_the_order_given(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     hf_entity_list list = HF_ENTITY_LIST_INIT;
     expect_ok(hf_repository_add_many, r.things, NULL, "[{\"id\":\"b\"}, {\"id\":\"a\"} ]", HF_NTS, &list);
     assert_int_equal(list.items[0].version, version_of(r.things, NULL, "b"));
@@ -247,7 +231,7 @@ static void batches_answer_the_entities_as_stored_in_the_order_given(fixture *f)
 }
 
 static void of_an_id_saved_twice_in_a_batch_the_last_stays(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     expect_ok(hf_repository_save_many, r.things, NULL, "[{\"id\":7,\"n\":1},{\"id\":\"7\",\"n\":2}]", HF_NTS,
               NULL);
     expect_entity(r.things, NULL, "7", "{\"id\":\"7\",\"n\":2}");
@@ -256,7 +240,7 @@ static void of_an_id_saved_twice_in_a_batch_the_last_stays(fixture *f) {
 }
 
 static void delete_all_deletes_what_matches_and_counts_it(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     uint64_t n = 0;
     save_five(r.things);
     hf_transaction *t = begin(r.store, NULL);
@@ -276,7 +260,7 @@ static void delete_all_deletes_what_matches_and_counts_it(fixture *f) {
 
 static void ten_thousand_entities_go_in_and_come_out_in_one_call_each(fixture *f) {
     enum { COUNT = 10000 };
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     char *batch = malloc(COUNT * 32), *end = batch;
     for (int i = 0; i < COUNT; i++) {
         end +=

@@ -2,14 +2,8 @@
  * predicate. */
 #include "support.h"
 
-typedef struct room {
-    hf_store *store;
-    hf_repository *things;
-} room;
-
-static room open_room(const fixture *f) {
-    room r = {open_store(f, NULL), NULL};
-    r.things = open_repository(r.store, "things");
+static room open_filled_room(const fixture *f) {
+    room r = open_room(f, NULL);
     expect_ok(hf_repository_save_many, r.things, NULL,
               "[{\"id\":\"a\", \"n\":3, \"o\":{\"x\":1, \"y\":2}, \"t\":[5,1]},"
               "{\"id\":\"b\",\"n\":\"s\",\"o\":{\"x\":2},\"t\":[]},"
@@ -19,11 +13,6 @@ static room open_room(const fixture *f) {
               "{\"id\":\"f\",\"n\":3.0,\"t\":{\"k\":1}}]",
               HF_NTS, NULL);
     return r;
-}
-
-static void close_room(room r) {
-    hf_repository_free(r.things);
-    hf_store_free(r.store);
 }
 
 static void expect_found(room r, hf_transaction *t, const char *filter, const char *options,
@@ -39,7 +28,7 @@ static void expect_found(room r, hf_transaction *t, const char *filter, const ch
 }
 
 static void sorting_follows_mongodb_s_order_and_then_the_ids(fixture *f) {
-    room r = open_room(f);
+    room r = open_filled_room(f);
     hf_transaction *t = begin(r.store, NULL);
     static const struct {
         const char *options, *ids;
@@ -81,7 +70,7 @@ static void fields_cut_members_and_keep_the_bytes_of_the_rest(fixture *f) {
         {"{\"id\":\"a\"}", "{\"fields\":[]}",
          "{\"id\":\"a\", \"n\":3, \"o\":{\"x\":1, \"y\":2}, \"t\":[5,1]}"},
     };
-    room r = open_room(f);
+    room r = open_filled_room(f);
     hf_entity entity = HF_ENTITY_INIT;
     hf_entity_list list = HF_ENTITY_LIST_INIT;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
@@ -98,7 +87,7 @@ static void fields_cut_members_and_keep_the_bytes_of_the_rest(fixture *f) {
 }
 
 static void the_first_of_an_order_is_fetched_with_its_version(fixture *f) {
-    room r = open_room(f);
+    room r = open_filled_room(f);
     hf_entity entity = HF_ENTITY_INIT;
     expect_ok(hf_repository_first, r.things, NULL, "{\"n\":{\"$type\":\"number\"}}", HF_NTS,
               "{\"sort\":{\"n\":1}}", &entity);
@@ -119,7 +108,7 @@ static void the_first_of_an_order_is_fetched_with_its_version(fixture *f) {
 }
 
 static void distinct_values_come_once_and_in_order(fixture *f) {
-    room r = open_room(f);
+    room r = open_filled_room(f);
     hf_buffer values = HF_BUFFER_INIT;
     static const struct {
         const char *path, *filter, *values;
@@ -141,7 +130,7 @@ static void distinct_values_come_once_and_in_order(fixture *f) {
 }
 
 static void parameters_are_literals_at_every_door(fixture *f) {
-    room r = open_room(f);
+    room r = open_filled_room(f);
     static const char filter[] = "{\"n\":{\"$gte\":{\"$param\":\"least\"}}}";
     static const char two[] = "{\"parameters\":{\"least\":2}}";
     hf_entity entity = HF_ENTITY_INIT;
@@ -189,7 +178,7 @@ static void wrong_options_are_refused_by_name(fixture *f) {
         {"{\"skip\":-1}", "skip"},
         {"{\"order\":1}", "order"},
     };
-    room r = open_room(f);
+    room r = open_filled_room(f);
     hf_entity_list list = HF_ENTITY_LIST_INIT;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hf_error *error =
@@ -206,7 +195,7 @@ static void wrong_options_are_refused_by_name(fixture *f) {
 }
 
 static void an_invalid_query_tells_its_operator_path_and_position(fixture *f) {
-    room r = open_room(f);
+    room r = open_filled_room(f);
     uint64_t n;
     hf_error *error = error_of(HF_INVALID_QUERY, hf_repository_count, r.things, NULL,
                                "{\"$or\":[{\"n\":1},{\"o.x\":{\"$in\":7}}]}", HF_NTS, NULL, &n);
@@ -244,7 +233,7 @@ static bool has_a_short_text(const hf_entity_view *entity, void *user_data) {
 }
 
 static void a_host_s_predicate_chooses_and_may_call_anything(fixture *f) {
-    chooser c = {open_room(f), NULL, 0};
+    chooser c = {open_filled_room(f), NULL, 0};
     hf_entity_list list = HF_ENTITY_LIST_INIT;
     for (int i = 0; i < 2; i++) {
         c.calls = 0;
@@ -262,7 +251,7 @@ static void a_host_s_predicate_chooses_and_may_call_anything(fixture *f) {
 }
 
 static void a_predicate_counts_as_a_read_of_the_whole_repository(fixture *f) {
-    chooser c = {open_room(f), NULL, 0};
+    chooser c = {open_filled_room(f), NULL, 0};
     c.transaction = begin(c.r.store, NULL);
     hf_entity_list list = HF_ENTITY_LIST_INIT;
     expect_ok(hf_repository_find_if, c.r.things, c.transaction, has_a_short_text, &c, NULL, &list);

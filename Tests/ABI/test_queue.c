@@ -4,27 +4,27 @@
 #include <fcntl.h>
 #include <poll.h>
 
-typedef struct room {
+typedef struct polled_room {
     hf_store *store;
     hf_repository *things;
     int descriptor;
-} room;
+} polled_room;
 
-static room open_room(const fixture *f, const char *options) {
-    room r = {open_store(f, options), NULL, -1};
+static polled_room open_polled_room(const fixture *f, const char *options) {
+    polled_room r = {open_store(f, options), NULL, -1};
     r.things = open_repository(r.store, "things");
     expect_ok(hf_store_event_fd, r.store, &r.descriptor);
     return r;
 }
 
-static void close_room(room r) {
+static void close_polled_room(polled_room r) {
     hf_repository_free(r.things);
     hf_store_free(r.store);
 }
 
 static const char queue[] = "{\"delivery\":\"queue\"}";
 
-static void submit(room r, recorder *recorder, size_t number) {
+static void submit(polled_room r, recorder *recorder, size_t number) {
     char json[64];
     hf_transaction *t = begin(r.store, NULL);
     snprintf(json, sizeof json, "{\"id\":%zu}", number);
@@ -39,7 +39,7 @@ static bool readable(int descriptor, int timeout_ms) {
 }
 
 /* Takes what is ready, calls the callbacks as a host's loop would, and frees the events. */
-static int32_t take(room r, int64_t timeout_ms) {
+static int32_t take(polled_room r, int64_t timeout_ms) {
     hf_event events[64];
     int32_t count = hf_store_events(r.store, events, COUNT_OF(events), timeout_ms);
     for (int32_t i = 0; i < count; i++) {
@@ -52,7 +52,7 @@ static int32_t take(room r, int64_t timeout_ms) {
 }
 
 static void the_descriptor_is_readable_while_events_wait(fixture *f) {
-    room r = open_room(f, queue);
+    polled_room r = open_polled_room(f, queue);
     recorder *rec = new_recorder(1);
     assert_true(fcntl(r.descriptor, F_GETFD) & FD_CLOEXEC);
     assert_false(readable(r.descriptor, 0));
@@ -65,13 +65,13 @@ static void the_descriptor_is_readable_while_events_wait(fixture *f) {
     assert_int_equal(rec->count, 1);
     assert_int_equal(rec->freed, 1);
     assert_false(readable(r.descriptor, 0));
-    close_room(r);
+    close_polled_room(r);
     free_recorder(rec);
 }
 
 static void ten_thousand_events_are_taken_once_each_and_in_commit_order(fixture *f) {
     enum { COUNT = 10000 };
-    room r = open_room(f, queue);
+    polled_room r = open_polled_room(f, queue);
     recorder *rec = new_recorder(COUNT);
     for (size_t i = 0; i < COUNT; i++) {
         submit(r, rec, i);
@@ -88,12 +88,12 @@ static void ten_thousand_events_are_taken_once_each_and_in_commit_order(fixture 
     for (size_t i = 1; i < COUNT; i++) {
         assert_true(rec->outcomes[i].sequence > rec->outcomes[i - 1].sequence);
     }
-    close_room(r);
+    close_polled_room(r);
     free_recorder(rec);
 }
 
 static void an_event_holds_what_the_callback_would_get(fixture *f) {
-    room r = open_room(f, queue);
+    polled_room r = open_polled_room(f, queue);
     recorder *rec = new_recorder(2);
     hf_event event;
     submit(r, rec, 0);
@@ -122,19 +122,19 @@ static void an_event_holds_what_the_callback_would_get(fixture *f) {
     assert_true(event.callback == NULL);
     hf_events_free(&event, 1);
     assert_int_equal(rec->freed, 2);
-    close_room(r);
+    close_polled_room(r);
     free_recorder(rec);
 }
 
 static void waiting_ends_with_the_time_or_with_an_event(fixture *f) {
-    room r = open_room(f, queue);
+    polled_room r = open_polled_room(f, queue);
     recorder *rec = new_recorder(1);
     double start = seconds_now();
     assert_int_equal(take(r, 100), 0);
     assert_true(seconds_now() - start >= 0.09);
     submit(r, rec, 0);
     assert_int_equal(take(r, 60000), 1);
-    close_room(r);
+    close_polled_room(r);
     free_recorder(rec);
 }
 
@@ -148,7 +148,7 @@ static void without_queue_delivery_there_is_no_queue(fixture *f) {
 }
 
 static void beyond_max_in_flight_a_commit_is_busy_until_events_are_taken(fixture *f) {
-    room r = open_room(f, "{\"delivery\":\"queue\",\"max_in_flight\":2}");
+    polled_room r = open_polled_room(f, "{\"delivery\":\"queue\",\"max_in_flight\":2}");
     recorder *rec = new_recorder(4);
     submit(r, rec, 0);
     submit(r, rec, 1);
@@ -173,18 +173,18 @@ static void beyond_max_in_flight_a_commit_is_busy_until_events_are_taken(fixture
     assert_int_equal(rec->count, 3);
     assert_int_equal(rec->freed, 4);
     expect_count(r.things, NULL, NULL, 3);
-    close_room(r);
+    close_polled_room(r);
     free_recorder(rec);
 }
 
 static void *take_one_later(void *argument) {
     sleep_milliseconds(100);
-    assert_true(take(*(room *)argument, -1) > 0);
+    assert_true(take(*(polled_room *)argument, -1) > 0);
     return NULL;
 }
 
 static void a_submit_waits_for_a_place(fixture *f) {
-    room r = open_room(f, "{\"delivery\":\"queue\",\"max_in_flight\":1}");
+    polled_room r = open_polled_room(f, "{\"delivery\":\"queue\",\"max_in_flight\":1}");
     recorder *rec = new_recorder(2);
     pthread_t taker;
     submit(r, rec, 0);
@@ -194,13 +194,13 @@ static void a_submit_waits_for_a_place(fixture *f) {
     while (rec->count < 2) {
         take(r, -1);
     }
-    close_room(r);
+    close_polled_room(r);
     free_recorder(rec);
 }
 
 static void after_close_the_rest_can_be_taken_and_then_it_is_closed(fixture *f) {
     enum { COUNT = 100 };
-    room r = open_room(f, queue);
+    polled_room r = open_polled_room(f, queue);
     recorder *rec = new_recorder(COUNT);
     for (size_t i = 0; i < COUNT; i++) {
         submit(r, rec, i);
@@ -213,17 +213,17 @@ static void after_close_the_rest_can_be_taken_and_then_it_is_closed(fixture *f) 
     assert_int_equal(take(r, 0), -HF_CLOSED);
     assert_int_equal(take(r, -1), -HF_CLOSED);
     assert_true(readable(r.descriptor, 0));
-    close_room(r);
+    close_polled_room(r);
     free_recorder(rec);
 }
 
 static void events_not_taken_are_dropped_with_the_store(fixture *f) {
-    room r = open_room(f, queue);
+    polled_room r = open_polled_room(f, queue);
     recorder *rec = new_recorder(10);
     for (size_t i = 0; i < 10; i++) {
         submit(r, rec, i);
     }
-    close_room(r);
+    close_polled_room(r);
     assert_int_equal(rec->freed, 10);
     assert_int_equal(rec->count, 0);
     free_recorder(rec);
@@ -235,7 +235,7 @@ static void *wait_for_ever(void *argument) {
 }
 
 static void closing_wakes_those_who_wait_for_events(fixture *f) {
-    room r = open_room(f, queue);
+    polled_room r = open_polled_room(f, queue);
     pthread_t waiters[4];
     for (size_t i = 0; i < COUNT_OF(waiters); i++) {
         assert_int_equal(pthread_create(&waiters[i], NULL, wait_for_ever, &r.store), 0);
@@ -247,7 +247,7 @@ static void closing_wakes_those_who_wait_for_events(fixture *f) {
         pthread_join(waiters[i], &answer);
         assert_int_equal((intptr_t)answer, -HF_CLOSED);
     }
-    close_room(r);
+    close_polled_room(r);
 }
 
 int main(void) {

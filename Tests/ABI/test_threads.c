@@ -3,22 +3,6 @@
 
 #include <sys/resource.h>
 
-typedef struct room {
-    hf_store *store;
-    hf_repository *things;
-} room;
-
-static room open_room(const fixture *f, const char *options) {
-    room r = {open_store(f, options), NULL};
-    r.things = open_repository(r.store, "things");
-    return r;
-}
-
-static void close_room(room r) {
-    hf_repository_free(r.things);
-    hf_store_free(r.store);
-}
-
 /* A thread reports the number of its failures; cmocka's checks belong to the main thread alone. */
 typedef struct worker {
     room room;

@@ -1,22 +1,6 @@
 /* A transaction: its states, receipts, savepoints, idempotency keys, and the body that runs again. */
 #include "support.h"
 
-typedef struct room {
-    hf_store *store;
-    hf_repository *things;
-} room;
-
-static room open_room(const fixture *f) {
-    room r = {open_store(f, NULL), NULL};
-    r.things = open_repository(r.store, "things");
-    return r;
-}
-
-static void close_room(room r) {
-    hf_repository_free(r.things);
-    hf_store_free(r.store);
-}
-
 #define expect_state(transaction, expected)                                                                  \
     do {                                                                                                     \
         hf_transaction_state state_ = 0;                                                                     \
@@ -25,7 +9,7 @@ static void close_room(room r) {
     } while (0)
 
 static void writes_are_seen_inside_at_once_and_outside_after_the_commit(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     hf_transaction *t = begin(r.store, NULL), *other = begin(r.store, NULL);
     save(r.things, t, "{\"id\":\"a\"}");
     expect_entity(r.things, t, "a", "{\"id\":\"a\"}");
@@ -39,7 +23,7 @@ static void writes_are_seen_inside_at_once_and_outside_after_the_commit(fixture 
 }
 
 static void a_rollback_changes_nothing(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
     uint64_t version = version_of(r.things, NULL, "a");
     hf_transaction *t = begin(r.store, NULL);
@@ -58,7 +42,7 @@ static void a_rollback_changes_nothing(fixture *f) {
 }
 
 static void a_freed_transaction_is_rolled_back(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     hf_transaction *t = begin(r.store, NULL);
     save(r.things, t, "{\"id\":\"a\"}");
     hf_transaction_free(t);
@@ -67,7 +51,7 @@ static void a_freed_transaction_is_rolled_back(fixture *f) {
 }
 
 static void an_ended_transaction_refuses_everything_but_its_end(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     hf_transaction *committed = begin(r.store, NULL), *rolled_back = begin(r.store, NULL);
     save(r.things, committed, "{\"id\":\"a\"}");
     expect_ok(hf_transaction_commit, committed, NULL);
@@ -92,7 +76,7 @@ static void an_ended_transaction_refuses_everything_but_its_end(fixture *f) {
 }
 
 static void a_receipt_tells_the_final_changes_in_order(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     hf_repository *albums = open_repository(r.store, "albums");
     save(r.things, NULL, "{\"id\":\"gone\"}");
     hf_transaction *t = begin(r.store, NULL);
@@ -128,7 +112,7 @@ static void a_receipt_tells_the_final_changes_in_order(fixture *f) {
 }
 
 static void a_commit_of_nothing_has_no_sequence(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     save(r.things, NULL, "{\"id\":\"a\"}");
     hf_transaction *t = begin(r.store, NULL);
     expect_entity(r.things, t, "a", "{\"id\":\"a\"}");
@@ -141,7 +125,7 @@ static void a_commit_of_nothing_has_no_sequence(fixture *f) {
 }
 
 static void a_relaxed_commit_is_visible_and_says_so(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     hf_transaction *t = begin(r.store, "{\"durability\":\"relaxed\"}");
     save(r.things, t, "{\"id\":\"a\"}");
     json_t *receipt = commit(t);
@@ -153,7 +137,7 @@ static void a_relaxed_commit_is_visible_and_says_so(fixture *f) {
 }
 
 static void a_transaction_of_another_store_is_refused(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     hf_store *other = open_store_at("memory:", NULL);
     hf_transaction *t = begin(other, NULL);
     hf_entity entity = HF_ENTITY_INIT;
@@ -165,7 +149,7 @@ static void a_transaction_of_another_store_is_refused(fixture *f) {
 }
 
 static void a_savepoint_takes_back_what_was_written_after_it(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     hf_transaction *t = begin(r.store, NULL);
     uint64_t first = 0, second = 0;
     save(r.things, NULL, "{\"id\":\"old\"}");
@@ -197,7 +181,7 @@ static void a_savepoint_takes_back_what_was_written_after_it(fixture *f) {
 }
 
 static void what_was_read_before_a_rollback_to_a_savepoint_still_counts(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
     hf_transaction *t = begin(r.store, NULL);
     uint64_t savepoint = 0;
@@ -223,7 +207,7 @@ static json_t *commit_with_key(room r, const char *json, hf_status expected) {
 }
 
 static void a_key_used_again_for_the_same_writes_answers_the_first_receipt(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     json_t *first = commit_with_key(r, "{\"id\":\"a\",\"n\":1}", HF_OK);
     assert_true(json_is_false(json_object_get(first, "replayed")));
     save(r.things, NULL, "{\"id\":\"a\",\"n\":2}");
@@ -237,7 +221,7 @@ static void a_key_used_again_for_the_same_writes_answers_the_first_receipt(fixtu
 }
 
 static void a_key_used_again_for_other_writes_is_refused(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     json_decref(commit_with_key(r, "{\"id\":\"a\",\"n\":1}", HF_OK));
     commit_with_key(r, "{\"id\":\"a\",\"n\":2}", HF_KEY_REUSED);
     commit_with_key(r, "{\"id\":\"b\",\"n\":1}", HF_KEY_REUSED);
@@ -247,7 +231,7 @@ static void a_key_used_again_for_other_writes_is_refused(fixture *f) {
 }
 
 static void a_key_holds_for_entities_whose_id_is_assigned(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     json_t *first = commit_with_key(r, "{\"n\":1}", HF_OK);
     json_t *second = commit_with_key(r, "{\"n\":1}", HF_OK);
     assert_true(json_is_true(json_object_get(second, "replayed")));
@@ -258,10 +242,10 @@ static void a_key_holds_for_entities_whose_id_is_assigned(fixture *f) {
 }
 
 static void a_key_is_remembered_across_reopening(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     json_decref(commit_with_key(r, "{\"id\":\"a\",\"n\":1}", HF_OK));
     close_room(r);
-    r = open_room(f);
+    r = open_room(f, NULL);
     json_t *again = commit_with_key(r, "{\"id\":\"a\",\"n\":1}", HF_OK);
     assert_true(json_is_true(json_object_get(again, "replayed")));
     json_decref(again);
@@ -293,7 +277,7 @@ static hf_status increment(hf_transaction *transaction, void *user_data) {
 }
 
 static void transact_runs_the_body_again_after_a_conflict(fixture *f) {
-    body b = {open_room(f), 0, 3, HF_OK};
+    body b = {open_room(f, NULL), 0, 3, HF_OK};
     hf_buffer receipt = HF_BUFFER_INIT;
     save(b.room.things, NULL, "{\"id\":\"a\",\"n\":0}");
     expect_ok(hf_store_transact, b.room.store, increment, &b, NULL, &receipt);
@@ -307,7 +291,7 @@ static void transact_runs_the_body_again_after_a_conflict(fixture *f) {
 }
 
 static void transact_gives_up_after_max_attempts(fixture *f) {
-    body b = {open_room(f), 0, 1000, HF_OK};
+    body b = {open_room(f, NULL), 0, 1000, HF_OK};
     save(b.room.things, NULL, "{\"id\":\"a\",\"n\":0}");
     hf_error *error =
         error_of(HF_CONFLICT, hf_store_transact, b.room.store, increment, &b, "{\"max_attempts\":3}", NULL);
@@ -318,7 +302,7 @@ static void transact_gives_up_after_max_attempts(fixture *f) {
 }
 
 static void what_the_body_answers_rolls_back_and_is_returned(fixture *f) {
-    body b = {open_room(f), 0, 0, HF_HOST_ERROR};
+    body b = {open_room(f, NULL), 0, 0, HF_HOST_ERROR};
     save(b.room.things, NULL, "{\"id\":\"a\",\"n\":0}");
     expect(HF_HOST_ERROR, hf_store_transact, b.room.store, increment, &b, NULL, NULL);
     b.answer = HF_NOT_FOUND;
@@ -340,7 +324,7 @@ static hf_status end_it_yourself(hf_transaction *transaction, void *user_data) {
 }
 
 static void the_body_cannot_end_its_transaction(fixture *f) {
-    room r = open_room(f);
+    room r = open_room(f, NULL);
     int refusals = 0;
     expect_ok(hf_store_transact, r.store, end_it_yourself, &refusals, NULL, NULL);
     assert_int_equal(refusals, 3);
@@ -348,7 +332,7 @@ static void the_body_cannot_end_its_transaction(fixture *f) {
 }
 
 static void transact_with_a_used_key_does_not_run_the_body(fixture *f) {
-    body b = {open_room(f), 0, 0, HF_OK};
+    body b = {open_room(f, NULL), 0, 0, HF_OK};
     save(b.room.things, NULL, "{\"id\":\"a\",\"n\":0}");
     hf_buffer receipt = HF_BUFFER_INIT;
     for (int i = 0; i < 2; i++) {

@@ -1,28 +1,12 @@
 /* Updates in MongoDB's operators: what they change and leave, what they refuse, and that none is lost. */
 #include "support.h"
 
-typedef struct room {
-    hf_store *store;
-    hf_repository *songs;
-} room;
-
-static room open_room(const fixture *f, const char *options) {
-    room r = {open_store(f, options), NULL};
-    r.songs = open_repository(r.store, "songs");
-    return r;
-}
-
-static void close_room(room r) {
-    hf_repository_free(r.songs);
-    hf_store_free(r.store);
-}
-
-static void modify(hf_repository *songs, hf_transaction *transaction, const char *update) {
-    expect_ok(hf_repository_modify, songs, transaction, "s", 1, update, HF_NTS, NULL, 0, 0, NULL);
+static void modify(hf_repository *things, hf_transaction *transaction, const char *update) {
+    expect_ok(hf_repository_modify, things, transaction, "s", 1, update, HF_NTS, NULL, 0, 0, NULL);
 }
 
 static hf_error *refusal(room r, hf_status status, const char *update) {
-    return error_of(status, hf_repository_modify, r.songs, NULL, "s", 1, update, HF_NTS, NULL, 0, 0, NULL);
+    return error_of(status, hf_repository_modify, r.things, NULL, "s", 1, update, HF_NTS, NULL, 0, 0, NULL);
 }
 
 static void an_update_changes_what_its_paths_name_and_keeps_all_other_bytes(fixture *f) {
@@ -49,11 +33,11 @@ static void an_update_changes_what_its_paths_name_and_keeps_all_other_bytes(fixt
     room r = open_room(f, NULL);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hf_entity entity = HF_ENTITY_INIT;
-        save(r.songs, NULL, cases[i].before);
-        expect_ok(hf_repository_modify, r.songs, NULL, "s", 1, cases[i].update, HF_NTS, NULL, 0, 0, &entity);
+        save(r.things, NULL, cases[i].before);
+        expect_ok(hf_repository_modify, r.things, NULL, "s", 1, cases[i].update, HF_NTS, NULL, 0, 0, &entity);
         assert_string_equal(entity.data, cases[i].after);
-        assert_int_equal(entity.version, version_of(r.songs, NULL, "s"));
-        expect_entity(r.songs, NULL, "s", cases[i].after);
+        assert_int_equal(entity.version, version_of(r.things, NULL, "s"));
+        expect_entity(r.things, NULL, "s", cases[i].after);
         hf_entity_free(&entity);
     }
     close_room(r);
@@ -71,15 +55,15 @@ static void an_update_that_fits_no_entity_is_an_invalid_query(fixture *f) {
         "{\"$set\":{\"a\":1},\"$inc\":{\"a.b\":1}}",
     };
     room r = open_room(f, NULL);
-    save(r.songs, NULL, "{\"id\":\"s\",\"n\":1}");
+    save(r.things, NULL, "{\"id\":\"s\",\"n\":1}");
     for (size_t i = 0; i < COUNT_OF(updates); i++) {
         hf_error_free(refusal(r, HF_INVALID_QUERY, updates[i]));
-        expect(HF_INVALID_QUERY, hf_repository_modify_all, r.songs, NULL, "{\"id\":\"none\"}", HF_NTS,
+        expect(HF_INVALID_QUERY, hf_repository_modify_all, r.things, NULL, "{\"id\":\"none\"}", HF_NTS,
                updates[i], HF_NTS, NULL, NULL, NULL);
     }
-    expect(HF_INVALID_JSON, hf_repository_modify, r.songs, NULL, "s", 1, "{\"$inc\":{\"n\":1,\"n\":1}}",
+    expect(HF_INVALID_JSON, hf_repository_modify, r.things, NULL, "s", 1, "{\"$inc\":{\"n\":1,\"n\":1}}",
            HF_NTS, NULL, 0, 0, NULL);
-    expect_entity(r.songs, NULL, "s", "{\"id\":\"s\",\"n\":1}");
+    expect_entity(r.things, NULL, "s", "{\"id\":\"s\",\"n\":1}");
     close_room(r);
 }
 
@@ -95,18 +79,18 @@ static void an_update_that_does_not_fit_an_entity_tells_entity_path_and_operator
     static const char *const operators[] = {"\"$inc\"", "\"$push\"", "\"$inc\"", "\"$set\"", "\"$mul\""};
     static const char before[] = "{\"id\":\"s\",\"t\":\"x\",\"n\":9223372036854775807}";
     room r = open_room(f, NULL);
-    save(r.songs, NULL, before);
+    save(r.things, NULL, before);
     hf_transaction *t = begin(r.store, NULL);
     for (size_t i = 0; i < COUNT_OF(updates); i++) {
         expect_detail(refusal(r, HF_INVALID_ENTITY, updates[i]), "path", paths[i]);
         expect_detail(refusal(r, HF_INVALID_ENTITY, updates[i]), "operator", operators[i]);
-        expect_detail(refusal(r, HF_INVALID_ENTITY, updates[i]), "repository", "\"songs\"");
+        expect_detail(refusal(r, HF_INVALID_ENTITY, updates[i]), "repository", "\"things\"");
         expect_detail(refusal(r, HF_INVALID_ENTITY, updates[i]), "id", "\"s\"");
-        expect(HF_INVALID_ENTITY, hf_repository_modify, r.songs, t, "s", 1, updates[i], HF_NTS, NULL, 0, 0,
+        expect(HF_INVALID_ENTITY, hf_repository_modify, r.things, t, "s", 1, updates[i], HF_NTS, NULL, 0, 0,
                NULL);
     }
     commit_quietly(t);
-    expect_entity(r.songs, NULL, "s", before);
+    expect_entity(r.things, NULL, "s", before);
     close_room(r);
 }
 
@@ -115,105 +99,105 @@ static void no_update_changes_the_id(fixture *f) {
                                           "{\"$rename\":{\"n\":\"id\"}}", "{\"$rename\":{\"id\":\"n\"}}",
                                           "{\"$set\":{\"id.x\":1}}"};
     room r = open_room(f, NULL);
-    save(r.songs, NULL, "{\"id\":\"s\",\"n\":1}");
+    save(r.things, NULL, "{\"id\":\"s\",\"n\":1}");
     for (size_t i = 0; i < COUNT_OF(updates); i++) {
         hf_error_free(refusal(r, HF_INVALID_ENTITY, updates[i]));
     }
-    expect_entity(r.songs, NULL, "s", "{\"id\":\"s\",\"n\":1}");
+    expect_entity(r.things, NULL, "s", "{\"id\":\"s\",\"n\":1}");
     close_room(r);
 }
 
 static void the_limits_of_entities_hold_for_what_an_update_makes(fixture *f) {
     room r = open_room(f, "{\"max_entity_bytes\":64,\"max_depth\":2}");
-    save(r.songs, NULL, "{\"id\":\"s\",\"t\":[\"0123456789\"]}");
-    modify(r.songs, NULL, "{\"$push\":{\"t\":\"0123456789012345\"}}");
+    save(r.things, NULL, "{\"id\":\"s\",\"t\":[\"0123456789\"]}");
+    modify(r.things, NULL, "{\"$push\":{\"t\":\"0123456789012345\"}}");
     hf_error_free(refusal(r, HF_INVALID_ENTITY, "{\"$push\":{\"t\":\"01234567890123\"}}"));
     hf_error_free(refusal(r, HF_INVALID_ENTITY, "{\"$set\":{\"t.1000000000000\":1}}"));
     hf_error_free(refusal(r, HF_INVALID_ENTITY, "{\"$set\":{\"a.b\":{}}}"));
-    expect_entity(r.songs, NULL, "s", "{\"id\":\"s\",\"t\":[\"0123456789\",\"0123456789012345\"]}");
+    expect_entity(r.things, NULL, "s", "{\"id\":\"s\",\"t\":[\"0123456789\",\"0123456789012345\"]}");
     close_room(r);
 }
 
 static void an_update_keeps_to_the_expected_version(fixture *f) {
     room r = open_room(f, NULL);
-    save(r.songs, NULL, "{\"id\":\"s\",\"n\":1}");
-    uint64_t first = version_of(r.songs, NULL, "s");
-    expect_ok(hf_repository_modify, r.songs, NULL, "s", 1, "{\"$inc\":{\"n\":1}}", HF_NTS, NULL, 0, first,
+    save(r.things, NULL, "{\"id\":\"s\",\"n\":1}");
+    uint64_t first = version_of(r.things, NULL, "s");
+    expect_ok(hf_repository_modify, r.things, NULL, "s", 1, "{\"$inc\":{\"n\":1}}", HF_NTS, NULL, 0, first,
               NULL);
-    expect(HF_VERSION_MISMATCH, hf_repository_modify, r.songs, NULL, "s", 1, "{\"$inc\":{\"n\":1}}", HF_NTS,
+    expect(HF_VERSION_MISMATCH, hf_repository_modify, r.things, NULL, "s", 1, "{\"$inc\":{\"n\":1}}", HF_NTS,
            NULL, 0, first, NULL);
-    expect_entity(r.songs, NULL, "s", "{\"id\":\"s\",\"n\":2}");
+    expect_entity(r.things, NULL, "s", "{\"id\":\"s\",\"n\":2}");
     close_room(r);
 }
 
 static void a_missing_entity_begins_with_the_initial_one_or_is_not_found(fixture *f) {
     static const char count[] = "{\"$inc\":{\"n\":1}}";
     room r = open_room(f, NULL);
-    expect(HF_NOT_FOUND, hf_repository_modify, r.songs, NULL, "s", 1, count, HF_NTS, NULL, 0, 0, NULL);
-    expect(HF_NOT_FOUND, hf_repository_modify, r.songs, NULL, "s", 1, count, HF_NTS, "{}", 2, 7, NULL);
-    expect(HF_INVALID_ENTITY, hf_repository_modify, r.songs, NULL, "s", 1, count, HF_NTS, "{\"id\":\"t\"}",
+    expect(HF_NOT_FOUND, hf_repository_modify, r.things, NULL, "s", 1, count, HF_NTS, NULL, 0, 0, NULL);
+    expect(HF_NOT_FOUND, hf_repository_modify, r.things, NULL, "s", 1, count, HF_NTS, "{}", 2, 7, NULL);
+    expect(HF_INVALID_ENTITY, hf_repository_modify, r.things, NULL, "s", 1, count, HF_NTS, "{\"id\":\"t\"}",
            HF_NTS, 0, NULL);
-    expect(HF_INVALID_ENTITY, hf_repository_modify, r.songs, NULL, "s", 1, count, HF_NTS, "[]", 2, 0, NULL);
+    expect(HF_INVALID_ENTITY, hf_repository_modify, r.things, NULL, "s", 1, count, HF_NTS, "[]", 2, 0, NULL);
     hf_transaction *t = begin(r.store, NULL);
     for (int i = 0; i < 2; i++) {
-        expect_ok(hf_repository_modify, r.songs, NULL, "s", 1, count, HF_NTS, "{\"x\": 0}", HF_NTS, 0, NULL);
-        expect_ok(hf_repository_modify, r.songs, t, "7", 1, count, HF_NTS, "{\"id\":7}", HF_NTS, 0, NULL);
+        expect_ok(hf_repository_modify, r.things, NULL, "s", 1, count, HF_NTS, "{\"x\": 0}", HF_NTS, 0, NULL);
+        expect_ok(hf_repository_modify, r.things, t, "7", 1, count, HF_NTS, "{\"id\":7}", HF_NTS, 0, NULL);
     }
     commit_quietly(t);
-    expect_entity(r.songs, NULL, "s", "{\"id\":\"s\",\"x\": 0,\"n\":2}");
-    expect_entity(r.songs, NULL, "7", "{\"id\":7,\"n\":2}");
+    expect_entity(r.things, NULL, "s", "{\"id\":\"s\",\"x\": 0,\"n\":2}");
+    expect_entity(r.things, NULL, "7", "{\"id\":7,\"n\":2}");
     close_room(r);
 }
 
 static void updates_in_a_transaction_add_up_and_see_its_snapshot(fixture *f) {
     room r = open_room(f, NULL);
-    save(r.songs, NULL, "{\"id\":\"s\",\"n\":1}");
+    save(r.things, NULL, "{\"id\":\"s\",\"n\":1}");
     hf_transaction *t = begin(r.store, NULL);
-    modify(r.songs, t, "{\"$inc\":{\"n\":1}}");
-    modify(r.songs, t, "{\"$inc\":{\"n\":1}}");
-    expect_entity(r.songs, t, "s", "{\"id\":\"s\",\"n\":3}");
-    expect_entity(r.songs, NULL, "s", "{\"id\":\"s\",\"n\":1}");
+    modify(r.things, t, "{\"$inc\":{\"n\":1}}");
+    modify(r.things, t, "{\"$inc\":{\"n\":1}}");
+    expect_entity(r.things, t, "s", "{\"id\":\"s\",\"n\":3}");
+    expect_entity(r.things, NULL, "s", "{\"id\":\"s\",\"n\":1}");
     commit_quietly(t);
-    expect_entity(r.songs, NULL, "s", "{\"id\":\"s\",\"n\":3}");
+    expect_entity(r.things, NULL, "s", "{\"id\":\"s\",\"n\":3}");
     t = begin(r.store, NULL);
-    modify(r.songs, t, "{\"$inc\":{\"n\":1}}");
-    modify(r.songs, NULL, "{\"$inc\":{\"n\":10}}");
+    modify(r.things, t, "{\"$inc\":{\"n\":1}}");
+    modify(r.things, NULL, "{\"$inc\":{\"n\":10}}");
     expect(HF_CONFLICT, hf_transaction_commit, t, NULL);
     hf_transaction_free(t);
-    expect_entity(r.songs, NULL, "s", "{\"id\":\"s\",\"n\":13}");
+    expect_entity(r.things, NULL, "s", "{\"id\":\"s\",\"n\":13}");
     close_room(r);
 }
 
 static void modify_all_counts_what_matches_and_what_it_changed(fixture *f) {
     room r = open_room(f, NULL);
     uint64_t matched = 9, modified = 9;
-    expect_ok(hf_repository_save_many, r.songs, NULL,
+    expect_ok(hf_repository_save_many, r.things, NULL,
               "[{\"id\":\"a\",\"k\":1,\"t\":[1]},{\"id\":\"b\",\"k\":1,\"t\":[2]},{\"id\":\"c\",\"k\":2}]",
               HF_NTS, NULL);
-    uint64_t before = version_of(r.songs, NULL, "a");
-    expect_ok(hf_repository_modify_all, r.songs, NULL, "{\"k\":1}", HF_NTS, "{\"$addToSet\":{\"t\":1}}",
+    uint64_t before = version_of(r.things, NULL, "a");
+    expect_ok(hf_repository_modify_all, r.things, NULL, "{\"k\":1}", HF_NTS, "{\"$addToSet\":{\"t\":1}}",
               HF_NTS, NULL, &matched, &modified);
     assert_int_equal(matched, 2);
     assert_int_equal(modified, 1);
-    assert_int_equal(version_of(r.songs, NULL, "a"), before);
-    expect_entity(r.songs, NULL, "b", "{\"id\":\"b\",\"k\":1,\"t\":[2,1]}");
+    assert_int_equal(version_of(r.things, NULL, "a"), before);
+    expect_entity(r.things, NULL, "b", "{\"id\":\"b\",\"k\":1,\"t\":[2,1]}");
 
     hf_transaction *t = begin(r.store, NULL);
-    expect_ok(hf_repository_modify_all, r.songs, t, NULL, 0, "{\"$inc\":{\"k\":1}}", HF_NTS, NULL, &matched,
+    expect_ok(hf_repository_modify_all, r.things, t, NULL, 0, "{\"$inc\":{\"k\":1}}", HF_NTS, NULL, &matched,
               NULL);
     assert_int_equal(matched, 3);
-    expect_count(r.songs, t, "{\"k\":2}", 2);
-    expect_count(r.songs, NULL, "{\"k\":2}", 1);
+    expect_count(r.things, t, "{\"k\":2}", 2);
+    expect_count(r.things, NULL, "{\"k\":2}", 1);
     expect_ok(hf_transaction_rollback, t);
     hf_transaction_free(t);
 
-    hf_error *error = error_of(HF_INVALID_ENTITY, hf_repository_modify_all, r.songs, NULL, NULL, 0,
+    hf_error *error = error_of(HF_INVALID_ENTITY, hf_repository_modify_all, r.things, NULL, NULL, 0,
                                "{\"$push\":{\"k\":1,\"t\":1}}", HF_NTS, NULL, &matched, &modified);
     expect_detail(error, "id", "\"a\"");
-    expect(HF_INVALID_ENTITY, hf_repository_modify_all, r.songs, NULL, NULL, 0,
+    expect(HF_INVALID_ENTITY, hf_repository_modify_all, r.things, NULL, NULL, 0,
            "{\"$inc\":{\"k\":1},\"$push\":{\"id2\":1,\"t.0.x\":1}}", HF_NTS, NULL, NULL, NULL);
-    expect_count(r.songs, NULL, "{\"k\":1}", 2);
-    expect_ok(hf_repository_modify_all, r.songs, NULL, "{\"k\":7}", HF_NTS, "{\"$inc\":{\"k\":1}}", HF_NTS,
+    expect_count(r.things, NULL, "{\"k\":1}", 2);
+    expect_ok(hf_repository_modify_all, r.things, NULL, "{\"k\":7}", HF_NTS, "{\"$inc\":{\"k\":1}}", HF_NTS,
               NULL, &matched, &modified);
     assert_int_equal(matched + modified, 0);
     close_room(r);
@@ -223,15 +207,15 @@ static void modify_all_counts_what_matches_and_what_it_changed(fixture *f) {
  * of it. */
 static void a_key_holds_for_updates_whose_result_has_changed_since(fixture *f) {
     room r = open_room(f, NULL);
-    save(r.songs, NULL, "{\"id\":\"s\",\"n\":1}");
+    save(r.things, NULL, "{\"id\":\"s\",\"n\":1}");
     json_t *receipts[2];
     for (int i = 0; i < 2; i++) {
         hf_transaction *t = begin(r.store, "{\"idempotency_key\":\"play 7\"}");
-        expect_ok(hf_repository_add, r.songs, t, "{\"of\":\"s\"}", HF_NTS, NULL);
-        modify(r.songs, t, "{\"$inc\":{\"n\":1}}");
-        modify(r.songs, t, "{\"$set\":{\"m\":1}}");
+        expect_ok(hf_repository_add, r.things, t, "{\"of\":\"s\"}", HF_NTS, NULL);
+        modify(r.things, t, "{\"$inc\":{\"n\":1}}");
+        modify(r.things, t, "{\"$set\":{\"m\":1}}");
         receipts[i] = commit(t);
-        expect_entity(r.songs, NULL, "s", "{\"id\":\"s\",\"n\":2,\"m\":1}");
+        expect_entity(r.things, NULL, "s", "{\"id\":\"s\",\"n\":2,\"m\":1}");
     }
     assert_true(json_is_true(json_object_get(receipts[1], "replayed")));
     json_decref(receipts[0]), json_decref(receipts[1]);
@@ -241,13 +225,13 @@ static void a_key_holds_for_updates_whose_result_has_changed_since(fixture *f) {
     };
     for (size_t i = 0; i < COUNT_OF(others); i++) {
         hf_transaction *t = begin(r.store, "{\"idempotency_key\":\"play 7\"}");
-        expect_ok(hf_repository_add, r.songs, t, "{\"of\":\"s\"}", HF_NTS, NULL);
-        modify(r.songs, t, others[i][0]);
-        modify(r.songs, t, others[i][1]);
+        expect_ok(hf_repository_add, r.things, t, "{\"of\":\"s\"}", HF_NTS, NULL);
+        modify(r.things, t, others[i][0]);
+        modify(r.things, t, others[i][1]);
         expect(HF_KEY_REUSED, hf_transaction_commit, t, NULL);
         hf_transaction_free(t);
     }
-    expect_entity(r.songs, NULL, "s", "{\"id\":\"s\",\"n\":2,\"m\":1}");
+    expect_entity(r.things, NULL, "s", "{\"id\":\"s\",\"n\":2,\"m\":1}");
     close_room(r);
 }
 
@@ -266,16 +250,16 @@ static void eight_threads_count_in_one_entity_and_nothing_is_lost_or_conflicts(f
     room r = open_room(f, NULL);
     pthread_t threads[THREADS];
     for (size_t i = 0; i < THREADS; i++) {
-        assert_int_equal(pthread_create(&threads[i], NULL, count_often, r.songs), 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, count_often, r.things), 0);
     }
     for (size_t i = 0; i < THREADS; i++) {
         void *failures = NULL;
         pthread_join(threads[i], &failures);
         assert_null(failures);
     }
-    assert_int_equal(integer_in(r.songs, NULL, "s", "n"), THREADS * COUNTS_EACH);
+    assert_int_equal(integer_in(r.things, NULL, "s", "n"), THREADS * COUNTS_EACH);
     hf_entity entity = HF_ENTITY_INIT;
-    expect_ok(hf_repository_fetch, r.songs, NULL, "s", 1, &entity);
+    expect_ok(hf_repository_fetch, r.things, NULL, "s", 1, &entity);
     json_t *song = json_loads(entity.data, 0, NULL);
     assert_int_equal(json_array_size(json_object_get(song, "t")), THREADS * COUNTS_EACH);
     json_decref(song);
