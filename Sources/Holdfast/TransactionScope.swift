@@ -6,8 +6,9 @@ final class TransactionScope: Sendable {
     @TaskLocal static var current: TransactionScope?
 
     let transaction: HoldfastCore.Transaction
-    /// Where its object trees are told of the end; nil for a task that is no actor's.
-    let isolation: (any Actor)?
+    /// Where its object trees are told of the end: in this actor, or, where there is none, in this task.
+    private let isolation: (any Actor)?
+    private let task = TransactionScope.currentTask
     private let outer: TransactionScope?
 
     init(_ transaction: HoldfastCore.Transaction, isolation: (any Actor)?, within outer: TransactionScope?) {
@@ -19,6 +20,14 @@ final class TransactionScope: Sendable {
     /// The transaction that a call on this store joins. An unstructured task that outlives the scope still finds it
     /// and is refused, because its writes would belong to nothing.
     static func transaction(of store: Store) -> HoldfastCore.Transaction? { scope(of: store)?.transaction }
+
+    /// Whether objects that may be used here may be used where the transaction ends.
+    func isShared(with isolation: (any Actor)?) -> Bool {
+        self.isolation === isolation && (isolation != nil || task == Self.currentTask)
+    }
+
+    /// Names the running task, as long as it lives.
+    private static var currentTask: Int? { withUnsafeCurrentTask { $0?.hashValue } }
 
     static func scope(of store: Store) -> TransactionScope? { first { $0.transaction.store === store.core } }
 

@@ -52,6 +52,27 @@ struct AwaitResultTests {
         #expect(answers.withLock { $0 } == [true, false, false])
     }
 
+    @Test("keeps a failure that came first, and lets a late completion change nothing")
+    func lateCompletions() async throws {
+        await #expect(throws: Missing()) {
+            try await onThread {
+                try awaitResult { (done: AwaitCompletion<Int, Missing>) in
+                    done(.failure(Missing()))
+                    done(.success(1))
+                }
+            }
+        }
+        let late = Mutex<AwaitCompletion<Int, Missing>?>(nil)
+        await #expect(throws: AwaitError.timeOut(identifier: "late")) {
+            try await onThread {
+                try awaitResult(identifier: "late", timeout: .milliseconds(10)) { done in late.withLock { $0 = done } }
+            }
+        }
+        let done = late.withLock { $0 }
+        #expect(done?(.success(1)) == true)
+        #expect(done?(.failure(Missing())) == false)
+    }
+
     @Test("names the caller's identifier when the time is up, counted from before the block")
     func timeOut() async throws {
         await #expect(throws: AwaitError.timeOut(identifier: "zone")) {

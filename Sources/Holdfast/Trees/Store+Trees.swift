@@ -17,7 +17,8 @@ extension Store {
     /// a conflict they are, and begun again when `body` runs again. The trees of a commit whose outcome is not known are
     /// rolled back too.
     ///
-    /// Inside another transaction of this store the trees join it, in the same isolation only (else `.invalidState`).
+    /// Inside another transaction of this store the trees join it, in the same isolation only, which without an actor is the same task (else
+    /// `.invalidState`).
     @discardableResult
     public nonisolated(nonsending) func transaction<Value>(
         _ tree: any Transactable, _ others: any Transactable..., options: TransactionOptions = .init(),
@@ -49,7 +50,7 @@ extension Store {
     // MARK: Joining
 
     private func requireIsolation(of scope: TransactionScope, _ isolation: (any Actor)?) throws {
-        guard scope.isolation === isolation else {
+        guard scope.isShared(with: isolation) else {
             throw HoldfastError(
                 .invalidState,
                 "the transaction was begun in another isolation, where object trees would be told of its end: begin it "

@@ -205,6 +205,18 @@ struct StoreTreeTests {
         }
     }
 
+    @Test("is refused in a child task, which ends before the transaction does")
+    func childTask() async throws {
+        try await withStore(.memory) { store in
+            await expectError(.invalidState) {
+                try await store.transaction {
+                    async let child: Void = store.transaction(Member("child", log: CallLog())) {}
+                    try await child
+                }
+            }
+        }
+    }
+
     @Test("goes back to a savepoint together with what was written since")
     func savepoints() async throws {
         try await withStore(.memory) { store in
@@ -347,6 +359,7 @@ struct ActorTreeTests {
             await expectError(.busy) { try panel.beginTransaction() }
             #expect(throws: TransactionError.anotherTransactionIsActive) { try panel.transaction {} }
             await expectError(.busy) { try panel.transactionContext.attach(to: Panel()) }
+            await expectError(.busy) { try await store.transaction(panel) {} }
             let newcomer = Panel(under: panel)
             #expect(!newcomer.transactionIsActive && panel.transactionIsActive)
             if isCancelled {

@@ -258,6 +258,21 @@ struct TreeMemberTests {
                 + ["validate node"] + ["leaf", "left", "right", "node", "root"].map { "commit \($0)" })
     }
 
+    @Test("that come in validation without end have it given up")
+    func newcomersWithoutEnd() async throws {
+        let log = tree.log
+        var nodes: [Member] = []
+        func add() {
+            let node = Member("node", under: tree.root)
+            node.atValidation = add
+            nodes.append(node)
+        }
+        tree.root.atValidation = add
+        await expectError(.invalidState) { try tree.root.transaction {} }
+        #expect(nodes.count == 101 && !tree.root.transactionIsActive)
+        #expect(log.calls.filter { $0 == "rollback node" }.count == 101)
+    }
+
     @Test("that were detached or destroyed are called no more")
     func leaving() throws {
         try tree.root.beginTransaction()
