@@ -49,8 +49,8 @@ final class TransactableHost: ParticipantHost, @unchecked Sendable {
     // `Transaction.enlist`) and end there too.
 
     private weak var owner: (any Transactable)?
-    /// Set once, before anybody else knows the host.
-    weak var participant: Participant?
+    /// Set once, before anybody else knows the host. It has the host, and alone has it called.
+    unowned var participant: Participant?
 
     init(_ owner: any Transactable) { self.owner = owner }
 
