@@ -219,6 +219,28 @@ CALL(repository_find_if, h.repository, h.transaction, is_meant, NULL, NULL, &r->
 CALL(repository_first, h.repository, h.transaction, "{\"n\":1}", HF_NTS, "{\"sort\":{\"n\":1}}", &r->entity)
 CALL(repository_distinct, h.repository, h.transaction, "n", NULL, 0, NULL, &r->buffer)
 
+static void hear(const uint8_t *descriptor, void *user_data) { (void)descriptor, (void)user_data; }
+
+/* A tree of two, of which one is freed at once and the other when the transaction was asked about it. */
+static hf_status call_transaction_enlist(handles h, results *r, hf_error **e) {
+    (void)r;
+    hf_participant_callbacks callbacks = HF_PARTICIPANT_CALLBACKS_INIT;
+    callbacks.on_begin = callbacks.on_commit = callbacks.on_rollback = hear;
+    hf_participant *root = NULL, *leaf = NULL;
+    hf_status status = hf_participant_create(NULL, &callbacks, NULL, NULL, &root, e);
+    if (status == HF_OK)
+        status = hf_participant_create(root, &callbacks, NULL, NULL, &leaf, e);
+    if (status == HF_OK)
+        status = hf_transaction_enlist(h.transaction, leaf, e);
+    hf_participant_free(root);
+    bool is_active = false;
+    hf_participant_active(leaf, &is_active, NULL, NULL);
+    hf_participant_free(leaf);
+    return status;
+}
+
+CALL(transaction_validate, h.transaction)
+
 static hf_status accept(hf_transaction *t, const char *id, size_t id_length, const char *entity,
                         size_t length, void *user_data, hf_error **e) {
     (void)t, (void)id, (void)id_length, (void)entity, (void)length, (void)user_data, (void)e;
@@ -260,8 +282,8 @@ const function functions[] = {
     ENTRY(repository_open, STORE, COMMIT),
     ENTRY(transaction_begin, STORE, CLOSED),
     ENTRY(transaction_commit, TRANSACTION, COMMIT | ENDED),
-    ENTRY(transaction_submit, TRANSACTION, CLOSED | ENDED | STATUS(HF_BUSY)),
-    ENTRY(transaction_submit_future, TRANSACTION, CLOSED | ENDED | STATUS(HF_BUSY)),
+    ENTRY(transaction_submit, TRANSACTION, READ | STATUS(HF_BUSY)),
+    ENTRY(transaction_submit_future, TRANSACTION, READ | STATUS(HF_BUSY)),
     ENTRY(operation_create, STORE, ANY),
     ENTRY(operation_create_function, STORE, ANY),
     ENTRY(operation_perform, STORE | TRANSACTION, COMMIT | ENDED),
@@ -271,6 +293,8 @@ const function functions[] = {
     ENTRY(transaction_rollback, TRANSACTION, ANY | ENDED),
     ENTRY(transaction_savepoint, TRANSACTION, CLOSED | ENDED),
     ENTRY(transaction_rollback_to, TRANSACTION, CLOSED | ENDED | STATUS(HF_INVALID_ARGUMENT)),
+    ENTRY(transaction_enlist, TRANSACTION, CLOSED | ENDED | STATUS(HF_BUSY)),
+    ENTRY(transaction_validate, TRANSACTION, READ),
     ENTRY(transaction_get_state, TRANSACTION, ANY),
     REPOSITORY_ENTRY(add, WRITE | TAKEN),
     REPOSITORY_ENTRY(update, WRITE | MISSING),

@@ -1,6 +1,8 @@
 /* Validators of repositories: what they refuse is not stored, whichever way it was written. */
 #include "members.h"
 
+#include <sys/wait.h>
+
 /* Asked about every entity: refuses a negative "n" and the deletion of "pinned"; writes a journal. */
 typedef struct guard {
     hf_repository *things;
@@ -284,6 +286,56 @@ static void a_refused_body_rolls_back(fixture *f) {
     close_guarded_room(&r);
 }
 
+/* --- Forking ----------------------------------------------------------------------------------------------
+ */
+
+static pid_t forked;
+
+static hf_status fork_once(guard *g, hf_transaction *t, const char *id) {
+    (void)g, (void)t, (void)id;
+    forked = fork();
+    return HF_OK;
+}
+
+static hf_status fork_as_member(member *m, phase p, hf_transaction *t) {
+    (void)m;
+    return p == VALIDATE ? fork_once(NULL, t, NULL) : HF_OK;
+}
+
+/* The parent's commit goes on; the child's answers HF_FORKED. */
+static void commit_forking(hf_transaction *t) {
+    forked = -1;
+    hf_status status = hf_transaction_commit(t, NULL, NULL);
+    if (forked == 0)
+        _exit(status == HF_FORKED ? 0 : 1);
+    assert_int_equal(status, HF_OK);
+    int outcome = -1;
+    assert_int_equal(waitpid(forked, &outcome, 0), forked);
+    assert_true(WIFEXITED(outcome) && WEXITSTATUS(outcome) == 0);
+    hf_transaction_free(t);
+}
+
+static void who_is_asked_before_a_commit_may_fork(fixture *f) {
+    guarded_room r;
+    open_guarded_room(f, &r);
+    r.guard.hook = fork_once;
+    hf_transaction *t = begin(r.store, NULL);
+    save(r.things, t, "{\"id\":\"b\"}");
+    commit_forking(t);
+    member m;
+    make_member(&m, "m", NULL);
+    m.hook = fork_as_member;
+    t = begin(r.store, NULL);
+    expect_ok(hf_transaction_enlist, t, m.handle);
+    save(r.others, t, "{\"id\":\"c\"}");
+    commit_forking(t);
+    expect_calls(&m, 1, 1, 1, 0);
+    expect_entity(r.things, NULL, "b", "{\"id\":\"b\"}");
+    expect_entity(r.others, NULL, "c", "{\"id\":\"c\"}");
+    free_member(&m);
+    close_guarded_room(&r);
+}
+
 /* --- Setting ----------------------------------------------------------------------------------------------
  */
 
@@ -326,6 +378,7 @@ int main(void) {
         EACH_ENGINE(what_a_validator_writes_is_stored_with_it_and_checked_too),
         EACH_ENGINE(members_and_entities_are_validated_together),
         EACH_ENGINE(a_refused_body_rolls_back),
+        EACH_ENGINE(who_is_asked_before_a_commit_may_fork),
         ONCE(a_validator_is_replaced_and_taken_away),
         ONCE(a_store_that_closes_lets_go_of_its_validators),
     };

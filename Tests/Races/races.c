@@ -252,7 +252,7 @@ static void submit(thread *t, room *r) {
     check_answer("hf_transaction_submit", status,
                  STATUS(HF_OK) | STATUS(HF_BUSY) | STATUS(HF_INVALID_STATE) | STATUS(HF_CLOSED) |
                      STATUS(HF_INVALID_ARGUMENT) | STATUS(HF_INVALID_HANDLE) | STATUS(HF_READ_ONLY) |
-                     STATUS(HF_REENTRANT),
+                     STATUS(HF_REENTRANT) | STATUS(HF_CONFLICT),
                  error);
     if (status == HF_OK && !r->has_queue)
         atomic_fetch_add(&accepted, 1);

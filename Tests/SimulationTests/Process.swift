@@ -32,6 +32,8 @@ final class Process: @unchecked Sendable {
         claims = try store.repository("claims")
     }
 
+    var hasFewPlaces: Bool { store.options.maxInFlight < 1_000 }
+
     /// Whether one more commit can be handed over without waiting for a place.
     var hasPlace: Bool { store.queue.inFlight < store.options.maxInFlight }
 

@@ -11,6 +11,8 @@ enum Weakness: String, CaseIterable, Sendable {
     case earlyAcknowledgement
     /// The storage forgets that sequences were reserved.
     case reusedSequences
+    /// The objects do not go back when they are told to.
+    case forgottenObjects
 
     var checks: ConflictChecks {
         switch self {

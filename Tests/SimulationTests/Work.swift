@@ -36,6 +36,8 @@ final class Work: CommitObserver, @unchecked Sendable {
     private let began: Int
 
     private var transaction: Transaction?
+    /// The objects that take part in it, in some.
+    private var tree: SimulatedTree?
     private var next = 0
     var operations: [TransactionRecord.Operation] = []
     var writes: [EntityKey: [UInt8]?] = [:]
@@ -105,8 +107,9 @@ final class Work: CommitObserver, @unchecked Sendable {
             if next < steps.count {
                 // Only a step that nobody waits for may itself wait for its turn in the queue.
                 if case .setVersion = steps[next], simulation.isInterrupting { return }
-                if transaction == nil && !isAlone { transaction = try process.store.begin(options) }
+                if transaction == nil && !isAlone { try begin() }
                 try perform(steps[next], in: transaction)
+                tree?.change()
                 next += 1
                 if isAlone && next == steps.count && !isOver { end(.committed) }
             } else {
@@ -117,11 +120,22 @@ final class Work: CommitObserver, @unchecked Sendable {
         }
     }
 
+    private func begin() throws(HoldfastError) {
+        let transaction = try process.store.begin(options)
+        self.transaction = transaction
+        // Others may take the last place while validators are asked, and waiting for one is for threads.
+        guard !process.hasFewPlaces || options.timeoutMilliseconds == 0, simulation.chance.happens(400) else { return }
+        let tree = try SimulatedTree(of: self)
+        self.tree = tree
+        try tree.enlist(in: transaction)
+    }
+
     private func finish() throws(HoldfastError) {
         guard let transaction else { return end(.committed) }
         let chance = simulation.chance
         if chance.happens(50) {
             try transaction.rollback()
+            checkTree(isCommitted: false)
             end(.aborted)
         } else if simulation.isInterrupting || chance.happens(600) {
             // Waiting for a place is for threads.
@@ -155,6 +169,7 @@ final class Work: CommitObserver, @unchecked Sendable {
         simulation.ledger.noteSuccess(
             receipt, writes: writes, wantsDurability: options.isDurable!, isDelivered: isDelivered)
         if case .claim(let number) = steps[0] { simulation.claims.noteSuccess(of: number, receipt) }
+        checkTree(isCommitted: true)
         end(.committed)
     }
 
@@ -162,7 +177,12 @@ final class Work: CommitObserver, @unchecked Sendable {
         if isOver { return }
         try? transaction?.rollback()
         simulation.trace("\(error.status)")
+        checkTree(isCommitted: false)
         end(error.commitState == .unknown ? .unknown : .aborted)
+    }
+
+    private func checkTree(isCommitted: Bool) {
+        for fault in tree?.faults(isCommitted: isCommitted) ?? [] { simulation.report(fault) }
     }
 
     /// The process has ended before this has.

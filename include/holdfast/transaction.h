@@ -107,9 +107,12 @@ hf_status hf_transaction_commit(hf_transaction *HF_NULLABLE transaction, hf_buff
  * "timeout_ms" for a place, but never on the store's callback thread. HF_OK: accepted, exactly one event
  * will come. The handle may be freed at once; the commit goes on.
  *
+ * Object trees (see participant.h) and validators (see validator.h) are asked on this thread before, and what
+ * one refuses is answered here; so is the conflict of a transaction with trees that wrote nothing.
+ *
  * Errors: HF_BUSY (no place; the transaction stays open and can be submitted again), HF_INVALID_STATE,
- * HF_CLOSED, HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED. Conflicts and storage failures come as
- * events. Any thread.
+ * HF_REENTRANT (others are just having it validated), HF_CLOSED, HF_INVALID_ARGUMENT, HF_INVALID_HANDLE,
+ * HF_FORKED. Other conflicts and storage failures come as events. Any thread.
  */
 hf_status hf_transaction_submit(hf_transaction *HF_NULLABLE transaction, hf_event_fn HF_NULLABLE on_done,
                                 void *HF_NULLABLE user_data,
