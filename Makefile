@@ -21,7 +21,7 @@ PACKAGES := build-essential clang-format iso-codes libcmocka-dev libjansson-dev 
 C_WARNINGS := -Wall -Wextra -Wpedantic -Werror
 HEADERS := $(wildcard include/holdfast/*.h)
 C_FILES = $(shell find include Sources Tests bindings -name '*.[ch]' -not -path '*/build/*')
-ABI_SHARED := Tests/ABI/support.c Tests/ABI/members.c Tests/ABI/every_function.c
+ABI_SHARED := Tests/ABI/support.c Tests/ABI/indexes.c Tests/ABI/members.c Tests/ABI/every_function.c
 ABI_TESTS := $(patsubst Tests/ABI/%.c,%,$(wildcard Tests/ABI/test_*.c))
 TEST_PARTS := test-headers test-payload test-abi test-symbols test-torture-short test-fuzz-short test-races \
     test-benchmarks test-swift test-thread-sanitizer test-package test-python

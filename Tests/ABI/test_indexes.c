@@ -1,47 +1,17 @@
-/* Indexes: created and dropped on what is there already, unique ones, and whether they are right. */
-#include "support.h"
-
-static void create(room r, const char *options) {
-    expect_ok(hf_repository_create_index, r.things, options, NULL, NULL);
-}
-
-static void expect_indexes(room r, const char *json) {
-    hf_buffer buffer = HF_BUFFER_INIT;
-    expect_ok(hf_repository_indexes, r.things, &buffer);
-    assert_string_equal(buffer.data, json);
-    hf_buffer_free(&buffer);
-}
-
-/* The sums over all indexes: entries, and that none is wrong or missing. */
-static int entries(room r) {
-    hf_buffer buffer = HF_BUFFER_INIT;
-    expect_ok(hf_repository_verify, r.things, &buffer);
-    json_t *report = json_loadb(buffer.data, buffer.length, 0, NULL);
-    assert_true(json_is_true(json_object_get(report, "ok")));
-    int sum = 0;
-    size_t index;
-    json_t *entry;
-    json_array_foreach(json_object_get(report, "indexes"), index, entry) {
-        assert_int_equal(json_integer_value(json_object_get(entry, "wrong")), 0);
-        assert_int_equal(json_integer_value(json_object_get(entry, "missing")), 0);
-        sum += (int)json_integer_value(json_object_get(entry, "entries"));
-    }
-    json_decref(report);
-    hf_buffer_free(&buffer);
-    return sum;
-}
+/* Indexes: listed and dropped, kept by every write, unique ones, and what queries do with them. */
+#include "indexes.h"
 
 static void an_index_is_created_listed_and_dropped(fixture *f) {
     room r = open_room(f, NULL);
     expect_indexes(r, "[]");
-    create(r, "{\"fields\":{\"o.city\":1,\"n\":-1}}");
-    create(r, "{\"fields\":{\"n\":1},\"unique\":true,\"name\":\"numbers\"}");
+    create_index(r, "{\"fields\":{\"o.city\":1,\"n\":-1}}");
+    create_index(r, "{\"fields\":{\"n\":1},\"unique\":true,\"name\":\"numbers\"}");
     expect_indexes(
         r,
         "[{\"name\":\"numbers\",\"fields\":{\"n\":1},\"unique\":true,\"state\":\"ready\",\"arrays\":false},"
         "{\"name\":\"o.city_-n\",\"fields\":{\"o.city\":1,\"n\":-1},\"unique\":false,\"state\":\"ready\","
         "\"arrays\":false}]");
-    create(r, "{\"fields\":{\"n\":1},\"unique\":true,\"name\":\"numbers\"}"); /* again */
+    create_index(r, "{\"fields\":{\"n\":1},\"unique\":true,\"name\":\"numbers\"}"); /* again */
     expect(HF_EXISTS, hf_repository_create_index, r.things, "{\"fields\":{\"n\":1},\"name\":\"numbers\"}",
            NULL, NULL);
     expect_ok(hf_repository_drop_index, r.things, "numbers");
@@ -75,16 +45,16 @@ static void an_index_says_what_is_wrong_with_its_options(fixture *f) {
 static void every_write_keeps_the_indexes_right(fixture *f) {
     room r = open_room(f, NULL);
     save(r.things, NULL, "{\"id\":\"before\",\"tags\":[\"x\",\"y\",\"x\"]}");
-    create(r, "{\"fields\":{\"tags\":1}}");
-    create(r, "{\"fields\":{\"n\":1,\"tags\":-1}}");
-    assert_int_equal(entries(r), 4);
+    create_index(r, "{\"fields\":{\"tags\":1}}");
+    create_index(r, "{\"fields\":{\"n\":1,\"tags\":-1}}");
+    assert_int_equal(index_entries(r), 4);
     expect_ok(
         hf_repository_add_many, r.things, NULL,
         "[{\"id\":\"a\",\"n\":1},{\"id\":\"b\",\"tags\":[]},{\"id\":\"c\",\"tags\":[[1,2],{\"k\":null}]}]",
         HF_NTS, NULL);
-    assert_int_equal(entries(r), 4 + 2 + 2 + 4);
+    assert_int_equal(index_entries(r), 4 + 2 + 2 + 4);
     expect_ok(hf_repository_patch, r.things, NULL, "c", 1, "{\"tags\":null,\"n\":7}", HF_NTS, 0, NULL);
-    assert_int_equal(entries(r), 4 + 2 + 2 + 2);
+    assert_int_equal(index_entries(r), 4 + 2 + 2 + 2);
     hf_transaction *t = begin(r.store, NULL);
     expect_ok(hf_repository_delete, r.things, t, "before", HF_NTS, 0);
     save(r.things, t, "{\"id\":\"a\",\"n\":2,\"tags\":[1,2,3]}");
@@ -92,15 +62,15 @@ static void every_write_keeps_the_indexes_right(fixture *f) {
     expect_ok(hf_repository_delete, r.things, t, "gone", HF_NTS, 0);
     expect_ok(hf_transaction_commit, t, NULL);
     hf_transaction_free(t);
-    assert_int_equal(entries(r), 6 + 2 + 2);
+    assert_int_equal(index_entries(r), 6 + 2 + 2);
     expect_ok(hf_repository_delete_all, r.things, NULL, NULL, 0, NULL, NULL);
-    assert_int_equal(entries(r), 0);
+    assert_int_equal(index_entries(r), 0);
     close_room(r);
 }
 
 static void a_unique_violation_names_both_ids_and_the_value(fixture *f) {
     room r = open_room(f, NULL);
-    create(r, "{\"fields\":{\"mail\":1,\"at\":1},\"unique\":true,\"name\":\"address\"}");
+    create_index(r, "{\"fields\":{\"mail\":1,\"at\":1},\"unique\":true,\"name\":\"address\"}");
     save(r.things, NULL, "{\"id\":\"a\",\"mail\":\"m\",\"at\":1}");
     save(r.things, NULL, "{\"id\":\"b\",\"mail\":\"m\",\"at\":2}");
     static const char third[] = "{\"id\":\"c\",\"mail\":\"m\",\"at\":1.0}";
@@ -114,13 +84,13 @@ static void a_unique_violation_names_both_ids_and_the_value(fixture *f) {
     }
     expect(HF_UNIQUE_VIOLATION, hf_repository_save_many, r.things, NULL,
            "[{\"id\":\"d\",\"at\":5},{\"id\":\"e\",\"at\":5}]", HF_NTS, NULL);
-    assert_int_equal(entries(r), 2);
+    assert_int_equal(index_entries(r), 2);
     close_room(r);
 }
 
 static void two_entities_may_exchange_their_unique_values(fixture *f) {
     room r = open_room(f, NULL);
-    create(r, "{\"fields\":{\"seat\":1},\"unique\":true}");
+    create_index(r, "{\"fields\":{\"seat\":1},\"unique\":true}");
     save(r.things, NULL, "{\"id\":\"a\",\"seat\":1}");
     save(r.things, NULL, "{\"id\":\"b\",\"seat\":2}");
     hf_transaction *t = begin(r.store, NULL);
@@ -132,160 +102,7 @@ static void two_entities_may_exchange_their_unique_values(fixture *f) {
     save(r.things, t, "{\"id\":\"a\",\"seat\":1}");
     expect(HF_UNIQUE_VIOLATION, hf_transaction_commit, t, NULL);
     hf_transaction_free(t);
-    assert_int_equal(entries(r), 2);
-    close_room(r);
-}
-
-static void a_unique_index_is_not_created_over_values_that_occur_twice(fixture *f) {
-    room r = open_room(f, NULL);
-    hf_transaction *t = begin(r.store, NULL);
-    for (int i = 0; i < 1200; i++) {
-        char text[64];
-        snprintf(text, sizeof text, "{\"id\":%d,\"n\":%d}", i, i % 1100);
-        save(r.things, t, text);
-    }
-    commit_quietly(t);
-    expect(HF_UNIQUE_VIOLATION, hf_repository_create_index, r.things,
-           "{\"fields\":{\"n\":1},\"unique\":true}", NULL, NULL);
-    expect_indexes(r, "[]");
-    create(r, "{\"fields\":{\"n\":1}}");
-    assert_int_equal(entries(r), 1200);
-    close_room(r);
-}
-
-typedef struct progress {
-    hf_repository *things;
-    uint64_t last;
-    int calls;
-    bool goes_on;
-} progress;
-
-/* Writes in between, as another thread might. */
-static bool note_progress(uint64_t entities, void *user_data) {
-    progress *p = user_data;
-    char text[64];
-    assert_true(entities >= p->last);
-    p->last = entities;
-    snprintf(text, sizeof text, "{\"id\":\"%d\",\"n\":[%d,%d]}", p->calls * 400, p->calls, -p->calls);
-    save(p->things, NULL, text);
-    /* One that changes, but not in what is indexed. */
-    snprintf(text, sizeof text, "{\"id\":\"%d\",\"n\":%d,\"m\":%d}", p->calls * 400 + 9, 9, p->calls);
-    save(p->things, NULL, text);
-    p->calls++;
-    return p->goes_on;
-}
-
-static void an_index_is_built_between_commits_and_tells_how_far_it_is(fixture *f) {
-    room r = open_room(f, NULL);
-    hf_transaction *t = begin(r.store, NULL);
-    for (int i = 0; i < 3700; i++) {
-        char text[64];
-        snprintf(text, sizeof text, "{\"id\":%d,\"n\":%d}", i, i % 10);
-        save(r.things, t, text);
-    }
-    commit_quietly(t);
-    progress p = {r.things, 0, 0, false};
-    expect(HF_CANCELLED, hf_repository_create_index, r.things, "{\"fields\":{\"n\":1}}", note_progress, &p);
-    assert_int_equal(p.calls, 1);
-    expect_indexes(r, "[]");
-    p = (progress){r.things, 0, 0, true};
-    expect_ok(hf_repository_create_index, r.things, "{\"fields\":{\"n\":1}}", note_progress, &p);
-    assert_true(p.calls >= 4 && p.last >= 3700);
-    /* Of those that were changed meanwhile, each has two. */
-    assert_int_equal(entries(r), 3700 + p.calls - 1);
-    close_room(r);
-}
-
-/* Saves, changes and deletes entities until it is told to stop. */
-typedef struct writer {
-    hf_repository *things;
-    atomic_bool stops;
-} writer;
-
-static void *write_until_told(void *opaque) {
-    writer *w = opaque;
-    for (unsigned i = 1; !atomic_load(&w->stops); i++) {
-        char text[80];
-        unsigned id = i * 2654435761u % 5000;
-        snprintf(text, sizeof text, "{\"id\":%u,\"n\":[%u,%u],\"m\":%u}", id, i % 7, i % 11, i);
-        if (i % 5 == 0)
-            hf_repository_delete_many(w->things, NULL, "[5,6]", HF_NTS, NULL);
-        else
-            save(w->things, NULL, text);
-    }
-    return NULL;
-}
-
-static void an_index_that_is_built_while_others_write_is_right(fixture *f) {
-    room r = {open_store(f, "{\"durability\":\"relaxed\"}"), NULL};
-    r.things = open_repository(r.store, "things");
-    hf_transaction *t = begin(r.store, NULL);
-    for (int i = 0; i < 5000; i++) {
-        char text[64];
-        snprintf(text, sizeof text, "{\"id\":%d,\"n\":%d}", i, i % 10);
-        save(r.things, t, text);
-    }
-    commit_quietly(t);
-    writer w = {r.things, false};
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, write_until_told, &w), 0);
-    for (int i = 0; i < 4; i++) {
-        create(r, "{\"fields\":{\"n\":1},\"name\":\"n\"}");
-        entries(r);
-        if (i < 3)
-            expect_ok(hf_repository_drop_index, r.things, "n");
-    }
-    atomic_store(&w.stops, true);
-    pthread_join(thread, NULL);
-    entries(r);
-    close_room(r);
-}
-
-/* {"id":…,"a":[1,2,…],"s":"xx…"}, to be freed: many combinations, much shorter than they are together. */
-static char *combining(int id, int elements, int length) {
-    char *text = malloc((size_t)elements * 8 + (size_t)length + 64), *end = text;
-    end += sprintf(end, "{\"id\":\"%06d\",\"a\":[", id);
-    for (int i = 0; i < elements; i++)
-        end += sprintf(end, "%s%d", i == 0 ? "" : ",", i);
-    end += sprintf(end, "],\"s\":\"");
-    memset(end, 'x', (size_t)length);
-    sprintf(end + length, "\"}");
-    return text;
-}
-
-static void an_entity_with_too_many_bytes_of_keys_is_refused(fixture *f) {
-    room r = open_room(f, NULL);
-    char *text = combining(1, 5000, 200);
-    save(r.things, NULL, text);
-    hf_error *error = error_of(HF_INVALID_ENTITY, hf_repository_create_index, r.things,
-                               "{\"fields\":{\"a\":1,\"s\":1},\"name\":\"both\"}", NULL, NULL);
-    expect_detail(error, "id", "\"000001\"");
-    expect_indexes(r, "[]");
-    expect_ok(hf_repository_delete, r.things, NULL, "000001", HF_NTS, 0);
-    create(r, "{\"fields\":{\"a\":1,\"s\":1},\"name\":\"both\"}");
-    error = error_of(HF_INVALID_ENTITY, hf_repository_add, r.things, NULL, text, HF_NTS, NULL);
-    expect_detail(error, "index", "\"both\"");
-    free(text);
-    text = combining(2, 5000, 100);
-    save(r.things, NULL, text);
-    assert_int_equal(entries(r), 5000);
-    free(text);
-    close_room(r);
-}
-
-static void a_commit_with_too_many_bytes_of_keys_is_refused(fixture *f) {
-    enum { IN_ONE = 300 };
-    room r = open_room(f, NULL);
-    create(r, "{\"fields\":{\"a\":1,\"s\":1}}");
-    hf_transaction *t = begin(r.store, NULL);
-    for (int i = 0; i < IN_ONE; i++) {
-        char *text = combining(i, 10, 90000);
-        save(r.things, t, text);
-        free(text);
-    }
-    expect(HF_INVALID_ENTITY, hf_transaction_commit, t, NULL);
-    hf_transaction_free(t);
-    expect_count(r.things, NULL, NULL, 0);
+    assert_int_equal(index_entries(r), 2);
     close_room(r);
 }
 
@@ -323,8 +140,8 @@ static void an_explanation_tells_the_index_its_bounds_and_what_was_examined(fixt
     expect_explained(r, "{\"id\":7,\"n\":7}", NULL,
                      "{\"access\":\"id\",\"index\":null,\"bounds\":{},\"exact\":false,\"sort\":null,"
                      "\"examined\":1,\"matched\":1}");
-    create(r, "{\"fields\":{\"n\":1,\"m\":-1}}");
-    create(r, "{\"fields\":{\"m\":1}}");
+    create_index(r, "{\"fields\":{\"n\":1,\"m\":-1}}");
+    create_index(r, "{\"fields\":{\"m\":1}}");
     expect_explained(
         r, "{\"n\":3,\"m\":{\"$gte\":1}}", NULL,
         "{\"access\":\"index\",\"index\":\"n_-m\",\"bounds\":{\"n\":{\"$eq\":3},\"m\":{\"$gte\":1}},"
@@ -355,9 +172,9 @@ static void a_pattern_that_begins_with_a_text_is_looked_up_under_it(fixture *f) 
         save(r.things, NULL, "{\"id\":\"b\",\"s\":[\"d\"]}");
         save(r.things, NULL, "{\"id\":\"c\",\"s\":3}");
         snprintf(text, sizeof text, "{\"fields\":{\"s\":%s},\"name\":\"s\"}", directions[d]);
-        create(r, text);
+        create_index(r, text);
         snprintf(text, sizeof text, "{\"fields\":{\"t\":%s,\"s\":1},\"name\":\"t\"}", directions[d]);
-        create(r, text);
+        create_index(r, text);
         expect_explained(r, "{\"s\":{\"$regex\":\"^c\"}}", NULL,
                          "{\"access\":\"index\",\"index\":\"s\",\"bounds\":{\"s\":{\"$regex\":\"^c\"}},"
                          "\"exact\":false,\"sort\":null,\"examined\":11,\"matched\":11}");
@@ -380,12 +197,12 @@ static void a_pattern_that_begins_with_a_text_is_looked_up_under_it(fixture *f) 
 
 static void an_index_outlives_its_store(fixture *f) {
     room r = open_room(f, NULL);
-    create(r, "{\"fields\":{\"n\":1}}");
+    create_index(r, "{\"fields\":{\"n\":1}}");
     save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
     close_room(r);
     r = open_room(f, NULL);
     save(r.things, NULL, "{\"id\":\"b\",\"n\":1}");
-    assert_int_equal(entries(r), 2);
+    assert_int_equal(index_entries(r), 2);
     close_room(r);
 }
 
@@ -396,11 +213,6 @@ int main(void) {
         EACH_ENGINE(every_write_keeps_the_indexes_right),
         EACH_ENGINE(a_unique_violation_names_both_ids_and_the_value),
         EACH_ENGINE(two_entities_may_exchange_their_unique_values),
-        EACH_ENGINE(a_unique_index_is_not_created_over_values_that_occur_twice),
-        EACH_ENGINE(an_index_is_built_between_commits_and_tells_how_far_it_is),
-        EACH_ENGINE(an_index_that_is_built_while_others_write_is_right),
-        EACH_ENGINE(an_entity_with_too_many_bytes_of_keys_is_refused),
-        ONCE(a_commit_with_too_many_bytes_of_keys_is_refused),
         EACH_ENGINE(an_explanation_tells_the_index_its_bounds_and_what_was_examined),
         EACH_ENGINE(a_pattern_that_begins_with_a_text_is_looked_up_under_it),
         SQLITE_ONLY(an_index_outlives_its_store),

@@ -1,0 +1,206 @@
+/* Indexes: built on what is there already, while others write, after a crash, and within their limits. */
+#include "indexes.h"
+
+#include <sys/wait.h>
+
+static void a_unique_index_is_not_created_over_values_that_occur_twice(fixture *f) {
+    room r = open_room(f, NULL);
+    hf_transaction *t = begin(r.store, NULL);
+    for (int i = 0; i < 1200; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "{\"id\":%d,\"n\":%d}", i, i % 1100);
+        save(r.things, t, text);
+    }
+    commit_quietly(t);
+    expect(HF_UNIQUE_VIOLATION, hf_repository_create_index, r.things,
+           "{\"fields\":{\"n\":1},\"unique\":true}", NULL, NULL);
+    expect_indexes(r, "[]");
+    create_index(r, "{\"fields\":{\"n\":1}}");
+    assert_int_equal(index_entries(r), 1200);
+    close_room(r);
+}
+
+typedef struct progress {
+    hf_repository *things;
+    uint64_t last;
+    int calls;
+    bool goes_on;
+} progress;
+
+/* Writes in between, as another thread might. */
+static bool note_progress(uint64_t entities, void *user_data) {
+    progress *p = user_data;
+    char text[64];
+    assert_true(entities >= p->last);
+    p->last = entities;
+    snprintf(text, sizeof text, "{\"id\":\"%d\",\"n\":[%d,%d]}", p->calls * 400, p->calls, -p->calls);
+    save(p->things, NULL, text);
+    /* One that changes, but not in what is indexed. */
+    snprintf(text, sizeof text, "{\"id\":\"%d\",\"n\":%d,\"m\":%d}", p->calls * 400 + 9, 9, p->calls);
+    save(p->things, NULL, text);
+    p->calls++;
+    return p->goes_on;
+}
+
+static void an_index_is_built_between_commits_and_tells_how_far_it_is(fixture *f) {
+    room r = open_room(f, NULL);
+    hf_transaction *t = begin(r.store, NULL);
+    for (int i = 0; i < 3700; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "{\"id\":%d,\"n\":%d}", i, i % 10);
+        save(r.things, t, text);
+    }
+    commit_quietly(t);
+    progress p = {r.things, 0, 0, false};
+    expect(HF_CANCELLED, hf_repository_create_index, r.things, "{\"fields\":{\"n\":1}}", note_progress, &p);
+    assert_int_equal(p.calls, 1);
+    expect_indexes(r, "[]");
+    p = (progress){r.things, 0, 0, true};
+    expect_ok(hf_repository_create_index, r.things, "{\"fields\":{\"n\":1}}", note_progress, &p);
+    assert_true(p.calls >= 4 && p.last >= 3700);
+    /* Of those that were changed meanwhile, each has two. */
+    assert_int_equal(index_entries(r), 3700 + p.calls - 1);
+    close_room(r);
+}
+
+/* Saves, changes and deletes entities until it is told to stop. */
+typedef struct writer {
+    hf_repository *things;
+    atomic_bool stops;
+} writer;
+
+static void *write_until_told(void *opaque) {
+    writer *w = opaque;
+    for (unsigned i = 1; !atomic_load(&w->stops); i++) {
+        char text[80];
+        unsigned id = i * 2654435761u % 5000;
+        snprintf(text, sizeof text, "{\"id\":%u,\"n\":[%u,%u],\"m\":%u}", id, i % 7, i % 11, i);
+        if (i % 5 == 0)
+            hf_repository_delete_many(w->things, NULL, "[5,6]", HF_NTS, NULL);
+        else
+            save(w->things, NULL, text);
+    }
+    return NULL;
+}
+
+static void an_index_that_is_built_while_others_write_is_right(fixture *f) {
+    room r = {open_store(f, "{\"durability\":\"relaxed\"}"), NULL};
+    r.things = open_repository(r.store, "things");
+    hf_transaction *t = begin(r.store, NULL);
+    for (int i = 0; i < 5000; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "{\"id\":%d,\"n\":%d}", i, i % 10);
+        save(r.things, t, text);
+    }
+    commit_quietly(t);
+    writer w = {r.things, false};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, write_until_told, &w), 0);
+    for (int i = 0; i < 4; i++) {
+        create_index(r, "{\"fields\":{\"n\":1},\"name\":\"n\"}");
+        index_entries(r);
+        if (i < 3)
+            expect_ok(hf_repository_drop_index, r.things, "n");
+    }
+    atomic_store(&w.stops, true);
+    pthread_join(thread, NULL);
+    index_entries(r);
+    close_room(r);
+}
+
+/* {"id":…,"a":[1,2,…],"s":"xx…"}, to be freed: many combinations, much shorter than they are together. */
+static char *combining(int id, int elements, int length) {
+    char *text = malloc((size_t)elements * 8 + (size_t)length + 64), *end = text;
+    end += sprintf(end, "{\"id\":\"%06d\",\"a\":[", id);
+    for (int i = 0; i < elements; i++)
+        end += sprintf(end, "%s%d", i == 0 ? "" : ",", i);
+    end += sprintf(end, "],\"s\":\"");
+    memset(end, 'x', (size_t)length);
+    sprintf(end + length, "\"}");
+    return text;
+}
+
+static void an_entity_with_too_many_bytes_of_keys_is_refused(fixture *f) {
+    room r = open_room(f, NULL);
+    char *text = combining(1, 5000, 200);
+    save(r.things, NULL, text);
+    hf_error *error = error_of(HF_INVALID_ENTITY, hf_repository_create_index, r.things,
+                               "{\"fields\":{\"a\":1,\"s\":1},\"name\":\"both\"}", NULL, NULL);
+    expect_detail(error, "id", "\"000001\"");
+    expect_indexes(r, "[]");
+    expect_ok(hf_repository_delete, r.things, NULL, "000001", HF_NTS, 0);
+    create_index(r, "{\"fields\":{\"a\":1,\"s\":1},\"name\":\"both\"}");
+    error = error_of(HF_INVALID_ENTITY, hf_repository_add, r.things, NULL, text, HF_NTS, NULL);
+    expect_detail(error, "index", "\"both\"");
+    free(text);
+    text = combining(2, 5000, 100);
+    save(r.things, NULL, text);
+    assert_int_equal(index_entries(r), 5000);
+    free(text);
+    close_room(r);
+}
+
+static void a_commit_with_too_many_bytes_of_keys_is_refused(fixture *f) {
+    enum { IN_ONE = 300 };
+    room r = open_room(f, NULL);
+    create_index(r, "{\"fields\":{\"a\":1,\"s\":1}}");
+    hf_transaction *t = begin(r.store, NULL);
+    for (int i = 0; i < IN_ONE; i++) {
+        char *text = combining(i, 10, 90000);
+        save(r.things, t, text);
+        free(text);
+    }
+    expect(HF_INVALID_ENTITY, hf_transaction_commit, t, NULL);
+    hf_transaction_free(t);
+    expect_count(r.things, NULL, NULL, 0);
+    close_room(r);
+}
+
+static bool die(uint64_t entities, void *user_data) {
+    (void)entities, (void)user_data;
+    _exit(7);
+}
+
+static void an_index_that_a_killed_process_began_is_kept_and_gone_on_with(fixture *f) {
+    pid_t child = fork();
+    if (child == 0) {
+        room r = open_room(f, NULL);
+        hf_transaction *t = begin(r.store, NULL);
+        for (int i = 0; i < 2000; i++) {
+            char text[64];
+            snprintf(text, sizeof text, "{\"id\":\"%04d\",\"n\":%d}", i, i);
+            save(r.things, t, text);
+        }
+        commit_quietly(t);
+        hf_repository_create_index(r.things, "{\"fields\":{\"n\":1}}", die, NULL, NULL);
+        _exit(1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(WEXITSTATUS(status), 7);
+    room r = open_room(f, NULL);
+    expect_indexes(
+        r,
+        "[{\"name\":\"n\",\"fields\":{\"n\":1},\"unique\":false,\"state\":\"building\",\"arrays\":false}]");
+    expect_count(r.things, NULL, "{\"n\":1999}", 1);
+    /* What was added already, and what was not. */
+    save(r.things, NULL, "{\"id\":\"0001\",\"n\":-1}");
+    save(r.things, NULL, "{\"id\":\"1999\",\"n\":-2}");
+    expect_ok(hf_repository_delete, r.things, NULL, "0002", HF_NTS, 0);
+    expect_ok(hf_repository_delete, r.things, NULL, "1998", HF_NTS, 0);
+    create_index(r, "{\"fields\":{\"n\":1}}");
+    assert_int_equal(index_entries(r), 1998);
+    close_room(r);
+}
+
+int main(void) {
+    static const scenario scenarios[] = {
+        EACH_ENGINE(a_unique_index_is_not_created_over_values_that_occur_twice),
+        EACH_ENGINE(an_index_is_built_between_commits_and_tells_how_far_it_is),
+        EACH_ENGINE(an_index_that_is_built_while_others_write_is_right),
+        EACH_ENGINE(an_entity_with_too_many_bytes_of_keys_is_refused),
+        ONCE(a_commit_with_too_many_bytes_of_keys_is_refused),
+        SQLITE_ONLY(an_index_that_a_killed_process_began_is_kept_and_gone_on_with),
+    };
+    return run_scenarios("index building", scenarios, COUNT_OF(scenarios));
+}
