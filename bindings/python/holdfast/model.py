@@ -4,13 +4,11 @@ import dataclasses
 import types
 from collections import deque
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from ._members import member_of
+from .repository import Repository
 from .tree import Transactable
-
-if TYPE_CHECKING:
-    from .repository import Repository
 
 T = TypeVar("T", bound="Model")
 
@@ -47,12 +45,17 @@ class Model(Transactable):
         new = super().__new__
         return new(cls) if new is object.__new__ else new(cls, *arguments, **keywords)
 
-    def bind(self: T, repository: "Repository[Any]") -> T:
+    def bind(self: T, repository: Repository[Any]) -> T:
         """Has commits store the object in this repository, and answers the object.
 
         Bind an object that was fetched, too. The last commit wins: what is to be compared with what others
         stored meanwhile is fetched in the transaction, so that a change of theirs is a conflict.
         """
+        if not isinstance(repository, Repository):
+            raise TypeError(
+                f"A model is bound to a holdfast.Repository, not to a {type(repository).__module__}."
+                f"{type(repository).__name__}; with holdfast.aio, save it in the transaction."
+            )
         member_of(self).repository = repository
         return self
 
@@ -210,7 +213,7 @@ def _members(model: Any) -> dict[str, Any]:
     return {name: value for name, value in vars(model).items() if not name.startswith("_")}
 
 
-def _added_id(repository: "Repository[Any]", members: dict[str, Any]) -> Any:
+def _added_id(repository: Repository[Any], members: dict[str, Any]) -> Any:
     """Stores a new entity and answers the id that it was given."""
     entity = repository.add(members)
     return entity[repository.key] if isinstance(entity, dict) else getattr(entity, repository.key)

@@ -1,5 +1,6 @@
 """Models: objects whose state goes back with their transaction, and is stored with it."""
 
+import asyncio
 import collections
 import copy
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ import pytest
 from conftest import in_thread
 
 import holdfast
+import holdfast.aio
 
 
 class Plain(holdfast.Model):
@@ -273,6 +275,15 @@ def test_an_object_without_an_id_is_given_one(store: holdfast.Store) -> None:
         with store.transaction(song):
             song.plays = 4
         assert songs.count({"plays": 4}) == songs.count() == 1
+
+
+def test_a_model_is_bound_to_what_can_store_it_without_waiting() -> None:
+    async def main() -> None:
+        async with holdfast.aio.open("memory:") as store:
+            with pytest.raises(TypeError, match="with holdfast"):
+                Record("s1").bind(store.repository("songs"))
+
+    asyncio.run(main())
 
 
 def test_a_fetched_object_can_be_bound(store: holdfast.Store) -> None:
