@@ -79,7 +79,7 @@ extension Store {
 
     // MARK: Running
 
-    private func requireOutermost() throws {
+    func requireOutermost() throws {
         guard TransactionScope.transaction(of: self) == nil else {
             throw HoldfastError(
                 .invalidState,

@@ -33,6 +33,16 @@ extension Store {
         return try await run(options.checked(), trees: trees, body).value
     }
 
+    /// As `transaction`, and answers the receipt too. Only for the outermost transaction: `.invalidState`.
+    @discardableResult
+    public nonisolated(nonsending) func transactionWithReceipt<Value>(
+        _ tree: any Transactable, _ others: any Transactable..., options: TransactionOptions = .init(),
+        _ body: nonisolated(nonsending) () async throws -> Value
+    ) async throws -> (value: Value, receipt: Receipt) {
+        try requireOutermost()
+        return try await run(options.checked(), trees: [tree] + others, body)
+    }
+
     /// On this side, where alone the trees' members may be called.
     nonisolated(nonsending) func savepointWithTrees<Value>(
         _ transaction: HoldfastCore.Transaction, _ body: nonisolated(nonsending) () async throws -> Value

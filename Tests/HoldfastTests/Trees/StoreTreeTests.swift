@@ -21,6 +21,10 @@ struct StoreTreeTests {
             #expect(tree.log.take() == Tree.begin() + Tree.validate() + Tree.commit())
             let stored = try await accounts.fetchAll()
             #expect(stored == [Account(id: 1, balance: 5)])
+            let receipt = try await store.transactionWithReceipt(tree.root) {
+                try await accounts.save(Account(id: 2, balance: 5))
+            }.receipt
+            #expect(receipt.changes.map(\.id) == ["2"])
         }
     }
 
