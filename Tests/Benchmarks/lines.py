@@ -364,6 +364,7 @@ LINES = (
         "SQLite, CREATE INDEX",
         documents=MANY_DOCUMENTS,
         must=0.6,
+        stretch=1.0,
     ),
     Line(
         "index-build-wait",
