@@ -8,28 +8,34 @@
 # the fuzzers' build and by that of the thread sanitizer's tests.
 
 RACES_BUILD := $(BUILD)/races
-RACES_PROGRAMS := $(addprefix $(RACES_BUILD)/,forks races races-address races-thread)
-RACES_SOURCES := Tests/Races/races.c Tests/ABI/every_function.c
+RACES_RACES := races futures
+RACES_PROGRAMS := $(addprefix $(RACES_BUILD)/,forks $(foreach race,$(RACES_RACES),$(race) $(race)-address $(race)-thread))
+RACES_SHARED := Tests/ABI/every_function.c Tests/ABI/every_function.h $(HEADERS)
 RACES_FLAGS := -std=gnu11 -O1 -g -Wall -Wextra -Werror -Iinclude -fuse-ld=lld -pthread
 RACES_THREAD_LIBRARY := $(BUILD)/thread-sanitizer/debug
 # Clang's runtime of the thread sanitizer, as Swift brings it, needs these.
 DISPATCH_DIRECTORY = $(abspath $(dir $(FUZZ_CC))../lib/swift/linux)
 
-$(RACES_BUILD)/%: Tests/Races/%.c Tests/ABI/every_function.c Tests/ABI/every_function.h $(HEADERS)
+$(RACES_BUILD)/%-address: Tests/Races/%.c $(RACES_SHARED) | fuzz-library
+	@mkdir -p $(RACES_BUILD)
+	$(FUZZ_CC) $(RACES_FLAGS) -fsanitize=address,undefined -fno-sanitize-recover=all $(filter %.c,$^) -o $@ \
+	    -L$(BUILD)/fuzz-library/release -lholdfast -Wl,-rpath,$(BUILD)/fuzz-library/release
+
+$(RACES_BUILD)/%-thread: Tests/Races/%.c $(RACES_SHARED) | races-thread-library
+	@mkdir -p $(RACES_BUILD)
+	$(FUZZ_CC) $(RACES_FLAGS) -fsanitize=thread $(filter %.c,$^) -o $@ \
+	    -L$(RACES_THREAD_LIBRARY) -lholdfast -Wl,-rpath,$(RACES_THREAD_LIBRARY) \
+	    -L$(DISPATCH_DIRECTORY) -ldispatch -lBlocksRuntime -Wl,-rpath,$(DISPATCH_DIRECTORY)
+
+$(RACES_BUILD)/%: Tests/Races/%.c $(RACES_SHARED)
 	@mkdir -p $(RACES_BUILD)
 	$(CC) -std=c11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -Iinclude $(filter %.c,$^) -o $@ \
 	    -L$(LIBRARY_DIRECTORY) -lholdfast -Wl,-rpath,$(LIBRARY_DIRECTORY) -lsqlite3 -pthread
 
-$(RACES_BUILD)/races-address: $(RACES_SOURCES) Tests/ABI/every_function.h $(HEADERS) | fuzz-library
-	@mkdir -p $(RACES_BUILD)
-	$(FUZZ_CC) $(RACES_FLAGS) -fsanitize=address,undefined -fno-sanitize-recover=all $(RACES_SOURCES) -o $@ \
-	    -L$(BUILD)/fuzz-library/release -lholdfast -Wl,-rpath,$(BUILD)/fuzz-library/release
-
-$(RACES_BUILD)/races-thread: $(RACES_SOURCES) Tests/ABI/every_function.h $(HEADERS) | races-thread-library
-	@mkdir -p $(RACES_BUILD)
-	$(FUZZ_CC) $(RACES_FLAGS) -fsanitize=thread $(RACES_SOURCES) -o $@ \
-	    -L$(RACES_THREAD_LIBRARY) -lholdfast -Wl,-rpath,$(RACES_THREAD_LIBRARY) \
-	    -L$(DISPATCH_DIRECTORY) -ldispatch -lBlocksRuntime -Wl,-rpath,$(DISPATCH_DIRECTORY)
+# Each race for so many seconds, three times over.
+RUN_RACES = for race in $(RACES_RACES); do \
+	    $(RACES_BUILD)/$$race $(1) && $(RACES_BUILD)/$$race-address $(1) && $(RACES_BUILD)/$$race-thread $(1) || exit 1; \
+	done
 
 .PHONY: test-races races races-thread-library
 
@@ -38,12 +44,8 @@ races-thread-library:
 
 test-races: library $(RACES_PROGRAMS) ## Forks beside busy threads, calls against close and free, a sample
 	$(RACES_BUILD)/forks 100
-	$(RACES_BUILD)/races 5
-	$(RACES_BUILD)/races-address 5
-	$(RACES_BUILD)/races-thread 5
+	$(call RUN_RACES,5)
 
 races: library $(RACES_PROGRAMS) ## Forks beside busy threads, calls against close and free, for long
 	$(RACES_BUILD)/forks 5000
-	$(RACES_BUILD)/races 600
-	$(RACES_BUILD)/races-address 600
-	$(RACES_BUILD)/races-thread 600
+	$(call RUN_RACES,600)
