@@ -123,11 +123,12 @@ hf_status hf_repository_patch(hf_repository *HF_NULLABLE repository, hf_transact
  *   {"$min": {"path": value}}       the value, if it comes before what is there
  *   {"$max": {"path": value}}       the value, if it comes after what is there
  *   {"$push": {"path": value}}      appends to an array; {"$each": [values]} appends several, and may have
- * beside it "$position": integer (where they go, below 0 from the end) and
+ *                                   beside it "$position": integer (where they go, below 0 from the end) and
  *                                   "$slice": integer (how many of all are kept, below 0 the last ones)
  *   {"$addToSet": {"path": value}}  appends unless an equal value is there; also {"$each": [values]}
  *   {"$pull": {"path": value}}      removes the elements that are equal; {"member": value} removes objects
- * that match this filter, {"$operator": operand} any elements that it holds for
+ *                                   that match this filter, {"$operator": operand} any elements that it
+ *                                   holds for
  *   {"$rename": {"path": "other"}}  moves the value, if there is one, in place of what is there
  *
  * Objects on the way of a path are made where they are missing. In an array a part of a path is an index;
@@ -278,11 +279,12 @@ hf_status hf_repository_fetch_all(hf_repository *HF_NULLABLE repository,
  * `operator`, the `path`, and the `position` in bytes.
  *
  * options: NUL-terminated JSON object, or NULL.
- *   "sort": {"age": -1}      by these paths (32 at most), 1 ascending, -1 descending. In MongoDB's order:
- * null and missing, numbers, strings, objects, arrays, booleans; an array by its smallest element ascending
- * and its largest descending, an empty one before null. What is equal is ordered by the ids' bytes,
- * descending where the first path is. Without "sort" by the ids' bytes, unless an index serves the filter:
- *                            then in no order that is promised.
+ *   "sort": {"age": -1}      by these paths (32 at most), 1 ascending, -1 descending, in MongoDB's order:
+ *                            null and missing, numbers, strings, objects, arrays, booleans; an array by
+ *                            its smallest element ascending and its largest descending, an empty one
+ *                            before null. What is equal is ordered by the ids' bytes, descending where
+ *                            the first path is. Without "sort" by the ids' bytes, unless an index serves
+ *                            the filter: then in no order that is promised.
  *   "skip": 0..2^53 (0)      leaves out so many of the first
  *   "limit": 0..2^53 (0)     at most so many; 0 = all
  *   "fields": ["a", "b.c"]   answers only these members and the key; also {"a": 1, "b.c": 1}, or {"a": 0}

@@ -63,7 +63,8 @@ extension Participant {
 /// all, because attaching makes one tree of two.
 final class TreeLock: ProcessOwned {
     let epoch: UInt32
-    private let lock = Lock(())
+    /// Of one byte: what has no size shares its address with the mutex, which the thread sanitizer takes for a race.
+    private let lock = Lock(false)
     private static let current = PerProcess<TreeLock>()
 
     init(epoch: UInt32) { self.epoch = epoch }
