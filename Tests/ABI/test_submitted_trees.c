@@ -197,6 +197,7 @@ static void a_withdrawn_commit_takes_the_objects_back(fixture *f) {
         hf_transaction_free(t);
         journal[0] = '\0';
     }
+    assert_int_equal(withdrawn, 1);
     close_tree_room(&r);
 }
 

@@ -233,16 +233,16 @@ static void commit_later(chart *c) {
     expect_agreement(c, "which finds objects and entities changed");
 }
 
-int main(int argc, char **argv) {
-    char path[64] = "/tmp/holdfast-pie-XXXXXX";
-    if (argc == 1 && mkdtemp(path) == NULL)
-        return perror(path), 1;
-    if (argc == 1)
-        strcat(path, "/pie.db");
+int main(void) {
+    char directory[] = "/tmp/holdfast-pie-XXXXXX", path[64], lock[80];
+    if (mkdtemp(directory) == NULL)
+        return perror(directory), 1;
+    snprintf(path, sizeof path, "%s/pie.db", directory);
+    snprintf(lock, sizeof lock, "%s-lock", path);
     hf_store *store = NULL;
     chart c;
-    OK(hf_store_open(argc > 1 ? argv[1] : path, NULL, &store, &error));
-    printf("A pie chart, store %s\n", argc > 1 ? argv[1] : path);
+    OK(hf_store_open(path, NULL, &store, &error));
+    printf("A pie chart, store %s\n", path);
     make_chart(&c, store);
 
     OK(hf_store_transact(store, draw, &c, NULL, NULL, &error));
@@ -254,6 +254,9 @@ int main(int argc, char **argv) {
 
     free_chart(&c);
     hf_store_free(store);
+    unlink(path);
+    unlink(lock);
+    rmdir(directory);
     printf("Everything held.\n");
     return 0;
 }
