@@ -24,6 +24,10 @@ extension StoreRepository {
     @discardableResult
     public func save(_ entity: Entity) async throws -> Entity { try await put([entity], .none)[0] }
 
+    /// As the other `save`, for whoever knows the protocol alone and wants no answer.
+    @_disfavoredOverload
+    public func save(_ entity: Entity) async throws { _ = try await put([entity], .none) }
+
     /// Changes some members of an entity by a JSON merge patch (RFC 7396): nil removes a member, dictionaries merge,
     /// all else replaces; what is not named stays as it is, byte for byte. The values are encoded as entities are.
     ///

@@ -1,0 +1,69 @@
+internal import Foundation
+internal import HoldfastCore
+
+/// A named collection of a store's entities, as JSON objects.
+///
+/// Inside `store.transaction { }` its calls join the transaction: reads see its snapshot and its own writes, writes
+/// are checked at once and stored when it commits. Outside, a read sees the newest committed state, and a write is a
+/// commit of its own, judged on the newest state when its turn comes: it never meets a conflict, and returns when it
+/// is stored. Calls of many tasks share their syncs.
+///
+/// No call makes a thread of Swift's pool wait. A cancelled task's commit is withdrawn while it is queued
+/// (`CancellationError`); once it is being stored, its true outcome is told.
+///
+/// Every call may throw `.closed`, `.io`, `.corrupt`, the first one also `.invalidName`, `.invalidOption` (another key
+/// than at the repository's creation) and `.exists` (another repository's name differs only in case); writes also
+/// `.readOnly`, `.full`, `.busy` and `.timeout`.
+public final class StoreRepository<Entity: Codable & Identifiable & Sendable>: Repository
+where Entity.ID: EntityIdentifier {
+    /// The store that it belongs to.
+    public let store: Store
+    /// Its name.
+    public let name: String
+    /// The member of the encoded entity that holds its id.
+    public let key: String
+
+    let coding: EntityCoding
+    private let opened = Lock<HoldfastCore.Repository?>(nil)
+
+    init(store: Store, name: String, key: String, coding: EntityCoding) {
+        self.store = store
+        self.name = name
+        self.key = key
+        self.coding = coding
+    }
+
+    /// Opens the repository now rather than at the first call, creating it where the store has none of this name: by a
+    /// commit of its own, whatever transaction the call is made in.
+    public func open() async throws { _ = try await core() }
+
+    func core() async throws -> HoldfastCore.Repository {
+        if let ready = opened.withLock({ $0 }) { return ready }
+        return try await waiting { [self] () throws(CoreError) in try coreNow() }
+    }
+
+    /// The same on this thread, which may wait.
+    func coreNow() throws(CoreError) -> HoldfastCore.Repository {
+        if let ready = opened.withLock({ $0 }) { return ready }
+        var options = RepositoryOptions()
+        options.key = key
+        let repository = try store.core.repository(name, options: options)
+        opened.withLock { $0 = repository }
+        return repository
+    }
+
+    /// The text that an id is stored under.
+    func text(of id: Entity.ID) throws -> EntityID {
+        guard let text = id.identifierText else {
+            throw HoldfastError(
+                .invalidID, "an entity without an id cannot be meant: give the one that it was assigned")
+        }
+        return try translatingErrors { () throws(CoreError) in
+            try Array(text.utf8).withBytes { bytes throws(CoreError) in try EntityID(checking: bytes) }
+        }
+    }
+
+    func decode(_ text: Data, id: EntityID) throws -> Entity {
+        try coding.decode(Entity.self, from: text, id: id.text, repository: name)
+    }
+}
