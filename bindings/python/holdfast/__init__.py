@@ -65,6 +65,7 @@ from .expressions import Expression, F, Field
 from .mapping import RepositoryMapping
 from .model import Model
 from .operation import Operation, Subscription, operation
+from .preferences import Preference, Preferences
 from .receipt import Change, Receipt
 from .repository import Repository
 from .store import Store, handle_count, open
@@ -116,6 +117,8 @@ __all__ = [
     "NotFoundError",
     "Operation",
     "OperationFuture",
+    "Preference",
+    "Preferences",
     "ReadOnlyError",
     "Receipt",
     "ReentrantError",

@@ -110,13 +110,14 @@ class Codec(Generic[T]):
 
     def members(self, entity: Any) -> dict[str, Any]:
         """The members of an entity, without an id of None."""
-        members = _members(entity)
+        members = members_of(entity)
         if self.key in members and members[self.key] is None:
             members = {name: value for name, value in members.items() if name != self.key}
         return members
 
 
-def _members(entity: Any) -> dict[str, Any]:
+def members_of(entity: Any) -> dict[str, Any]:
+    """The members of an entity, whatever it is."""
     if isinstance(entity, dict):
         return entity
     if isinstance(entity, Mapping):

@@ -21,6 +21,7 @@ from ._library import lib
 from ._signatures import hf_store, hf_transaction
 from .events import CommitFuture, Events, Submission
 from .operation import Operation, operation, sequence_of
+from .preferences import Preferences
 from .receipt import Receipt
 from .repository import Repository
 from .transaction import Transaction, current_transaction
@@ -153,6 +154,10 @@ class Store(OfOneProcess):
         for a new repository, else what it was created with.
         """
         return Repository(self, name, cls=cls, key=key, create=create)
+
+    def preferences(self, name: str = "preferences") -> Preferences:
+        """Named values with defaults, in the repository of this name: see `Preferences`."""
+        return Preferences(self, name)
 
     # --- Transactions ----------------------------------------------------------------------------
 

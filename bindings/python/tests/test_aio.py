@@ -46,6 +46,7 @@ ABSENT = {
     "Transaction": set(),
     "Operation": set(),
     "Cursor": set(),
+    "Preferences": set(),
 }
 
 

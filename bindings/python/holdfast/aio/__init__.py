@@ -13,7 +13,8 @@ TimeoutError's cause.
 
 What differs from the package: transactions, savepoints and cursors are entered with `async with`; functions
 handed to `transact`, `submit` and `operation` are coroutine functions; `submit` answers a task; `position`
-is a method; a filter is no function; and a repository has no `create`, `as_mapping`, `len`, `in` or `[]`.
+is a method; a filter is no function; preferences are no attributes; and a repository has no `create`,
+`as_mapping`, `len`, `in` or `[]`.
 """
 
 import holdfast
@@ -21,6 +22,7 @@ from holdfast import *  # noqa: F403
 
 from ._events import CommitFuture
 from .operation import Operation, Subscription, operation
+from .preferences import Preferences
 from .repository import Cursor, Repository
 from .store import Opening, Store, open
 from .transaction import Transaction
@@ -35,6 +37,7 @@ __all__ = [
     "Opening",
     "Operation",
     "OperationFuture",
+    "Preferences",
     "Repository",
     "Store",
     "Subscription",

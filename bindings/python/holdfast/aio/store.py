@@ -27,6 +27,7 @@ from ..transaction import current_transaction
 from . import transaction as transactions
 from ._events import LoopEvents, in_thread
 from .operation import Operation, operation
+from .preferences import Preferences
 from .repository import Repository
 from .transaction import Transaction
 
@@ -159,6 +160,10 @@ class Store(OfOneProcess):
         the id: "id" for a new repository, else what the repository had when the store was opened.
         """
         return Repository(self, name, cls, key)
+
+    def preferences(self, name: str = "preferences") -> Preferences:
+        """Named values with defaults, in the repository of this name: see `Preferences`."""
+        return Preferences(self, name)
 
     # --- Transactions ----------------------------------------------------------------------------
 
