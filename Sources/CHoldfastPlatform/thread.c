@@ -59,3 +59,9 @@ void hfp_thread_end_if_forked(uint32_t epoch) {
 uint64_t hfp_thread_current(void) { return (uint64_t)(uintptr_t)pthread_self(); }
 
 bool hfp_thread_is_own(void) { return is_ours; }
+
+static __thread const void *frame;
+
+const void *hfp_thread_frame(void) { return frame; }
+
+void hfp_thread_set_frame(const void *innermost) { frame = innermost; }

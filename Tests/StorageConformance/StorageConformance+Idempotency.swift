@@ -27,7 +27,7 @@ extension StorageConformance {
     }
 
     static let idempotency: [Check] = [
-        Check("an idempotency record comes back as it was, in the order that was asked for") { place in
+        Check("an idempotency record comes back as it was, in the order that was asked for", keeps: true) { place in
             var storage = try place.open()
             let keys = ["one", "two\u{0}", "\u{e9}", ""]
             try store(keys, in: storage)

@@ -63,7 +63,10 @@ extension StorageConformance {
                 try expectEntries(snapshot, .all, is: ["1a", "1b", "2c"])
             }
         },
-        Check("the catalogue of indexes belongs to the snapshot, and is kept when the storage is opened again") {
+        Check(
+            "the catalogue of indexes belongs to the snapshot, and is kept when the storage is opened again",
+            keeps: true
+        ) {
             place in
             let storage = try place.open()
             try storage.begin()

@@ -2,7 +2,7 @@ import HoldfastCore
 
 extension StorageConformance {
     static let log: [Check] = [
-        Check("the log tells every commit behind a sequence, oldest first, with its changes") { place in
+        Check("the log tells every commit behind a sequence, oldest first, with its changes", keeps: true) { place in
             var storage = try place.open()
             try storage.begin(with: [EntityChange(songs, "a", 1, "{}")])
             var entries: [LogEntry] = []
@@ -81,7 +81,7 @@ extension StorageConformance {
                 try expect(snapshot.log(after: after)?.map(\.sequence), is: Array(after..<11).map { $0 + 1 }, "log")
             }
         },
-        Check("a log that was trimmed stays so when the storage is opened anew") { place in
+        Check("a log that was trimmed stays so when the storage is opened anew", keeps: true) { place in
             var storage = try place.open()
             try storage.begin()
             for sequence in 2...5 as ClosedRange<CommitSequence> { try storage.store(WriteBatch(at: sequence)) }

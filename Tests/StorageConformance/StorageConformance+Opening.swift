@@ -17,7 +17,7 @@ extension StorageConformance {
             let state = try storage.readState()
             try expect(Set(state.incarnation).count > 1, "random bytes, not \(state.incarnation)")
         },
-        Check("after a clean close the next sequence is the one behind the head") { place in
+        Check("after a clean close the next sequence is the one behind the head", keeps: true) { place in
             var storage = try place.open()
             try storage.begin()
             try storage.store(WriteBatch(at: 2))
@@ -30,7 +30,7 @@ extension StorageConformance {
             try expect(state.reservedThrough, is: 2, "reserved mark")
             try expect(state.incarnation, is: before.incarnation, "incarnation")
         },
-        Check("after an unclean end no reserved sequence is used again") { place in
+        Check("after an unclean end no reserved sequence is used again", keeps: true) { place in
             let incarnation = try leaveUnclean(place)
             let storage = try place.open()
             let state = try storage.readState()
@@ -39,28 +39,30 @@ extension StorageConformance {
             try expect(state.incarnation, is: incarnation, "incarnation")
             try expect(storage.look { $0.sequence }, is: 1_000, "sequence of a snapshot")
         },
-        Check("a close that used more sequences than were stored keeps them from being used again") { place in
+        Check("a close that used more sequences than were stored keeps them from being used again", keeps: true) {
+            place in
             var storage = try place.open()
             try storage.begin()
             try storage.close(head: 7)
             storage = try place.open()
             try expect(storage.readState().head, is: 7, "head")
         },
-        Check("a close without a head, as after a failed start, gives no sequence back that was stored") { place in
+        Check("a close without a head, as after a failed start, gives no sequence back that was stored", keeps: true) {
+            place in
             var storage = try place.open()
             try storage.begin()
             try storage.close(head: 0)
             storage = try place.open()
             try expect(storage.readState().head, is: 1, "head")
         },
-        Check("what was committed durably is there after an unclean end") { place in
+        Check("what was committed durably is there after an unclean end", keeps: true) { place in
             _ = try leaveUnclean(place)
             let storage = try place.open()
             try expect(
                 storage.look { s throws(HoldfastError) in try s.list(songs) }, is: [Stored("a", 1, "{}")], "songs")
             try expect(storage.readState().repositories.map(\.name), is: ["songs", "albums"], "repositories")
         },
-        Check("what was committed without durability is there after a clean close") { place in
+        Check("what was committed without durability is there after a clean close", keeps: true) { place in
             var storage = try place.open()
             try storage.begin()
             try storage.store(WriteBatch(at: 2, [EntityChange(songs, "b", 2, "{}")]), durable: false)

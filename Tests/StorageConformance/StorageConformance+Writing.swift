@@ -91,7 +91,7 @@ extension StorageConformance {
             try write.commit()
             try expect(storage.look { s throws(HoldfastError) in try s.list(songs).count }, is: 2, "songs")
         },
-        Check("repositories of any name and key are kept in the catalogue") { place in
+        Check("repositories of any name and key are kept in the catalogue", keeps: true) { place in
             var storage = try place.open()
             try storage.begin()
             let records = [

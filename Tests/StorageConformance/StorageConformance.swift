@@ -8,10 +8,16 @@ public enum StorageConformance {
     /// One requirement, named by a sentence.
     public struct Check: Sendable, CustomStringConvertible {
         public let description: String
+        /// Whether it asks of the engine to keep the log, the catalogue and all else that is no entity beyond the process.
+        public let keepsEverything: Bool
         let body: @Sendable (any StoragePlace) throws -> Void
 
-        init(_ description: String, _ body: @escaping @Sendable (any StoragePlace) throws -> Void) {
+        init(
+            _ description: String, keeps keepsEverything: Bool = false,
+            _ body: @escaping @Sendable (any StoragePlace) throws -> Void
+        ) {
             self.description = description
+            self.keepsEverything = keepsEverything
             self.body = body
         }
 

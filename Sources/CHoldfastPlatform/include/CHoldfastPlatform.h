@@ -42,6 +42,9 @@ void hfp_thread_end_if_forked(uint32_t epoch);
 bool hfp_thread_is_own(void);
 /* A number that is this thread's own while it lives. */
 uint64_t hfp_thread_current(void);
+/* What this thread is in the middle of: an address of the caller's choice, NULL at first. */
+const void *hfp_thread_frame(void);
+void hfp_thread_set_frame(const void *innermost);
 
 /* --- Files ----------------------------------------------------------------------------------------
  * open(2) with O_CLOEXEC and O_NOFOLLOW, made again when interrupted. The descriptor, or -errno. */

@@ -4,7 +4,7 @@
 ///     begin → judge each member → apply → commit → publish
 ///       |          |                |        |
 ///       |          |                |        +- fails: outcome unknown; recover, then look each one up
-///       |          |                +- fails: roll back, try each survivor alone
+///       |          |                +- fails: roll back, try each survivor alone; what cannot be rolled back is unknown
 ///       |          +- refused: that member ends with the batch, and the others go on
 ///       +- fails: all end with that error, nothing was stored
 final class BatchCommitter {
@@ -69,7 +69,8 @@ final class BatchCommitter {
         self.names = names
         self.cache = cache
         self.pinSnapshot = pinSnapshot
-        origin = Receipt.Origin(incarnation: hexadecimal(state.incarnation), names: names)
+        origin = Receipt.Origin(
+            incarnation: hexadecimal(state.incarnation), names: names, storageIsAtomic: storage.isAtomic)
     }
 
     /// The newest sequence that was given out.
@@ -162,6 +163,7 @@ final class BatchCommitter {
             if let reserved = stored.reservedThrough { reservedThrough = reserved }
         } catch {
             write.rollback()
+            if error.commitState == .unknown { abandon(survivors.map(\.commit), after: error) }
             retryAlone(batch.filter { !$0.isDone }, after: error)
             return
         }
@@ -215,9 +217,18 @@ final class BatchCommitter {
         lastSequence = max(lastSequence, storedHead)
     }
 
+    /// After a storage error before COMMIT that has left something behind: begins anew with what is there.
+    private func abandon(_ commits: [Commit], after error: HoldfastError) {
+        brokenBy = error
+        cache.clear()
+        // Where it fails it is tried again before the next commit.
+        try? recover()
+        for commit in commits { commit.end(.failure(error)) }
+    }
+
     /// After a storage error before COMMIT: those that the storage can take are taken.
     private func retryAlone(_ batch: [Commit], after error: HoldfastError) {
-        if batch.count == 1 {
+        if batch.count == 1 && error.commitState == .none {
             batch[0].end(.failure(error))
         } else {
             for one in batch { commit([one]) }

@@ -11,12 +11,14 @@ public struct Receipt: Sendable {
     final class Origin: Sendable {
         let incarnation: String
         let names: Catalogue
+        let storageIsAtomic: Bool
         /// How a receipt goes on after its sequence. The incarnation is hexadecimal digits: nothing to escape.
         fileprivate let positionJSON: [UInt8]
 
-        init(incarnation: String, names: Catalogue) {
+        init(incarnation: String, names: Catalogue, storageIsAtomic: Bool) {
             self.incarnation = incarnation
             self.names = names
+            self.storageIsAtomic = storageIsAtomic
             positionJSON = Array(",\"position\":\"\(incarnation):".utf8)
         }
     }
@@ -34,6 +36,9 @@ public struct Receipt: Sendable {
     public let attempts: Int
     /// Whether an earlier commit with the same idempotency key is answered again.
     public let isReplayed: Bool
+    /// False where several entities were stored one after the other, so that an end of the process in between would have left
+    /// some of them.
+    public let isAtomic: Bool
     private let content: Content
 
     /// The opaque token of the commit's place; empty when nothing changed.
@@ -88,16 +93,19 @@ public struct Receipt: Sendable {
         self.isDurable = isDurable
         self.attempts = attempts
         isReplayed = false
+        isAtomic = origin.storageIsAtomic || entry.changes.count < 2
         content = .logged(entry.changes, origin)
     }
 
     init(
-        sequence: CommitSequence, position: String, isDurable: Bool, attempts: Int, isReplayed: Bool, changes: [Change]
+        sequence: CommitSequence, position: String, isDurable: Bool, attempts: Int, isReplayed: Bool,
+        isAtomic: Bool = true, changes: [Change]
     ) {
         self.sequence = sequence
         self.isDurable = isDurable
         self.attempts = attempts
         self.isReplayed = isReplayed
+        self.isAtomic = isAtomic
         content = .told(position: position, changes: changes)
     }
 
@@ -128,7 +136,8 @@ extension Receipt {
         }
         writer.verbatim(isDurable ? ",\"durable\":true,\"attempts\":" : ",\"durable\":false,\"attempts\":")
         writer.unsigned(UInt64(attempts))
-        writer.verbatim(isReplayed ? ",\"replayed\":true,\"changes\":[" : ",\"replayed\":false,\"changes\":[")
+        writer.verbatim(isReplayed ? ",\"replayed\":true" : ",\"replayed\":false")
+        writer.verbatim(isAtomic ? ",\"changes\":[" : ",\"atomic\":false,\"changes\":[")
         var isFirst = true
         forEachChange { change in
             writer.verbatim(isFirst ? "{\"repository\":" : ",{\"repository\":")
@@ -163,6 +172,7 @@ extension Receipt {
         self.init(
             sequence: CommitSequence(sequence), position: text(value.member("position")) ?? "",
             isDurable: durable, attempts: Int(attempts), isReplayed: true,
+            isAtomic: value.member("atomic") != .bool(false),
             changes: changes.compactMap { change in
                 guard let repository = text(change.member("repository")), case .string(let id)? = change.member("id")
                 else { return nil }

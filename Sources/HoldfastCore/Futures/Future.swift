@@ -178,6 +178,12 @@ public final class Future: Sendable {
             let seen = end.number
             if let outcome = state.withLock({ $0.outcome }) { return try outcome.get() }
             try Self.requireHostThread()
+            if delivery != nil && ProviderCalls.isInsideAny {
+                throw HoldfastError(
+                    .wouldDeadlock,
+                    "waiting inside a provider's function for what a store does could wait for itself: observe the future"
+                )
+            }
             guard let deadline else {
                 end.wait(while: seen)
                 continue

@@ -21,12 +21,18 @@ extension MemoryState {
     func scan(
         _ scan: IndexScan, _ body: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
-        func visit(_ entry: IndexEntry) throws(HoldfastError) -> Bool {
+        try walk(scan) { entry throws(HoldfastError) in
             guard let entity = entities[EntityKey(scan.repository, entry.id)] else { return true }
             return try entry.key.withBytes { key throws(HoldfastError) in
                 try entity.lend(id: entry.id) { view throws(HoldfastError) in try body(key, view) }
             }
         }
+    }
+
+    /// Visits the entries of a scan until `visit` answers false.
+    func walk(
+        _ scan: IndexScan, _ visit: (IndexEntry) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
         if scan.isReversed {
             let end = IndexEntry(
                 index: scan.index, key: scan.after?.key ?? scan.range.upper, id: scan.after?.id ?? Self.noID)

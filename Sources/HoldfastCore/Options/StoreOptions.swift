@@ -6,7 +6,8 @@ public struct StoreOptions: Sendable {
     public var delivery = DeliveryMode.callback
     public var maxInFlight = 10_000
     public var limits = PayloadLimits.standard
-    public var cacheBytes = 67_108_864
+    /// Nil: `standardCacheBytes`, and none where the storage does not notice what others store in it.
+    public var cacheBytes: Int?
     public var maxSnapshots = 16
     public var snapshotMaxAgeMilliseconds: UInt64 = 60_000
     public var walLimitBytes: UInt64 = 268_435_456
@@ -16,6 +17,10 @@ public struct StoreOptions: Sendable {
     public var logRetention: UInt64 = 100_000
     public var slowCommitMilliseconds: UInt64 = 1000
     public var allowUnsafeLocation = false
+    /// Of a provider: whether its functions may be called at the same time.
+    public var concurrentCalls = false
+
+    static let standardCacheBytes = 67_108_864
 
     public init() {}
 
@@ -50,6 +55,7 @@ public struct StoreOptions: Sendable {
         if let value = try reader.integer("log_retention", in: 1000...(1 << 31)) { logRetention = UInt64(value) }
         if let value = try reader.integer("slow_commit_ms", in: 1...day) { slowCommitMilliseconds = UInt64(value) }
         if let value = try reader.boolean("allow_unsafe_location") { allowUnsafeLocation = value }
+        if let value = try reader.boolean("concurrent_calls") { concurrentCalls = value }
         try reader.finish()
     }
 }

@@ -5,6 +5,17 @@ public struct Filter: Sendable, Equatable {
     /// The filter that every entity matches.
     public static let all = Filter(root: .all([]))
 
+    /// As it was written, with the values of its parameters: for a storage that understands filters by itself.
+    let source: JSONValue
+
+    init(root: Node, source: JSONValue = .object([])) {
+        self.root = root
+        self.source = source
+    }
+
+    /// Whether they mean the same, however they are written.
+    public static func == (left: Filter, right: Filter) -> Bool { left.root == right.root }
+
     /// Conditions under `all` are never `all` themselves, so that a planner finds what must hold in one list.
     let root: Node
 

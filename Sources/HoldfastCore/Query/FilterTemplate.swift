@@ -5,10 +5,11 @@
 /// A parameter's value is always a literal, whatever it looks like: no value can add an operator.
 public struct FilterTemplate: Sendable {
     /// The template that every entity matches.
-    public static let all = FilterTemplate(root: .all([]), parameters: [], what: "filter")
+    public static let all = FilterTemplate(root: .all([]), parameters: [], source: .object([]), what: "filter")
 
     private let root: Filter.Node
     private let parameters: Set<[UInt8]>
+    private let source: JSONValue
     private let what: String
 
     private typealias Values = [[UInt8]: JSONValue]
@@ -21,7 +22,7 @@ public struct FilterTemplate: Sendable {
         var compiler = FilterCompiler(what: what)
         do throws(HoldfastError) {
             let root = try compiler.document(value)
-            return FilterTemplate(root: root, parameters: compiler.parameters, what: what)
+            return FilterTemplate(root: root, parameters: compiler.parameters, source: value, what: what)
         } catch {
             var error = error
             if let position = compiler.position(in: bytes) { error.detail.append(("position", .number(position))) }
@@ -31,7 +32,7 @@ public struct FilterTemplate: Sendable {
 
     /// The filter with these values for its parameters: each must have one, and each value its parameter.
     public func bind(_ values: [JSONValue.Member]) throws(HoldfastError) -> Filter {
-        if parameters.isEmpty && values.isEmpty { return Filter(root: root) }
+        if parameters.isEmpty && values.isEmpty { return Filter(root: root, source: source) }
         let given = Values(values.map { ($0.name, $0.value) }) { first, _ in first }
         if let name = parameters.first(where: { given[$0] == nil }) {
             throw refusal(name, "the parameter \(Self.shown(name)) of the \(what) has no value: give it one")
@@ -42,7 +43,7 @@ public struct FilterTemplate: Sendable {
             if let nearest = Spelling.nearest(to: name, among: names) { message += "; did you mean \"\(nearest)\"?" }
             throw refusal(name, message)
         }
-        return Filter(root: try bind(root, given))
+        return Filter(root: try bind(root, given), source: source.replacingParameters(by: given))
     }
 
     private func bind(_ node: Filter.Node, _ values: Values) throws(HoldfastError) -> Filter.Node {

@@ -53,7 +53,7 @@ struct QueryScan {
         if hasWalked {
             // Only own writes are left.
         } else if plan.index == nil {
-            try snapshot.scan(repository, after: stopped?.id) { view throws(HoldfastError) in
+            try snapshot.scan(repository, after: stopped?.id, filter: filter) { view throws(HoldfastError) in
                 let isOverlaid = try scan.visitOwn(upTo: view.id, visit)
                 return scan.goesOn ? try scan.meet(noKey, view, isOverlaid: isOverlaid, visit) : false
             }

@@ -28,6 +28,12 @@ public protocol Storage: AnyObject, Sendable {
 
     var isReadOnly: Bool { get }
 
+    /// Whether what a commit changes is stored together or not at all, also where the process ends in the middle.
+    var isAtomic: Bool { get }
+
+    /// Whether `changeToken` tells of what others have stored.
+    var noticesChanges: Bool { get }
+
     /// The catalogue and the marks as they are now. Called after opening and after `recover`.
     ///
     ///     SQLite       SELECT name, value FROM holdfast_meta; SELECT id, name, key FROM holdfast_repository;
@@ -89,6 +95,11 @@ public protocol Storage: AnyObject, Sendable {
 
     /// Gives the engine the core's help with what only the core can do. Called once, right after opening.
     func attach(_ host: any StorageHost)
+}
+
+extension Storage {
+    public var isAtomic: Bool { true }
+    public var noticesChanges: Bool { true }
 }
 
 /// What the core does for an engine. Held weakly by the engine.

@@ -24,6 +24,13 @@ public protocol StorageSnapshot: AnyObject, Sendable {
         _ repository: RepositoryID, after: EntityID?, _ body: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError)
 
+    /// As `scan`, but may leave out entities that do not match the filter. For an engine that understands filters by itself;
+    /// the others lend everything.
+    func scan(
+        _ repository: RepositoryID, after: EntityID?, filter: Filter,
+        _ body: (EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError)
+
     /// The catalogue of indexes as it is in this snapshot.
     ///
     ///     both         SELECT value FROM holdfast_meta WHERE name = 'catalogue', and where that is news
@@ -51,4 +58,13 @@ public protocol StorageSnapshot: AnyObject, Sendable {
 
     /// Ends the snapshot. Waits for a call in progress; calls after it answer `.io`. May be called again.
     func close()
+}
+
+extension StorageSnapshot {
+    public func scan(
+        _ repository: RepositoryID, after: EntityID?, filter: Filter,
+        _ body: (EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        try scan(repository, after: after, body)
+    }
 }

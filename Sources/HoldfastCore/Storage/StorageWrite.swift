@@ -39,7 +39,8 @@ public protocol StorageWrite: AnyObject {
     ///     both         DELETE FROM holdfast_index_N WHERE key <= (SELECT key … ORDER BY key LIMIT 1 OFFSET $1)
     func removeEntries(of index: IndexID, limit: Int) throws(HoldfastError) -> Bool
 
-    /// Stores everything of a batch.
+    /// Stores everything of a batch. Nothing of it is left when it fails, or is rolled back; an engine that cannot keep that
+    /// says so by the error's commit state, and is recovered.
     ///
     ///     SQLite       INSERT INTO holdfast_entity … ON CONFLICT (repository, id) DO UPDATE SET …; DELETE …;
     ///                  INSERT INTO holdfast_log …; INSERT INTO holdfast_repository …; CREATE VIEW …;

@@ -42,7 +42,8 @@ public final class Cursor: Sendable {
 
     /// The next entities, at most `count` (0: as many as make a good piece); none once all were handed out.
     public func next(_ count: UInt64) throws(HoldfastError) -> EntityList {
-        try state.withLock { state throws(HoldfastError) in
+        try repository.store.requireOutsideProvider()
+        return try state.withLock { state throws(HoldfastError) in
             let wanted = min(count == 0 ? .max : count, state.remaining ?? .max)
             var list = EntityList(expecting: state.pieceBytes)
             if wanted == 0 {

@@ -3,7 +3,7 @@ extension Store {
     /// of this store it answers true at once, and the store closes after the callback.
     public func close(timeoutMilliseconds: UInt64?) throws(HoldfastError) -> Bool {
         closing.begin()
-        if delivery.isCurrentThread || operations.isCurrentThread { return true }
+        if delivery.isCurrentThread || operations.isCurrentThread || isInsideProvider { return true }
         return try closing.wait(until: timeoutMilliseconds.map(deadline))
     }
 

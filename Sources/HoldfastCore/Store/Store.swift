@@ -23,6 +23,8 @@ public final class Store: Sendable {
     private let epoch = processEpoch()
 
     private let storageHost: SnapshotReclaimer
+    /// Of a store whose entities live with the host.
+    private let providerCalls: ProviderCalls?
     private let incarnation: String
     private let format: Int
     private let ids = Lock(UUIDv7Generator())
@@ -44,7 +46,8 @@ public final class Store: Sendable {
             let delivery = try Delivery(mode: options.delivery, time: environment.time)
             let log = StoreLog(location: storage.location)
             let committer = WorkerSlot()
-            let cache = EntityCache(limitBytes: options.cacheBytes, head: state.head)
+            let cacheBytes = options.cacheBytes ?? (storage.noticesChanges ? StoreOptions.standardCacheBytes : 0)
+            let cache = EntityCache(limitBytes: cacheBytes, head: state.head)
             let snapshots = SnapshotPool(
                 storage: storage, cache: cache, time: environment.time, limit: options.maxSnapshots,
                 maxAgeMilliseconds: options.snapshotMaxAgeMilliseconds, wakeTender: { committer.wake() })
@@ -85,6 +88,7 @@ public final class Store: Sendable {
             self.log = log
             self.closing = closing
             storageHost = SnapshotReclaimer(snapshots: snapshots, log: log)
+            providerCalls = (storage as? ProviderStorage)?.calls
             incarnation = hexadecimal(state.incarnation)
             format = state.format
 
@@ -201,7 +205,16 @@ public final class Store: Sendable {
     }
 
     func requireOpen() throws(HoldfastError) {
+        try requireOutsideProvider()
         if closing.hasBegun { throw Self.closed }
+    }
+
+    /// Whether this thread is inside a function of this store's provider, which may hold up anybody else.
+    public var isInsideProvider: Bool { providerCalls?.isInside ?? false }
+
+    /// For calls that could otherwise wait for the one that has called the provider: before any lock is taken.
+    public func requireOutsideProvider() throws(HoldfastError) {
+        if isInsideProvider { throw ProviderCalls.reentrant }
     }
 
     package func requireWritable() throws(HoldfastError) {

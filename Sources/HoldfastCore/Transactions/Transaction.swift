@@ -55,16 +55,23 @@ public final class Transaction: Sendable {
     }
 
     deinit {
-        if !store.isForeign { abandon() }
+        // Nobody else refers to it, so nobody holds its lock.
+        if !store.isForeign { rollBackIfOpen() }
     }
 
     /// Its owner needs it no longer: what is open is rolled back, unless a call that runs a body ends it.
     package func abandon() {
-        if state.withLock({ $0.phase == .open && !$0.isManaged }) { try? rollback() }
+        // It may be the one for which the provider is called: then it goes when that call is over.
+        if !store.isInsideProvider { rollBackIfOpen() }
+    }
+
+    private func rollBackIfOpen() {
+        if state.withLock({ $0.phase == .open && !$0.isManaged }) { try? end() }
     }
 
     public var phase: Phase {
-        state.withLock { state in
+        if store.isInsideProvider { return .open }
+        return state.withLock { state in
             // A store that closes rolls back what is open.
             if state.phase == .open && store.isClosed { return .rolledBack }
             guard state.phase == .committing, let submitted = state.submitted, submitted.isDone else {
@@ -143,6 +150,7 @@ public final class Transaction: Sendable {
     }
 
     public func cancel() throws(HoldfastError) {
+        try store.requireOutsideProvider()
         let submitted = state.withLock { $0.submitted }
         guard let submitted else {
             throw HoldfastError(.invalidState, "the transaction was not submitted: use rollback to discard it")
@@ -156,6 +164,11 @@ public final class Transaction: Sendable {
     public func rollback() throws(HoldfastError) { try rollback(isManager: false) }
 
     func rollback(isManager: Bool) throws(HoldfastError) {
+        try store.requireOutsideProvider()
+        try end(isManager: isManager)
+    }
+
+    private func end(isManager: Bool = false) throws(HoldfastError) {
         let trees = try state.withLock { state throws(HoldfastError) -> TreeTransaction? in
             if state.phase == .rolledBack { return nil }
             if state.isManaged && !isManager { throw Self.managed }
@@ -177,6 +190,7 @@ public final class Transaction: Sendable {
     func prepare(
         _ owner: (any CommitOwner)?, attempts: Int, deadline: UInt64, isManager: Bool
     ) throws(HoldfastError) -> Commit {
+        try store.requireOutsideProvider()
         do throws(HoldfastError) {
             if !takeSeal() {
                 let commit = try prepareValidated(owner, attempts, deadline, isManager, isSealed: false)

@@ -1,0 +1,182 @@
+/// What the provider held at one moment: what it holds now, with what commits have changed since put back.
+final class ProviderSnapshot: StorageSnapshot {
+    struct View: Sendable {
+        var state: MemoryState
+        var versions: OrderedMap<EntityKey, CommitSequence>
+        var oldVersion: CommitSequence
+        var epoch: UInt64
+        /// See `FormerTexts`.
+        var firstUnseen: UInt64
+
+        func version(of key: EntityKey) -> CommitSequence { versions[key] ?? oldVersion }
+
+        func repository(_ id: RepositoryID) -> RepositoryRecord? { state.repositories.first { $0.id == id } }
+    }
+
+    let sequence: CommitSequence
+    let changeToken: ChangeToken?
+
+    private let storage: ProviderStorage
+    private let view: Lock<View?>
+    /// What a scan that was ended early leaves for the one that goes on: asking the provider for everything again and again
+    /// would make a walk in pieces take a time that grows with the square of their number.
+    private let rest = Lock<Listing?>(nil)
+
+    private struct Listing: Sendable {
+        var repository: RepositoryID
+        /// Ordered by id, each once.
+        var entities: [(id: EntityID, body: [UInt8])]
+        var duplicate: EntityID?
+    }
+
+    init(of storage: ProviderStorage, _ view: View, token: ChangeToken) {
+        self.storage = storage
+        sequence = view.state.newestSequence
+        changeToken = token
+        self.view = Lock(view)
+    }
+
+    deinit { close() }
+
+    func close() {
+        let view = view.withLock { $0.take() }
+        rest.withLock { $0 = nil }
+        if let view { storage.endSnapshot(view) }
+    }
+
+    // MARK: Entities
+
+    func fetch(
+        _ key: EntityKey, _ body: (EntityView) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) -> Bool {
+        let view = try current()
+        guard let repository = view.repository(key.repository) else { return false }
+        var text: [UInt8]?
+        if let former = try former(of: key, view) {
+            text = former.text
+        } else {
+            text = try storage.calls.fetch(repository.name, key.id)
+            // A commit may have changed it before it was read.
+            if let former = try former(of: key, view) { text = former.text }
+        }
+        guard let text else { return false }
+        try storage.lend(text, key.id, version: view.version(of: key), in: repository, body)
+        return true
+    }
+
+    /// Nil where the provider still holds what the snapshot shows.
+    private func former(of key: EntityKey, _ view: View) throws(HoldfastError) -> FormerTexts.Former? {
+        try storage.withGuarded { (guarded) throws(HoldfastError) in
+            try requireCurrent(guarded)
+            return guarded.formers.former(key, since: view.firstUnseen)
+        }
+    }
+
+    func scan(
+        _ repository: RepositoryID, after: EntityID?, _ body: (EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        try scan(repository, after: after, filter: .all, body)
+    }
+
+    func scan(
+        _ repository: RepositoryID, after: EntityID?, filter: Filter,
+        _ body: (EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        let view = try current()
+        guard let record = view.repository(repository) else { return }
+        let kept = after == nil ? nil : rest.withLock { $0?.repository == repository ? $0 : nil }
+        let listing =
+            if let kept { kept } else { try list(record, filter: filter, view) }
+        var position = after.map { Self.position(behind: $0, in: listing.entities) } ?? 0
+        while position < listing.entities.count {
+            let (id, text) = listing.entities[position]
+            if id == listing.duplicate {
+                throw ProviderStorage.corrupt(record.name, id, "it was given twice")
+            }
+            let version = view.version(of: EntityKey(repository, id))
+            guard try storage.lend(text, id, version: version, in: record, body) else {
+                return rest.withLock { $0 = listing }
+            }
+            position += 1
+        }
+        rest.withLock { $0 = nil }
+    }
+
+    private func list(
+        _ repository: RepositoryRecord, filter: Filter, _ view: View
+    ) throws(HoldfastError) -> Listing {
+        var entities = try storage.calls.fetchAll(repository.name, filter: filter)
+        // Whatever it shows of commits since was noted before they began.
+        let formers = try storage.withGuarded { (guarded) throws(HoldfastError) in
+            try requireCurrent(guarded)
+            return guarded.formers.all(of: repository.id, since: view.firstUnseen)
+        }
+        if !formers.isEmpty {
+            entities.removeAll { formers[$0.id] != nil }
+            for (id, former) in formers { if let text = former.text { entities.append((id, text)) } }
+        }
+        let isOrdered = zip(entities, entities.dropFirst()).allSatisfy { $0.id < $1.id }
+        var listing = Listing(repository: repository.id, entities: entities)
+        if !isOrdered {
+            listing.entities.sort { $0.id < $1.id }
+            listing.duplicate = zip(listing.entities, listing.entities.dropFirst()).first { $0.id == $1.id }?.0.id
+        }
+        return listing
+    }
+
+    private static func position(behind id: EntityID, in entities: [(id: EntityID, body: [UInt8])]) -> Int {
+        var low = 0
+        var high = entities.count
+        while low < high {
+            let middle = (low + high) / 2
+            if id < entities[middle].id { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+
+    // MARK: What the process keeps
+
+    func indexes() throws(HoldfastError) -> [IndexRecord] { try current().state.indexes }
+
+    func scan(
+        _ scan: IndexScan, _ body: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        try current().state.walk(scan) { (entry) throws(HoldfastError) in
+            var goesOn = true
+            try entry.key.withBytes { key throws(HoldfastError) in
+                if scan.readsEntities {
+                    _ = try fetch(EntityKey(scan.repository, entry.id)) { view throws(HoldfastError) in
+                        goesOn = try body(key, view)
+                    }
+                } else {
+                    goesOn = try entry.id.bytes.withBytes { id throws(HoldfastError) in
+                        try body(key, EntityView(id: id, number: 0))
+                    }
+                }
+            }
+            return goesOn
+        }
+    }
+
+    func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]? {
+        try current().state.log(after: sequence)
+    }
+
+    func idempotencyRecord(_ key: [UInt8]) throws(HoldfastError) -> IdempotencyRecord? {
+        try current().state.idempotencyRecord(key)
+    }
+
+    // MARK: Its end
+
+    private func current() throws(HoldfastError) -> View {
+        guard let view = view.withLock({ $0 }) else { throw Self.ended }
+        return view
+    }
+
+    /// Once it is closed, what it needs of the past may be gone.
+    private func requireCurrent(_ guarded: ProviderStorage.Guarded) throws(HoldfastError) {
+        guard let view = view.withLock({ $0 }), view.epoch == guarded.epoch else { throw Self.ended }
+    }
+
+    private static let ended = HoldfastError(.io, "the snapshot has ended: begin another")
+}
