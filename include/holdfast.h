@@ -15,6 +15,7 @@
  *   holdfast/participant.h  the host's own objects, changed together with what is stored, or not at all
  *   holdfast/entity.h       a JSON object with an id
  *   holdfast/repository.h   a named collection of entities: write and read
+ *   holdfast/cache.h        what is kept in memory: policies, statistics
  *   holdfast/future.h       the pending result of anything asynchronous: wait, observe, complete
  *   holdfast/operation.h    a transaction described now and run later, as often as wanted
  *
@@ -38,10 +39,11 @@
  *   - it may open stores of its own. Buffers, entities, lists and events that were taken before are memory of
  *     its own, and freed as usual;
  *   - the parent's lock on a file ends with the parent, also if the child lives on.
- * The host's functions may fork. Where one runs inside a call of the host's, that call answers HF_FORKED in
- * the child. Where it runs on a thread of the library's, the child ends, as by _exit(0), when it returns.
- * A fork may wait a moment for other threads; a signal handler must not fork. Programs that are executed
- * (exec, vfork, posix_spawn) inherit no descriptor. _Fork and clone go unnoticed and are not supported.
+ * The host's functions may fork, but for a clock. Where one runs inside a call of the host's, that call
+ * answers HF_FORKED in the child. Where it runs on a thread of the library's, the child ends, as by _exit(0),
+ * when it returns. A fork may wait a moment for other threads; a signal handler must not fork. Programs that
+ * are executed (exec, vfork, posix_spawn) inherit no descriptor. _Fork and clone go unnoticed and are not
+ * supported.
  *
  * The library never prints, never exits, and installs no signal handlers.
  */
@@ -49,6 +51,7 @@
 #define HOLDFAST_H
 
 #include "holdfast/base.h"
+#include "holdfast/cache.h"
 #include "holdfast/cursor.h"
 #include "holdfast/entity.h"
 #include "holdfast/error.h"

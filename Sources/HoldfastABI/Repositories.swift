@@ -226,7 +226,7 @@ public func hf_repository_fetch_all(
     _ out_entities: UnsafeMutablePointer<hf_entity_list>?, _ out_error: OutError?
 ) -> hf_status {
     list(repository, transaction, out_entities, out_error, isRequired: true) {
-        repository, transaction throws(HoldfastError) in try repository.find(in: transaction)
+        repository, transaction throws(HoldfastError) in try repository.fetchAll(in: transaction)
     }
 }
 

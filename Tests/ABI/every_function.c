@@ -30,7 +30,8 @@ static hf_status save_thing(hf_transaction *transaction, void *repository) {
 static hf_status call_repository_open(handles h, results *r, hf_error **e) {
     (void)r;
     hf_repository *out = NULL;
-    hf_status status = hf_repository_open(h.store, "others", NULL, &out, e);
+    hf_status status = hf_repository_open(h.store, "others",
+                                          "{\"cache\":{\"max_entries\":2,\"time_to_live_ms\":1}}", &out, e);
     hf_repository_free(out);
     return status;
 }
@@ -255,6 +256,24 @@ static hf_status call_repository_set_validator(handles h, results *r, hf_error *
     return hf_repository_set_validator(h.repository, is_set ? accept : NULL, NULL, NULL, e);
 }
 
+CALL(repository_invalidate_cache, h.repository, "a", HF_NTS)
+CALL(repository_trim_cache, h.repository, HF_TRIM_WARNING)
+CALL(repository_cache_statistics, h.repository, &r->buffer)
+
+static uint64_t tick(void *user_data) {
+    static uint64_t now;
+    (void)user_data;
+    return __atomic_add_fetch(&now, 1000, __ATOMIC_RELAXED);
+}
+
+/* Every second time it is the system's. */
+static hf_status call_store_set_clock(handles h, results *r, hf_error **e) {
+    static unsigned calls;
+    (void)r;
+    bool is_set = __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED) % 2 == 0;
+    return hf_store_set_clock(h.store, is_set ? tick : NULL, NULL, NULL, e);
+}
+
 /* What handles and stores can answer at any call. */
 #define ANY (STATUS(HF_OK) | STATUS(HF_INVALID_HANDLE) | STATUS(HF_FORKED))
 #define CLOSED (ANY | STATUS(HF_CLOSED))
@@ -321,6 +340,10 @@ const function functions[] = {
     REPOSITORY_ENTRY(contains, READ),
     ENTRY(cursor_open, REPOSITORY | TRANSACTION, READ),
     ENTRY(repository_set_validator, REPOSITORY, CLOSED),
+    ENTRY(repository_invalidate_cache, REPOSITORY, CLOSED),
+    ENTRY(repository_trim_cache, REPOSITORY, CLOSED),
+    ENTRY(repository_cache_statistics, REPOSITORY, CLOSED),
+    ENTRY(store_set_clock, STORE, CLOSED),
     /* One that was being dropped, or built, by another thread. */
     ENTRY(repository_create_index, REPOSITORY, COMMIT | MISSING | TAKEN),
     ENTRY(repository_drop_index, REPOSITORY, COMMIT | MISSING),

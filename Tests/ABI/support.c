@@ -249,6 +249,18 @@ json_t *describe(hf_store *store) {
     return parsed;
 }
 
+int64_t cache_number(hf_repository *repository, const char *name) {
+    hf_buffer statistics = HF_BUFFER_INIT;
+    expect_ok(hf_repository_cache_statistics, repository, &statistics);
+    json_t *parsed = json_loadb(statistics.data, statistics.length, 0, NULL);
+    json_t *number = json_object_get(parsed, name);
+    assert_true(json_is_integer(number));
+    int64_t value = json_integer_value(number);
+    json_decref(parsed);
+    hf_buffer_free(&statistics);
+    return value;
+}
+
 double seconds_now(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);

@@ -137,6 +137,8 @@ int64_t integer_in(hf_repository *repository, hf_transaction *transaction, const
 json_t *commit(hf_transaction *transaction);
 void commit_quietly(hf_transaction *transaction);
 json_t *describe(hf_store *store);
+/* One of the numbers that the cache keeps of a repository. */
+int64_t cache_number(hf_repository *repository, const char *name);
 double seconds_now(void);
 void sleep_milliseconds(long milliseconds);
 

@@ -24,6 +24,14 @@ static hf_status open_repository_with(hf_store *store, hf_repository *things, co
     return status;
 }
 
+/* Options of the cache, within those of a repository. */
+static hf_status cache_with(hf_store *store, hf_repository *repository, const char *options,
+                            hf_error **out_error) {
+    char whole[256];
+    snprintf(whole, sizeof whole, "{\"cache\":%s}", options);
+    return open_repository_with(store, repository, whole, out_error);
+}
+
 static hf_status begin_with(hf_store *store, hf_repository *things, const char *options,
                             hf_error **out_error) {
     (void)things;
@@ -99,6 +107,7 @@ static void the_nearest_name_is_told_for_an_unknown_one(fixture *f) {
         options_call call;
         const char *options, *option, *nearest;
     } typos[] = {
+        {cache_with, "{\"max_entrys\":1}", "\"max_entrys\"", "\"max_entries\""},
         {open_with, "{\"durablity\":\"full\"}", "\"durablity\"", "\"durability\""},
         {open_with, "{\"max_inflight\":7}", "\"max_inflight\"", "\"max_in_flight\""},
         {open_repository_with, "{\"kye\":\"id\"}", "\"kye\"", "\"key\""},
@@ -149,6 +158,11 @@ static void wrong_types_and_values_out_of_range_are_refused_by_name(fixture *f) 
         {open_with, "allow_unsafe_location", {"\"yes\""}},
         {open_repository_with, "key", {"1", "\"\"", "null"}},
         {open_repository_with, "create", {"\"no\""}},
+        {open_repository_with, "cache", {"1", "null", "[]", "\"lru\""}},
+        {cache_with, "strategy", {"\"LRU\"", "\"mru\"", "1"}},
+        {cache_with, "time_to_live_ms", {"-1", "9223372036855", "\"1\"", "0.5"}},
+        {cache_with, "max_entries", {"-1", "2147483649", "null"}},
+        {cache_with, "max_bytes", {"-1", "1099511627777"}},
         {begin_with, "isolation", {"\"serialisable\"", "1"}},
         {begin_with, "durability", {"\"some\"", "0"}},
         {begin_with, "timeout_ms", {"-1", "86400001", "1e3", "\"1\""}},

@@ -44,6 +44,8 @@ typedef struct hf_repository hf_repository;
  *   "key": text ("id")       the member that holds an entity's id. Stored at creation; later opens must say
  *                            the same or nothing.
  *   "create": bool (true)    false: HF_NOT_FOUND where there is no such repository
+ *   "cache": object          how its entities are cached in this process, apart from those of other
+ *                            repositories; see cache.h
  *
  * out_repository receives the handle, freed with hf_repository_free, before the store or after it.
  *

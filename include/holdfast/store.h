@@ -38,7 +38,7 @@ typedef struct hf_store hf_store;
  *   "max_in_flight": 1..1000000 (10000)    commits accepted and not yet delivered; see hf_transaction_submit
  *   "max_entity_bytes": 64..268435456 (16777216)
  *   "max_depth": 1..200 (100)              nested arrays and objects of an entity
- *   "cache_bytes": 0..2^40 (67108864)      memory for entities that were read; 0: none
+ *   "cache_bytes": 0..2^40 (67108864)      memory for entities that were read; 0: none. See cache.h
  *   "max_snapshots": 1..64 (16)            snapshots of the past held open for transactions; two file
  *                                          descriptors each. A transaction that loses its snapshot moves
  *                                          forward if nothing it read has changed, else HF_CONFLICT.
@@ -140,7 +140,8 @@ hf_status hf_store_event_fd(hf_store *HF_NULLABLE store, int *HF_NULLABLE out_de
 /**
  * Describes the store as a JSON object: "url", "engine", "format", "read_only", "incarnation", "sequence"
  * (of the newest commit of any process), "position" (the token of that place), "in_flight", "snapshots" (held
- * open), "transactions" (open), "repositories" (an array of {"name","key"}). Readers ignore other members.
+ * open), "transactions" (open), "cache" (see hf_repository_cache_statistics), "repositories" (an array of
+ * {"name","key"}). Readers ignore other members.
  *
  * out_description: see hf_buffer. Errors: HF_CLOSED, HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED,
  * HF_IO, HF_CORRUPT. Any thread; reads from the storage.

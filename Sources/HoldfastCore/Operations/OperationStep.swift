@@ -247,7 +247,7 @@ struct OperationStep: Sendable {
             return try payload.withBytes { ids throws(HoldfastError) in
                 FutureValue(bytes: try repository.fetchMany(ids, in: transaction).json.copy)
             }
-        case .fetchAll: return FutureValue(bytes: try repository.find(in: transaction).json.copy)
+        case .fetchAll: return FutureValue(bytes: try repository.fetchAll(in: transaction).json.copy)
         default: return try query(repository, in: transaction)
         }
     }

@@ -77,6 +77,13 @@ public struct OptionReader: Sendable {
         throw refusal(of: name, value, allowed: "true or false")
     }
 
+    /// Options within the options; `what` names them in messages.
+    public mutating func options(_ name: String, what: String) throws(HoldfastError) -> OptionReader? {
+        guard let value = value(name) else { return nil }
+        if case .object(let members) = value { return OptionReader(members: members, what: what) }
+        throw refusal(of: name, value, allowed: "an object")
+    }
+
     /// A span of time, given as a whole number of milliseconds. The widest range is 292 years, so that
     /// nanoseconds fit 64 bits.
     public mutating func milliseconds(

@@ -16,7 +16,7 @@ extension Repository {
         return try store.read { snapshot throws(HoldfastError) in
             try snapshot.fetch(key) { view throws(HoldfastError) in
                 try body(view.version, view.body)
-                store.cache.fill(key, at: snapshot.sequence) {
+                store.cache.fill(key, from: snapshot) {
                     EntityCache.Entity(version: view.version, text: Array(view.body))
                 }
             }
@@ -45,14 +45,41 @@ extension Repository {
             try store.read { snapshot throws(HoldfastError) in
                 list = EntityList()
                 for id in ids {
-                    _ = try snapshot.fetch(key(id)) { view throws(HoldfastError) in
+                    let key = key(id)
+                    if let entity = store.cache.entity(key, at: snapshot.sequence) {
+                        try list.append(id: id, version: entity.version, text: entity.text)
+                        continue
+                    }
+                    _ = try snapshot.fetch(key) { view throws(HoldfastError) in
                         try list.append(id: view.id, version: view.version, text: view.body)
+                        store.cache.fill(key, from: snapshot) {
+                            EntityCache.Entity(version: view.version, text: Array(view.body))
+                        }
                     }
                 }
             }
         }
         try list.finish()
         return list
+    }
+
+    /// Every entity, ordered by id. Always asks the storage, and fills the cache of a repository that has a policy.
+    public func fetchAll(in transaction: Transaction? = nil) throws(HoldfastError) -> EntityList {
+        guard transaction == nil, store.cache.hasPolicy(record.id) else { return try find(in: transaction) }
+        return try store.read { snapshot throws(HoldfastError) in
+            var list = EntityList()
+            try snapshot.scan(record.id, after: nil) { view throws(HoldfastError) in
+                try list.append(id: view.id, version: view.version, text: view.body)
+                return true
+            }
+            try list.finish()
+            for item in list.items {
+                store.cache.fill(key(list.id(of: item)), from: snapshot) {
+                    EntityCache.Entity(version: item.version, text: list.text(of: item))
+                }
+            }
+            return list
+        }
     }
 
     /// Walks the entities that match, until `visit` answers false; `begin` is told the plan before the first, and again,

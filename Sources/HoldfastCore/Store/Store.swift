@@ -10,6 +10,8 @@ public final class Store: Sendable {
     public let storage: any Storage
     let environment: Environment
     let cache: EntityCache
+    /// By which entries of the cache expire, and whatever else has a time to live.
+    let clock: StoreClock
     let snapshots: SnapshotPool
     let catalogue: Catalogue
     let keyAges: KeyAges
@@ -47,7 +49,8 @@ public final class Store: Sendable {
             let log = StoreLog(location: storage.location)
             let committer = WorkerSlot()
             let cacheBytes = options.cacheBytes ?? (storage.noticesChanges ? StoreOptions.standardCacheBytes : 0)
-            let cache = EntityCache(limitBytes: cacheBytes, head: state.head)
+            let clock = StoreClock(environment.time)
+            let cache = EntityCache(limitBytes: cacheBytes, head: state.head, clock: clock)
             let snapshots = SnapshotPool(
                 storage: storage, cache: cache, time: environment.time, limit: options.maxSnapshots,
                 maxAgeMilliseconds: options.snapshotMaxAgeMilliseconds, wakeTender: { committer.wake() })
@@ -72,13 +75,14 @@ public final class Store: Sendable {
             let operations = OperationWorker(environment, finished: { committer.wake() })
             let closing = StoreClosing(
                 storage: storage, queue: queue, operations: operations, delivery: delivery, snapshots: snapshots,
-                time: environment.time, log: log, committer: committer, validators: catalogue.validators)
+                time: environment.time, log: log, committer: committer, validators: catalogue.validators, clock: clock)
 
             self.url = url
             self.options = options
             self.storage = storage
             self.environment = environment
             self.cache = cache
+            self.clock = clock
             self.snapshots = snapshots
             self.catalogue = catalogue
             self.keyAges = keyAges
@@ -154,6 +158,7 @@ public final class Store: Sendable {
                 "the repository \"\(name)\" was created with the key \"\(record.key)\", not \"\(key)\": leave \"key\" out",
                 detail: [("option", .text("key"))])
         }
+        if let policy = options.cache { cache.setPolicy(policy, of: record.id) }
         return Repository(store: self, record: record)
     }
 
@@ -260,6 +265,8 @@ public final class Store: Sendable {
         number("in_flight", UInt64(queue.inFlight))
         number("snapshots", UInt64(snapshots.openCount))
         number("transactions", UInt64(max(0, openTransactions.load(ordering: .relaxed))))
+        writer.member("cache")
+        cache.statistics.write(to: &writer)
         writer.member("repositories")
         writer.beginArray()
         for record in catalogue.all {
@@ -300,6 +307,8 @@ public struct RepositoryOptions: Sendable {
     /// Nil: as at its creation, "id" for a new one.
     public var key: String?
     public var create = true
+    /// Nil: as it is, at first sharing the store's general list.
+    public var cache: CachePolicy?
 
     public init() {}
 
@@ -313,6 +322,9 @@ public struct RepositoryOptions: Sendable {
                 detail: [("option", .text("key"))])
         }
         if let value = try reader.boolean("create") { create = value }
+        cache = try reader.options("cache", what: "cache options").map { options throws(HoldfastError) in
+            try CachePolicy(options)
+        }
         try reader.finish()
     }
 }

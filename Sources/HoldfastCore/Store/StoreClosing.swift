@@ -22,13 +22,15 @@ final class StoreClosing: Sendable {
     private let log: StoreLog
     private let committer: WorkerSlot
     private let validators: Validators
+    private let clock: StoreClock
     private let state = Lock(State())
     private let begun = Atomic<Bool>(false)
     private let ended = Gate()
 
     init(
         storage: any Storage, queue: CommitQueue, operations: OperationWorker, delivery: Delivery,
-        snapshots: SnapshotPool, time: any TimeSource, log: StoreLog, committer: WorkerSlot, validators: Validators
+        snapshots: SnapshotPool, time: any TimeSource, log: StoreLog, committer: WorkerSlot, validators: Validators,
+        clock: StoreClock
     ) {
         self.storage = storage
         self.queue = queue
@@ -39,6 +41,7 @@ final class StoreClosing: Sendable {
         self.log = log
         self.committer = committer
         self.validators = validators
+        self.clock = clock
     }
 
     var hasBegun: Bool { begun.load(ordering: .acquiring) }
@@ -107,6 +110,7 @@ final class StoreClosing: Sendable {
             log.error("the store could not be closed cleanly", [("reason", .text(error.message))])
         }
         validators.removeAll()
+        clock.set(nil)
         if failure == nil { log.info("store closed") }
         committer.set(nil)
         state.withLock { state in

@@ -36,7 +36,7 @@ struct TransactionView {
             return try snapshot.fetch(key) { view throws(HoldfastError) in
                 version = view.version
                 try body(view.version, view.body)
-                cache.fill(key, at: snapshot.sequence) {
+                cache.fill(key, from: snapshot) {
                     EntityCache.Entity(version: view.version, text: Array(view.body))
                 }
             }
@@ -60,7 +60,8 @@ struct TransactionView {
 
     private mutating func cached(_ key: EntityKey) throws(HoldfastError) -> EntityCache.Entity? {
         if let shared { return cache.entity(key, at: shared.sequence) }
-        guard let token = storage.changeToken, let (head, entity) = cache.newest(key, token) else { return nil }
+        let token = storage.changeToken
+        guard let (head, entity) = cache.newest(key, token), let token else { return nil }
         let acquired = try pool.acquire(at: head, token)
         // A commit that began before the snapshot was acquired does not pin it.
         if cache.isCommitting {

@@ -1,3 +1,4 @@
+import SeededRandom
 import Testing
 
 @testable import HoldfastCore
@@ -6,15 +7,16 @@ struct EntityCacheTests {
     private let key = EntityKey(1, EntityID(unchecked: Array("a".utf8)))
     private let old = ChangeToken(10)
     private let new = ChangeToken(11)
+    private let clock = StoreClock(SystemTime())
 
     private func entity(_ version: CommitSequence) -> EntityCache.Entity {
         EntityCache.Entity(version: version, text: Array("\(version)".utf8))
     }
 
     private func filled() -> EntityCache {
-        let cache = EntityCache(limitBytes: 1_000, head: 10)
+        let cache = EntityCache(limitBytes: 1_000, head: 10, clock: clock)
         cache.advance(to: 10, old)
-        cache.fill(key, at: 10) { entity(7) }
+        cache.fill(key, at: 10, old) { entity(7) }
         return cache
     }
 
@@ -34,7 +36,7 @@ struct EntityCacheTests {
     @Test func `a commit brings its entities up to date and leaves the others`() {
         let cache = filled()
         let other = EntityKey(1, EntityID(unchecked: Array("b".utf8)))
-        cache.fill(other, at: 10) { entity(3) }
+        cache.fill(other, at: 10, old) { entity(3) }
         cache.beginCommit(on: 10, old)
         cache.endCommit([EntityChange(key: key, version: 11, body: Array("11".utf8))], head: 11, new)
         #expect(cache.newest(key, new)?.entity.version == 11)
@@ -46,7 +48,7 @@ struct EntityCacheTests {
     }
 
     @Test func `what nobody has read is not taken in by a commit`() {
-        let cache = EntityCache(limitBytes: 1_000, head: 10)
+        let cache = EntityCache(limitBytes: 1_000, head: 10, clock: clock)
         cache.advance(to: 10, old)
         cache.beginCommit(on: 10, old)
         cache.endCommit([EntityChange(key: key, version: 11, body: [1])], head: 11, new)
@@ -70,12 +72,12 @@ struct EntityCacheTests {
     }
 
     @Test func `what was read from another state than the head is not taken in`() {
-        let cache = EntityCache(limitBytes: 1_000, head: 10)
+        let cache = EntityCache(limitBytes: 1_000, head: 10, clock: clock)
         cache.advance(to: 10, old)
-        cache.fill(key, at: 9) { entity(7) }
+        cache.fill(key, at: 9, old) { entity(7) }
         #expect(cache.newest(key, old) == nil)
         cache.beginCommit(on: 10, old)
-        cache.fill(key, at: 10) { entity(7) }
+        cache.fill(key, at: 10, old) { entity(7) }
         cache.endCommit([], head: 11, new)
         #expect(cache.newest(key, new) == nil)
     }
@@ -86,7 +88,89 @@ struct EntityCacheTests {
         cache.endCommit([], head: 11, nil)
         #expect(cache.newest(key, new) == nil)
         cache.advance(to: 11, new)
-        cache.fill(key, at: 11) { entity(7) }
+        cache.fill(key, at: 11, new) { entity(7) }
         #expect(cache.newest(key, new)?.entity.version == 7)
+    }
+    @Test func `what was read under another token than the newest is not taken in, though the sequence is the same`() {
+        let cache = filled()
+        cache.advance(to: 10, new)
+        cache.fill(key, at: 10, old) { entity(7) }
+        #expect(cache.newest(key, new) == nil)
+    }
+
+    // MARK: Policies
+
+    private func commit(_ cache: EntityCache, _ text: String?, at sequence: CommitSequence) {
+        cache.beginCommit(on: sequence - 1, ChangeToken(sequence - 1))
+        let change = EntityChange(key: key, version: sequence, body: text.map { Array($0.utf8) })
+        cache.endCommit([change], head: sequence, ChangeToken(sequence))
+    }
+
+    @Test func `a commit fills the list of a repository with a policy`() {
+        let cache = filled()
+        cache.setPolicy(CachePolicy(), of: 1)
+        #expect(cache.newest(key, old) == nil)
+        commit(cache, "new", at: 11)
+        #expect(cache.newest(key, new)?.entity.version == 11)
+        commit(cache, nil, at: 12)
+        #expect(cache.newest(key, ChangeToken(12)) == nil)
+        let counts = cache.statistics(of: 1).counts
+        #expect([counts.fills, counts.hits, counts.misses, counts.invalidations] == [2, 1, 2, 2])
+    }
+
+    private final class SetClock: HostClock {
+        let time = Lock<UInt64>(0)
+        func now() -> UInt64 { time.withLock { $0 } }
+        func show(milliseconds: UInt64) { time.withLock { $0 = milliseconds * 1_000_000 } }
+    }
+
+    @Test func `an entry older than its time to live has expired, counted from when it was set last`() {
+        let cache = filled()
+        let shown = SetClock()
+        cache.setClock(shown)
+        cache.advance(to: 10, old)
+        cache.setPolicy(CachePolicy(timeToLiveMilliseconds: 100), of: 1)
+        cache.fill(key, at: 10, old) { entity(7) }
+        shown.show(milliseconds: 100)
+        #expect(cache.newest(key, old) != nil)
+        shown.show(milliseconds: 101)
+        #expect(cache.entity(key, at: 10) == nil)
+        #expect(cache.statistics(of: 1).counts.expirations == 1)
+        cache.fill(key, at: 10, old) { entity(7) }
+        shown.show(milliseconds: 200)
+        commit(cache, "new", at: 11)
+        shown.show(milliseconds: 300)
+        #expect(cache.newest(key, new) != nil)
+        // A clock that goes back lets nothing expire.
+        shown.show(milliseconds: 0)
+        #expect(cache.newest(key, new) != nil)
+    }
+
+    @Test func `the numbers of repositories that share the general list add up while they push each other out`() {
+        var random = SeededGenerator(seed: 1)
+        let cache = EntityCache(limitBytes: 3_000, head: 10, clock: clock)
+        cache.advance(to: 10, old)
+        cache.setPolicy(CachePolicy(strategy: .fifo, maxEntries: 3), of: 3)
+        for _ in 0..<5_000 {
+            let repository = RepositoryID.random(in: 1...3, using: &random)
+            let key = EntityKey(repository, EntityID(unchecked: [UInt8.random(in: 0..<20, using: &random)]))
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0: cache.invalidate(key)
+            case 1: cache.trim(repository, .warning)
+            case 2: _ = cache.newest(key, old)
+            default: cache.fill(key, at: 10, old) { entity(.random(in: 1...9_999_999, using: &random)) }
+            }
+            let all = (1...3).map { cache.statistics(of: $0) }
+            for statistics in all {
+                let counts = statistics.counts
+                // Overwriting is a fill, and adds no entry.
+                #expect(UInt64(statistics.entries) + counts.evictions + counts.invalidations <= counts.fills)
+                #expect(statistics.entries * 161 <= statistics.bytes && statistics.bytes <= statistics.entries * 168)
+            }
+            #expect(all[0].bytes + all[1].bytes <= 3_000 && all[2].entries <= 3)
+            #expect(cache.statistics.entries == all.reduce(0) { $0 + $1.entries })
+        }
+        for repository in RepositoryID(1)...3 { cache.trim(repository, .critical) }
+        #expect(cache.statistics.entries == 0 && cache.statistics.bytes == 0)
     }
 }

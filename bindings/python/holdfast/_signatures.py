@@ -21,6 +21,7 @@ hf_commit_state = c_int
 hf_event_kind = c_int
 hf_log_level = c_int
 hf_transaction_state = c_int
+hf_trim_level = c_int
 
 API_VERSION = 1
 HF_OK = 0
@@ -111,6 +112,7 @@ hf_transaction_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_transaction), c_void_
 hf_index_progress = ctypes.CFUNCTYPE(c_bool, c_uint64, c_void_p)
 hf_log_fn = ctypes.CFUNCTYPE(None, hf_log_level, c_char_p, c_char_p, c_void_p)
 hf_operation_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_transaction), POINTER(hf_buffer), c_void_p)
+hf_clock_fn = ctypes.CFUNCTYPE(c_uint64, c_void_p)
 hf_starter_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_future), c_void_p)
 hf_predicate_fn = ctypes.CFUNCTYPE(c_bool, POINTER(hf_entity_view), c_void_p)
 hf_participant_fn = ctypes.CFUNCTYPE(None, POINTER(c_uint8), c_void_p)
@@ -278,6 +280,10 @@ FUNCTIONS = {
         hf_status,
         (_repository, hf_validator_fn, c_void_p, destructor, _out_error),
     ),
+    "hf_repository_invalidate_cache": (hf_status, (_repository, *_bytes, _out_error)),
+    "hf_repository_trim_cache": (hf_status, (_repository, hf_trim_level, _out_error)),
+    "hf_repository_cache_statistics": (hf_status, (_repository, _buffer, _out_error)),
+    "hf_store_set_clock": (hf_status, (_store, hf_clock_fn, c_void_p, destructor, _out_error)),
     "hf_repository_add": (hf_status, (*_scope, *_bytes, _entity, _out_error)),
     "hf_repository_update": (hf_status, (*_scope, *_bytes, c_uint64, _entity, _out_error)),
     "hf_repository_save": (hf_status, (*_scope, *_bytes, _entity, _out_error)),
