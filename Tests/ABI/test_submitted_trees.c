@@ -207,7 +207,7 @@ static void without_a_place_the_tree_stays_open(fixture *f) {
     hf_transaction *first = begin(r.store, NULL);
     save(r.things, first, "{}");
     expect_ok(hf_transaction_submit, first, NULL, NULL, NULL);
-    hf_transaction *t = begin_enlisted(&r, "{\"timeout_ms\":1}");
+    hf_transaction *t = begin_enlisted(&r, "{\"timeout_ms\":500}");
     change(&r, t, 60);
     expect(HF_BUSY, hf_transaction_submit, t, NULL, NULL, NULL);
     expect_calls(&r.child, 1, 1, 0, 0);
