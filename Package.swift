@@ -11,6 +11,8 @@ let package = Package(
         .library(name: "holdfast", type: .dynamic, targets: ["HoldfastABI"]),
         // The typed Swift face.
         .library(name: "Holdfast", targets: ["Holdfast"]),
+        // Mocks, for the tests of programs that use it.
+        .library(name: "HoldfastTestSupport", targets: ["HoldfastTestSupport"]),
     ],
     dependencies: [
         // What publishers are where there is no Combine. Only the Swift face has it.
@@ -50,6 +52,8 @@ let package = Package(
                 .product(name: "OpenCombine", package: "OpenCombine", condition: .when(platforms: [.linux])),
             ]),
 
+        .target(name: "HoldfastTestSupport", dependencies: ["Holdfast"]),
+
         .executableTarget(
             name: "IsoRegisters", dependencies: ["Holdfast"], path: "Sources/Examples/IsoRegisters"),
         .executableTarget(name: "PieChart", dependencies: ["Holdfast"], path: "Sources/Examples/PieChart"),
@@ -74,7 +78,7 @@ let package = Package(
         .testTarget(
             name: "HoldfastTests",
             dependencies: [
-                "Holdfast",
+                "Holdfast", "HoldfastTestSupport",
                 .product(name: "OpenCombine", package: "OpenCombine", condition: .when(platforms: [.linux])),
             ]),
         .testTarget(name: "HistoryCheckerTests", dependencies: ["HistoryChecker", "SeededRandom"]),

@@ -107,7 +107,8 @@ extension HoldfastError {
         self.init(
             Status(core.status), core.message, commitState: state,
             detail: String(decoding: core.detailJSON, as: UTF8.self),
-            cause: core.cause.map { HoldfastError($0.error) })
+            // What the host's own function threw is told as it is.
+            cause: core.cause.map { $0.error.thrown ?? HoldfastError($0.error) })
     }
 }
 

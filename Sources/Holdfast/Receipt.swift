@@ -20,6 +20,8 @@ public struct Receipt: Sendable, Hashable {
     public var position: String
     /// Whether it was synced to the disk when it was acknowledged.
     public var isDurable: Bool
+    /// Whether its changes were stored together; false of several that a provider had to store one by one.
+    public var isAtomic: Bool
     /// How often the transaction ran.
     public var attempts: Int
     /// Whether an earlier commit with the same idempotency key is answered again.
@@ -31,6 +33,7 @@ public struct Receipt: Sendable, Hashable {
         sequence = core.sequence
         position = core.position
         isDurable = core.isDurable
+        isAtomic = core.isAtomic
         self.attempts = attempts
         isReplayed = core.isReplayed
         changes = core.changes.map {

@@ -4,9 +4,10 @@
 ///         let songs: any Repository<Song>     // a store's, one in memory, a mock
 ///     }
 ///
-/// A type that keeps its entities in its own way implements `save` that answers nothing, `fetchAll`, `fetch` and `delete`.
+/// A type that keeps its entities in its own way implements `save` that answers nothing, `fetchAll`, `fetch`, `delete` and
+/// `invalidateCache`.
 public protocol Repository<Entity>: Sendable {
-    associatedtype Entity: Codable & Identifiable & Sendable
+    associatedtype Entity: Codable & Identifiable & Sendable where Entity.ID: Sendable
 
     /// Stores an entity, new or not.
     // A call whose type nothing says means the one that answers.
@@ -21,6 +22,8 @@ public protocol Repository<Entity>: Sendable {
     func fetch(id: Entity.ID) async throws -> Entity?
     /// Deletes the entity of this id.
     func delete(id: Entity.ID) async throws
+    /// Lets go of what is kept in memory only so that it need not be read again. No entity is lost.
+    func invalidateCache() async
 }
 
 extension Repository {

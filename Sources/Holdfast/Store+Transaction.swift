@@ -106,7 +106,9 @@ extension Store {
                     _ = isolation
                     try Self.enlist(trees, in: transaction)
                     let value = try await body()
-                    try translatingTrees { () throws(CoreError) in try transaction.seal() }
+                    try Self.$isValidating.withValue(true) {
+                        try translatingTrees { () throws(CoreError) in try transaction.seal() }
+                    }
                     return value
                 }
                 let receipt = try await commit(transaction, until: deadline)

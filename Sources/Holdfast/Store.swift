@@ -12,10 +12,17 @@ internal import HoldfastEngines
 public final class Store: Sendable {
     let core: HoldfastCore.Store
     let places: Places
+    /// Of the host's, where one keeps the entities.
+    let provider: (any StoreProvider)?
+    private let threads: WaitingThreads
 
-    private init(_ core: HoldfastCore.Store, places: Places) {
+    private init(
+        _ core: HoldfastCore.Store, places: Places, provider: (any StoreProvider)?, threads: WaitingThreads
+    ) {
         self.core = core
         self.places = places
+        self.provider = provider
+        self.threads = threads
     }
 
     /// Opens a store, creating it where there is none.
@@ -26,14 +33,22 @@ public final class Store: Sendable {
     /// Throws `.invalidURL`, `.invalidOption`, `.cannotOpen`, `.notAStore`, `.formatTooNew`, `.readOnly`, `.busy` (another
     /// process, or another open in this one, holds it), `.unsafeLocation`, `.full`, `.io`.
     public static func open(_ url: String, _ options: StoreOptions = .init()) async throws -> Store {
+        try await open(options) { options throws(CoreError) in try StoreURL.open(url, options: options) }
+    }
+
+    /// With the threads that its calls wait on.
+    static func open(
+        _ options: StoreOptions, provider: (any StoreProvider)? = nil, threads: WaitingThreads = .shared,
+        _ open: @escaping @Sendable (HoldfastCore.StoreOptions) throws(CoreError) -> HoldfastCore.Store
+    ) async throws -> Store {
         var options = try options.checked()
         options.delivery = .callback
         let places = Places(options.maxInFlight)
         // A place is given back a moment before the core counts its commit as delivered, at most one at a time: with
         // one more, the core's own limit is never met, and submitting never waits.
         options.maxInFlight += 1
-        let core = try await waiting { [options] () throws(CoreError) in try StoreURL.open(url, options: options) }
-        return Store(core, places: places)
+        let core = try await threads.waiting { [options] () throws(CoreError) in try open(options) }
+        return Store(core, places: places, provider: provider, threads: threads)
     }
 
     deinit {
@@ -71,15 +86,47 @@ public final class Store: Sendable {
     ///   - name: A letter or underscore, then letters, digits, underscores and hyphens, all ASCII, 64 at most. Without
     ///     one, the type's name in lower case: `song` for `Song`.
     ///   - key: The member of the encoded entity that holds its id; fixed when the repository is created.
+    ///   - cachePolicy: How its entities are kept in memory, apart from those of others, by this program from its next call
+    ///     on, whoever makes it; nil: as they are kept, at first as the store's option `cacheBytes` says.
     ///   - encoder: How entities become JSON, instead of the standard `JSONEncoder` with sorted keys and without
     ///     escaped slashes. What it writes is stored byte for byte.
     ///   - decoder: How they come back.
     public func repository<Entity>(
-        of type: Entity.Type, named name: String? = nil, key: String = "id", encoder: JSONEncoder? = nil,
-        decoder: JSONDecoder? = nil
+        of type: Entity.Type, named name: String? = nil, key: String = "id", cachePolicy: CachePolicy? = nil,
+        encoder: JSONEncoder? = nil, decoder: JSONDecoder? = nil
     ) -> StoreRepository<Entity> {
         StoreRepository(
-            store: self, name: name ?? String(describing: type).lowercased(), key: key,
+            store: self, name: name ?? Self.repositoryName(of: type), key: key, cachePolicy: cachePolicy,
             coding: EntityCoding(encoder: encoder, decoder: decoder, key: key))
     }
+
+    static func repositoryName(of type: Any.Type) -> String { String(describing: type).lowercased() }
+
+    // MARK: Waiting
+
+    /// Runs `body` on a thread that may wait, and hands its result back to the task.
+    func waiting<Value: Sendable>(
+        _ body: @escaping @Sendable () throws(CoreError) -> Value
+    ) async throws -> Value {
+        try requireOutsideProvider()
+        return try await threads.waiting(body)
+    }
+
+    /// Refuses a call from inside a function of the store's own provider.
+    func requireOutsideProvider() throws {
+        guard let provider else { return }
+        try translatingErrors { () throws(CoreError) in try provider.requireOutside() }
+    }
+
+    /// Refuses a blocking call that would have a thread of Swift's pool wait for the host's provider.
+    func requireBlockingAllowed() throws {
+        guard provider != nil, !Self.isValidating, withUnsafeCurrentTask(body: { $0 != nil }) else { return }
+        throw HoldfastError(
+            .wouldDeadlock,
+            "a blocking call would have a thread of Swift's pool wait for the provider: use the asynchronous one")
+    }
+
+    /// Whether the members of object trees are just validated, which is done in the task of their owner: they have no other
+    /// calls than the blocking ones.
+    @TaskLocal static var isValidating = false
 }

@@ -24,8 +24,9 @@ public struct StoreOptions: Sendable, Hashable {
     public var maxEntityBytes = 16_777_216
     /// How deep an entity's arrays and objects may nest: 1 to 200.
     public var maxDepth = 100
-    /// Memory for entities that were read, in bytes; 0 for none.
-    public var cacheBytes = 67_108_864
+    /// Memory for entities that were read, in bytes; 0 for none. Nil for 64 MiB, over a provider that does not count its
+    /// changes for none.
+    public var cacheBytes: Int?
     /// How many snapshots of the past are held open for transactions, 1 to 64. A transaction that loses its snapshot
     /// moves forward if nothing that it read has changed, else it runs again.
     public var maxSnapshots = 16
@@ -79,7 +80,7 @@ extension StoreOptions: Encodable {
         try container.encode(maxInFlight, forKey: .maxInFlight)
         try container.encode(maxEntityBytes, forKey: .maxEntityBytes)
         try container.encode(maxDepth, forKey: .maxDepth)
-        try container.encode(cacheBytes, forKey: .cacheBytes)
+        try container.encodeIfPresent(cacheBytes, forKey: .cacheBytes)
         try container.encode(maxSnapshots, forKey: .maxSnapshots)
         try container.encode(snapshotMaxAge.milliseconds, forKey: .snapshotMaxAge)
         try container.encode(walLimitBytes, forKey: .walLimitBytes)

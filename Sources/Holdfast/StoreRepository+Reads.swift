@@ -42,6 +42,6 @@ extension StoreRepository {
         try Task.checkCancellation()
         let core = try await core()
         let transaction = TransactionScope.transaction(of: store)
-        return try await waiting { () throws(CoreError) in try body(core, transaction) }
+        return try await store.waiting { () throws(CoreError) in try body(core, transaction) }
     }
 }

@@ -80,7 +80,7 @@ extension StoreRepository: SyncRepository {
         _ body: (HoldfastCore.Repository, HoldfastCore.Transaction?) throws -> Value
     ) throws -> Value {
         do {
-            return try body(translatingErrors(coreNow), TransactionScope.transaction(of: store))
+            return try body(coreNow(), TransactionScope.transaction(of: store))
         } catch {
             throw RepositoryError(error)
         }

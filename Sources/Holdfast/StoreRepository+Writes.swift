@@ -124,7 +124,7 @@ extension StoreRepository {
         let counts = try await store.transaction {
             try Task.checkCancellation()
             let transaction = TransactionScope.transaction(of: store)
-            return try await waiting { () throws(CoreError) in
+            return try await store.waiting { () throws(CoreError) in
                 try json.withBytes { json throws(CoreError) in try core.modifyAll(filter, json, in: transaction) }
             }
         }
@@ -141,7 +141,7 @@ extension StoreRepository {
             try Task.checkCancellation()
             let transaction = TransactionScope.transaction(of: store)
             return Int(
-                try await waiting { () throws(CoreError) in try core.deleteAll(filter, in: transaction) })
+                try await store.waiting { () throws(CoreError) in try core.deleteAll(filter, in: transaction) })
         }
     }
 
@@ -222,7 +222,7 @@ extension StoreRepository {
     private func perform(_ writes: [Write], wantsResults: Bool = false) async throws -> [[UInt8]] {
         try Task.checkCancellation()
         if let transaction = TransactionScope.transaction(of: store) {
-            return try await waiting { [name] () throws(CoreError) in
+            return try await store.waiting { [name] () throws(CoreError) in
                 try transaction.write(writes, wantsResults: wantsResults, repository: name)
             }
         }

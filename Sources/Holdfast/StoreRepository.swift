@@ -24,12 +24,14 @@ where Entity.ID: EntityIdentifier {
     public let key: String
 
     let coding: EntityCoding
+    private let cachePolicy: CachePolicy?
     private let opened = Lock<HoldfastCore.Repository?>(nil)
 
-    init(store: Store, name: String, key: String, coding: EntityCoding) {
+    init(store: Store, name: String, key: String, cachePolicy: CachePolicy?, coding: EntityCoding) {
         self.store = store
         self.name = name
         self.key = key
+        self.cachePolicy = cachePolicy
         self.coding = coding
     }
 
@@ -38,18 +40,34 @@ where Entity.ID: EntityIdentifier {
     public func open() async throws { _ = try await core() }
 
     func core() async throws -> HoldfastCore.Repository {
+        try store.requireOutsideProvider()
         if let ready = opened.withLock({ $0 }) { return ready }
-        return try await waiting { [self] () throws(CoreError) in try coreNow() }
+        let options = try options()
+        return try await store.waiting { [self] () throws(CoreError) in try open(options) }
     }
 
     /// The same on this thread, which may wait.
-    func coreNow() throws(CoreError) -> HoldfastCore.Repository {
+    func coreNow() throws -> HoldfastCore.Repository {
+        try store.requireOutsideProvider()
+        try store.requireBlockingAllowed()
         if let ready = opened.withLock({ $0 }) { return ready }
-        var options = RepositoryOptions()
-        options.key = key
+        let options = try options()
+        return try translatingErrors { () throws(CoreError) in try open(options) }
+    }
+
+    private func open(_ options: RepositoryOptions) throws(CoreError) -> HoldfastCore.Repository {
+        try store.provider?.requireKeeps(name)
         let repository = try store.core.repository(name, options: options)
         opened.withLock { $0 = repository }
         return repository
+    }
+
+    /// Checked and named by the core's own reader, so that every face refuses the same.
+    private func options() throws -> RepositoryOptions {
+        let json = Array(try JSONEncoder().encode(NamedOptions(key: key, cache: cachePolicy)))
+        return try translatingErrors { () throws(CoreError) in
+            try json.withBytes { bytes throws(CoreError) in try RepositoryOptions(json: bytes) }
+        }
     }
 
     /// The text that an id is stored under.
@@ -66,4 +84,10 @@ where Entity.ID: EntityIdentifier {
     func decode(_ text: Data, id: EntityID) throws -> Entity {
         try coding.decode(Entity.self, from: text, id: id.text, repository: name)
     }
+}
+
+/// A repository's options as the C interface names them.
+private struct NamedOptions: Encodable {
+    var key: String
+    var cache: CachePolicy?
 }

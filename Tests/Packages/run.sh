@@ -19,3 +19,4 @@ swift run --package-path "$work/outside" --cache-path "$work/cache" Outside | te
 grep -q '"version" : "1.0.0"' "$work/outside/Package.resolved"
 grep -qF 'Song(id: "s1", title: "Gloria", plays: 1)' "$work/printed"
 grep -qxF 'from a callback 2' "$work/printed"
+grep -qxF '2 Gloria 0' "$work/printed"

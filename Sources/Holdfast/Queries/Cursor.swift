@@ -15,14 +15,16 @@ public struct Cursor<Element: Sendable>: AsyncSequence, Sendable {
     typealias Opening = @Sendable () async throws -> HoldfastCore.Cursor?
     typealias Decoding = @Sendable (_ text: Data, _ id: ArraySlice<UInt8>) throws -> Element
 
+    let store: Store
     let open: Opening
     let decode: Decoding
 
     /// Begins an iteration. Nothing is read yet.
-    public func makeAsyncIterator() -> Iterator { Iterator(open: open, decode: decode) }
+    public func makeAsyncIterator() -> Iterator { Iterator(store: store, open: open, decode: decode) }
 
     /// One iteration.
     public struct Iterator: AsyncIteratorProtocol {
+        private let store: Store
         private let decode: Decoding
         /// Opens the core's cursor, until that is done.
         private var open: Opening?
@@ -32,7 +34,8 @@ public struct Cursor<Element: Sendable>: AsyncSequence, Sendable {
         private var block = Data()
         private var next = 0
 
-        init(open: @escaping Opening, decode: @escaping Decoding) {
+        init(store: Store, open: @escaping Opening, decode: @escaping Decoding) {
+            self.store = store
             self.open = open
             self.decode = decode
         }
@@ -61,7 +64,7 @@ public struct Cursor<Element: Sendable>: AsyncSequence, Sendable {
                 self.open = nil
             }
             guard let cursor else { return }
-            piece = try await waiting { () throws(CoreError) in try cursor.next(0) }
+            piece = try await store.waiting { () throws(CoreError) in try cursor.next(0) }
             block = piece.json.withBytes { Data($0) }
             next = 0
         }
@@ -95,6 +98,7 @@ extension StoreRepository {
 
     private func cursor<Answer: Decodable>(_ query: Query<Entity>, as type: Answer.Type) -> Cursor<Answer> {
         Cursor(
+            store: store,
             open: { [self] in
                 try await read(query) { core, filter, options, transaction throws(CoreError) in
                     // For the core, 0 means all.

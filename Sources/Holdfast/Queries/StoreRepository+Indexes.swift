@@ -34,7 +34,7 @@ extension StoreRepository {
         let halt = Lock<(isCancelled: Bool, error: (any Error)?)>((false, nil))
         do {
             try await withTaskCancellationHandler {
-                try await waiting { () throws(CoreError) in
+                try await store.waiting { () throws(CoreError) in
                     try json.withBytes { json throws(CoreError) in
                         try core.createIndex(json) { count in
                             do { try progress?(Int(count)) } catch { halt.withLock { $0.error = error } }
@@ -53,13 +53,13 @@ extension StoreRepository {
     /// Takes an index away, and returns when its entries are gone. Throws `.notFound`, `.readOnly`.
     public func dropIndex(_ name: String) async throws {
         let core = try await core()
-        try await waiting { () throws(CoreError) in try core.dropIndex(name) }
+        try await store.waiting { () throws(CoreError) in try core.dropIndex(name) }
     }
 
     /// The repository's indexes, ordered by name.
     public func indexes() async throws -> [IndexDescription] {
         let core = try await core()
-        let report = try await waiting { () throws(CoreError) in try core.indexes() }
+        let report = try await store.waiting { () throws(CoreError) in try core.indexes() }
         guard case .array(let indexes) = try JSONValue(report: report) else { return [] }
         return indexes.compactMap { IndexDescription($0) }
     }
@@ -67,7 +67,7 @@ extension StoreRepository {
     /// Holds the repository's indexes against its entities, all of them, on one snapshot.
     public func verify() async throws -> IndexVerification {
         let core = try await core()
-        let report = try await waiting { () throws(CoreError) in try core.verify() }
+        let report = try await store.waiting { () throws(CoreError) in try core.verify() }
         return try JSONDecoder().decode(IndexVerification.self, from: Data(report))
     }
 }

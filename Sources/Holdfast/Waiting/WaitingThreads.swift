@@ -7,7 +7,8 @@ internal import HoldfastCore
 /// comes only after a delay. Here one is started whenever none is free, up to a bound, and ends when it was idle for a
 /// while.
 final class WaitingThreads: Sendable {
-    /// For the library's own calls, none of which waits for a function of the host's.
+    /// For the library's own calls, none of which waits for a function of the host's. (Calls of a store whose entities a
+    /// provider of the host's keeps have threads of their own.)
     static let shared = WaitingThreads()
     /// For functions of the host's, which may wait for anything, also for the library's own calls.
     static let hosts = WaitingThreads()
@@ -86,16 +87,20 @@ final class WaitingThreads: Sendable {
     }
 }
 
-/// Runs `body` on a thread that may wait, and hands its result back to the task.
-func waiting<Value: Sendable>(_ body: @escaping @Sendable () throws(CoreError) -> Value) async throws -> Value {
-    // Handed over under a lock, as in `PendingCommit` and for the same reason.
-    let result = Lock<Result<Value, any Error>?>(nil)
-    await withCheckedContinuation { continuation in
-        WaitingThreads.shared.run {
-            let value = Result { try translatingErrors(body) }
-            result.withLock { $0 = value }
-            continuation.resume()
+extension WaitingThreads {
+    /// Runs `body` on one of the threads, and hands its result back to the task.
+    func waiting<Value: Sendable>(
+        _ body: @escaping @Sendable () throws(CoreError) -> Value
+    ) async throws -> Value {
+        // Handed over under a lock, as in `PendingCommit` and for the same reason.
+        let result = Lock<Result<Value, any Error>?>(nil)
+        await withCheckedContinuation { continuation in
+            run {
+                let value = Result { try translatingErrors(body) }
+                result.withLock { $0 = value }
+                continuation.resume()
+            }
         }
+        return try result.withLock { $0! }.get()
     }
-    return try result.withLock { $0! }.get()
 }

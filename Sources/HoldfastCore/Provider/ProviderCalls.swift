@@ -93,11 +93,9 @@ final class ProviderCalls: Sendable {
             what += " \"\(id.text)\""
             detail.append(("id", .text(id.text)))
         }
-        var failure = HoldfastError(
+        return HoldfastError(
             error.status == .corrupt ? .corrupt : .hostError, "the provider could not \(what): \(error.message)",
             detail: detail, cause: error)
-        failure.thrown = error.thrown
-        return failure
     }
 }
 

@@ -1,0 +1,81 @@
+/// A place of your own where entities of one type are kept: a file, a server, a dictionary.
+///
+///     actor Shelf: StorageProvider {
+///         private var songs: [String: Song] = [:]
+///         func save(_ song: Song) { songs[song.id] = song }
+///         func fetchAll() -> [Song] { Array(songs.values) }
+///         func fetch(id: String) -> Song? { songs[id] }
+///         func delete(id: String) { songs[id] = nil }
+///     }
+///
+///     let songs = ProviderRepository(storage: Shelf())
+///
+/// Under a store (`Store.open(provider:)`), or under a `ProviderRepository`, it gets transactions, queries, indexes, object
+/// trees and a cache. Its functions must not use that store: such a call is refused with `.reentrant`.
+///
+/// Four functions are enough; the others have defaults. A provider that can store several changes together says so as an
+/// `AtomicStorageProvider`, and one that others write to besides as a `ChangeCountingStorageProvider`.
+///
+/// What it throws fails the call that needed it, with `.hostError`, or `.corrupt` where it was a `DecodingError`: the error
+/// names what was to be done, and carries what was thrown as its cause.
+public protocol StorageProvider<Entity>: Sendable {
+    associatedtype Entity: Codable & Identifiable & Sendable where Entity.ID: Sendable
+
+    /// Stores an entity, in place of one of the same id.
+    func save(_ entity: Entity) async throws
+    /// Every entity, in any order.
+    func fetchAll() async throws -> [Entity]
+    /// The entity of this id, or nil.
+    func fetch(id: Entity.ID) async throws -> Entity?
+    /// Deletes the entity of this id. That there is none is no failure.
+    func delete(id: Entity.ID) async throws
+
+    /// `save` for each, in this order.
+    func saveAll(_ entities: [Entity]) async throws
+    /// The entities for which the function answers true, in any order.
+    func fetch(matching predicate: @Sendable (Entity) throws -> Bool) async throws -> [Entity]
+    /// Deletes every entity.
+    func deleteAll() async throws
+}
+
+extension StorageProvider {
+    /// `save` for each, in this order; what was saved before one fails stays.
+    public func saveAll(_ entities: [Entity]) async throws {
+        for entity in entities { try await save(entity) }
+    }
+
+    /// Those of `fetchAll`.
+    public func fetch(matching predicate: @Sendable (Entity) throws -> Bool) async throws -> [Entity] {
+        try await fetchAll().filter(predicate)
+    }
+
+    /// `delete` for each of `fetchAll`; what was deleted before one fails stays so.
+    public func deleteAll() async throws {
+        for entity in try await fetchAll() { try await delete(id: entity.id) }
+    }
+}
+
+/// One change of several that belong together.
+public enum StorageChange<Entity: Identifiable> {
+    /// Stores this entity, in place of one of the same id.
+    case save(Entity)
+    /// Deletes the entity of this id, if there is one.
+    case delete(Entity.ID)
+}
+
+extension StorageChange: Sendable where Entity: Sendable, Entity.ID: Sendable {}
+
+/// A provider that stores several changes together, or none of them.
+///
+/// Of another one, the changes of a transaction are made one by one. When one fails, those before it are undone; when that
+/// fails too, or the program ends between them, the provider is left with a part.
+public protocol AtomicStorageProvider<Entity>: StorageProvider {
+    /// Makes all of the changes, in this order; or makes none and throws.
+    func apply(_ changes: [StorageChange<Entity>]) async throws
+}
+
+/// A provider that others write to as well, and which tells that it has changed: what was read before is then read anew.
+public protocol ChangeCountingStorageProvider<Entity>: StorageProvider {
+    /// A number that is another one after each change, whoever made it. Asked for at every read.
+    var changeCount: UInt64 { get async throws }
+}

@@ -1,0 +1,72 @@
+internal import Foundation
+internal import HoldfastCore
+
+extension Store {
+    /// Opens a store whose entities a provider of yours keeps.
+    ///
+    ///     let store = try await Store.open(provider: Shelf())
+    ///     let songs = store.repository(of: Song.self)
+    ///
+    /// The provider keeps one repository; another one is refused with `.unsupported`. Between it and the store its entities
+    /// pass as JSON, as `JSONEncoder` and `JSONDecoder` read it without being told otherwise.
+    ///
+    /// Entities are all that the provider keeps. Versions, indexes, idempotency keys and validators are this store's, as long
+    /// as it is open; of what was there before, and of what others write, every entity has a new version. A provider belongs
+    /// to one store at a time.
+    ///
+    /// Blocking calls of repositories are refused in tasks, with `.wouldDeadlock`.
+    ///
+    /// - Parameters:
+    ///   - name: The repository's name; without one, the type's name in lower case, as `repository(of:)` takes it.
+    ///   - options: Those about files have no meaning.
+    public static func open<Provider: StorageProvider>(
+        provider: Provider, named name: String? = nil, _ options: StoreOptions = .init()
+    ) async throws -> Store where Provider.Entity.ID: EntityIdentifier {
+        let name = name ?? repositoryName(of: Provider.Entity.self)
+        let coding = EntityCoding(encoder: nil, decoder: nil, key: "id")
+        return try await open(
+            ProviderBridge(
+                provider,
+                ProvidedForm(
+                    repository: name,
+                    id: { repository, id in
+                        if let id = Provider.Entity.ID(identifierText: id) { return id }
+                        throw HoldfastError(.invalidID, "the id \"\(id)\" is no \(Provider.Entity.ID.self)")
+                    },
+                    entity: { repository, id, json in
+                        try coding.decode(Provider.Entity.self, from: json, id: id, repository: repository)
+                    },
+                    stored: { entity in
+                        (
+                            entity.id.identifierText ?? "",
+                            try coding.encode(entity, what: "entity", status: .invalidEntity)
+                        )
+                    })), options)
+    }
+
+    /// Opens a store whose repositories a provider of yours keeps, all of them, as the texts that they are.
+    public static func open<Provider: StorageProvider<StoredDocument>>(
+        provider: Provider, _ options: StoreOptions = .init()
+    ) async throws -> Store {
+        try await open(
+            ProviderBridge(
+                provider,
+                ProvidedForm(
+                    repository: nil,
+                    id: { StoredDocument.ID(repository: $0, entity: $1) },
+                    entity: { StoredDocument(id: StoredDocument.ID(repository: $0, entity: $1), json: $2) },
+                    stored: { ($0.id.entity, $0.json) },
+                    isIn: { $1.id.repository == $0 })), options)
+    }
+
+    private static func open<Provider>(
+        _ bridge: ProviderBridge<Provider>, _ options: StoreOptions
+    ) async throws -> Store {
+        // The threads of other stores must not wait for this provider, which may use them.
+        try await open(options, provider: bridge, threads: WaitingThreads()) { options throws(CoreError) in
+            var options = options
+            options.concurrentCalls = true
+            return try HoldfastCore.Store.open(provider: bridge, options: options)
+        }
+    }
+}
