@@ -15,7 +15,7 @@ public struct CachePolicy: Sendable, Hashable {
     public var ttl: Duration
     /// How many entities at most; 0: none; nil: any number.
     public var maxSize: Int?
-    /// How many bytes at most; nil: what the store's option `cacheBytes` says.
+    /// How many bytes at most; nil: what the store's option `cacheBytes` says, without that 64 MiB.
     public var maxBytes: Int?
     /// Which one goes when there are too many.
     public var strategy: CacheStrategy

@@ -29,10 +29,7 @@ where Provider.Entity.ID: EntityIdentifier {
     /// statistics.
     public func open() async throws -> StoreRepository<Entity> {
         if let ready = opened.withLock({ $0 }) { return ready }
-        var options = StoreOptions()
-        // Also for a provider that does not count its changes: who asks for a cache shall have it.
-        options.cacheBytes = Self.cacheBytes
-        let store = try await Store.open(provider: storage, options)
+        let store = try await Store.open(provider: storage)
         return opened.withLock { opened in
             // Somebody else may have been first; the store that is not needed closes by itself.
             let repository = opened ?? store.repository(of: Entity.self, cachePolicy: cachePolicy)
@@ -40,8 +37,6 @@ where Provider.Entity.ID: EntityIdentifier {
             return repository
         }
     }
-
-    private static var cacheBytes: Int { 67_108_864 }
 
     @_disfavoredOverload
     public func save(_ entity: Entity) async throws { _ = try await open().save(entity) as Entity }

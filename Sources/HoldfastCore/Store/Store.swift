@@ -158,7 +158,11 @@ public final class Store: Sendable {
                 "the repository \"\(name)\" was created with the key \"\(record.key)\", not \"\(key)\": leave \"key\" out",
                 detail: [("option", .text("key"))])
         }
-        if let policy = options.cache { cache.setPolicy(policy, of: record.id) }
+        if var policy = options.cache {
+            // Who asks for a cache gets it, also where there would be none by itself.
+            policy.maxBytes = policy.maxBytes ?? self.options.cacheBytes ?? StoreOptions.standardCacheBytes
+            cache.setPolicy(policy, of: record.id)
+        }
         return Repository(store: self, record: record)
     }
 

@@ -85,6 +85,21 @@ struct CachePolicyTests {
         try await #expect(it.songs.cacheStatistics().entries == 0)
     }
 
+    @Test("is what makes a store cache over a provider that does not count its changes")
+    func asked() async throws {
+        let storage = MockStorageProvider([Song(id: "s1", title: "")])
+        let store = try await Store.open(provider: storage)
+        let songs = store.repository(of: Song.self)
+        for plays in 1...3 {
+            storage.storage.save(Song(id: "s1", title: "", plays: plays))
+            try await #expect(songs.fetch(id: "s1")?.plays == plays)
+        }
+        let cached = store.repository(of: Song.self, cachePolicy: .default)
+        for _ in 1...3 { _ = try await cached.fetch(id: "s1") }
+        #expect(storage.calls.count(of: .fetch) == 4)
+        try await store.close()
+    }
+
     @Test("that is none is refused when the repository is opened")
     func refusals() async throws {
         try await withStore(.memory) { store in
