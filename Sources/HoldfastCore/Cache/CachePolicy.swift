@@ -26,7 +26,7 @@ public struct CachePolicy: Sendable, Hashable {
         self.maxBytes = maxBytes
     }
 
-    init(_ reader: OptionReader) throws(HoldfastError) {
+    fileprivate init(_ reader: OptionReader) throws(HoldfastError) {
         self.init()
         var reader = reader
         if let value = try reader.text("strategy", oneOf: Strategy.allCases.map(\.rawValue)) {
@@ -38,6 +38,14 @@ public struct CachePolicy: Sendable, Hashable {
         if let value = try reader.integer("max_entries", in: 0...(1 << 31)) { maxEntries = Int(value) }
         if let value = try reader.integer("max_bytes", in: 0...(1 << 40)) { maxBytes = Int(value) }
         try reader.finish()
+    }
+}
+
+extension OptionReader {
+    /// "cache": the policy of a repository.
+    mutating func cachePolicy() throws(HoldfastError) -> CachePolicy? {
+        guard let options = try options("cache", what: "cache options") else { return nil }
+        return try CachePolicy(options)
     }
 }
 

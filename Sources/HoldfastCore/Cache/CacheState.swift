@@ -152,14 +152,16 @@ struct CacheState: Sendable {
 
     // MARK: Policies and statistics
 
-    mutating func setPolicy(_ policy: CachePolicy, of repository: RepositoryID) {
+    /// Answers whether it is another one than before.
+    mutating func setPolicy(_ policy: CachePolicy, of repository: RepositoryID) -> Bool {
         let place = place(of: repository)
-        if repositories[place].policy == policy { return }
+        if repositories[place].policy == policy { return false }
         repositories[place].counts.invalidations += UInt64(drop(.max, at: place))
         repositories[place].policy = policy
         repositories[place].own = EntityCache.Entries(
             policy.strategy, maxCount: policy.maxEntries ?? .max, maxSize: policy.maxBytes ?? limitBytes)
         repositories[place].timeToLive = policy.timeToLiveMilliseconds &* 1_000_000
+        return true
     }
 
     func statistics(at place: Int) -> CacheStatistics {

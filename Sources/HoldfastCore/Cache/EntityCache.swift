@@ -137,11 +137,11 @@ final class EntityCache: Sendable {
 
     /// Gives the repository a list of its own, or another one. The same policy again changes nothing.
     func setPolicy(_ policy: CachePolicy, of repository: RepositoryID) {
-        let hasTimeToLive = state.withLock { state in
-            state.setPolicy(policy, of: repository)
-            return state.repositories.contains { $0.timeToLive > 0 }
+        state.withLock { state in
+            if state.setPolicy(policy, of: repository) {
+                hasTimesToLive.store(state.repositories.contains { $0.timeToLive > 0 }, ordering: .relaxed)
+            }
         }
-        hasTimesToLive.store(hasTimeToLive, ordering: .relaxed)
     }
 
     func hasPolicy(_ repository: RepositoryID) -> Bool {

@@ -55,6 +55,7 @@ struct OperationStep: Sendable {
     let verb: Verb
     let repository: String
     private var key: String?
+    private var cache: CachePolicy?
     private var id: EntityID?
     private var payload: [UInt8] = []
     private var initial: [UInt8]?
@@ -102,6 +103,7 @@ struct OperationStep: Sendable {
         }
         self.repository = repository
         key = try reader.text("key")
+        cache = try reader.cachePolicy()
         if let payload = verb.payload {
             guard let text = text(payload) else { throw Self.missing(payload, "what \(verb.rawValue) is to work on") }
             self.payload = text
@@ -147,6 +149,7 @@ struct OperationStep: Sendable {
     func open(in store: Store) throws(HoldfastError) -> Repository {
         var options = RepositoryOptions()
         options.key = key
+        options.cache = cache
         return try store.repository(repository, options: options)
     }
 

@@ -326,9 +326,7 @@ public struct RepositoryOptions: Sendable {
                 detail: [("option", .text("key"))])
         }
         if let value = try reader.boolean("create") { create = value }
-        cache = try reader.options("cache", what: "cache options").map { options throws(HoldfastError) in
-            try CachePolicy(options)
-        }
+        cache = try reader.cachePolicy()
         try reader.finish()
     }
 }

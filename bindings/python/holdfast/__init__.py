@@ -13,6 +13,7 @@ Every failure is an `Error` whose class names the status.
 """
 
 from . import _interpreter  # noqa: F401  first: the modules below cannot even be loaded there
+from .cache import CachePolicy
 from .cursor import Cursor
 from .deferred import DeferredRepository, ModifyResult
 from .errors import (
@@ -77,6 +78,7 @@ from .waiting import await_result
 __all__ = [
     "ANY_TRANSACTION",
     "BusyError",
+    "CachePolicy",
     "CancelledError",
     "CannotOpenError",
     "Change",

@@ -44,12 +44,20 @@ class DeferredRepository(Generic[T]):
     """
 
     def __init__(
-        self, make: Callable[[Description], Any], name: str, codec: Codec[T], key: Optional[str] = None
+        self,
+        make: Callable[[Description], Any],
+        name: str,
+        codec: Codec[T],
+        key: Optional[str] = None,
+        cache: Optional[Mapping[str, Any]] = None,
     ) -> None:
         self._make = make
         self._codec = codec
-        repository = b',"repository":' + dump(name)
-        self._repository = repository if key is None else repository + b',"key":' + dump(key)
+        self._repository = b',"repository":' + dump(name)
+        if key is not None:
+            self._repository += b',"key":' + dump(key)
+        if cache is not None:
+            self._repository += b',"cache":' + dump(cache)
 
     # --- Writing ---------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from ._queries import Queries
 from ._query import Filter, Parameters, filter_arguments, query_options
 from ._signatures import HF_NOT_FOUND, hf_index_progress, hf_repository
 from ._validators import set_validator
+from .cache import Cache, cache_options, trim_level
 from .deferred import DeferredRepository, ModifyResult, payload
 from .mapping import RepositoryMapping
 from .operation import Operation
@@ -48,9 +49,10 @@ class Repository(OfOneProcess, Queries[T]):
         cls: Optional[type[T]] = None,
         key: Optional[str] = None,
         create: bool = True,
+        cache: Optional[Cache] = None,
     ) -> None:
         pointer = ctypes.POINTER(hf_repository)()
-        options = options_of({"key": key, "create": None if create else False})
+        options = options_of({"key": key, "create": None if create else False, "cache": cache_options(cache)})
         call(lib.hf_repository_open, store.pointer, native_text(name), options, ctypes.byref(pointer))
         #: The repository's name.
         self.name = name
@@ -325,6 +327,24 @@ class Repository(OfOneProcess, Queries[T]):
         with native_buffer() as buffer:
             call(function, self.pointer, ctypes.byref(buffer))
             return load(text_of(buffer))
+
+    # --- The cache -------------------------------------------------------------------------------
+
+    def invalidate_cache(self, id: Optional[Id] = None) -> None:
+        """Drops what is cached of one entity, or of all, never what is stored: the next read asks the
+        storage."""
+        text = None if id is None else id_of(id)
+        call(lib.hf_repository_invalidate_cache, self.pointer, text, 0 if text is None else len(text))
+
+    def trim_cache(self, level: str) -> None:
+        """Drops half of what is cached of the repository, at least one entity, at "warning", and all at
+        "critical"."""
+        call(lib.hf_repository_trim_cache, self.pointer, trim_level(level))
+
+    def cache_statistics(self) -> dict[str, Any]:
+        """What the cache has done for the repository since the store was opened: "hits", "misses", "fills",
+        "evictions", "expirations", "invalidations", "entries", "bytes", "policy". See holdfast/cache.h."""
+        return self._report(lib.hf_repository_cache_statistics)
 
     # --- As a container --------------------------------------------------------------------------
 

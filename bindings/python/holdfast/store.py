@@ -19,6 +19,7 @@ from ._codec import dump, load, native_text, options_of
 from ._handles import Handle, OfOneProcess, Registry, call, native_buffer, text_of
 from ._library import lib
 from ._signatures import hf_store, hf_transaction
+from .cache import Cache, Clock, set_clock
 from .events import CommitFuture, Events, Submission
 from .operation import Operation, operation, sequence_of
 from .preferences import Preferences
@@ -136,24 +137,37 @@ class Store(OfOneProcess):
 
     @overload
     def repository(
-        self, name: str, *, key: Optional[str] = None, create: bool = True
+        self, name: str, *, key: Optional[str] = None, create: bool = True, cache: Optional[Cache] = None
     ) -> "Repository[dict[str, Any]]": ...
 
     @overload
     def repository(
-        self, name: str, *, cls: type[T], key: Optional[str] = None, create: bool = True
+        self,
+        name: str,
+        *,
+        cls: type[T],
+        key: Optional[str] = None,
+        create: bool = True,
+        cache: Optional[Cache] = None,
     ) -> "Repository[T]": ...
 
     def repository(
-        self, name: str, *, cls: Any = None, key: Optional[str] = None, create: bool = True
+        self,
+        name: str,
+        *,
+        cls: Any = None,
+        key: Optional[str] = None,
+        create: bool = True,
+        cache: Optional[Cache] = None,
     ) -> "Repository[Any]":
         """Opens a repository, creating it where the store has none of that name.
 
         `cls` is the class of its entities: a dataclass, or a class with from_dict and to_dict or with
         model_validate and model_dump; without it they are dicts. `key` is the member that holds the id: "id"
-        for a new repository, else what it was created with.
+        for a new repository, else what it was created with. `cache` is a `CachePolicy`, or a dict of its
+        options: how the entities are cached in this process, apart from those of other repositories.
         """
-        return Repository(self, name, cls=cls, key=key, create=create)
+        return Repository(self, name, cls=cls, key=key, create=create, cache=cache)
 
     def preferences(self, name: str = "preferences") -> Preferences:
         """Named values with defaults, in the repository of this name: see `Preferences`."""
@@ -393,7 +407,7 @@ class Store(OfOneProcess):
 
     def describe(self) -> dict[str, Any]:
         """The store's state: "url", "engine", "format", "read_only", "incarnation", "sequence", "position",
-        "in_flight", "snapshots", "transactions", "repositories"."""
+        "in_flight", "snapshots", "transactions", "cache", "repositories"."""
         with native_buffer() as buffer:
             call(lib.hf_store_describe, self.pointer, ctypes.byref(buffer))
             return load(text_of(buffer))
@@ -402,6 +416,15 @@ class Store(OfOneProcess):
     def position(self) -> str:
         """The token of the newest visible commit's place in the store's history."""
         return self.describe()["position"]
+
+    def set_clock(self, clock: Optional[Clock]) -> None:
+        """Replaces the clock by which cached entities expire, for tests; None for the system's.
+
+        It answers seconds that never go back, as `time.monotonic` does. It is called on any thread, also
+        while something is stored, and must not call the store. What it raises is logged, and lets nothing
+        expire. Empties the cache.
+        """
+        set_clock(self, clock)
 
     # --- For the package -------------------------------------------------------------------------
 

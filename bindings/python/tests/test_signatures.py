@@ -11,6 +11,7 @@ import pytest
 
 import holdfast
 from holdfast import _library, _signatures, repository
+from holdfast.cache import TrimLevel
 
 CONTRACT = headers.read()
 
@@ -103,6 +104,7 @@ def test_the_constants_are_the_headers_numbers() -> None:
     [
         ("hf_commit_state", "HF_COMMIT_", holdfast.CommitState),
         ("hf_transaction_state", "HF_TRANSACTION_", holdfast.TransactionState),
+        ("hf_trim_level", "HF_TRIM_", TrimLevel),
     ],
 )
 def test_an_enumeration_has_the_header_s_members(c_name: str, prefix: str, enum: Any) -> None:

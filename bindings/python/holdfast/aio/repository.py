@@ -7,6 +7,7 @@ from .. import repository as blocking
 from .._codec import Codec
 from .._handles import OfOneProcess
 from .._query import Fields, Filter, Parameters
+from ..cache import Cache, cache_options
 from ..deferred import DeferredRepository, ModifyResult
 from .operation import Operation
 
@@ -28,15 +29,23 @@ class Repository(OfOneProcess, Generic[T]):
     current transaction.
     """
 
-    def __init__(self, store: "Store", name: str, cls: Optional[type[T]], key: Optional[str]) -> None:
+    def __init__(
+        self,
+        store: "Store",
+        name: str,
+        cls: Optional[type[T]],
+        key: Optional[str],
+        cache: Optional[Cache] = None,
+    ) -> None:
         #: The repository's name.
         self.name = name
         self._store = store
         self._key = key
+        self._cache = cache
         self._codec: Codec[T] = Codec(cls, key or store._keys.get(name, "id"))
         #: The same calls, each as an `Operation` that does nothing until it is run.
         self.deferred: DeferredRepository[T] = DeferredRepository(
-            lambda description: Operation(store, description), name, self._codec, key
+            lambda description: Operation(store, description), name, self._codec, key, cache_options(cache)
         )
 
     def __repr__(self) -> str:
@@ -219,11 +228,27 @@ class Repository(OfOneProcess, Generic[T]):
         """How `find` carries the query out."""
         return await self._in_thread(lambda songs: songs.explain(filter, **options))
 
+    # --- The cache -------------------------------------------------------------------------------
+
+    async def invalidate_cache(self, id: Optional[Id] = None) -> None:
+        """Drops what is cached of one entity, or of all."""
+        await self._in_thread(lambda songs: songs.invalidate_cache(id))
+
+    async def trim_cache(self, level: str) -> None:
+        """Drops half of what is cached at "warning", and all at "critical"."""
+        await self._in_thread(lambda songs: songs.trim_cache(level))
+
+    async def cache_statistics(self) -> dict[str, Any]:
+        """What the cache has done for the repository."""
+        return await self._in_thread(lambda songs: songs.cache_statistics())
+
     async def _in_thread(self, function: Callable[["blocking.Repository[T]"], Any]) -> Any:
         store, cls = self._store, self._codec.cls
 
         def call() -> Any:
-            return function(blocking.Repository(store._blocking, self.name, cls=cls, key=self._key))
+            return function(
+                blocking.Repository(store._blocking, self.name, cls=cls, key=self._key, cache=self._cache)
+            )
 
         return await store._in_thread(call)
 

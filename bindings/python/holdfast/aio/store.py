@@ -21,6 +21,7 @@ from .._handles import OfOneProcess, call
 from .._library import lib
 from .._signatures import hf_transaction
 from .._transact import MAX_ATTEMPTS
+from ..cache import Cache, Clock
 from ..operation import sequence_of
 from ..store import transaction_options
 from ..transaction import current_transaction
@@ -152,14 +153,20 @@ class Store(OfOneProcess):
     # --- Repositories ----------------------------------------------------------------------------
 
     def repository(
-        self, name: str, *, cls: Optional[type[T]] = None, key: Optional[str] = None
+        self,
+        name: str,
+        *,
+        cls: Optional[type[T]] = None,
+        key: Optional[str] = None,
+        cache: Optional[Cache] = None,
     ) -> "Repository[Any]":
         """A repository, which the first call on it creates where the store has none of that name.
 
         `cls` is the class of its entities, as of `holdfast.Store.repository`. `key` is the member that holds
-        the id: "id" for a new repository, else what the repository had when the store was opened.
+        the id: "id" for a new repository, else what the repository had when the store was opened. `cache` is
+        its policy, as of `holdfast.Store.repository`; each of its calls sees to it that this is the one.
         """
-        return Repository(self, name, cls, key)
+        return Repository(self, name, cls, key, cache)
 
     def preferences(self, name: str = "preferences") -> Preferences:
         """Named values with defaults, in the repository of this name: see `Preferences`."""
@@ -319,6 +326,10 @@ class Store(OfOneProcess):
     async def position(self) -> str:
         """The token of the newest visible commit's place in the store's history."""
         return (await self.describe())["position"]
+
+    def set_clock(self, clock: Optional[Clock]) -> None:
+        """Replaces the clock by which cached entities expire, for tests: see `holdfast.Store.set_clock`."""
+        self._blocking.set_clock(clock)
 
     async def _in_thread(self, function: Callable[[], Any]) -> Any:
         async with self._threads:
