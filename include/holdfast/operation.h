@@ -34,7 +34,8 @@
  *   distinct                     "path", "filter", "options"                         an array of values
  *
  * "options" are those of the call, as an object. A repository that is not there is created; "key" then names
- * its id, and "cache" is its cache's policy, both as for hf_repository_open. What an entity holds is stored as it is written in the description.
+ * its id, and "cache" is its cache's policy, both as for hf_repository_open. What an entity holds is stored
+ * as it is written in the description.
  *
  * Several steps are one transaction, all of it or nothing, run again after a conflict:
  *
