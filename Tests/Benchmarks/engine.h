@@ -14,11 +14,21 @@
 /* How many commits a program has under way that hands them over. */
 enum { IN_FLIGHT = 1000 };
 
+/* What an engine may keep in its own memory of what was read. The last three are Holdfast's. */
+typedef enum caching {
+    NO_CACHE,
+    CACHED,
+    /* By a policy with room for all, used longest ago or inserted first, that expires after an hour. */
+    CACHED_LRU,
+    CACHED_FIFO,
+    /* By a policy with room for far too few. */
+    CACHED_FEW,
+} caching;
+
 typedef struct engine {
     /* Opens the store in the directory, or creates it there. Durable: what is acknowledged survives a power
-     * cut; otherwise it survives the end of the process. Cached: reads may come from the engine's own memory.
-     */
-    void *(*open)(const char *directory, bool is_durable, bool is_cached);
+     * cut; otherwise it survives the end of the process. */
+    void *(*open)(const char *directory, bool is_durable, caching cache);
     void (*close)(void *store);
 
     /* What one thread needs, such as a connection. */

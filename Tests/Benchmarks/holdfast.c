@@ -37,13 +37,23 @@ static void require(hf_status status, hf_error *error, const char *what) {
         fail(what, error == NULL ? hf_status_name(status) : hf_error_message(error));
 }
 
-static void *store_open(const char *directory, bool is_durable, bool is_cached) {
+/* What the repository is opened with. */
+static const char *repository_options;
+
+static void *store_open(const char *directory, bool is_durable, caching cache) {
+    static const char *const options_by_caching[] = {
+        [CACHED_LRU] = "{\"cache\":{\"max_entries\":1000000,\"time_to_live_ms\":3600000}}",
+        [CACHED_FIFO] =
+            "{\"cache\":{\"strategy\":\"fifo\",\"max_entries\":1000000,\"time_to_live_ms\":3600000}}",
+        [CACHED_FEW] = "{\"cache\":{\"max_entries\":100}}",
+    };
+    repository_options = options_by_caching[cache];
     char path[4096], options[128];
     hf_store *store = NULL;
     hf_error *error = NULL;
     snprintf(path, sizeof path, "%s/holdfast.db", directory);
     snprintf(options, sizeof options, "{\"max_in_flight\":%d,\"durability\":\"%s\"%s}", IN_FLIGHT,
-             is_durable ? "full" : "relaxed", is_cached ? "" : ",\"cache_bytes\":0");
+             is_durable ? "full" : "relaxed", cache != NO_CACHE ? "" : ",\"cache_bytes\":0");
     require(hf_store_open(path, options, &store, &error), error, "hf_store_open");
     return store;
 }
@@ -57,7 +67,8 @@ static void *session_open(void *store) {
     s->awaited = SIZE_MAX;
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->drained, NULL);
-    require(hf_repository_open(store, "documents", NULL, &s->documents, &error), error, "hf_repository_open");
+    require(hf_repository_open(store, "documents", repository_options, &s->documents, &error), error,
+            "hf_repository_open");
     return s;
 }
 

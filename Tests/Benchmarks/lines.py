@@ -107,6 +107,34 @@ def on_store(
     return Line(name, title, unit, own, (Baseline(baseline, other, must, stretch),))
 
 
+def cached_reads(threads: int) -> Line:
+    return Line(
+        f"cached-point-reads-{threads}",
+        f"point reads, cached, {threads} threads",
+        "reads/s",
+        in_c("holdfast", "cached-reads", READS, threads, store="holdfast"),
+        (
+            Baseline(
+                "LMDB", in_c("lmdb", "cached-reads", READS, threads, store="lmdb")
+            ),
+            Baseline(
+                "one thread", in_c("holdfast", "cached-reads", READS, store="holdfast")
+            ),
+        ),
+    )
+
+
+def policy_reads(policy: str, workload: str, baseline: str, other: str) -> Line:
+    """Reads under a cache policy, against those without one."""
+    return Line(
+        workload,
+        f"point reads, {policy}",
+        "reads/s",
+        in_c("holdfast", workload, READS, store="holdfast"),
+        (Baseline(baseline, in_c("holdfast", other, READS, store="holdfast")),),
+    )
+
+
 def growth(documents: int) -> tuple[Line, ...]:
     """How reading grows with the store."""
     among = f"among {documents:,} documents: "
@@ -309,6 +337,25 @@ LINES = (
             ),
             Baseline("SQLite", in_c("sqlite", "cached-reads", READS, store="sqlite")),
         ),
+    ),
+    *map(cached_reads, (2, 4, 8)),
+    policy_reads(
+        "cached by an LRU policy with a time to live",
+        "lru-reads",
+        "general list",
+        "cached-reads",
+    ),
+    policy_reads(
+        "cached by a FIFO policy with a time to live",
+        "fifo-reads",
+        "general list",
+        "cached-reads",
+    ),
+    policy_reads(
+        "missed by a full cache that then takes them in",
+        "missed-reads",
+        "without a cache",
+        "reads",
     ),
     Line(
         "bulk-load",

@@ -28,8 +28,8 @@ static void require(int code, const char *what) {
 
 static MDB_val bytes(const char *data, size_t length) { return (MDB_val){length, (void *)(uintptr_t)data}; }
 
-static void *store_open(const char *directory, bool is_durable, bool is_cached) {
-    (void)is_cached;
+static void *store_open(const char *directory, bool is_durable, caching cache) {
+    (void)cache;
     store *opened = calloc(1, sizeof *opened);
     MDB_txn *transaction;
     require(mdb_env_create(&opened->environment), "mdb_env_create");

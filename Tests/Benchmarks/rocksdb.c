@@ -18,8 +18,8 @@ static void require(const char *error, const char *what) {
         fail(what, error);
 }
 
-static void *store_open(const char *directory, bool is_durable, bool is_cached) {
-    (void)is_cached;
+static void *store_open(const char *directory, bool is_durable, caching cache) {
+    (void)cache;
     store *opened = calloc(1, sizeof *opened);
     char *error = NULL;
     opened->options = rocksdb_options_create();

@@ -79,8 +79,8 @@ static void connection_close(connection *c) {
     sqlite3_close(c->database);
 }
 
-static void *store_open(const char *directory, bool is_durable, bool is_cached) {
-    (void)is_cached;
+static void *store_open(const char *directory, bool is_durable, caching cache) {
+    (void)cache;
     store *opened = calloc(1, sizeof *opened);
     snprintf(opened->path, sizeof opened->path, "%s/sqlite.db", directory);
     opened->is_durable = is_durable;

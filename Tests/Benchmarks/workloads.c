@@ -39,7 +39,7 @@ typedef struct worker {
 typedef struct workload {
     const char *name;
     bool is_durable;
-    bool is_cached;
+    caching cache;
     bool reads;      /* what is already there */
     bool adds;       /* each document once at most */
     bool is_offered; /* by this engine */
@@ -257,20 +257,23 @@ static void run(const workload *chosen, void *store, const documents *d, size_t 
 int main(int argc, char **argv) {
     const engine *e = &this_engine;
     const workload workloads[] = {
-        {"commits", true, true, false, true, e->save != NULL, NULL, commit_each, NULL},
-        {"submissions", true, true, false, true, e->submit != NULL, NULL, submit_each, NULL},
-        {"load", true, true, false, true, e->add_many != NULL, NULL, commit_batches, NULL},
-        {"submitted-load", true, true, false, true, e->submit != NULL, NULL, submit_batches, NULL},
-        {"increments", false, true, false, false, e->increment != NULL, store_hot, increment_hot, sum_hot},
-        {"reads", true, false, true, false, e->fetch != NULL, NULL, read_each, NULL},
-        {"cached-reads", true, true, true, false, e->fetch != NULL, read_once, read_each, NULL},
-        {"scans", true, true, true, false, e->scan != NULL, NULL, scan_all, NULL},
-        {"index-queries", true, true, true, false, e->find != NULL, index_sizes, find_all, NULL},
-        {"index-build", true, true, true, false, e->create_index != NULL, NULL, build_index,
+        {"commits", true, CACHED, false, true, e->save != NULL, NULL, commit_each, NULL},
+        {"submissions", true, CACHED, false, true, e->submit != NULL, NULL, submit_each, NULL},
+        {"load", true, CACHED, false, true, e->add_many != NULL, NULL, commit_batches, NULL},
+        {"submitted-load", true, CACHED, false, true, e->submit != NULL, NULL, submit_batches, NULL},
+        {"increments", false, CACHED, false, false, e->increment != NULL, store_hot, increment_hot, sum_hot},
+        {"reads", true, NO_CACHE, true, false, e->fetch != NULL, NULL, read_each, NULL},
+        {"cached-reads", true, CACHED, true, false, e->fetch != NULL, read_once, read_each, NULL},
+        {"lru-reads", true, CACHED_LRU, true, false, e->fetch != NULL, read_once, read_each, NULL},
+        {"fifo-reads", true, CACHED_FIFO, true, false, e->fetch != NULL, read_once, read_each, NULL},
+        {"missed-reads", true, CACHED_FEW, true, false, e->fetch != NULL, read_once, read_each, NULL},
+        {"scans", true, CACHED, true, false, e->scan != NULL, NULL, scan_all, NULL},
+        {"index-queries", true, CACHED, true, false, e->find != NULL, index_sizes, find_all, NULL},
+        {"index-build", true, CACHED, true, false, e->create_index != NULL, NULL, build_index,
          drop_built_index},
-        {"index-build-wait", false, true, true, false, e->create_index != NULL, NULL, build_or_commit,
+        {"index-build-wait", false, CACHED, true, false, e->create_index != NULL, NULL, build_or_commit,
          drop_built_index},
-        {"stream", true, true, true, false, e->stream != NULL, NULL, stream_all, NULL},
+        {"stream", true, CACHED, true, false, e->stream != NULL, NULL, stream_all, NULL},
     };
     if (argc != 5 && argc != 6)
         fail(argv[0], "WORKLOAD DIRECTORY DOCUMENTS COUNT [THREADS]");
@@ -287,7 +290,7 @@ int main(int argc, char **argv) {
         fail(argv[4], "not a number of operations on these documents");
     if (!chosen->reads && mkdir(directory, 0700) != 0)
         fail(directory, strerror(errno));
-    void *store = e->open(directory, chosen->is_durable, chosen->is_cached);
+    void *store = e->open(directory, chosen->is_durable, chosen->cache);
     run(chosen, store, &d, count, threads);
     e->close(store);
     documents_free(&d);
