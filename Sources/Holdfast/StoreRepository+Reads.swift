@@ -28,7 +28,10 @@ extension StoreRepository {
     }
 
     /// Every entity, ordered by the bytes of the ids' texts.
-    public func fetchAll() async throws -> [Entity] { try await find() }
+    public func fetchAll() async throws -> [Entity] {
+        let list = try await read { core, transaction throws(CoreError) in try core.fetchAll(in: transaction) }
+        return try decode(list, as: Entity.self)
+    }
 
     /// Whether there is an entity of this id.
     public func contains(id: Entity.ID) async throws -> Bool {

@@ -11,8 +11,7 @@ extension StoreRepository: SyncRepository {
     public var getAll: [Entity] {
         get throws {
             try now { core, transaction in
-                let list = try translatingErrors { () throws(CoreError) in try core.find(.all, .init(), in: transaction)
-                }
+                let list = try translatingErrors { () throws(CoreError) in try core.fetchAll(in: transaction) }
                 return try decode(list, as: Entity.self)
             }
         }

@@ -13,6 +13,10 @@ struct ProviderRepositoryTests {
         try await #expect(songs.fetch(id: "s1") == song)
         try await #expect(songs.fetch(id: "s1") == song)
         #expect(storage.calls.count(of: .fetch) == 1)
+        try await songs.save(Song(id: "s2", title: "saved"))
+        let asked = storage.calls.count(of: .fetch)
+        try await #expect(songs.fetch(id: "s2")?.title == "saved")
+        #expect(storage.calls.count(of: .fetch) == asked)
     }
 
     @Test("asks again for what is not there")
@@ -66,6 +70,8 @@ struct ProviderRepositoryTests {
         try await #expect(songs.fetchAll().map(\.id) == ["B", "a", "b"])
         try await #expect(songs.fetchAll().count == 3)
         #expect(storage.calls.count(of: .fetchAll) == 2)
+        try await #expect(songs.fetch(id: "a")?.title == "a")
+        #expect(storage.calls.count(of: .fetch) == 0)
     }
 
     @Test("finds an entity again after its cache was invalidated, as it is by then")
