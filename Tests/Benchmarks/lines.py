@@ -10,7 +10,6 @@ from line import (
     FOUND,
     Line,
     MANY_DOCUMENTS,
-    MEMBERS,
     MOST_DOCUMENTS,
     READS,
     Run,
@@ -20,72 +19,7 @@ from line import (
     SYNCS,
     UPDATES,
 )
-
-
-def in_c(
-    engine: str,
-    workload: str,
-    count: int,
-    threads: int = 1,
-    in_flight: int = 0,
-    store: str = "",
-    documents: int = ALL,
-) -> Run:
-    arguments = ("{directory}", "{documents}", "{count}", str(threads))
-    return Run(
-        ("{build}/" + engine, workload, *arguments),
-        count,
-        store,
-        documents,
-        in_flight,
-    )
-
-
-def in_python(
-    engine: str, workload: str, count: int, in_flight: int = 0, store: str = ""
-) -> Run:
-    arguments = ("{directory}", "{documents}", "{count}")
-    return Run(
-        ("{python}", "{sources}/python_engines.py", engine, workload, *arguments),
-        count,
-        store,
-        in_flight=in_flight,
-    )
-
-
-def tree(members: int) -> Run:
-    return Run(("{build}/trees", str(members), "{count}"), MEMBERS)
-
-
-def floor(workload: str, count: int) -> Run:
-    return Run(
-        ("{build}/floors", workload, "{directory}", "{documents}", "{count}"), count
-    )
-
-
-def asynchronous(workload: str, count: int, in_flight: int = 0) -> Run:
-    arguments = ("{directory}", "{documents}", "{count}", str(max(1, in_flight)))
-    return Run(
-        ("{build}/asynchronous", workload, *arguments), count, in_flight=in_flight
-    )
-
-
-def awaited(engine: str, workload: str, in_flight: int) -> Run:
-    """Commits that tasks of one asyncio loop await."""
-    arguments = ("{directory}", "{documents}", "{count}", str(in_flight))
-    return Run(
-        ("{python}", "{sources}/python_awaited.py", engine, workload, *arguments),
-        SYNCS if in_flight == 1 else FEW,
-        in_flight=in_flight,
-    )
-
-
-def first_read(engine: str) -> Run:
-    return Run(
-        ("{build}/first_read_" + engine, "{directory}", "{id}"),
-        store=engine,
-        times=STARTS,
-    )
+from programs import asynchronous, awaited, first_read, floor, in_c, in_python, tree
 
 
 def on_store(

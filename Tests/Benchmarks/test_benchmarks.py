@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from line import Baseline, Line
-from lines import LINES, in_c
+from lines import LINES
+from programs import in_c
 from report import results
 from runner import Failure, Runner, Series
 

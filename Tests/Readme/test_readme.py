@@ -165,6 +165,19 @@ def test_what_a_validator_refuses_is_not_stored(python_path, capsys):
     assert capsys.readouterr().out == "'title' is a required property\n"
 
 
+def test_a_policy_s_numbers_are_as_told(python_path):
+    import holdfast
+
+    (program,) = (block for block in blocks("python") if "CachePolicy" in block)
+    with holdfast.open("memory:") as store:
+        exec(program, {"store": store, "holdfast": holdfast})
+        people = store.repository("people")
+        told = re.search(r"people.cache_statistics\(\)  # (.*), \.\.\.}", program)[1]
+        statistics = people.cache_statistics()
+        assert json.loads(told + "}").items() <= statistics.items()
+        assert people["p1"] == {"id": "p1", "name": "Ada"}
+
+
 def test_the_shell_line_reads_a_store(tmp_path, python_path):
     import holdfast
 

@@ -6,7 +6,8 @@
  *
  * No increment of a counter is lost, and none is made that nobody was told of, but for those under way when
  * their process was killed. "Count, and insert if there are fewer than the limit" never exceeds it. Killing
- * processes, also one that just has its turn to write, holds nobody up.
+ * processes, also one that just has its turn to write, holds nobody up. Whatever a process keeps in memory,
+ * no read is older than a commit that any process had completed before it.
  */
 #include "ledger.h"
 
@@ -24,7 +25,7 @@
 
 extern char **environ;
 
-enum { PROCESSES = 4, THREADS = 4, COUNTERS = 100, LIMIT = 10, ROUNDS = 10000 };
+enum { PROCESSES = 4, THREADS = 4, COUNTERS = 100, LIMIT = 10, ROUNDS = 10000, WRITTEN = 12 };
 
 /* What all processes see of each other, in a file that they map. */
 typedef struct board {
@@ -35,6 +36,12 @@ typedef struct board {
         volatile long begun, done, failures;
     } increments[PROCESSES][THREADS];
     volatile long exceeded;
+    /* The writes of one entity, each by the same process: the odd ones store it with their number, the even
+     * ones delete it. */
+    struct {
+        long begun, done;
+    } histories[WRITTEN];
+    long reads, stale, hits;
 } board;
 
 static board *shared;
@@ -135,14 +142,80 @@ static void *keep_the_limit(void *argument) {
     return NULL;
 }
 
+static long get(long *number) { return __atomic_load_n(number, __ATOMIC_SEQ_CST); }
+static void set(long *number, long value) { __atomic_store_n(number, value, __ATOMIC_SEQ_CST); }
+static void add(long *number, long value) { __atomic_add_fetch(number, value, __ATOMIC_SEQ_CST); }
+
+/* The entities whose number leaves the process's as the rest. What was under way when it was killed is done
+ * again. */
+static void *write_in_turn(void *argument) {
+    worker *w = argument;
+    hf_error *error = NULL;
+    char id[16], text[64];
+    for (int e = w->process; !shared->stop; e = e + PROCESSES < WRITTEN ? e + PROCESSES : w->process) {
+        long n = get(&shared->histories[e].begun);
+        if (n == get(&shared->histories[e].done))
+            set(&shared->histories[e].begun, ++n);
+        snprintf(id, sizeof id, "e%d", e);
+        snprintf(text, sizeof text, "{\"id\":\"%s\",\"n\":%ld}", id, n);
+        hf_status status = n % 2 != 0 ? hf_repository_save(w->entities, NULL, text, HF_NTS, NULL, &error)
+                                      : hf_repository_delete(w->entities, NULL, id, HF_NTS, 0, &error);
+        if (status != HF_OK && status != HF_NOT_FOUND)
+            give_up("writing in turn", status, error);
+        hf_error_free(error);
+        error = NULL;
+        set(&shared->histories[e].done, n);
+    }
+    return NULL;
+}
+
+static void *read_all_the_time(void *argument) {
+    worker *w = argument;
+    hf_entity entity = HF_ENTITY_INIT;
+    hf_error *error = NULL;
+    char id[16];
+    for (long turn = 0; !shared->stop; turn++) {
+        w->seed = w->seed * 1664525 + 1013904223;
+        int e = (int)(w->seed >> 16) % WRITTEN;
+        snprintf(id, sizeof id, "e%d", e);
+        long done = get(&shared->histories[e].done), n = 0;
+        hf_transaction *t = NULL;
+        if (turn % 3 == 0 && hf_transaction_begin(w->store, NULL, &t, NULL) != HF_OK)
+            give_up("beginning", HF_INTERNAL, NULL);
+        hf_status status = hf_repository_fetch(w->entities, t, id, HF_NTS, &entity, &error);
+        hf_transaction_free(t);
+        long begun = get(&shared->histories[e].begun);
+        if (status == HF_OK)
+            n = strtol(strstr(entity.data, "\"n\":") + 4, NULL, 10);
+        else if (status != HF_NOT_FOUND)
+            give_up("reading", status, error);
+        bool is_fresh = n > 0 ? n >= done && n <= begun : done != begun || done % 2 == 0;
+        add(&shared->reads, 1);
+        add(&shared->stale, is_fresh ? 0 : 1);
+        /* The processors belong to the writers, too. */
+        if (turn % 64 == 0)
+            usleep(1000);
+    }
+    hf_entity_free(&entity);
+    hf_buffer statistics = HF_BUFFER_INIT;
+    if (w->thread == 1 && hf_repository_cache_statistics(w->entities, &statistics, NULL) == HF_OK)
+        add(&shared->hits, strtol(strstr(statistics.data, "\"hits\":") + 7, NULL, 10));
+    hf_buffer_free(&statistics);
+    return NULL;
+}
+
 static int work(const char *what, int index) {
-    bool counts = strcmp(what, "limit") != 0;
+    static const char *const caches[PROCESSES] = {NULL, "{\"cache\":{}}",
+                                                  "{\"cache\":{\"strategy\":\"fifo\",\"max_entries\":5}}",
+                                                  "{\"cache\":{\"time_to_live_ms\":1}}"};
+    bool limits = strcmp(what, "limit") == 0, reads = strcmp(what, "fresh") == 0;
     hf_store *store;
     hf_repository *entities;
     hf_error *error = NULL;
-    hf_status status = hf_store_open(path, NULL, &store, &error);
+    hf_status status = hf_store_open(path, reads ? "{\"durability\":\"relaxed\"}" : NULL, &store, &error);
     if (status == HF_OK)
-        status = hf_repository_open(store, counts ? "counters" : "things", NULL, &entities, &error);
+        status = hf_repository_open(store, limits ? "things" : "counters", reads ? caches[index] : NULL,
+                                    &entities, &error);
     if (status != HF_OK)
         give_up("opening", status, error);
     shared->started[index] = true;
@@ -157,7 +230,12 @@ static int work(const char *what, int index) {
                               index,
                               i,
                               (unsigned)(getpid() * THREADS + i)};
-        pthread_create(&threads[i], NULL, counts ? count_up : keep_the_limit, &workers[i]);
+        pthread_create(&threads[i], NULL,
+                       limits   ? keep_the_limit
+                       : !reads ? count_up
+                       : i == 0 ? write_in_turn
+                                : read_all_the_time,
+                       &workers[i]);
     }
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
@@ -320,6 +398,33 @@ static void killed_processes_hold_nobody_up(const char *program, int kills) {
            kills, total_done(), begun, sum, longest * 1000);
 }
 
+static void caches_stay_fresh(const char *program, double duration) {
+    make_counters();
+    pid_t pids[PROCESSES];
+    for (int i = 0; i < PROCESSES; i++)
+        pids[i] = start(program, "fresh", i);
+    int kills = 0;
+    for (double began = seconds(); seconds() - began < duration; kills++) {
+        usleep(200000);
+        int victim = kills % PROCESSES;
+        kill(pids[victim], SIGKILL);
+        waitpid(pids[victim], NULL, 0);
+        pids[victim] = start(program, "fresh", victim);
+    }
+    usleep(200000);
+    shared->stop = true;
+    for (int i = 0; i < PROCESSES; i++)
+        wait_for(pids[i]);
+    long written = 0;
+    for (int e = 0; e < WRITTEN; e++)
+        written += shared->histories[e].done;
+    expect(shared->stale == 0, "no read is older than a commit completed before it");
+    expect(written > WRITTEN && shared->hits > 0, "there were commits, and reads from memory");
+    printf(
+        "sharing, caches: %ld commits, %ld reads, %d kills; %ld of the last processes' reads from memory\n",
+        written, shared->reads, kills, shared->hits);
+}
+
 int main(int count, char **arguments) {
     if (count == 5 && strcmp(arguments[1], "--worker") == 0) {
         snprintf(path, sizeof path, "%s", arguments[2]);
@@ -339,6 +444,7 @@ int main(int count, char **arguments) {
     processes_share_counters(arguments[0], "full", duration);
     a_limit_is_kept(arguments[0]);
     killed_processes_hold_nobody_up(arguments[0], (int)(duration * 15));
+    caches_stay_fresh(arguments[0], duration);
     char board_path[160];
     snprintf(board_path, sizeof board_path, "%s-board", path);
     unlink(board_path);
