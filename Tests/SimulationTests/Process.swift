@@ -25,11 +25,22 @@ final class Process: @unchecked Sendable {
             url: "simulated:", storage: storage, options: options,
             environment: Environment(time: simulation.time, random: chance, workers: workers),
             checks: simulation.weakness.checks)
-        lists = try store.repository("lists")
-        accounts = try store.repository("accounts")
-        members = try store.repository("members")
-        watchers = try store.repository("watchers")
-        claims = try store.repository("claims")
+        lists = try store.repository("lists", options: Self.caching(chance))
+        accounts = try store.repository("accounts", options: Self.caching(chance))
+        members = try store.repository("members", options: Self.caching(chance))
+        watchers = try store.repository("watchers", options: Self.caching(chance))
+        claims = try store.repository("claims", options: Self.caching(chance))
+    }
+
+    /// Sharing the general list, or under a policy so narrow that it matters.
+    private static func caching(_ chance: SeededChance) -> RepositoryOptions {
+        var options = RepositoryOptions()
+        guard chance.happens(500) else { return options }
+        options.cache = CachePolicy(
+            strategy: chance.element(of: [.lru, .fifo]),
+            timeToLiveMilliseconds: chance.element(of: [0, 0, 1, 10, 100]),
+            maxEntries: chance.element(of: [nil, 0, 1, 2, 5]), maxBytes: chance.element(of: [nil, nil, 500]))
+        return options
     }
 
     var hasFewPlaces: Bool { store.options.maxInFlight < 1_000 }
