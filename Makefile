@@ -21,7 +21,7 @@ PACKAGES := build-essential clang-format iso-codes libcmocka-dev libjansson-dev 
 C_WARNINGS := -Wall -Wextra -Wpedantic -Werror
 HEADERS := $(wildcard include/holdfast/*.h)
 C_FILES = $(shell find include Sources Tests bindings -name '*.[ch]' -not -path '*/build/*')
-ABI_SHARED := Tests/ABI/support.c Tests/ABI/indexes.c Tests/ABI/members.c Tests/ABI/every_function.c
+ABI_SHARED := $(addprefix Tests/ABI/,support.c indexes.c members.c shelf.c every_function.c)
 ABI_TESTS := $(patsubst Tests/ABI/%.c,%,$(wildcard Tests/ABI/test_*.c))
 TEST_PARTS := test-headers test-payload test-abi test-symbols test-torture-short test-fuzz-short test-races \
     test-benchmarks test-swift test-thread-sanitizer test-package test-python
@@ -91,7 +91,7 @@ demo: dependencies demo-c demo-python demo-swift ## Runs the examples in C, Pyth
 demo-c:
 	@$(MAKE) --no-print-directory install PREFIX=$(DEMO_PREFIX) > /dev/null
 	PKG_CONFIG_PATH=$(DEMO_PREFIX)/lib/pkgconfig; export PKG_CONFIG_PATH; \
-	for example in iso_registers event_loop pie_chart; do \
+	for example in iso_registers event_loop pie_chart json_directory; do \
 	    $(CC) -o $(BUILD)/$$example bindings/c/examples/$$example.c \
 	        $$(pkg-config --cflags --libs holdfast jansson) -Wl,-rpath,$(DEMO_PREFIX)/lib && \
 	    $(BUILD)/$$example || exit 1; \
@@ -99,7 +99,7 @@ demo-c:
 
 demo-python: library $(VENV)/tools
 	$(VENV)/bin/pip install --quiet --force-reinstall --no-deps ./bindings/python
-	for example in iso_registers pie_chart country_tree; do \
+	for example in iso_registers pie_chart country_tree shelve_provider; do \
 	    env -u HOLDFAST_LIBRARY $(VENV)/bin/python bindings/python/examples/$$example.py || exit 1; \
 	done
 

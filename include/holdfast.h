@@ -11,6 +11,7 @@
  *   holdfast/log.h          what the library tells the host's log
  *   holdfast/event.h        how asynchronous outcomes arrive
  *   holdfast/store.h        a database: open, close, sync, events
+ *   holdfast/provider.h     a place of the host's where a store's entities live
  *   holdfast/transaction.h  one unit of work: begin, commit, submit, roll back, run with retry
  *   holdfast/participant.h  the host's own objects, changed together with what is stored, or not at all
  *   holdfast/entity.h       a JSON object with an id
@@ -61,6 +62,7 @@
 #include "holdfast/log.h"
 #include "holdfast/operation.h"
 #include "holdfast/participant.h"
+#include "holdfast/provider.h"
 #include "holdfast/repository.h"
 #include "holdfast/status.h"
 #include "holdfast/store.h"

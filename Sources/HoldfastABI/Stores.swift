@@ -16,20 +16,24 @@ public func hf_store_open(
     answer(out_error) { () throws(HoldfastError) in
         let result = try required(out_store, "out_store")
         let options = try StoreOptions(json: HoldfastABI.options(options))
-        let store = try StoreURL.open(text(url, "url"), options: options)
-        do throws(HoldfastError) {
-            // The log's receiver may have forked.
-            try store.requireSameProcess()
-            result.pointee = try HandleTable.insert(store, .store)
-        } catch {
-            if error.status == .forked {
-                // Kept for ever: taking it down would be the parent's affair.
-                _ = Unmanaged.passRetained(store)
-            } else {
-                _ = try? store.close(timeoutMilliseconds: nil)
-            }
-            throw error
+        try hand(StoreURL.open(text(url, "url"), options: options), to: result)
+    }
+}
+
+/// Gives an opened store its handle.
+func hand(_ store: Store, to result: UnsafeMutablePointer<OpaquePointer?>) throws(HoldfastError) {
+    do throws(HoldfastError) {
+        // The log's receiver may have forked.
+        try store.requireSameProcess()
+        result.pointee = try HandleTable.insert(store, .store)
+    } catch {
+        if error.status == .forked {
+            // Kept for ever: taking it down would be the parent's affair.
+            _ = Unmanaged.passRetained(store)
+        } else {
+            _ = try? store.close(timeoutMilliseconds: nil)
         }
+        throw error
     }
 }
 
@@ -64,6 +68,7 @@ public func hf_store_events(
     var count: Int32 = 0
     let status = answerStatus(nil) { () throws(HoldfastError) in
         try useStore(store) { store throws(HoldfastError) in
+            try store.requireOutsideProvider()
             guard let events, capacity > 0, store.eventDescriptor != nil else { return hf_status.HF_INVALID_ARGUMENT }
             let limit = min(capacity, 1 << 16)
             guard let taken = store.takeEvents(limit: limit, timeoutMilliseconds: waiting(timeout_ms)) else {

@@ -103,12 +103,13 @@ typedef enum HF_OPEN_ENUM hf_status {
     HF_WRONG_DESCRIPTOR = 52,
     /** A participant would be below itself. */
     HF_CYCLE = 53,
-    /** A call from inside one of the functions that the transaction is just calling. Nothing was changed. */
+    /** A call from inside one of the functions that the transaction, or the store of a provider, is just
+     * calling. Nothing was changed. */
     HF_REENTRANT = 54,
     /** A validator refused. The error has its own code and message. */
     HF_REFUSED = 55,
 
-    /** The host's own callback reported a failure; it travels back unchanged. */
+    /** The host's own callback, or its provider, reported a failure; its code and message travel back. */
     HF_HOST_ERROR = 60,
     /** A defect of the library. Please report it with the message. */
     HF_INTERNAL = 61

@@ -29,7 +29,8 @@
  * `changes` are the final changes of the transaction, one for each entity, ordered by repository and id;
  * `version` is the entity's version from now on, to be given as an expected version; `position` is an
  * opaque token of the place in the store's history; `secondary` lists what went wrong on the side.
- * A commit that changed nothing has sequence 0 and no position. Readers ignore members they do not know.
+ * A commit that changed nothing has sequence 0 and no position. "atomic": false is there where several
+ * entities were stored one after the other (see provider.h). Readers ignore members they do not know.
  *
  * Threads: a transaction is bound to no thread. Calls on one transaction from several threads at once
  * are safe and take turns.

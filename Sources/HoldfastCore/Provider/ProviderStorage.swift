@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// The host's provider as a storage. Entities live with the provider alone. Everything else is this process's: the catalogue,
 /// the commit log, idempotency keys, the entries of indexes, and the versions of what it has written. So a store that is opened
 /// again knows its repositories and indexes once they are opened and created again.
@@ -43,14 +45,19 @@ public final class ProviderStorage: Storage {
         weak var host: (any StorageHost)?
     }
 
+    /// Of all that this process has closed, for what is opened again within a millisecond.
+    private static let newestClosed = Atomic<CommitSequence>(0)
+
     public convenience init(
         _ provider: any HostProvider, isReadOnly: Bool = false, isConcurrent: Bool = false,
         environment: Environment = .system
     ) throws(HoldfastError) {
         // Below 2^53, as every sequence.
         let now = min(environment.time.wallMilliseconds(), 1 << 42) * 1_000
+        let closed = Self.newestClosed.load(ordering: .acquiring)
         try self.init(
-            provider, isReadOnly: isReadOnly, isConcurrent: isConcurrent, startingAt: now, checksEntities: true,
+            provider, isReadOnly: isReadOnly, isConcurrent: isConcurrent, startingAt: max(now, closed + 1),
+            checksEntities: true,
             environment: environment)
     }
 
@@ -142,6 +149,7 @@ public final class ProviderStorage: Storage {
         guarded.withLock { guarded in
             guarded.isClosed = true
             guarded.epoch += 1
+            Self.newestClosed.max(max(head, guarded.lastSequence), ordering: .acquiringAndReleasing)
         }
         calls.end()
     }

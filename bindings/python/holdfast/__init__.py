@@ -67,6 +67,7 @@ from .mapping import RepositoryMapping
 from .model import Model
 from .operation import Operation, Subscription, operation
 from .preferences import Preference, Preferences
+from .provider import ProviderWrite, StorageProvider, open_provider
 from .receipt import Change, Receipt
 from .repository import Repository
 from .store import Store, handle_count, open
@@ -121,12 +122,14 @@ __all__ = [
     "OperationFuture",
     "Preference",
     "Preferences",
+    "ProviderWrite",
     "ReadOnlyError",
     "Receipt",
     "ReentrantError",
     "RefusedError",
     "Repository",
     "RepositoryMapping",
+    "StorageProvider",
     "Store",
     "Subscription",
     "TimeoutError",
@@ -146,6 +149,7 @@ __all__ = [
     "feature_available",
     "handle_count",
     "open",
+    "open_provider",
     "operation",
     "version_text",
 ]

@@ -26,6 +26,7 @@ hf_trim_level = c_int
 API_VERSION = 1
 HF_OK = 0
 HF_NOT_FOUND = 20
+HF_CORRUPT = 24
 HF_CONFLICT = 30
 HF_TIMEOUT = 32
 HF_CANCELLED = 33
@@ -134,6 +135,53 @@ hf_validator_fn = ctypes.CFUNCTYPE(
 destructor = ctypes.CFUNCTYPE(None, c_void_p)
 
 
+class hf_provider_write(ctypes.Structure):
+    """One write of a commit, borrowed."""
+
+    _fields_ = [
+        ("repository", c_void_p),
+        ("id", c_void_p),
+        ("id_length", c_size_t),
+        ("entity", c_void_p),
+        ("length", c_size_t),
+    ]
+
+
+# What a provider's functions take last.
+_provided = (c_void_p, POINTER(POINTER(hf_error)))
+# Text that is not closed with NUL.
+_characters = (POINTER(c_char), c_size_t)
+hf_provider_visit_fn = ctypes.CFUNCTYPE(c_bool, *_characters, *_characters, c_void_p)
+hf_provider_save_fn = ctypes.CFUNCTYPE(hf_status, c_char_p, *_characters, *_characters, *_provided)
+hf_provider_fetch_fn = ctypes.CFUNCTYPE(hf_status, c_char_p, *_characters, POINTER(hf_buffer), *_provided)
+hf_provider_fetch_all_fn = ctypes.CFUNCTYPE(hf_status, c_char_p, hf_provider_visit_fn, c_void_p, *_provided)
+hf_provider_delete_fn = ctypes.CFUNCTYPE(hf_status, c_char_p, *_characters, *_provided)
+hf_provider_apply_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_provider_write), c_size_t, *_provided)
+hf_provider_find_fn = ctypes.CFUNCTYPE(
+    hf_status, c_char_p, *_characters, hf_provider_visit_fn, c_void_p, *_provided
+)
+hf_provider_change_token_fn = ctypes.CFUNCTYPE(hf_status, POINTER(c_uint64), *_provided)
+hf_provider_sync_fn = ctypes.CFUNCTYPE(hf_status, *_provided)
+
+
+class hf_provider(ctypes.Structure):
+    """What a provider does."""
+
+    _fields_ = [
+        ("size", c_size_t),
+        ("user_data", c_void_p),
+        ("free_user_data", destructor),
+        ("on_save", hf_provider_save_fn),
+        ("on_fetch", hf_provider_fetch_fn),
+        ("on_fetch_all", hf_provider_fetch_all_fn),
+        ("on_delete", hf_provider_delete_fn),
+        ("on_apply", hf_provider_apply_fn),
+        ("on_find", hf_provider_find_fn),
+        ("on_change_token", hf_provider_change_token_fn),
+        ("on_sync", hf_provider_sync_fn),
+    ]
+
+
 class hf_participant_callbacks(ctypes.Structure):
     """What a participant is called for."""
 
@@ -204,6 +252,7 @@ FUNCTIONS = {
     "hf_set_log_callback": (hf_status, (hf_log_fn, c_void_p, destructor, _out_error)),
     "hf_events_free": (None, (_events, c_size_t)),
     "hf_store_open": (hf_status, (c_char_p, c_char_p, POINTER(_store), _out_error)),
+    "hf_store_open_provider": (hf_status, (POINTER(hf_provider), c_char_p, POINTER(_store), _out_error)),
     "hf_store_close": (hf_status, (_store, c_int64, _out_error)),
     "hf_store_free": (None, (_store,)),
     "hf_store_sync": (hf_status, (_store, _out_error)),

@@ -308,7 +308,8 @@ class RefusedError(Error):
 
 
 class HostError(Error):
-    """A callback of the host's reported a failure."""
+    """A callback of the host's, or its provider, reported a failure. What a provider's method raised is the
+    `__cause__`."""
 
     status = 60
 
@@ -350,12 +351,18 @@ CLASSES: dict[int, type[Error]] = {cls.status: cls for cls in Error.__subclasses
 
 def from_native(status: int, pointer: Any) -> BaseException:
     """The exception for a status and its error object, which stays the caller's; NULL is allowed. Where a
-    validator of Python's refused, it is the one that this raised."""
-    if pointer and status == RefusedError.status:
-        refusal = refusals.take(json.loads(lib.hf_error_detail(pointer, None)).get("code"))
-        if refusal is not None:
-            return refusal
-    return _own(status, pointer)
+    validator of Python's refused, it is the one that this raised; where a method of a provider raised, its
+    cause is that."""
+    if not pointer or status not in (RefusedError.status, HostError.status, CorruptError.status):
+        return _own(status, pointer)
+    raised = refusals.take(json.loads(lib.hf_error_detail(pointer, None)).get("code"))
+    # Ctrl-C, and what else ends programs, is not for a handler of errors.
+    if raised is not None and (status == RefusedError.status or not isinstance(raised, Exception)):
+        return raised
+    error = _own(status, pointer)
+    if raised is not None:
+        error.__cause__ = raised
+    return error
 
 
 def _own(status: int, pointer: Any) -> Error:

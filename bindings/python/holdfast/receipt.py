@@ -36,6 +36,8 @@ class Receipt:
     changes: tuple[Change, ...]
     #: What went wrong on the side, such as the exceptions of the `on_commit` of objects.
     secondary: tuple[Any, ...]
+    #: False where a provider without `apply` has stored several entities one after the other.
+    atomic: bool = True
 
     @classmethod
     def from_json(cls, text: bytes, secondary: Iterable[Any] = ()) -> "Receipt":
@@ -53,4 +55,5 @@ class Receipt:
                 for change in data["changes"]
             ),
             secondary=(*data["secondary"], *secondary),
+            atomic=data.get("atomic", True),
         )

@@ -69,15 +69,25 @@ class Store(OfOneProcess):
     _closed = True
 
     def __init__(self, url: Union[str, "os.PathLike[str]"], **options: Any) -> None:
+        self._start(os.fspath(url), functools.partial(lib.hf_store_open, native_text(url)), options)
+
+    @classmethod
+    def _over(cls, url: str, open_native: Callable[..., int], options: Mapping[str, Any]) -> "Store":
+        """A store that `open_native` opens, which takes what hf_store_open does but the URL."""
+        store = cls.__new__(cls)
+        store._start(url, open_native, options)
+        return store
+
+    def _start(self, url: Any, open_native: Callable[..., int], options: Mapping[str, Any]) -> None:
         if "delivery" in options:
             raise errors.InvalidOptionError('Python always uses queue delivery; leave out "delivery".')
         store = ctypes.POINTER(hf_store)()
-        call(lib.hf_store_open, native_text(url), dump({**options, "delivery": "queue"}), ctypes.byref(store))
+        call(open_native, dump({**options, "delivery": "queue"}), ctypes.byref(store))
         #: The native handle.
         self.pointer = store
         self._handle = Handle(store, lib.hf_store_free)
         self._events = Events(store)
-        self._url = os.fspath(url)
+        self._url = url
         self._closed = False
         self._open = _open_stores.add(weakref.ref(self))
 

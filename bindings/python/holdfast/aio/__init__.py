@@ -24,7 +24,7 @@ from ._events import CommitFuture
 from .operation import Operation, Subscription, operation
 from .preferences import Preferences
 from .repository import Cursor, Repository
-from .store import Opening, Store, open
+from .store import Opening, Store, open, open_provider
 from .transaction import Transaction
 from .waiting import await_result
 
@@ -44,6 +44,7 @@ __all__ = [
     "Transaction",
     "await_result",
     "open",
+    "open_provider",
     "operation",
 ]
 __all__ += [name for name in holdfast.__all__ if name not in __all__ and name != "RepositoryMapping"]

@@ -23,6 +23,8 @@ from .._signatures import hf_transaction
 from .._transact import MAX_ATTEMPTS
 from ..cache import Cache, Clock
 from ..operation import sequence_of
+from ..provider import StorageProvider
+from ..provider import open_provider as blocking_open_provider
 from ..store import transaction_options
 from ..transaction import current_transaction
 from . import transaction as transactions
@@ -49,14 +51,20 @@ _SHORTEST_PAUSE, _LONGEST_PAUSE = 0.0005, 0.1
 def open(url: Union[str, "os.PathLike[str]"], **options: Any) -> "Opening":
     """Opens a store for the running loop: `async with holdfast.aio.open(...) as store`, or with `await`, and
     `await store.close()` at the end. Parameters as of `holdfast.open`."""
-    return Opening(url, options)
+    return Opening(functools.partial(blocking.open, url, **options), options)
+
+
+def open_provider(provider: StorageProvider, **options: Any) -> "Opening":
+    """As `open`, for a store whose entities live with a provider. Parameters as of `holdfast.open_provider`.
+    The provider's methods are called on threads of the library's."""
+    return Opening(functools.partial(blocking_open_provider, provider, **options), options)
 
 
 class Opening(OfOneProcess):
     """A store that is opened when this is awaited or entered."""
 
-    def __init__(self, url: Union[str, "os.PathLike[str]"], options: Mapping[str, Any]) -> None:
-        self._url = url
+    def __init__(self, open: Callable[[], blocking.Store], options: Mapping[str, Any]) -> None:
+        self._open_blocking = open
         self._options = options
         self._store: Optional[Store] = None
 
@@ -78,7 +86,7 @@ class Opening(OfOneProcess):
 
     async def _open(self) -> "Store":
         def open() -> tuple[blocking.Store, dict[str, str]]:
-            store = blocking.Store(self._url, **self._options)
+            store = self._open_blocking()
             return store, {it["name"]: it["key"] for it in store.describe()["repositories"]}
 
         store, keys = await in_thread(open, discard=lambda opened: opened[0].close())

@@ -1,0 +1,225 @@
+/* Calls of a provider: from where they come, what may be done in them, and what they hold up. */
+#include "every_function.h"
+#include "shelf.h"
+
+#include <sys/wait.h>
+
+/* --- Calling back --------------------------------------------------------------------------------------- */
+
+typedef struct callback {
+    handles h;
+    size_t calls, others;
+} callback;
+
+/* What only describes a piece of work, or tells without looking. */
+static bool needs_nothing(const char *name) {
+    static const char *const names[] = {"hf_operation_create", "hf_operation_create_function",
+                                        "hf_transaction_get_state", "hf_store_event_fd"};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Calls every function with the handles of the store that calls, once. */
+static hf_status call_everything(shelf *s, const char *function, hf_error **out_error) {
+    (void)function, (void)out_error;
+    callback *c = s->hook;
+    s->before = NULL;
+    results r = {0};
+    for (size_t i = 0; i < function_count; i++) {
+        const char *name = functions[i].name;
+        /* It works, and takes effect afterwards. */
+        if (strcmp(name, "hf_store_close") == 0)
+            continue;
+        hf_error *error = NULL;
+        hf_status status = functions[i].call(c->h, &r, &error);
+        hf_error_free(error);
+        c->calls++;
+        if (status != HF_REENTRANT && !needs_nothing(name)) {
+            fprintf(stderr, "%s answered %s\n", name, hf_status_name(status));
+            c->others++;
+        }
+    }
+    free_results(&r);
+    return HF_OK;
+}
+
+static void every_call_from_inside_is_refused_and_changes_nothing(fixture *f) {
+    (void)f;
+    for (int writing = 0; writing < 2; writing++) {
+        shelf s;
+        begin_shelf(&s);
+        room r = open_shelf(&s, 0, NULL);
+        save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
+        hf_transaction *t = begin(r.store, NULL);
+        callback c = {{r.store, r.things, t}, 0, 0};
+        s.hook = &c;
+        s.before = call_everything;
+        if (writing)
+            save(r.things, NULL, "{\"id\":\"b\"}");
+        expect_entity(r.things, t, "a", "{\"id\":\"a\",\"n\":1}");
+        assert_int_equal(c.calls, function_count - 1);
+        assert_int_equal(c.others, 0);
+        save(r.things, t, "{\"id\":\"t\"}");
+        commit_quietly(t);
+        expect_count(r.things, NULL, NULL, writing ? 3 : 2);
+        close_room(r);
+        end_shelf(&s);
+    }
+}
+
+static hf_status free_everything(shelf *s, const char *function, hf_error **out_error) {
+    (void)function, (void)out_error;
+    callback *c = s->hook;
+    s->before = NULL;
+    hf_transaction_free(c->h.transaction);
+    hf_repository_free(c->h.repository);
+    if (hf_store_close(c->h.store, -1, NULL) != HF_OK)
+        abort();
+    hf_store_free(c->h.store);
+    return HF_OK;
+}
+
+static void a_provider_may_free_and_close_what_calls_it(fixture *f) {
+    (void)f;
+    shelf s;
+    begin_shelf(&s);
+    room r = open_shelf(&s, 0, NULL);
+    save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
+    hf_transaction *t = begin(r.store, NULL);
+    callback c = {{r.store, r.things, t}, 0, 0};
+    s.hook = &c;
+    s.before = free_everything;
+    hf_entity entity = HF_ENTITY_INIT;
+    (void)hf_repository_fetch(r.things, t, "a", HF_NTS, &entity, NULL);
+    hf_entity_free(&entity);
+    for (int i = 0; i < 1000 && s.freed == 0; i++)
+        sleep_milliseconds(5);
+    end_shelf(&s);
+}
+
+static hf_status fork_inside(shelf *s, const char *function, hf_error **out_error) {
+    (void)function, (void)out_error;
+    s->before = NULL;
+    pid_t child = fork();
+    *(pid_t *)s->hook = child;
+    return HF_OK;
+}
+
+static void a_provider_may_fork(fixture *f) {
+    (void)f;
+    for (int writing = 0; writing < 2; writing++) {
+        shelf s;
+        begin_shelf(&s);
+        room r = open_shelf(&s, 0, NULL);
+        save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
+        pid_t child = -1;
+        s.hook = &child;
+        s.before = fork_inside;
+        hf_entity entity = HF_ENTITY_INIT;
+        hf_status status = writing
+                               ? hf_repository_save(r.things, NULL, "{\"id\":\"b\"}", HF_NTS, &entity, NULL)
+                               : hf_repository_fetch(r.things, NULL, "a", HF_NTS, &entity, NULL);
+        if (child == 0)
+            _exit(status == HF_FORKED && s.freed == 0 ? 0 : 1);
+        assert_int_equal(status, HF_OK);
+        int how;
+        assert_int_equal(waitpid(child, &how, 0), child);
+        assert_int_equal(how, 0);
+        hf_entity_free(&entity);
+        close_room(r);
+        end_shelf(&s);
+    }
+}
+
+/* --- Blocking and threads ------------------------------------------------------------------------------- */
+
+static hf_status wait_for_hook(shelf *s, const char *function, hf_error **out_error) {
+    (void)function, (void)out_error;
+    while (!atomic_load((atomic_bool *)s->hook))
+        sleep_milliseconds(1);
+    return HF_OK;
+}
+
+static void *read_slowly(void *things) {
+    hf_entity entity = HF_ENTITY_INIT;
+    hf_status status = hf_repository_fetch(things, NULL, "a", HF_NTS, &entity, NULL);
+    hf_entity_free(&entity);
+    /* The store is closed meanwhile. */
+    return status == HF_OK || status == HF_CLOSED ? things : NULL;
+}
+
+static void a_provider_that_blocks_holds_up_the_close_and_no_submission(fixture *f) {
+    (void)f;
+    shelf s;
+    begin_shelf(&s);
+    room r = open_shelf(&s, 0, NULL);
+    save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
+    atomic_bool released = false;
+    s.hook = &released;
+    s.before = wait_for_hook;
+    pthread_t reader;
+    pthread_create(&reader, NULL, read_slowly, r.things);
+    while (s.reads < 2)
+        sleep_milliseconds(1);
+    hf_transaction *t = begin(r.store, NULL);
+    save(r.things, t, "{\"id\":\"b\"}");
+    expect_ok(hf_transaction_submit, t, NULL, NULL, NULL);
+    hf_transaction_free(t);
+    expect_answer(HF_TIMEOUT, hf_store_close, r.store, 50);
+    atomic_store(&released, true);
+    void *answered;
+    pthread_join(reader, &answered);
+    assert_non_null(answered);
+    expect_ok(hf_store_close, r.store, -1);
+    assert_string_equal(find_book(&s, "b"), "{\"id\":\"b\"}");
+    hf_repository_free(r.things);
+    hf_store_free(r.store);
+    end_shelf(&s);
+}
+
+static hf_status linger(shelf *s, const char *function, hf_error **out_error) {
+    (void)s, (void)function, (void)out_error;
+    sleep_milliseconds(1);
+    return HF_OK;
+}
+
+static void *read_and_write(void *things) {
+    for (int i = 0; i < 20; i++) {
+        uint64_t count;
+        (void)hf_repository_count(things, NULL, NULL, 0, NULL, &count, NULL);
+        (void)hf_repository_save(things, NULL, "{\"id\":\"a\"}", HF_NTS, NULL, NULL);
+    }
+    return NULL;
+}
+
+static void calls_come_one_at_a_time_unless_it_is_asked_otherwise(fixture *f) {
+    (void)f;
+    for (int concurrent = 0; concurrent < 2; concurrent++) {
+        shelf s;
+        begin_shelf(&s);
+        room r = open_shelf(&s, 0, concurrent ? "{\"concurrent_calls\":true}" : NULL);
+        s.before = linger;
+        pthread_t threads[4];
+        for (size_t i = 0; i < COUNT_OF(threads); i++)
+            pthread_create(&threads[i], NULL, read_and_write, r.things);
+        for (size_t i = 0; i < COUNT_OF(threads); i++)
+            pthread_join(threads[i], NULL);
+        assert_int_equal(s.most_running > 1, concurrent);
+        close_room(r);
+        end_shelf(&s);
+    }
+}
+
+int main(void) {
+    static const scenario scenarios[] = {
+        ONCE(every_call_from_inside_is_refused_and_changes_nothing),
+        ONCE(a_provider_may_free_and_close_what_calls_it),
+        ONCE(a_provider_may_fork),
+        ONCE(a_provider_that_blocks_holds_up_the_close_and_no_submission),
+        ONCE(calls_come_one_at_a_time_unless_it_is_asked_otherwise),
+    };
+    return run_scenarios("calls of providers", scenarios, COUNT_OF(scenarios));
+}
