@@ -27,11 +27,12 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 @pytest.fixture(autouse=True)
 def nothing_leaks(request: pytest.FixtureRequest) -> Iterator[None]:
-    gc.collect()
     before = holdfast.handle_count()
     yield
     request.node.funcargs.clear()
-    gc.collect()
+    # What cycles keep alive; only where there is something, for looking through everything takes its time.
+    if holdfast.handle_count() != before:
+        gc.collect()
     assert holdfast.handle_count() == before, "the test left native handles behind"
 
 
@@ -74,11 +75,3 @@ def songs(store: holdfast.Store) -> "holdfast.Repository[dict[str, Any]]":
 @pytest.fixture
 def family() -> Family:
     return Family()
-
-
-def in_thread(function: Callable[[], Any]) -> Any:
-    """Runs a function on another thread, where no transaction is current, and answers what it returns."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(1) as executor:
-        return executor.submit(function).result()

@@ -1,11 +1,10 @@
 """Reads the C headers, so that tests can compare the package's tables with the contract."""
 
 import re
+from pathlib import Path
 from typing import NamedTuple
 
-from conftest import REPOSITORY
-
-HEADERS = REPOSITORY / "include" / "holdfast"
+HEADERS = Path(__file__).parents[3] / "include" / "holdfast"
 
 
 class Function(NamedTuple):

@@ -7,8 +7,6 @@ import venv
 from pathlib import Path
 from typing import Any
 
-from conftest import PACKAGE
-
 PROGRAM = """
 import holdfast
 from holdfast import _library
@@ -23,6 +21,8 @@ with holdfast.open("music.db") as store:
 
 # As where nothing of this checkout is known.
 OUTSIDE = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+
+PACKAGE = Path(__file__).parents[1]
 
 
 def run(*command: "str | Path", **options: Any) -> str:

@@ -7,8 +7,8 @@ from typing import Any, Callable, Optional
 import jsonschema
 import pydantic
 import pytest
-from conftest import in_thread
 from programs import run_program
+from threads import in_thread
 
 import holdfast
 import holdfast.aio

@@ -7,7 +7,7 @@ import threading
 from typing import Any, Callable
 
 import pytest
-from conftest import in_thread
+from threads import in_thread
 
 import holdfast
 

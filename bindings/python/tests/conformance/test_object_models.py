@@ -8,7 +8,7 @@ from typing import Any, Optional
 
 import pydantic
 import pytest
-from conftest import in_thread
+from threads import in_thread
 
 import holdfast
 import holdfast.aio

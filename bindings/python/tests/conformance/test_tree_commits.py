@@ -4,8 +4,8 @@ import sys
 from typing import Any
 
 import pytest
-from conftest import in_thread
 from nodes import Node, Refusal, refuse
+from threads import in_thread
 
 import holdfast
 

@@ -6,7 +6,7 @@ import traceback
 from typing import Any, Callable
 
 import pytest
-from conftest import in_thread
+from threads import in_thread
 
 import holdfast
 

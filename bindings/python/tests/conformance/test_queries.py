@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable
 
 import pytest
-from conftest import in_thread
+from threads import in_thread
 
 import holdfast
 from holdfast import F

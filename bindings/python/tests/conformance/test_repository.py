@@ -1,6 +1,5 @@
 """The verbs of a repository, with dicts, bytes and classes."""
 
-import signal
 import threading
 from dataclasses import dataclass, field
 from typing import Any, Optional
@@ -348,19 +347,3 @@ def test_readers_on_many_threads_get_their_own_entity(songs: Songs) -> None:
     for thread in threads:
         thread.join()
     assert wrong == []
-
-
-def test_a_signal_handler_that_reads_leaves_the_interrupted_reader_its_own_entity(songs: Songs) -> None:
-    songs.add_many({"id": id, "text": id * 1000} for id in "ab")
-    handled: list[Any] = []
-    before = signal.signal(signal.SIGALRM, lambda *_: handled.append(songs.fetch_bytes("b")))
-    signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
-    try:
-        read = set()
-        while len(handled) < 50:
-            read.add(songs.fetch_bytes("a"))
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-    assert {songs.fetch_bytes("a")} == read
-    assert {songs.fetch_bytes("b")} == set(handled)
