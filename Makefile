@@ -24,10 +24,12 @@ C_FILES = $(shell find include Sources Tests bindings -name '*.[ch]' -not -path 
 ABI_SHARED := $(addprefix Tests/ABI/,support.c indexes.c members.c shelf.c every_function.c)
 ABI_TESTS := $(patsubst Tests/ABI/%.c,%,$(wildcard Tests/ABI/test_*.c))
 TEST_PARTS := test-headers test-payload test-abi test-symbols test-torture-short test-fuzz-short test-races \
-    test-benchmarks test-swift test-thread-sanitizer test-package test-python
+    test-benchmarks test-swift test-thread-sanitizer test-package test-python test-swift-provider
 
 # Swift's backtracer may hang after a crash where there is no terminal.
 export SWIFT_BACKTRACE := enable=no
+# The package has libraries that only the tests want.
+export HOLDFAST_TEST_LIBRARIES := 1
 # Where the Python package finds the library to load or to bundle.
 export HOLDFAST_LIBRARY := $(LIBRARY)
 
@@ -164,6 +166,11 @@ test-package: ## The README's Swift program, in a package that requires this one
 
 test-python: library $(VENV)/tools ## The Python package
 	$(VENV)/bin/python -m pytest -q bindings/python/tests Tests/Readme
+
+test-swift-provider: $(VENV)/tools ## The conformance suite of engines, on a provider in Swift
+	swift build --product SwiftProvider
+	HOLDFAST_LIBRARY=$(BUILD)/debug/libSwiftProvider.so $(VENV)/bin/python -m pytest -q \
+	    bindings/python/tests/conformance -k Swift
 
 soak-python: library $(VENV)/tools ## A million operations from Python: memory and handles stay flat
 	PYTHONPATH=bindings/python $(VENV)/bin/python bindings/python/tests/soak.py 1000000

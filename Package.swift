@@ -68,6 +68,9 @@ let package = Package(
             name: "StressProcess", dependencies: ["HoldfastCore", "HoldfastEngines", "HistoryChecker", "StressLoad"],
             path: "Tests/StressProcess"),
         .target(name: "StorageConformance", dependencies: ["HoldfastCore"], path: "Tests/StorageConformance"),
+        .target(
+            name: "SwiftProvider", dependencies: ["CHoldfast", "Holdfast", "HoldfastABI", "HoldfastCore"],
+            path: "Tests/SwiftProvider"),
 
         .testTarget(
             name: "HoldfastCoreTests",
@@ -91,6 +94,11 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// A library for the tests' own use: the Makefile says when it is wanted.
+if Context.environment["HOLDFAST_TEST_LIBRARIES"] != nil {
+    package.products.append(.library(name: "SwiftProvider", type: .dynamic, targets: ["SwiftProvider"]))
+}
 
 for target in package.targets where target.type != .system {
     var settings = target.swiftSettings ?? []

@@ -1,5 +1,5 @@
 public import CHoldfast
-internal import HoldfastCore
+package import HoldfastCore
 internal import HoldfastEngines
 
 func useStore<Result>(
@@ -13,10 +13,20 @@ public func hf_store_open(
     _ url: UnsafePointer<CChar>?, _ options: UnsafePointer<CChar>?, _ out_store: UnsafeMutablePointer<OpaquePointer?>?,
     _ out_error: OutError?
 ) -> hf_status {
+    answerOpening(options, out_store, out_error) { options throws(HoldfastError) in
+        try StoreURL.open(text(url, "url"), options: options)
+    }
+}
+
+/// For every way of opening a store, also those of libraries that add one: the tests'.
+package func answerOpening(
+    _ options: UnsafePointer<CChar>?, _ out_store: UnsafeMutablePointer<OpaquePointer?>?,
+    _ out_error: UnsafeMutablePointer<OpaquePointer?>?,
+    _ open: (StoreOptions) throws(HoldfastError) -> Store
+) -> hf_status {
     answer(out_error) { () throws(HoldfastError) in
         let result = try required(out_store, "out_store")
-        let options = try StoreOptions(json: HoldfastABI.options(options))
-        try hand(StoreURL.open(text(url, "url"), options: options), to: result)
+        try hand(open(StoreOptions(json: HoldfastABI.options(options))), to: result)
     }
 }
 

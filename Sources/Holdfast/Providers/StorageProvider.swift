@@ -16,6 +16,9 @@
 /// Four functions are enough; the others have defaults. A provider that can store several changes together says so as an
 /// `AtomicStorageProvider`, and one that others write to besides as a `ChangeCountingStorageProvider`.
 ///
+/// Ids are told apart by their bytes in a store, while Swift takes some texts for equal that are written in other bytes: "é" as
+/// one letter, and as two. A provider of such ids must not mix them up.
+///
 /// What it throws fails the call that needed it, with `.hostError`, or `.corrupt` where it was a `DecodingError`: the error
 /// names what was to be done, and carries what was thrown as its cause.
 public protocol StorageProvider<Entity>: Sendable {

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import HoldfastCore
+package import HoldfastCore
 
 extension Store {
     /// Opens a store whose entities a provider of yours keeps.
@@ -48,15 +48,7 @@ extension Store {
     public static func open<Provider: StorageProvider<StoredDocument>>(
         provider: Provider, _ options: StoreOptions = .init()
     ) async throws -> Store {
-        try await open(
-            ProviderBridge(
-                provider,
-                ProvidedForm(
-                    repository: nil,
-                    id: { StoredDocument.ID(repository: $0, entity: $1) },
-                    entity: { StoredDocument(id: StoredDocument.ID(repository: $0, entity: $1), json: $2) },
-                    stored: { ($0.id.entity, $0.json) },
-                    isIn: { $1.id.repository == $0 })), options)
+        try await open(ProviderBridge(provider, .documents), options)
     }
 
     private static func open<Provider>(
@@ -64,9 +56,33 @@ extension Store {
     ) async throws -> Store {
         // The threads of other stores must not wait for this provider, which may use them.
         try await open(options, provider: bridge, threads: WaitingThreads()) { options throws(CoreError) in
-            var options = options
-            options.concurrentCalls = true
-            return try HoldfastCore.Store.open(provider: bridge, options: options)
+            try openCore(bridge, options)
         }
+    }
+
+    private static func openCore(
+        _ provider: any HostProvider, _ options: HoldfastCore.StoreOptions
+    ) throws(CoreError) -> HoldfastCore.Store {
+        var options = options
+        options.concurrentCalls = true
+        return try HoldfastCore.Store.open(provider: provider, options: options)
+    }
+
+    /// The store below this face, for hosts of the C interface that have a provider in Swift: the tests.
+    package static func openCore(
+        provider: some StorageProvider<StoredDocument>, _ options: HoldfastCore.StoreOptions
+    ) throws(HoldfastCore.HoldfastError) -> HoldfastCore.Store {
+        try openCore(ProviderBridge(provider, .documents), options)
+    }
+}
+
+extension ProvidedForm<StoredDocument> {
+    fileprivate static var documents: Self {
+        Self(
+            repository: nil,
+            id: { StoredDocument.ID(repository: $0, entity: $1) },
+            entity: { StoredDocument(id: StoredDocument.ID(repository: $0, entity: $1), json: $2) },
+            stored: { ($0.id.entity, $0.json) },
+            isIn: { $1.id.repository == $0 })
     }
 }

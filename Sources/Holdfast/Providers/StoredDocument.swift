@@ -4,7 +4,7 @@ public import Foundation
 ///
 ///     let store = try await Store.open(provider: InMemoryStorage<StoredDocument>())
 public struct StoredDocument: Codable, Identifiable, Hashable, Sendable {
-    /// Which entity it is.
+    /// Which entity it is. Equal are ids of the same bytes, as everywhere in a store: not what Swift takes for the same text.
     public struct ID: Codable, Hashable, Sendable {
         /// The name of its repository.
         public var repository: String
@@ -15,6 +15,16 @@ public struct StoredDocument: Codable, Identifiable, Hashable, Sendable {
         public init(repository: String, entity: String) {
             self.repository = repository
             self.entity = entity
+        }
+
+        public static func == (left: ID, right: ID) -> Bool {
+            left.repository.utf8.elementsEqual(right.repository.utf8)
+                && left.entity.utf8.elementsEqual(right.entity.utf8)
+        }
+
+        public func hash(into hasher: inout Hasher) {
+            hasher.combine(Array(repository.utf8))
+            hasher.combine(Array(entity.utf8))
         }
     }
 

@@ -205,6 +205,16 @@ struct StorageProviderTests {
         try await store.close()
     }
 
+    @Test("keeps documents apart whose ids Swift takes for the same text")
+    func idsOfOtherBytes() async throws {
+        let store = try await Store.open(provider: InMemoryStorage<StoredDocument>())
+        let songs = store.repository(of: Song.self)
+        for id in ["\u{E9}", "e\u{301}"] { try await songs.save(Song(id: id, title: "\(id.utf8.count)")) }
+        try await #expect(songs.fetchAll().map(\.title) == ["3", "2"])
+        try await #expect(songs.fetch(id: "\u{E9}")?.title == "2")
+        try await store.close()
+    }
+
     @Test("tells of an entity that cannot be read, by its id, and of nothing else")
     func corruptDocument() async throws {
         let storage = InMemoryStorage<StoredDocument>()
