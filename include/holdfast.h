@@ -60,6 +60,7 @@
 #include "holdfast/future.h"
 #include "holdfast/index.h"
 #include "holdfast/log.h"
+#include "holdfast/maintenance.h"
 #include "holdfast/operation.h"
 #include "holdfast/participant.h"
 #include "holdfast/provider.h"
@@ -67,6 +68,7 @@
 #include "holdfast/status.h"
 #include "holdfast/store.h"
 #include "holdfast/transaction.h"
+#include "holdfast/transfer.h"
 #include "holdfast/validator.h"
 #include "holdfast/version.h"
 

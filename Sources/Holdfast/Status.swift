@@ -68,6 +68,8 @@ public enum Status: Sendable, Hashable, CaseIterable {
     case noMemory
     /// The place cannot hold a store safely: a symbolic link or a network file system.
     case unsafeLocation
+    /// The store's schema has a greater version than the program knows.
+    case schemaTooNew
     /// The object tree is in another transaction.
     case transactionActive
     /// The object tree is in no transaction.
@@ -127,6 +129,7 @@ extension Status {
             case .io: .io
             case .noMemory: .noMemory
             case .unsafeLocation: .unsafeLocation
+            case .schemaTooNew: .schemaTooNew
             case .transactionActive: .transactionActive
             case .transactionNotActive: .transactionNotActive
             case .wrongDescriptor: .wrongDescriptor

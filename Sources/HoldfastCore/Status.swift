@@ -39,6 +39,7 @@ public enum Status: Int32, Sendable, CaseIterable {
     case io = 45
     case noMemory = 46
     case unsafeLocation = 47
+    case schemaTooNew = 48
 
     case transactionActive = 50
     case transactionNotActive = 51

@@ -29,6 +29,30 @@ public enum StoreURL {
         return try Store(url: url, storage: storage, options: options, environment: environment)
     }
 
+    /// Makes a store at `url` from a backup.
+    public static func restore(
+        from backup: String, to url: String, _ options: RestoreOptions, environment: Environment = .system,
+        _ progress: Progress
+    ) throws(HoldfastError) {
+        guard case .file(let path) = try parse(url) else {
+            throw HoldfastError(
+                .unsupported, "\"\(url)\" names no file to which a backup could be restored: give a path")
+        }
+        var settings = SQLiteOptions()
+        settings.lockTimeoutMilliseconds = options.lockTimeoutMilliseconds
+        settings.allowUnsafeLocation = options.allowUnsafeLocation
+        let epoch = processEpoch()
+        try SQLiteStorage.restore(
+            from: backup, to: path, replaces: options.replaces, options: settings, environment: environment
+        ) { done, total throws(HoldfastError) in
+            let goesOn = try progress(done, total)
+            // In a child that the host's code has forked, the files are the parent's.
+            if processEpoch() != epoch { throw HoldfastError(.forked, "the restoring belongs to the parent process") }
+            return goesOn
+        }
+        Log.write(.info, "store restored", [("store", .text(path)), ("backup", .text(backup))])
+    }
+
     private enum Place {
         case memory
         case file(String)

@@ -26,10 +26,7 @@ extension Connection {
         try run(.beginImmediate, "creating")
         do throws(HoldfastError) {
             try execute(Schema.creation, "creating")
-            try execute(
-                "INSERT INTO holdfast_meta (name, value) "
-                    + "VALUES ('\(Mark.incarnation.rawValue)', x'\(hexadecimal(incarnation))')",
-                "creating")
+            try setIncarnation(incarnation)
             try setMark(.reserved, 0)
             try setMark(.logStart, 0)
             try run(.commit, "creating")

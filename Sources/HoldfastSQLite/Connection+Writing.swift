@@ -16,6 +16,12 @@ extension Connection {
         if let limit = batch.keepIdempotency { try run(.trimIdempotencyByCount, with: Int64(clamping: limit)) }
     }
 
+    func setIncarnation(_ incarnation: [UInt8]) throws(HoldfastError) {
+        try execute(
+            "INSERT OR REPLACE INTO holdfast_meta (name, value) "
+                + "VALUES ('\(Mark.incarnation.rawValue)', x'\(hexadecimal(incarnation))')", "writing")
+    }
+
     func setMark(_ mark: Mark, _ value: Int64) throws(HoldfastError) {
         let name = Array(mark.rawValue.utf8)
         try name.withBytes { name throws(HoldfastError) in

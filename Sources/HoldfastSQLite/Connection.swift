@@ -122,6 +122,11 @@ final class Connection: @unchecked Sendable {
         for statement in indexStatements.removeValue(forKey: index) ?? [] { sqlite3_finalize(statement) }
     }
 
+    /// To be finalized by the caller.
+    func prepared(_ sql: String) throws(HoldfastError) -> Statement {
+        Statement(pointer: try prepare(sql), connection: self)
+    }
+
     private func prepare(_ sql: String) throws(HoldfastError) -> OpaquePointer {
         var prepared: OpaquePointer?
         let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
@@ -139,6 +144,17 @@ final class Connection: @unchecked Sendable {
     /// The single number that a statement gives.
     func number(_ sql: String, _ doing: String) throws(HoldfastError) -> Int64? {
         try first(sql, doing) { $0.integer(0) }
+    }
+
+    /// Each row of a statement that is needed once.
+    func each(
+        _ sql: String, _ doing: String, _ body: (Statement) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) {
+        var prepared: OpaquePointer?
+        try check(sqlite3_prepare_v2(handle, sql, -1, &prepared, nil), doing)
+        defer { sqlite3_finalize(prepared) }
+        let statement = Statement(pointer: prepared!, connection: self)
+        while try statement.step(doing) { try body(statement) }
     }
 
     /// What `read` takes from the first row of a statement that is needed once.

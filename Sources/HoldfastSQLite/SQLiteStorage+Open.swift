@@ -55,18 +55,19 @@ extension SQLiteStorage {
             guard options.create else {
                 throw HoldfastError(.cannotOpen, "\(path) is empty and no store: allow \"create\", or check the path")
             }
-            try writer.create(incarnation: (0..<16).map { _ in UInt8(truncatingIfNeeded: environment.random.next()) })
+            try writer.create(incarnation: newIncarnation(environment))
         } else if isFirst {
             if try !writer.usesWriteAheadLog() { try writer.execute("PRAGMA journal_mode = WAL", "opening") }
             try writer.settle(isFirst: true)
             try writer.skipReserved(at: environment.time.wallMilliseconds())
         }
         let files = try StoreFiles(path, readOnly: false, time: environment.time)
-        let readers = try ReaderPool(of: files) { () throws(HoldfastError) in
+        let connectReader: @Sendable () throws(HoldfastError) -> Connection = { () throws(HoldfastError) in
             let reader = try connect(path, .readWrite, cacheKibibytes: readerCacheKibibytes)
             try reader.execute("PRAGMA query_only = ON", "opening")
             return reader
         }
+        let readers = try ReaderPool(of: files, connect: connectReader)
         let doubt = Doubt()
         let checkpointer = Checkpointer(
             settings: Checkpointer.Settings(
@@ -79,7 +80,7 @@ extension SQLiteStorage {
         return SQLiteStorage(
             path: path, writer: writer, readers: readers, checkpointer: checkpointer, doubt: doubt,
             files: files, storeLock: storeLock, queue: WriteQueue(storeLock, time: environment.time),
-            connectWriter: connectWriter)
+            environment: environment, connectWriter: connectWriter, connectReader: connectReader)
     }
 
     private static func openForReading(
@@ -97,7 +98,7 @@ extension SQLiteStorage {
         let readers = try ReaderPool(of: files, isImmutable: mode == .immutable, connect: connectReader)
         return SQLiteStorage(
             path: path, writer: nil, readers: readers, checkpointer: nil, doubt: Doubt(), files: files,
-            storeLock: storeLock, queue: nil, connectWriter: connectReader)
+            storeLock: storeLock, queue: nil, environment: environment, connectWriter: connectReader, connectReader: connectReader)
     }
 
     private static func connect(

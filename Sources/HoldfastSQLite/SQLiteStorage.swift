@@ -1,4 +1,5 @@
 public import HoldfastCore
+internal import Synchronization
 
 /// The engine that keeps a store in one SQLite file, with the system's libsqlite3. See Schema.swift for the layout.
 ///
@@ -19,18 +20,23 @@ public final class SQLiteStorage: Storage {
     let doubt: Doubt
     /// nil for a store that is only read.
     let checkpointer: Checkpointer?
-    private let files: StoreFiles
+    let files: StoreFiles
+    let environment: Environment
+    /// Ends backups, which have connections of their own.
+    let isClosing = Atomic(false)
     private let lastCommit = Lock<(head: CommitSequence, header: WALHeader)?>(nil)
     private let connectWriter: @Sendable () throws(HoldfastError) -> Connection
+    let connectReader: @Sendable () throws(HoldfastError) -> Connection
     /// nil once the store is closed.
-    private let storeLock: Lock<StoreLock?>
+    let storeLock: Lock<StoreLock?>
     /// nil for a store that is only read, and once it is closed.
     private let queue: Lock<WriteQueue?>
 
     init(
         path: String, writer: Connection?, readers: ReaderPool, checkpointer: Checkpointer?, doubt: Doubt,
         files: StoreFiles, storeLock: StoreLock, queue: WriteQueue?,
-        connectWriter: @escaping @Sendable () throws(HoldfastError) -> Connection
+        environment: Environment, connectWriter: @escaping @Sendable () throws(HoldfastError) -> Connection,
+        connectReader: @escaping @Sendable () throws(HoldfastError) -> Connection
     ) {
         location = path
         isReadOnly = writer == nil
@@ -41,7 +47,9 @@ public final class SQLiteStorage: Storage {
         self.files = files
         self.storeLock = Lock(storeLock)
         self.queue = Lock(queue)
+        self.environment = environment
         self.connectWriter = connectWriter
+        self.connectReader = connectReader
     }
 
     deinit { letGo() }
@@ -69,7 +77,7 @@ public final class SQLiteStorage: Storage {
         }
     }
 
-    private func reading<Result>(
+    func reading<Result>(
         _ body: (Connection, CommitSequence) throws(HoldfastError) -> Result
     ) throws(HoldfastError) -> Result {
         let (reader, lease, sequence) = try readers.begin()
@@ -158,6 +166,7 @@ public final class SQLiteStorage: Storage {
 
     public func close(head: CommitSequence) throws(HoldfastError) {
         defer { letGo() }
+        isClosing.store(true, ordering: .releasing)
         checkpointer?.stop()
         if doubt.lasts { try recover() }
         let damage = files.damage(readers.walHeader)
@@ -187,7 +196,7 @@ public final class SQLiteStorage: Storage {
         storeLock.withLock { $0 = nil }
     }
 
-    private func usable(_ writer: Connection?) throws(HoldfastError) -> Connection {
+    func usable(_ writer: Connection?) throws(HoldfastError) -> Connection {
         if let writer { return writer }
         throw isReadOnly
             ? HoldfastError(.readOnly, "\(location) was opened for reading: open it without \"read_only\" to write")

@@ -81,11 +81,14 @@ enum Schema {
         """
     }
 
+    /// A name as SQL writes it.
+    static func quoted(_ name: String) -> String {
+        "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+    }
+
     /// The view through which other programs read a repository.
     static func view(of repository: Int64, named name: String) -> String {
-        let quoted =
-            "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
-        return "CREATE VIEW \(quoted) AS SELECT id, version, body FROM holdfast_entity WHERE repository = \(repository)"
+        "CREATE VIEW \(quoted(name)) AS SELECT id, version, body FROM holdfast_entity WHERE repository = \(repository)"
     }
 }
 

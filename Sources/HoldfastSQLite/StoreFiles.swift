@@ -48,8 +48,10 @@ final class StoreFiles: Sendable {
     /// Monotonic.
     private let lastCheck = Atomic<UInt64>(0)
     private static let interval: UInt64 = 1_000_000
-    /// A database's file never becomes shorter, since nothing vacuums it.
+    /// A database's file never becomes shorter, unless it was compacted.
     private let leastSize = Atomic(0)
+    /// After that, until it is seen that short.
+    private let shrunkSize = Atomic(Int.max)
 
     /// To be made when all the files are there.
     init(_ path: String, readOnly: Bool, time: any TimeSource) throws(HoldfastError) {
@@ -81,7 +83,15 @@ final class StoreFiles: Sendable {
         let least = leastSize.load(ordering: .relaxed)
         let size = try database.size(Self.moveBack)
         guard size >= least else { throw cutShort(database) }
-        leastSize.store(size, ordering: .relaxed)
+        let shrunk = shrunkSize.load(ordering: .relaxed)
+        if size <= shrunk { shrunkSize.store(.max, ordering: .relaxed) }
+        leastSize.store(min(size, shrunk), ordering: .relaxed)
+    }
+
+    /// The database was compacted to this many bytes, to which its file is cut with the next checkpoint.
+    func allowShrinking(to bytes: Int) {
+        shrunkSize.store(bytes, ordering: .relaxed)
+        leastSize.store(0, ordering: .relaxed)
     }
 
     private func checkLog(_ header: () -> WALHeader?) throws(HoldfastError) {

@@ -1,5 +1,7 @@
 #include "every_function.h"
 
+#include <string.h>
+
 void free_results(results *r) {
     hf_entity_free(&r->entity);
     hf_entity_list_free(&r->list);
@@ -274,6 +276,46 @@ static hf_status call_store_set_clock(handles h, results *r, hf_error **e) {
     return hf_store_set_clock(h.store, is_set ? tick : NULL, NULL, NULL, e);
 }
 
+/* Where no file can be, so that nothing is left behind. */
+CALL(store_backup, h.store, "/dev/null/backup", NULL, NULL, &r->buffer)
+CALL(store_verify, h.store, NULL, NULL, &r->buffer)
+CALL(store_compact, h.store, &r->buffer)
+CALL(store_import_table, h.store, "/dev/null/other.db", "things", NULL, NULL, NULL, &r->buffer)
+
+static hf_status take_lines(const char *bytes, size_t length, void *user_data) {
+    (void)bytes, (void)length, (void)user_data;
+    return HF_OK;
+}
+
+static int64_t give_lines(char *buffer, size_t capacity, void *user_data) {
+    static const char line[] = "{\"repository\":\"things\",\"entity\":{\"id\":\"imported\"}}\n";
+    size_t *given = user_data;
+    if (*given > 0 || capacity < sizeof line)
+        return 0;
+    memcpy(buffer, line, sizeof line - 1);
+    return (int64_t)(*given = sizeof line - 1);
+}
+
+CALL(store_export, h.store, NULL, take_lines, NULL, NULL, &r->buffer)
+
+static hf_status call_store_import(handles h, results *r, hf_error **e) {
+    size_t given = 0;
+    return hf_store_import(h.store, "{\"existing\":\"replace\"}", give_lines, NULL, &given, &r->buffer, e);
+}
+
+static hf_status upgrade_nothing(hf_transaction *transaction, int64_t from, int64_t to, void *user_data) {
+    (void)transaction, (void)from, (void)to, (void)user_data;
+    return HF_OK;
+}
+
+CALL(store_upgrade, h.store, 3, upgrade_nothing, "{\"backup\":false}", NULL, NULL, &r->buffer)
+
+static hf_status call_store_schema_version(handles h, results *r, hf_error **e) {
+    (void)r;
+    int64_t version;
+    return hf_store_schema_version(h.store, &version, e);
+}
+
 /* What handles and stores can answer at any call. */
 #define ANY (STATUS(HF_OK) | STATUS(HF_INVALID_HANDLE) | STATUS(HF_FORKED))
 #define CLOSED (ANY | STATUS(HF_CLOSED))
@@ -350,5 +392,13 @@ const function functions[] = {
     ENTRY(repository_indexes, REPOSITORY, CLOSED),
     REPOSITORY_ENTRY(explain, READ),
     ENTRY(repository_verify, REPOSITORY, CLOSED),
+    ENTRY(store_backup, STORE, CLOSED | STATUS(HF_UNSUPPORTED) | STATUS(HF_CANNOT_OPEN)),
+    ENTRY(store_verify, STORE, CLOSED),
+    ENTRY(store_compact, STORE, CLOSED | STATUS(HF_UNSUPPORTED) | STATUS(HF_BUSY)),
+    ENTRY(store_export, STORE, CLOSED),
+    ENTRY(store_import, STORE, COMMIT),
+    ENTRY(store_import_table, STORE, COMMIT | STATUS(HF_CANNOT_OPEN)),
+    ENTRY(store_upgrade, STORE, COMMIT),
+    ENTRY(store_schema_version, STORE, CLOSED),
 };
 const size_t function_count = sizeof functions / sizeof functions[0];

@@ -92,6 +92,8 @@ typedef enum HF_OPEN_ENUM hf_status {
     HF_NO_MEMORY = 46,
     /** The place cannot hold a store safely: a symbolic link or a network file system. */
     HF_UNSAFE_LOCATION = 47,
+    /** The store's schema has a greater version than the program knows. The detail has `version`. */
+    HF_SCHEMA_TOO_NEW = 48,
 
     /* What object trees and validators say. */
 

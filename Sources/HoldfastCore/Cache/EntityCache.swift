@@ -68,7 +68,7 @@ final class EntityCache: Sendable {
         let now = now()
         return state.withLock { state in
             let place = state.place(of: key.repository)
-            guard sequence <= state.head, let entity = state.use(key, at: place, now), entity.version <= sequence else {
+            guard state.shows(sequence), let entity = state.use(key, at: place, now), entity.version <= sequence else {
                 state.repositories[place].counts.misses += 1
                 return nil
             }
@@ -101,6 +101,7 @@ final class EntityCache: Sendable {
             guard !state.isCommitting, token != state.token, sequence >= state.head else { return }
             state.invalidateAll()
             state.head = sequence
+            state.floor = sequence
             state.token = token
         }
     }
@@ -108,15 +109,22 @@ final class EntityCache: Sendable {
     /// Before this process's commit becomes visible. `token`: of the state on which it builds.
     func beginCommit(on head: CommitSequence, _ token: ChangeToken?) {
         state.withLock { state in
-            if state.token == nil || state.token != token || state.head != head { state.invalidateAll() }
+            if state.token == nil || state.token != token || state.head != head {
+                state.invalidateAll()
+                state.floor = head
+            }
             state.isCommitting = true
         }
     }
 
     /// After it: the entries that it changed follow. `token`: nil where somebody else may have committed behind it.
-    func endCommit(_ changes: [EntityChange], head: CommitSequence, _ token: ChangeToken?) {
+    /// `keepsVersions`: some changes have smaller versions than the commit's.
+    func endCommit(
+        _ changes: [EntityChange], head: CommitSequence, _ token: ChangeToken?, keepsVersions: Bool = false
+    ) {
         let now = now()
         state.withLock { state in
+            if keepsVersions { state.floor = head }
             state.follow(changes, now)
             state.head = head
             state.token = token

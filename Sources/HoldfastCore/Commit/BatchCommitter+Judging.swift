@@ -21,6 +21,7 @@ extension BatchCommitter {
                     continue
                 }
                 try checkReads(of: commit, in: write, &overlay)
+                if case .advance(let target) = commit.catalogueChange { lastSequence = max(lastSequence, target) }
                 let sequence = lastSequence + 1
                 let judge = WriteJudge(commit, member: member, present, names)
                 let receipt = try accept(
@@ -130,6 +131,7 @@ extension BatchCommitter {
             try upkeep.accept(changes, texts, in: write)
             overlay.add(entry, texts)
         }
+        if let kept = commit.keptVersions { overlay.keep(kept, at: sequence) }
         let receipt = Receipt(of: entry, isDurable: isDurable, attempts: commit.attempts, origin: origin)
         if let key = commit.idempotencyKey {
             overlay.add(

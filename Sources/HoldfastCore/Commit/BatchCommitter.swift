@@ -115,6 +115,13 @@ final class BatchCommitter {
         try storage.sync()
     }
 
+    func compact() throws(HoldfastError) -> (before: UInt64, after: UInt64) {
+        if let brokenBy { throw refusal(brokenBy) }
+        // Whoever reads from the log keeps the file as long as it is.
+        dropSnapshots()
+        return try storage.compact()
+    }
+
     // MARK: One write transaction
 
     private func commit(_ batch: [Commit]) {
@@ -124,7 +131,8 @@ final class BatchCommitter {
         do throws(HoldfastError) {
             if let failure = turnFailure.take() { throw failure }
             if brokenBy != nil { try recover() }
-            (write, reserves) = try begin(commits: batch.count, isDurable: isDurable)
+            (write, reserves) = try begin(
+                commits: batch.count, isDurable: isDurable, advances: batch.contains(where: \.advances))
         } catch {
             for commit in batch { commit.end(.failure(brokenBy.map(refusal) ?? error)) }
             return
@@ -153,7 +161,7 @@ final class BatchCommitter {
                 cache.beginCommit(on: write.head, write.changeToken)
                 pinSnapshot()
                 let token = try write.commit()
-                cache.endCommit(stored.changes, head: lastSequence, token)
+                cache.endCommit(stored.changes, head: lastSequence, token, keepsVersions: overlay.keepsVersions)
             } catch {
                 cache.clear()
                 let isStored = settle(survivors, after: error)
@@ -176,10 +184,10 @@ final class BatchCommitter {
     /// Begins the write transaction, and tells whether it must reserve sequences. A reservation must reach the disk
     /// before anybody sees the sequences that it stands for, so it makes the transaction a durable one.
     private func begin(
-        commits: Int, isDurable: Bool
+        commits: Int, isDurable: Bool, advances: Bool
     ) throws(HoldfastError) -> (write: any StorageWrite, reserves: Bool) {
         while true {
-            let reserves = lastSequence + CommitSequence(commits) > reservedThrough
+            let reserves = advances || lastSequence + CommitSequence(commits) > reservedThrough
             let write = try storage.beginWrite(durable: isDurable || reserves)
             do throws(HoldfastError) {
                 try catchUp(with: write)

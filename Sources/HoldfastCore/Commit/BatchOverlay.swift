@@ -11,6 +11,8 @@ struct BatchOverlay {
     /// Indexes as they are known from now on.
     private(set) var indexes: [IndexRecord] = []
     private(set) var removedIndexes: [IndexID] = []
+    /// What entities have instead of the sequence of the commit that wrote them last, if it is this one.
+    private var kept: [EntityKey: (version: CommitSequence, sequence: CommitSequence)] = [:]
 
     init(commits: Int) {
         changes.reserveCapacity(commits)
@@ -46,6 +48,13 @@ struct BatchOverlay {
         log.append(entry)
     }
 
+    /// The versions that entities of the commit at this sequence are to have.
+    mutating func keep(_ versions: [EntityKey: CommitSequence], at sequence: CommitSequence) {
+        for (key, version) in versions { kept[key] = (version, sequence) }
+    }
+
+    var keepsVersions: Bool { !kept.isEmpty }
+
     mutating func add(_ record: IdempotencyRecord) { idempotency[record.key] = record }
     mutating func add(_ repository: RepositoryRecord) { createdRepositories.append(repository) }
 
@@ -71,6 +80,14 @@ struct BatchOverlay {
     func writeBatch() -> WriteBatch {
         var batch = WriteBatch()
         batch.changes = finalChanges()
+        if keepsVersions {
+            for number in batch.changes.indices {
+                let change = batch.changes[number]
+                if let kept = kept[change.key], kept.sequence == change.version {
+                    batch.changes[number].version = kept.version
+                }
+            }
+        }
         batch.log = log
         batch.idempotency = Array(idempotency.values)
         batch.createdRepositories = createdRepositories

@@ -1,6 +1,8 @@
 /// What a commit does to the catalogue, instead of writing entities.
 enum CatalogueChange: Sendable {
     case createRepository(name: String, key: String)
+    /// Every later commit is greater than this.
+    case advance(to: CommitSequence)
     /// Enters an index, which every later commit keeps.
     case createIndex(repository: RepositoryID, name: String, definition: IndexDefinition)
     /// Adds entries of what was stored before.
@@ -37,6 +39,9 @@ extension BatchCommitter {
         switch change {
         case .createRepository(let name, let key):
             overlay.add(try newRepository(name, key: key, in: write, overlay))
+        case .advance:
+            // The commit has its sequence, and that is all.
+            break
         case .createIndex(let repository, let name, let definition):
             let known = try known(in: write, overlay).first { $0.repository == repository && $0.name == name }
             if let known {

@@ -38,6 +38,8 @@ public final class Commit: @unchecked Sendable {
     let trees: TreeTransaction?
     /// Instead of writes.
     let catalogueChange: CatalogueChange?
+    /// The versions that its entities are to have, smaller than its sequence; nil for that sequence itself.
+    let keptVersions: [EntityKey: CommitSequence]?
     /// Whether the owner wants to see patched entities.
     let wantsResults: Bool
     let size: Int
@@ -68,6 +70,7 @@ public final class Commit: @unchecked Sendable {
         owner = nil
         trees = nil
         catalogueChange = change
+        keptVersions = nil
         wantsResults = false
         size = change.size
     }
@@ -75,7 +78,7 @@ public final class Commit: @unchecked Sendable {
     package init(
         writes: [Write], reads: ReadSet? = nil, isDurable: Bool, deadline: UInt64?, idempotencyKey: [UInt8]? = nil,
         attempts: Int = 1, owner: (any CommitOwner)? = nil, trees: TreeTransaction? = nil,
-        wantsResults: Bool = false
+        wantsResults: Bool = false, keptVersions: [EntityKey: CommitSequence]? = nil
     ) {
         self.writes = writes
         self.reads = reads
@@ -86,9 +89,12 @@ public final class Commit: @unchecked Sendable {
         self.owner = owner
         self.trees = trees
         catalogueChange = nil
+        self.keptVersions = keptVersions
         self.wantsResults = wantsResults
         size = writes.reduce(256) { $0 + $1.size }
     }
+
+    var advances: Bool { if case .advance = catalogueChange { true } else { false } }
 
     func isLate(_ now: UInt64) -> Bool { deadline.map { $0 < now } ?? false }
 

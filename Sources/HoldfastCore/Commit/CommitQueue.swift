@@ -166,6 +166,11 @@ package final class CommitQueue: Sendable {
         try alone { committer throws(HoldfastError) in try committer.sync() }
     }
 
+    /// Compacts the storage while nobody commits.
+    func compact() throws(HoldfastError) -> (before: UInt64, after: UInt64) {
+        try alone { committer throws(HoldfastError) in try committer.compact() }
+    }
+
     // MARK: For the committer
 
     /// Carries one batch if there is one and nobody leads. Answers whether it did.
@@ -305,7 +310,9 @@ package final class CommitQueue: Sendable {
     }
 
     /// Runs something as the leader, without a batch.
-    private func alone(_ body: (BatchCommitter) throws(HoldfastError) -> Void) throws(HoldfastError) {
+    private func alone<Result>(
+        _ body: (BatchCommitter) throws(HoldfastError) -> Result
+    ) throws(HoldfastError) -> Result {
         while true {
             let seen = batches.number
             let leads = try state.withLock { state throws(HoldfastError) in
@@ -318,7 +325,7 @@ package final class CommitQueue: Sendable {
             batches.wait(while: seen, for: Self.loneLeader)
         }
         defer { stepDown([]) }
-        try body(committer.value)
+        return try body(committer.value)
     }
 
     /// Ends what waits past its deadline, and answers what that was.

@@ -55,6 +55,18 @@ struct IndexDefinition: Sendable, Equatable {
         return writer.bytes
     }
 
+    /// What an index of this name and kind is created with.
+    func writeOptions(named name: String, to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("name")
+        writer.string(name)
+        writer.member("fields")
+        write(to: &writer)
+        writer.member("unique")
+        writer.boolean(isUnique)
+        writer.endObject()
+    }
+
     /// The fields as an object.
     func write(to writer: inout JSONWriter) {
         writer.beginObject()

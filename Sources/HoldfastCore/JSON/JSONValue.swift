@@ -12,6 +12,8 @@ public struct PayloadLimits: Sendable, Equatable {
     }
 
     public static let standard = PayloadLimits()
+    /// What no store goes beyond.
+    static let widest = PayloadLimits(maxBytes: 268_435_456, maxDepth: 200)
 
     var c: hfp_limits { hfp_limits(max_bytes: max(0, maxBytes), max_depth: max(0, maxDepth)) }
 }

@@ -95,6 +95,28 @@ public protocol Storage: AnyObject, Sendable {
 
     /// Gives the engine the core's help with what only the core can do. Called once, right after opening.
     func attach(_ host: any StorageHost)
+
+    // Care of the files; engines without files leave these to StorageCare.swift.
+
+    /// Copies the newest committed state, while others read and write, into a new file, a store of its own with a new
+    /// incarnation. The file appears when it is complete and on the disk. Answers which state it is.
+    ///
+    ///     SQLite       BEGIN, then sqlite3_backup_step
+    func backUp(to path: String, _ progress: Progress) throws(HoldfastError) -> CommitSequence
+
+    /// Gives space that nothing is stored in back to the file system. By the one who writes, in its turn. Answers
+    /// the file's size before and after, in bytes.
+    ///
+    ///     SQLite       VACUUM
+    func compact() throws(HoldfastError) -> (before: UInt64, after: UInt64)
+
+    /// What the engine finds wrong in its own structures, a sentence each; at most a hundred.
+    ///
+    ///     SQLite       PRAGMA integrity_check
+    func problems() throws(HoldfastError) -> [String]
+
+    /// nil where there are no files.
+    func size() throws(HoldfastError) -> StorageSize?
 }
 
 extension Storage {

@@ -35,7 +35,16 @@ final class Catalogue: Sendable {
         }
     }
 
-    var all: [RepositoryRecord] { state.withLock { $0.byName.values.sorted { $0.name < $1.name } } }
+    /// By name. Without the library's own.
+    var all: [RepositoryRecord] {
+        state.withLock { state in
+            state.byName.values.filter { !Self.isReserved($0.name) }.sorted { $0.name < $1.name }
+        }
+    }
+
+    private static func isReserved(_ name: String) -> Bool {
+        ["holdfast_", "sqlite_"].contains { name.lowercased().hasPrefix($0) }
+    }
 
     /// What may name a repository; `repository.h` gives the rule. ASCII alone, because names become SQL views and
     /// parts of messages in every language.
@@ -47,9 +56,8 @@ final class Catalogue: Sendable {
         func isOther(_ byte: UInt8) -> Bool {
             (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "-")
         }
-        let isReserved = ["holdfast_", "sqlite_"].contains { name.lowercased().hasPrefix($0) }
         guard (1...64).contains(bytes.count), isLetter(bytes[0]), bytes.allSatisfy({ isLetter($0) || isOther($0) }),
-            !isReserved
+            !isReserved(name)
         else {
             throw HoldfastError(
                 .invalidName,

@@ -1,34 +1,108 @@
-/// Holding the indexes against the entities.
+/// Holding what is stored against what it must be.
 extension Repository {
     /// Walks every entity and every index of the repository on one snapshot, and reports as `hf_repository_verify` describes.
     public func verify() throws(HoldfastError) -> [UInt8] {
         try store.requireOpen()
-        return try store.read { snapshot throws(HoldfastError) in
-            var checks: [IndexCheck] = []
-            for record in try snapshot.indexes().sorted(by: { $0.name < $1.name })
-            where record.repository == self.record.id && record.state == .ready {
-                checks.append(IndexCheck(index: try Index(record)))
-            }
-            var entities: UInt64 = 0
-            try snapshot.scan(record.id, after: nil) { view in
-                entities += 1
-                for number in checks.indices { checks[number].expect(view) }
-                return true
+        var writer = JSONWriter()
+        try RepositoryReport(of: self) { _ in true }.write(to: &writer)
+        return writer.bytes
+    }
+}
+
+/// What was found in one repository.
+struct RepositoryReport {
+    /// So many damaged entities are named.
+    private static let namedIDs = 100
+    /// After every so many entities progress is told.
+    private static let piece: UInt64 = 1024
+
+    let name: String
+    private(set) var entities: UInt64 = 0
+    /// How many entities cannot be read, or are stored under another id than their own.
+    private var damaged: UInt64 = 0
+    private var damagedIDs: [String] = []
+    /// Why not all could be looked at.
+    private var failure: String?
+    private var checks: [IndexCheck] = []
+
+    init(
+        of repository: Repository, _ progress: (UInt64) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        name = repository.name
+        // Of its own, which nobody takes back.
+        let snapshot = try repository.store.storage.beginSnapshot()
+        defer { if !repository.store.isForeign { snapshot.close() } }
+        try look(at: repository, on: snapshot, progress)
+    }
+
+    private mutating func look(
+        at repository: Repository, on snapshot: any StorageSnapshot, _ progress: (UInt64) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        for record in try snapshot.indexes().sorted(by: { $0.name < $1.name })
+        where record.repository == repository.record.id && record.state == .ready {
+            checks.append(IndexCheck(index: try Index(record)))
+        }
+        let key = repository.record.key
+        do throws(HoldfastError) {
+            var last: EntityID?
+            var isFinished = false
+            while !isFinished {
+                isFinished = true
+                try snapshot.scan(repository.record.id, after: last) { view in
+                    look(at: view, key: key)
+                    guard entities % Self.piece == 0 else { return true }
+                    last = EntityID(unchecked: Array(view.id))
+                    isFinished = false
+                    return false
+                }
+                // Not while the storage lends: the host's code runs here.
+                guard try progress(entities) else { throw Store.cancelled("the store was not verified") }
             }
             for number in checks.indices { try checks[number].walk(on: snapshot) }
-            var writer = JSONWriter()
-            writer.beginObject()
-            writer.member("ok")
-            writer.boolean(checks.allSatisfy(\.isRight))
-            writer.member("entities")
-            writer.unsigned(entities)
-            writer.member("indexes")
-            writer.beginArray()
-            for check in checks { check.write(to: &writer) }
-            writer.endArray()
-            writer.endObject()
-            return writer.bytes
+        } catch {
+            guard error.status == .corrupt else { throw error }
+            failure = error.message
         }
+    }
+
+    private mutating func look(at view: EntityView, key: String) {
+        entities += 1
+        // A store that was written with wider limits is not damaged.
+        let payload = try? EntityPayload(view.body, key: key, limits: .widest)
+        if payload?.id?.bytes.elementsEqual(view.id) != true { note(view.id) }
+        for number in checks.indices { checks[number].expect(view) }
+    }
+
+    private mutating func note(_ id: UnsafeRawBufferPointer) {
+        damaged += 1
+        if damagedIDs.count < Self.namedIDs { damagedIDs.append(String(decoding: id, as: UTF8.self)) }
+    }
+
+    var isRight: Bool { damaged == 0 && failure == nil && checks.allSatisfy(\.isRight) }
+
+    func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("name")
+        writer.string(name)
+        writer.member("ok")
+        writer.boolean(isRight)
+        writer.member("entities")
+        writer.unsigned(entities)
+        writer.member("damaged")
+        writer.unsigned(damaged)
+        writer.member("damaged_ids")
+        writer.beginArray()
+        for id in damagedIDs { writer.string(id) }
+        writer.endArray()
+        if let failure {
+            writer.member("failure")
+            writer.string(failure)
+        }
+        writer.member("indexes")
+        writer.beginArray()
+        for check in checks { check.write(to: &writer) }
+        writer.endArray()
+        writer.endObject()
     }
 }
 

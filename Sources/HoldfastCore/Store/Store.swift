@@ -27,7 +27,7 @@ public final class Store: Sendable {
     private let storageHost: SnapshotReclaimer
     /// Of a store whose entities live with the host.
     private let providerCalls: ProviderCalls?
-    private let incarnation: String
+    let incarnation: String
     private let format: Int
     private let ids = Lock(UUIDv7Generator())
 
@@ -167,9 +167,12 @@ public final class Store: Sendable {
     }
 
     /// Takes note of the repositories that other processes have created.
-    private func refreshCatalogue() throws(HoldfastError) {
+    func refreshCatalogue() throws(HoldfastError) {
         catalogue.add(try readState().repositories)
     }
+
+    /// The newest commit's sequence, of whatever process.
+    func head() throws(HoldfastError) -> CommitSequence { try readState().head }
 
     /// What the storage holds by now.
     private func readState() throws(HoldfastError) -> StorageState {

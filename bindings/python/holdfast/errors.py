@@ -271,6 +271,12 @@ class UnsafeLocationError(Error):
     status = 47
 
 
+class SchemaTooNewError(Error):
+    """The store's schema has a greater version than the program knows. The detail has ``version``."""
+
+    status = 48
+
+
 class TransactionActiveError(Error):
     """The object tree is in another transaction."""
 

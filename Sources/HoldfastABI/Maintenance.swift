@@ -1,0 +1,97 @@
+public import CHoldfast
+internal import HoldfastCore
+internal import HoldfastEngines
+
+/// A host's progress callback, or none, as the core calls it.
+func progress(_ callback: hf_progress?, _ user_data: UnsafeMutableRawPointer?) -> Progress {
+    { done, total in callback?(done, total, user_data) ?? true }
+}
+
+func fill(_ buffer: UnsafeMutablePointer<hf_buffer>?, withReport report: [UInt8]) throws(HoldfastError) {
+    if let buffer { try fill(buffer, with: report) }
+}
+
+@_cdecl("hf_store_backup") @implementation
+public func hf_store_backup(
+    _ store: OpaquePointer?, _ path: UnsafePointer<CChar>?, _ progress: hf_progress?,
+    _ user_data: UnsafeMutableRawPointer?, _ out_report: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        let path = try text(path, "path")
+        try useStore(store) { store throws(HoldfastError) in
+            try fill(out_report, withReport: store.backUp(to: path, HoldfastABI.progress(progress, user_data)))
+        }
+    }
+}
+
+@_cdecl("hf_store_restore") @implementation
+public func hf_store_restore(
+    _ backup: UnsafePointer<CChar>?, _ url: UnsafePointer<CChar>?, _ options: UnsafePointer<CChar>?,
+    _ progress: hf_progress?, _ user_data: UnsafeMutableRawPointer?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        try StoreURL.restore(
+            from: text(backup, "backup"), to: text(url, "url"), RestoreOptions(json: HoldfastABI.options(options)),
+            HoldfastABI.progress(progress, user_data))
+    }
+}
+
+@_cdecl("hf_store_verify") @implementation
+public func hf_store_verify(
+    _ store: OpaquePointer?, _ progress: hf_progress?, _ user_data: UnsafeMutableRawPointer?,
+    _ out_report: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        let result = try required(out_report, "out_report")
+        try useStore(store) { store throws(HoldfastError) in
+            try fill(result, with: store.verify(HoldfastABI.progress(progress, user_data)))
+        }
+    }
+}
+
+@_cdecl("hf_store_compact") @implementation
+public func hf_store_compact(
+    _ store: OpaquePointer?, _ out_report: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        try useStore(store) { store throws(HoldfastError) in try fill(out_report, withReport: store.compact()) }
+    }
+}
+
+@_cdecl("hf_store_upgrade") @implementation
+public func hf_store_upgrade(
+    _ store: OpaquePointer?, _ version: Int64, _ upgrade: hf_upgrade_fn?, _ options: UnsafePointer<CChar>?,
+    _ progress: hf_progress?, _ user_data: UnsafeMutableRawPointer?, _ out_report: UnsafeMutablePointer<hf_buffer>?,
+    _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        guard (0...(1 << 31)).contains(version) else {
+            throw HoldfastError(.invalidArgument, "the version is \(version): give 0 to 2147483648")
+        }
+        try useStore(store) { store throws(HoldfastError) in
+            let options = try UpgradeOptions(json: HoldfastABI.options(options))
+            let report = try store.upgrade(to: version, options) { transaction, from, to throws(HoldfastError) in
+                guard let upgrade else {
+                    throw HoldfastError(.invalidArgument, "upgrade is NULL, and the store has version \(from)")
+                }
+                let status = try lend(transaction) { handle throws(HoldfastError) in
+                    upgrade(handle, from, to, user_data)
+                }
+                if status != hf_status.HF_OK { throw hostError(status, "the upgrade from version \(from) answered") }
+            } progress: {
+                progress?($0, $1, user_data) ?? true
+            }
+            try fill(out_report, withReport: report)
+        }
+    }
+}
+
+@_cdecl("hf_store_schema_version") @implementation
+public func hf_store_schema_version(
+    _ store: OpaquePointer?, _ out_version: UnsafeMutablePointer<Int64>?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        let result = try required(out_version, "out_version")
+        try useStore(store) { store throws(HoldfastError) in result.pointee = try store.schemaVersion() ?? -1 }
+    }
+}

@@ -1,0 +1,54 @@
+/// What is exported; `transfer.h` describes each.
+public struct ExportOptions: Sendable {
+    /// Nil: all.
+    public var repositories: [String]?
+    /// Where an earlier export of the same state ended.
+    public var after: Position?
+
+    public struct Position: Sendable {
+        public var sequence: CommitSequence
+        public var repository: String
+        public var id: EntityID
+
+        public init(sequence: CommitSequence, repository: String, id: EntityID) {
+            self.sequence = sequence
+            self.repository = repository
+            self.id = id
+        }
+    }
+
+    public init() {}
+
+    public init(json: UnsafeRawBufferPointer?) throws(HoldfastError) {
+        var reader = try OptionReader(json: json, what: "export options")
+        if let value = reader.value("repositories") {
+            guard case .array(let names) = value else { throw Self.refusal("repositories", "an array of names") }
+            var known: [String] = []
+            for name in names {
+                guard case .string(let bytes) = name else { throw Self.refusal("repositories", "an array of names") }
+                known.append(String(decoding: bytes, as: UTF8.self))
+            }
+            repositories = known
+        }
+        if let value = reader.value("after") {
+            guard case .object(let members) = value else { throw Self.refusal("after", "an object") }
+            var position = OptionReader(members: members, what: "export's position")
+            let sequence = try position.integer("sequence", in: 0...Int64.max)
+            let (repository, id) = (try position.text("repository"), try position.text("id"))
+            try position.finish()
+            guard let sequence, let repository, let id else {
+                throw Self.refusal("after", "an object with \"sequence\", \"repository\" and \"id\"")
+            }
+            after = Position(
+                sequence: CommitSequence(sequence), repository: repository,
+                id: try Array(id.utf8).withBytes { id throws(HoldfastError) in try EntityID(checking: id) })
+        }
+        try reader.finish()
+    }
+
+    private static func refusal(_ name: String, _ wanted: String) -> HoldfastError {
+        HoldfastError(
+            .invalidOption, "option \"\(name)\" in the export options must be \(wanted)",
+            detail: [("option", .text(name))])
+    }
+}

@@ -1,0 +1,119 @@
+/// Stores what comes from elsewhere, in commits of some hundred entities, each of which is whole or not there.
+///
+/// With a name to resume under, each commit carries an idempotency key made of that name and of the place where it
+/// begins. An import that is run again answers from the keys what was stored before, and stores the rest.
+struct Importer {
+    private static let batchEntities = 1000
+    private static let batchBytes = 4 << 20
+
+    private let store: Store
+    private let options: ImportOptions
+    private let progress: Progress
+    private var repositories: [String: Repository] = [:]
+    /// The repository that the entities which wait go to, and where the first of them stood.
+    private var current: Repository?
+    private var begin: UInt64 = 0
+    private var waiting: [Write] = []
+    private var bytes = 0
+    private var versions: [EntityKey: CommitSequence] = [:]
+    /// Versions greater than this, which no entity has had here, are kept.
+    private var keptAbove: CommitSequence?
+    private(set) var read: UInt64 = 0
+    private(set) var stored: UInt64 = 0
+    private(set) var skipped: UInt64 = 0
+
+    init(into store: Store, _ options: ImportOptions, _ progress: @escaping Progress) throws(HoldfastError) {
+        try store.requireWritable()
+        self.store = store
+        self.options = options
+        self.progress = progress
+    }
+
+    /// From here on versions are kept. Commits that come later are greater than all of them.
+    mutating func keepVersions(through sequence: CommitSequence) throws(HoldfastError) {
+        let head = try store.head()
+        if sequence > head { _ = try store.queue.commit(Commit(.advance(to: sequence), isDurable: true)) }
+        keptAbove = head
+    }
+
+    mutating func repository(_ name: String, key: String? = nil) throws(HoldfastError) -> Repository {
+        if let known = repositories[name] { return known }
+        var options = RepositoryOptions()
+        options.key = key
+        let opened = try store.repository(name, options: options)
+        repositories[name] = opened
+        return opened
+    }
+
+    /// Takes the entity into the next commit. `position` is its line or row.
+    mutating func add(
+        _ text: [UInt8], version: CommitSequence? = nil, to name: String, at position: UInt64
+    ) throws(HoldfastError) {
+        let target = try repository(name)
+        if current?.record.id != target.record.id { try flush() }
+        if waiting.isEmpty { (current, begin) = (target, position) }
+        let precondition: Write.Precondition = options.existing == .replace ? .none : .absent
+        let write = try text.withBytes { bytes throws(HoldfastError) in
+            try target.put(bytes, precondition, assigning: true)
+        }
+        // What replaces another may have to be newer than it.
+        if let version, let keptAbove, version > keptAbove, precondition == .absent { versions[write.key] = version }
+        waiting.append(write)
+        bytes += write.size
+        read += 1
+        if waiting.count >= Self.batchEntities || bytes >= Self.batchBytes { try flush() }
+    }
+
+    mutating func flush() throws(HoldfastError) {
+        guard let target = current, !waiting.isEmpty else { return }
+        let writes = waiting
+        (waiting, bytes, current) = ([], 0, nil)
+        defer { versions = [:] }
+        switch options.existing {
+        case .skip: try storeMissing(writes, in: target)
+        default: try commit(writes, in: target)
+        }
+        guard try store.told(progress, read, 0) else { throw Store.cancelled("the import was not finished") }
+    }
+
+    /// Durable once `finish` returns.
+    mutating func finish() throws(HoldfastError) {
+        try flush()
+        try store.sync()
+    }
+
+    private mutating func storeMissing(_ writes: [Write], in target: Repository) throws(HoldfastError) {
+        // Another may add one between the look and the commit.
+        while true {
+            let missing = try store.read { snapshot throws(HoldfastError) in
+                var missing: [Write] = []
+                for write in writes where try !snapshot.fetch(write.key, { _ in }) { missing.append(write) }
+                return missing
+            }
+            do throws(HoldfastError) {
+                try commit(missing, in: target)
+                skipped += UInt64(writes.count - missing.count)
+                return
+            } catch  where error.status == .exists {}
+        }
+    }
+
+    private mutating func commit(_ writes: [Write], in target: Repository) throws(HoldfastError) {
+        if writes.isEmpty { return }
+        let key = options.resume.map { Array("import/\($0)/\(begin)".utf8) }
+        if target.isValidated {
+            var transaction = TransactionOptions()
+            transaction.isDurable = false
+            transaction.idempotencyKey = key
+            _ = try store.transact(transaction) { transaction throws(HoldfastError) in
+                _ = try transaction.write(writes, wantsResults: false, repository: target.name)
+            }
+        } else {
+            _ = try store.queue.commit(
+                Commit(
+                    writes: writes, isDurable: false, deadline: nil, idempotencyKey: key,
+                    keptVersions: versions.isEmpty ? nil : versions))
+        }
+        stored += UInt64(writes.count)
+    }
+}

@@ -1,0 +1,59 @@
+/// Cuts what a host hands over in pieces into lines.
+struct LineReader {
+    private static let pieceBytes = 256 << 10
+
+    private let read: (UnsafeMutableRawBufferPointer) throws(HoldfastError) -> Int
+    private let maxLineBytes: Int
+    private var buffer: [UInt8] = []
+    /// Where the next line begins, and how far its end was looked for.
+    private var start = 0
+    private var sought = 0
+    private var isAtEnd = false
+    /// Of the line handed out last, from 1.
+    private(set) var number: UInt64 = 0
+
+    /// `read` fills a part of the buffer and answers how much; 0 at the end.
+    init(maxLineBytes: Int, _ read: @escaping (UnsafeMutableRawBufferPointer) throws(HoldfastError) -> Int) {
+        self.read = read
+        self.maxLineBytes = maxLineBytes
+    }
+
+    /// The next line that is not blank, without its end; nil behind the last.
+    mutating func next() throws(HoldfastError) -> [UInt8]? {
+        while true {
+            if let end = buffer[sought...].firstIndex(of: UInt8(ascii: "\n")) {
+                let line = Array(buffer[start..<end])
+                (start, sought) = (end + 1, end + 1)
+                number += 1
+                if line.contains(where: { $0 > UInt8(ascii: " ") }) { return line }
+                continue
+            }
+            sought = buffer.count
+            if isAtEnd {
+                defer { start = sought }
+                number += 1
+                return buffer[start...].contains { $0 > UInt8(ascii: " ") } ? Array(buffer[start...]) : nil
+            }
+            guard buffer.count - start <= maxLineBytes else {
+                throw HoldfastError(
+                    .invalidJSON, "line \(number + 1) has more than \(maxLineBytes) bytes: raise max_entity_bytes",
+                    detail: [("line", .number(number + 1))])
+            }
+            try fill()
+        }
+    }
+
+    private mutating func fill() throws(HoldfastError) {
+        buffer.removeFirst(start)
+        (start, sought) = (0, buffer.count)
+        let length = buffer.count
+        buffer.append(contentsOf: repeatElement(0, count: Self.pieceBytes))
+        let read = read
+        let result = buffer.withUnsafeMutableBytes { bytes -> Result<Int, HoldfastError> in
+            Result { () throws(HoldfastError) in try read(UnsafeMutableRawBufferPointer(rebasing: bytes[length...])) }
+        }
+        let count = try result.get()
+        isAtEnd = count == 0
+        buffer.removeLast(Self.pieceBytes - min(count, Self.pieceBytes))
+    }
+}

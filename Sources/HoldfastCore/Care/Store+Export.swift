@@ -1,0 +1,162 @@
+/// Export as JSON Lines: text in which every line is one JSON object (jsonlines.org).
+///
+///     {"holdfast_export":1,"incarnation":"…","sequence":12,"repositories":[{"name","key","indexes":[…]}]}
+///     {"repository":"songs","id":"s1","version":7,"entity":{…}}
+///     {"end":true,"entities":1}
+///
+/// Ordered by the repository's name and the id. The last line tells a whole export from one that was cut short.
+extension Store {
+    /// So much is handed to `write` at once, about.
+    private static let pieceBytes = 256 << 10
+
+    /// Hands `write` pieces of whole lines, all of one state, while others go on writing. `write` is called on this
+    /// thread, without a lock. Answers {"sequence","entities"}.
+    public func export(
+        _ options: ExportOptions, _ write: (UnsafeRawBufferPointer) throws(HoldfastError) -> Void,
+        progress: Progress
+    ) throws(HoldfastError) -> [UInt8] {
+        try requireOpen()
+        // Of its own, which nobody takes back: what was written cannot be taken back either.
+        let snapshot = try storage.beginSnapshot()
+        defer { if !isForeign { snapshot.close() } }
+        try refreshCatalogue()
+        if let after = options.after, after.sequence != snapshot.sequence {
+            throw HoldfastError(
+                .conflict, "the store was written since that export began: export it anew",
+                detail: [("expected", .number(after.sequence)), ("actual", .number(snapshot.sequence))])
+        }
+        let records = try exported(options)
+        var lines = LineBuffer()
+        if options.after == nil { try writeHeader(of: records, on: snapshot, to: &lines) }
+        var entities: UInt64 = 0
+        func flush() throws(HoldfastError) {
+            if isClosed { throw Self.closed }
+            try lines.text.withBytes { bytes throws(HoldfastError) in try write(bytes) }
+            try requireSameProcess()
+            lines.text.removeAll(keepingCapacity: true)
+            guard try told(progress, entities, 0) else { throw Self.cancelled("the export was not finished") }
+        }
+        for record in records {
+            var position: EntityID?
+            if let after = options.after {
+                if record.name.utf8.lexicographicallyPrecedes(after.repository.utf8) { continue }
+                if record.name == after.repository { position = after.id }
+            }
+            var isFinished = false
+            while !isFinished {
+                isFinished = true
+                try snapshot.scan(record.id, after: position) { view throws(HoldfastError) in
+                    lines.add(view, of: record.name)
+                    entities += 1
+                    if lines.text.count < Self.pieceBytes { return true }
+                    position = EntityID(unchecked: Array(view.id))
+                    isFinished = false
+                    return false
+                }
+                if !isFinished { try flush() }
+            }
+        }
+        lines.addEnd(entities: entities)
+        try flush()
+        log.info("store exported", [("sequence", .number(snapshot.sequence)), ("entities", .number(entities))])
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("sequence")
+        writer.unsigned(snapshot.sequence)
+        writer.member("entities")
+        writer.unsigned(entities)
+        writer.endObject()
+        return writer.bytes
+    }
+
+    private func exported(_ options: ExportOptions) throws(HoldfastError) -> [RepositoryRecord] {
+        let all = catalogue.all
+        guard let names = options.repositories else { return all }
+        var records: [RepositoryRecord] = []
+        for name in names {
+            guard let record = all.first(where: { $0.name == name }) else {
+                throw HoldfastError(.notFound, "the store has no repository \"\(name)\": see which it has")
+            }
+            if !records.contains(where: { $0.id == record.id }) { records.append(record) }
+        }
+        return records.sorted { $0.name < $1.name }
+    }
+
+    private func writeHeader(
+        of records: [RepositoryRecord], on snapshot: any StorageSnapshot, to lines: inout LineBuffer
+    ) throws(HoldfastError) {
+        let indexes = try snapshot.indexes()
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("holdfast_export")
+        writer.unsigned(1)
+        writer.member("incarnation")
+        writer.string(incarnation)
+        writer.member("sequence")
+        writer.unsigned(snapshot.sequence)
+        if let version = try schemaVersion(on: snapshot) {
+            writer.member("schema_version")
+            writer.integer(version)
+        }
+        writer.member("repositories")
+        writer.beginArray()
+        for record in records {
+            writer.beginObject()
+            writer.member("name")
+            writer.string(record.name)
+            writer.member("key")
+            writer.string(record.key)
+            writer.member("indexes")
+            writer.beginArray()
+            for index in indexes where index.repository == record.id && index.state == .ready {
+                try Index(index).definition.writeOptions(named: index.name, to: &writer)
+            }
+            writer.endArray()
+            writer.endObject()
+        }
+        writer.endArray()
+        writer.endObject()
+        lines.add(writer.bytes)
+    }
+}
+
+/// Lines that wait to be handed over.
+private struct LineBuffer {
+    var text: [UInt8] = []
+
+    mutating func add(_ line: [UInt8]) {
+        text += line
+        text.append(UInt8(ascii: "\n"))
+    }
+
+    mutating func add(_ view: EntityView, of repository: String) {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("repository")
+        writer.string(repository)
+        writer.member("id")
+        writer.string(utf8: Array(view.id))
+        writer.member("version")
+        writer.unsigned(view.version)
+        writer.member("entity")
+        text += writer.bytes
+        let start = text.count
+        text.append(contentsOf: view.body)
+        // Between JSON's words a line's end is white space like any other, and elsewhere it cannot stand.
+        for position in start..<text.count where text[position] == 0x0A || text[position] == 0x0D {
+            text[position] = UInt8(ascii: " ")
+        }
+        text += [UInt8(ascii: "}"), UInt8(ascii: "\n")]
+    }
+
+    mutating func addEnd(entities: UInt64) {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("end")
+        writer.boolean(true)
+        writer.member("entities")
+        writer.unsigned(entities)
+        writer.endObject()
+        add(writer.bytes)
+    }
+}

@@ -1,0 +1,115 @@
+/// Import of JSON Lines: what an export has written, or bare entities.
+extension Store {
+    /// `read` fills a part of the buffer with what comes next, and answers how many bytes; 0 at the end. Answers
+    /// {"entities","stored","skipped"}.
+    public func importLines(
+        _ options: ImportOptions, _ read: @escaping (UnsafeMutableRawBufferPointer) throws(HoldfastError) -> Int,
+        progress: @escaping Progress
+    ) throws(HoldfastError) -> [UInt8] {
+        var importer = try Importer(into: self, options, progress)
+        var lines = LineReader(maxLineBytes: self.options.limits.maxBytes + 4096) { buffer throws(HoldfastError) in
+            let count = try read(buffer)
+            try self.requireSameProcess()
+            return count
+        }
+        var header: ExportLine.Header?
+        var isWhole = false
+        do throws(HoldfastError) {
+            while let line = try lines.next() {
+                if isWhole { throw HoldfastError(.invalidJSON, "something follows the line that ends the export") }
+                switch try ExportLine(line, limits: self.options.limits) {
+                case .header(let found):
+                    guard lines.number == 1 else {
+                        throw HoldfastError(.invalidJSON, "a second export begins: import one at a time")
+                    }
+                    header = found
+                    try begin(found, &importer)
+                case .entity(let repository, let version, let text):
+                    try importer.add(text, version: version, to: repository, at: lines.number)
+                case .end(let entities):
+                    guard entities == importer.read else {
+                        throw HoldfastError(
+                            .invalidJSON,
+                            "the export has \(importer.read) entities where its end counts \(entities): it is damaged")
+                    }
+                    isWhole = true
+                case .bare:
+                    guard let repository = options.repository else {
+                        throw HoldfastError(
+                            .invalidOption, "the line names no repository: give the option \"repository\"",
+                            detail: [("option", .text("repository"))])
+                    }
+                    try importer.add(line, to: repository, at: lines.number)
+                }
+            }
+            guard header == nil || isWhole else {
+                throw HoldfastError(.invalidJSON, "the export ends before its last line: it was cut short")
+            }
+        } catch {
+            throw error.at(line: lines.number)
+        }
+        try importer.finish()
+        if let header { try end(header, options) }
+        return importer.report(log)
+    }
+
+    private func begin(_ header: ExportLine.Header, _ importer: inout Importer) throws(HoldfastError) {
+        for repository in header.repositories { _ = try importer.repository(repository.name, key: repository.key) }
+        try importer.keepVersions(through: header.sequence)
+    }
+
+    /// Indexes come last: building one is cheaper than keeping it.
+    private func end(_ header: ExportLine.Header, _ options: ImportOptions) throws(HoldfastError) {
+        if let version = header.schemaVersion, try schemaVersion() == nil { try setSchemaVersion(version) }
+        guard options.createsIndexes else { return }
+        for described in header.repositories {
+            let repository = try self.repository(described.name)
+            for index in described.indexes {
+                var writer = JSONWriter()
+                writer.value(index)
+                try writer.bytes.withBytes { options throws(HoldfastError) in try repository.createIndex(options) }
+            }
+        }
+    }
+
+    /// Stores each entity that `next` gives, nil behind the last, in one repository. Answers as `importLines` does.
+    public func importEntities(
+        to repository: String, _ options: ImportOptions, _ next: () throws(HoldfastError) -> [UInt8]?,
+        _ progress: @escaping Progress
+    ) throws(HoldfastError) -> [UInt8] {
+        var importer = try Importer(into: self, options, progress)
+        _ = try importer.repository(repository)
+        var row: UInt64 = 0
+        while let entity = try next() {
+            row += 1
+            try importer.add(entity, to: repository, at: row)
+        }
+        try importer.finish()
+        return importer.report(log)
+    }
+}
+
+extension Importer {
+    fileprivate func report(_ log: StoreLog) -> [UInt8] {
+        log.info("entities imported", [("entities", .number(read)), ("stored", .number(stored))])
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("entities")
+        writer.unsigned(read)
+        writer.member("stored")
+        writer.unsigned(stored)
+        writer.member("skipped")
+        writer.unsigned(skipped)
+        writer.endObject()
+        return writer.bytes
+    }
+}
+
+extension HoldfastError {
+    fileprivate func at(line: UInt64) -> HoldfastError {
+        var error = self
+        error.detail.append(("line", .number(line)))
+        error.message = "up to line \(line): \(message)"
+        return error
+    }
+}

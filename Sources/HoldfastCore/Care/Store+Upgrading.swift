@@ -1,0 +1,130 @@
+/// The version of a store's schema: what a program means by its entities. It stands in a repository of the library's own,
+/// so that an upgrade and its new version are one commit.
+extension Store {
+    /// Carries out one upgrade in a transaction. It may be called again for the same one after a conflict.
+    public typealias Upgrade = (Transaction, _ from: Int64, _ to: Int64) throws(HoldfastError) -> Void
+
+    private static let systemRepository = "holdfast_system"
+    private static let schema = EntityID(unchecked: Array("schema".utf8))
+    private static let versionMember = "version"
+
+    /// The recorded version; nil where none is.
+    public func schemaVersion() throws(HoldfastError) -> Int64? {
+        try requireOpen()
+        return try read { snapshot throws(HoldfastError) in try schemaVersion(on: snapshot) }
+    }
+
+    func schemaVersion(on snapshot: any StorageSnapshot) throws(HoldfastError) -> Int64? {
+        guard let system = catalogue.find(Self.systemRepository) else { return nil }
+        var version: Int64?
+        _ = try snapshot.fetch(EntityKey(system.id, Self.schema)) { view throws(HoldfastError) in
+            version = try Self.version(in: view.body)
+        }
+        return version
+    }
+
+    func setSchemaVersion(_ version: Int64) throws(HoldfastError) {
+        let system = try openSystemRepository()
+        _ = try Self.entity(version).withBytes { entity throws(HoldfastError) in try system.save(entity) }
+    }
+
+    /// Brings the store's schema to `version`, one step after the other, each in a transaction of its own together
+    /// with its new version. What is interrupted goes on with the next step when it is called again. A store without
+    /// repositories is new: it gets the version and runs no step. Answers {"from","to","backup"}.
+    public func upgrade(
+        to version: Int64, _ options: UpgradeOptions = .init(), _ upgrade: Upgrade, progress: Progress
+    ) throws(HoldfastError) -> [UInt8] {
+        try requireOpen()
+        try refreshCatalogue()
+        let from = try schemaVersion() ?? (catalogue.all.isEmpty ? version : 0)
+        var backup: String?
+        if from > version {
+            throw HoldfastError(
+                .schemaTooNew,
+                "\(storage.location) has schema version \(from), and this program knows up to \(version): use a newer program",
+                detail: [("version", .number(UInt64(from)))])
+        }
+        if from < version {
+            try requireWritable()
+            if options.backsUp { backup = try backUpBeforeUpgrade(from: from, progress) }
+            for step in from..<version { try run(upgrade, from: step) }
+        } else if try schemaVersion() == nil {
+            try requireWritable()
+            try setSchemaVersion(version)
+        }
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member("from")
+        writer.integer(from)
+        writer.member("to")
+        writer.integer(version)
+        writer.member("backup")
+        if let backup { writer.string(backup) } else { writer.null() }
+        writer.endObject()
+        return writer.bytes
+    }
+
+    private func run(_ upgrade: Upgrade, from step: Int64) throws(HoldfastError) {
+        let system = try openSystemRepository()
+        var options = TransactionOptions()
+        options.isDurable = true
+        options.timeoutMilliseconds = 86_400_000
+        _ = try transact(options) { transaction throws(HoldfastError) in
+            var recorded: Int64 = 0
+            _ = try transaction.fetch(system.key(Self.schema)) { _, text throws(HoldfastError) in
+                recorded = try Self.version(in: text)
+            }
+            // Another process may have been faster.
+            if recorded > step { return }
+            try upgrade(transaction, step, step + 1)
+            try requireSameProcess()
+            _ = try Self.entity(step + 1).withBytes { entity throws(HoldfastError) in
+                try system.save(entity, in: transaction)
+            }
+        }
+        log.info("schema upgraded", [("from", .number(UInt64(step))), ("to", .number(UInt64(step + 1)))])
+    }
+
+    /// Beside the store, under a name that tells the version; nil for an engine without files.
+    private func backUpBeforeUpgrade(from version: Int64, _ progress: Progress) throws(HoldfastError) -> String? {
+        guard try storage.size() != nil else { return nil }
+        var path = "\(storage.location)-v\(version).backup"
+        var number = 1
+        while true {
+            do throws(HoldfastError) {
+                _ = try backUp(to: path, progress)
+                return path
+            } catch  where error.status == .exists && number < 1000 {
+                number += 1
+                path = "\(storage.location)-v\(version).backup\(number)"
+            }
+        }
+    }
+
+    private func openSystemRepository() throws(HoldfastError) -> Repository {
+        if catalogue.find(Self.systemRepository) == nil {
+            do throws(HoldfastError) {
+                _ = try queue.commit(
+                    Commit(.createRepository(name: Self.systemRepository, key: "id"), isDurable: true))
+            } catch {
+                guard error.status == .exists else { throw error }
+            }
+            try refreshCatalogue()
+        }
+        guard let record = catalogue.find(Self.systemRepository) else {
+            throw HoldfastError(.internal, "the library's own repository was created and cannot be found")
+        }
+        return Repository(store: self, record: record)
+    }
+
+    private static func entity(_ version: Int64) -> [UInt8] {
+        Array("{\"id\":\"schema\",\"\(versionMember)\":\(version)}".utf8)
+    }
+
+    private static func version(in text: UnsafeRawBufferPointer) throws(HoldfastError) -> Int64 {
+        guard case .object(let members) = try JSONValue.parse(text, what: "schema's version"),
+            case .integer(let version) = members.first(where: { $0.name.elementsEqual(versionMember.utf8) })?.value
+        else { throw HoldfastError(.corrupt, "the record of the schema's version is damaged: restore a backup") }
+        return version
+    }
+}

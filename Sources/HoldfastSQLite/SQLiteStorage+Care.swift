@@ -1,0 +1,91 @@
+public import HoldfastCore
+import Synchronization
+
+/// Backup, compacting, checking.
+extension SQLiteStorage {
+    public func backUp(to path: String, _ progress: Progress) throws(HoldfastError) -> CommitSequence {
+        if Location.size(path) != nil {
+            throw HoldfastError(.exists, "there is a file at \(path) already: choose another name, or remove it first")
+        }
+        let copy = DatabaseCopy(to: path)
+        let head = try make(copy, progress)
+        try copy.publish()
+        return head
+    }
+
+    /// Closing the store does not wait for it: the host may close it from inside `progress`.
+    func make(_ copy: DatabaseCopy, _ progress: Progress) throws(HoldfastError) -> CommitSequence {
+        let source = try connectReader()
+        try source.run(.begin, "reading")
+        let head = try source.head()
+        try copy.make(from: source, head: head, incarnation: Self.newIncarnation(environment)) {
+            done, total throws(HoldfastError) in
+            if isClosing.load(ordering: .acquiring) { throw Self.closed }
+            return try progress(done, total)
+        }
+        return head
+    }
+
+    public func compact() throws(HoldfastError) -> (before: UInt64, after: UInt64) {
+        guard let lock = storeLock.withLock({ $0 }) else { throw Self.closed }
+        // A file that becomes shorter is damage to every other process that has it open.
+        let isAlone = try lock.isLast()
+        defer { try? lock.enter() }
+        guard isAlone else {
+            throw HoldfastError(
+                .busy, "\(location) is open in another process, and is compacted only where this one is alone")
+        }
+        return try writer.withLock { writer throws(HoldfastError) in
+            let connection = try usable(writer)
+            try files.check(readers.walHeader)
+            let before = try connection.databaseBytes()
+            try connection.setCommitsAreSynced(true)
+            // In memory there may be no room for a second copy.
+            try connection.execute("PRAGMA temp_store = FILE; VACUUM; PRAGMA temp_store = MEMORY", "compacting")
+            let after = try connection.databaseBytes()
+            files.allowShrinking(to: Int(clamping: after))
+            // Where a reader stands in the way, the checkpointer does it later.
+            _ = try connection.checkpoint(.truncate)
+            return (before, after)
+        }
+    }
+
+    public func problems() throws(HoldfastError) -> [String] {
+        let connection = try connectReader()
+        try connection.run(.begin, "reading")
+        return try connection.problems(limit: 100)
+    }
+
+    public func size() throws(HoldfastError) -> StorageSize? {
+        try reading { connection, _ throws(HoldfastError) in
+            let pageBytes = try connection.number("PRAGMA page_size", "reading") ?? 0
+            let free = try connection.number("PRAGMA freelist_count", "reading") ?? 0
+            return StorageSize(
+                store: UInt64(Location.size(location) ?? 0), log: UInt64(Location.size(location + "-wal") ?? 0),
+                free: UInt64(clamping: free * pageBytes))
+        }
+    }
+
+    static let closed = HoldfastError(.closed, "the store is closed: open it again")
+
+    static func newIncarnation(_ environment: Environment) -> [UInt8] {
+        (0..<16).map { _ in UInt8(truncatingIfNeeded: environment.random.next()) }
+    }
+}
+
+extension Connection {
+    /// The database as its last commit left it, which may still be in the log.
+    fileprivate func databaseBytes() throws(HoldfastError) -> UInt64 {
+        let pages = try number("PRAGMA page_count", "reading") ?? 0
+        return UInt64(clamping: pages * (try number("PRAGMA page_size", "reading") ?? 0))
+    }
+
+    /// PRAGMA integrity_check.
+    func problems(limit: Int) throws(HoldfastError) -> [String] {
+        var problems: [String] = []
+        try each("PRAGMA integrity_check(\(limit))", "checking") { row throws(HoldfastError) in
+            problems.append(String(decoding: row.text(0) ?? .init(start: nil, count: 0), as: UTF8.self))
+        }
+        return problems == ["ok"] ? [] : problems
+    }
+}

@@ -1,0 +1,138 @@
+/*
+ * Maintenance: the care of a store while it is in use. Backup and restore, checking, compacting, and bringing
+ * its schema to the program's version.
+ *
+ * The functions take as long as the work does, so they are for threads that may wait. The library's callback
+ * thread is none: events would be held up meanwhile.
+ */
+#ifndef HOLDFAST_MAINTENANCE_H
+#define HOLDFAST_MAINTENANCE_H
+
+#include "base.h"
+#include "entity.h"
+#include "error.h"
+#include "status.h"
+#include "store.h"
+#include "transaction.h"
+
+HF_BEGIN_DECLS
+
+/**
+ * Hears how far long work is: done and total in the unit that the function names; total is 0 where it is not
+ * known. Called on the thread that does the work, between its pieces and once at its end, never under a
+ * lock. It may use the store, and close it. Answering false gives up: the function answers HF_CANCELLED.
+ */
+typedef bool (*hf_progress)(uint64_t done, uint64_t total, void *HF_NULLABLE user_data);
+
+/**
+ * Copies the newest committed state into a new file, while this and other processes go on reading and
+ * writing. The file appears under its name when it is complete and synced; until then there is one of that
+ * name with "-partial" appended. It is a store, closed cleanly, with an incarnation of its own.
+ *
+ * While it runs the write-ahead log cannot be begun anew, so it may grow beyond "wal_limit_bytes".
+ *
+ * path: NUL-terminated, of the new file, which must not exist. progress: in bytes; NULL if not wanted.
+ * user_data: passed to it; borrowed until the call returns. out_report: receives {"path","sequence","bytes"};
+ * NULL if not wanted.
+ *
+ * Errors: HF_EXISTS, HF_UNSUPPORTED (a store without a file: export it), HF_CANCELLED, HF_CLOSED (closed
+ * meanwhile), HF_CANNOT_OPEN, HF_READ_ONLY, HF_FULL, HF_IO, HF_CORRUPT. Nothing is left behind then. Any
+ * thread.
+ */
+hf_status hf_store_backup(hf_store *HF_NULLABLE store, const char *HF_NULLABLE path,
+                          hf_progress HF_NULLABLE progress, void *HF_NULLABLE user_data,
+                          hf_buffer *HF_NULLABLE out_report, hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Makes a store from a backup, or from the file of any store that nobody changes meanwhile. The copy is
+ * complete, found sound and synced before it gets its name. It has a new incarnation: positions in the
+ * stream of the store that was backed up are not taken for positions in this one.
+ *
+ * backup: NUL-terminated path. url: as for hf_store_open, of an SQLite file that no process has open.
+ * options: NUL-terminated JSON object, or NULL.
+ *   "replace": bool (false)                whether a file that is there is replaced. It stays as it is until
+ *                                          the copy is complete
+ *   "allow_unsafe_location", "lock_timeout_ms": as for hf_store_open
+ * progress, user_data: as for hf_store_backup.
+ *
+ * Errors: HF_EXISTS, HF_BUSY (a process has the store open), HF_NOT_A_STORE, HF_FORMAT_TOO_NEW, HF_CORRUPT
+ * (the backup is damaged), HF_CANCELLED, HF_UNSUPPORTED (a URL without a file), HF_INVALID_URL, HF_INVALID_JSON,
+ * HF_INVALID_OPTION, HF_CANNOT_OPEN, HF_UNSAFE_LOCATION, HF_FULL, HF_IO. Any thread.
+ */
+hf_status hf_store_restore(const char *HF_NULLABLE backup, const char *HF_NULLABLE url,
+                           const char *HF_NULLABLE options, hf_progress HF_NULLABLE progress,
+                           void *HF_NULLABLE user_data, hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Checks all that is stored: the file by the engine's own rules, every entity (valid, and stored under its
+ * own id), and every index against the entities. Others go on meanwhile.
+ *
+ * progress: in entities, total 0; NULL if not wanted. out_report: receives a JSON object; must not be NULL:
+ *
+ *   "ok"             whether nothing is wrong
+ *   "problems"       an array of sentences: what the engine finds wrong in its file
+ *   "repositories"   an array, ordered by name, of what hf_repository_verify reports
+ *
+ * What is wrong is an answer, not an error. Errors: HF_CANCELLED, HF_CLOSED, HF_IO. Any thread.
+ */
+hf_status hf_store_verify(hf_store *HF_NULLABLE store, hf_progress HF_NULLABLE progress,
+                          void *HF_NULLABLE user_data, hf_buffer *HF_NULLABLE out_report,
+                          hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Gives space that nothing is stored in back to the file system. Commits wait meanwhile, reads go on; open
+ * transactions lose their snapshots, as when those are too old. It needs as much free space again as the
+ * file has, in the directory of temporary files and beside the store.
+ *
+ * out_report: receives {"bytes_before","bytes_after"}, of the file; NULL if not wanted. The file may get
+ * shorter a little later, where a reader stands in the way.
+ *
+ * Errors: HF_BUSY (another process has the store open), HF_UNSUPPORTED (a store without a file), HF_READ_ONLY,
+ * HF_FULL, HF_IO, HF_CLOSED. The store is as before then. Any thread.
+ */
+hf_status hf_store_compact(hf_store *HF_NULLABLE store, hf_buffer *HF_NULLABLE out_report,
+                           hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Brings entities from one version of the program's schema to the next.
+ *
+ * transaction: borrowed for this call, as for hf_transaction_fn; all reading and writing goes through it.
+ * from, to: the versions; `to` is `from` + 1. Answers as hf_transaction_fn does. It is called again for the same
+ * version after a conflict.
+ */
+typedef hf_status (*hf_upgrade_fn)(hf_transaction *HF_NONNULL transaction, int64_t from, int64_t to,
+                                   void *HF_NULLABLE user_data);
+
+/**
+ * Brings the store to a version of the program's schema, to be called once it is open. A store without
+ * repositories is new and gets the version as it is; one with repositories in which no version is recorded
+ * has version 0. From each version to the next the function is called once, in a transaction that records
+ * the new version too: an upgrade that fails, or whose process dies, is done again as a whole at the next
+ * call, and those before it are not.
+ *
+ * version: 0..2^31, the program's. upgrade: called on this thread; it may be NULL where nothing is to be done.
+ * options: NUL-terminated JSON object, or NULL.
+ *   "backup": bool (true)   whether a store with a file is backed up first, if there is something to do, to
+ *                           "<path>-v<version>.backup", with a number behind it where that is taken
+ * progress: of the backup, in bytes; NULL if not wanted. user_data: passed to both; borrowed until the call
+ * returns. out_report: receives {"from","to","backup"}, backup a path or null; NULL if not wanted.
+ *
+ * Errors: HF_SCHEMA_TOO_NEW (the store has a greater version), what upgrade answered (with an error that says so),
+ * HF_INVALID_ARGUMENT, HF_INVALID_OPTION, HF_READ_ONLY, those of hf_store_backup and hf_store_transact. Any
+ * thread, and several processes at once: each step is done by one of them.
+ */
+hf_status hf_store_upgrade(hf_store *HF_NULLABLE store, int64_t version, hf_upgrade_fn HF_NULLABLE upgrade,
+                           const char *HF_NULLABLE options, hf_progress HF_NULLABLE progress,
+                           void *HF_NULLABLE user_data, hf_buffer *HF_NULLABLE out_report,
+                           hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * The recorded version of the program's schema; -1 where none is. out_version must not be NULL. Errors:
+ * HF_INVALID_ARGUMENT, HF_CLOSED, HF_IO, HF_CORRUPT. Any thread.
+ */
+hf_status hf_store_schema_version(hf_store *HF_NULLABLE store, int64_t *HF_NULLABLE out_version,
+                                  hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+HF_END_DECLS
+
+#endif
