@@ -98,7 +98,8 @@ extension SQLiteStorage {
         let readers = try ReaderPool(of: files, isImmutable: mode == .immutable, connect: connectReader)
         return SQLiteStorage(
             path: path, writer: nil, readers: readers, checkpointer: nil, doubt: Doubt(), files: files,
-            storeLock: storeLock, queue: nil, environment: environment, connectWriter: connectReader, connectReader: connectReader)
+            storeLock: storeLock, queue: nil, environment: environment, connectWriter: connectReader,
+            connectReader: connectReader)
     }
 
     private static func connect(

@@ -41,15 +41,19 @@ public final class SQLiteTable {
         }
         for name in options.json + [options.id].compactMap({ $0 }) where !names.contains(name) {
             throw HoldfastError(
-                .notFound, "the table \"\(table)\" has no column \"\(name)\": its columns are \(names.joined(separator: ", "))",
+                .notFound,
+                "the table \"\(table)\" has no column \"\(name)\": its columns are \(names.joined(separator: ", "))",
                 detail: [("column", .text(name))])
         }
         let chosen = options.id ?? (names.contains(key) ? key : primary.count == 1 ? primary[0] : nil)
         // A table has a row's number unless it is WITHOUT ROWID, and a view has none.
-        let hasNumber = chosen == nil && (try? connection.number("SELECT rowid FROM \(quoted) LIMIT 1", "reading")) != nil
+        let hasNumber =
+            chosen == nil && (try? connection.number("SELECT rowid FROM \(quoted) LIMIT 1", "reading")) != nil
         columns = names
         isJSON = names.map { options.json.contains($0) }
-        id = chosen.map { .column(Int32(names.firstIndex(of: $0)!)) } ?? (hasNumber ? .column(Int32(names.count)) : .none)
+        id =
+            chosen.map { .column(Int32(names.firstIndex(of: $0)!)) }
+            ?? (hasNumber ? .column(Int32(names.count)) : .none)
         statement = try connection.prepared("SELECT *\(hasNumber ? ", rowid" : "") FROM \(quoted)")
     }
 

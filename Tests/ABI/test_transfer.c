@@ -185,8 +185,8 @@ static void what_is_there_is_refused_replaced_or_left(fixture *f) {
     expect_entity(r.things, NULL, "a", "{\"id\":\"a\",\"n\":1}");
     expect_entity(r.things, NULL, "b", "{\"id\":\"b\",\"n\":2}");
     t.read = 0;
-    expect_ok(hf_store_import, r.store, "{\"repository\":\"things\",\"existing\":\"replace\"}", give, NULL, &t,
-              NULL);
+    expect_ok(hf_store_import, r.store, "{\"repository\":\"things\",\"existing\":\"replace\"}", give, NULL,
+              &t, NULL);
     expect_entity(r.things, NULL, "a", "{\"id\":\"a\",\"n\":2}");
     hf_buffer_free(&report);
     free(t.bytes);
@@ -211,8 +211,8 @@ static void mistakes_in_the_lines_are_told_with_their_place(fixture *f) {
     for (size_t i = 0; i < COUNT_OF(mistakes); i++) {
         room r = open_room(f, NULL);
         text t = lines(mistakes[i].text);
-        hf_error *error = error_of(mistakes[i].status, hf_store_import, r.store, "{\"repository\":\"things\"}",
-                                   give, NULL, &t, NULL);
+        hf_error *error = error_of(mistakes[i].status, hf_store_import, r.store,
+                                   "{\"repository\":\"things\"}", give, NULL, &t, NULL);
         expect_detail(error, "line", mistakes[i].line);
         free(t.bytes);
         close_room(r);
@@ -289,12 +289,14 @@ static void what_keeps_its_version_is_not_taken_for_older_than_it_is(fixture *f)
 static void make_table(char *path, size_t size, const fixture *f) {
     snprintf(path, size, "%s/other.db", f->directory);
     char command[1200];
-    snprintf(command, sizeof command,
-             "sqlite3 '%s' \"CREATE TABLE people (number INTEGER PRIMARY KEY, name TEXT, height REAL, photo BLOB,"
-             " tags TEXT); INSERT INTO people VALUES (1,'Ann',1.75,x'00ff10','[1,2]'),"
-             " (2,'Bob',NULL,NULL,'{}'); CREATE VIEW names AS SELECT name FROM people;"
-             " CREATE TABLE pairs (a, b, PRIMARY KEY (a, b)) WITHOUT ROWID; INSERT INTO pairs VALUES (1, 9e999);\"",
-             path);
+    snprintf(
+        command, sizeof command,
+        "sqlite3 '%s' \"CREATE TABLE people (number INTEGER PRIMARY KEY, name TEXT, height REAL, photo BLOB,"
+        " tags TEXT); INSERT INTO people VALUES (1,'Ann',1.75,x'00ff10','[1,2]'),"
+        " (2,'Bob',NULL,NULL,'{}'); CREATE VIEW names AS SELECT name FROM people;"
+        " CREATE TABLE pairs (a, b, PRIMARY KEY (a, b)) WITHOUT ROWID; INSERT INTO pairs VALUES (1, "
+        "9e999);\"",
+        path);
     assert_int_equal(system(command), 0);
 }
 
@@ -306,13 +308,14 @@ static void tables_of_other_files_become_entities(fixture *f) {
     expect_ok(hf_store_import_table, store, path, "people", "{\"json\":[\"tags\"]}", NULL, NULL, &report);
     assert_string_equal(report.data, "{\"entities\":2,\"stored\":2,\"skipped\":0}");
     hf_repository *people = open_repository(store, "people");
-    expect_entity(people, NULL, "1",
-                  "{\"id\":1,\"number\":1,\"name\":\"Ann\",\"height\":1.75,\"photo\":\"AP8Q\",\"tags\":[1,2]}");
+    expect_entity(
+        people, NULL, "1",
+        "{\"id\":1,\"number\":1,\"name\":\"Ann\",\"height\":1.75,\"photo\":\"AP8Q\",\"tags\":[1,2]}");
     expect_entity(people, NULL, "2",
                   "{\"id\":2,\"number\":2,\"name\":\"Bob\",\"height\":null,\"photo\":null,\"tags\":{}}");
     expect(HF_EXISTS, hf_store_import_table, store, path, "people", NULL, NULL, NULL, NULL);
-    expect_ok(hf_store_import_table, store, path, "people", "{\"repository\":\"by_name\",\"id\":\"name\"}", NULL,
-              NULL, NULL);
+    expect_ok(hf_store_import_table, store, path, "people", "{\"repository\":\"by_name\",\"id\":\"name\"}",
+              NULL, NULL, NULL);
     hf_repository *by_name = open_repository(store, "by_name");
     expect_count(by_name, NULL, "{\"id\":\"Bob\"}", 1);
     expect_ok(hf_store_import_table, store, path, "names", NULL, NULL, NULL, NULL);

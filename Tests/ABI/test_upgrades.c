@@ -16,8 +16,8 @@ static hf_status upgrade(hf_transaction *t, int64_t from, int64_t to, void *user
     assert_int_equal(to, from + 1);
     c->calls[from]++;
     if (from == 1)
-        expect_ok(hf_repository_modify_all, c->things, t, NULL, 0, "{\"$rename\":{\"name\":\"title\"}}", HF_NTS, NULL,
-                  NULL, NULL);
+        expect_ok(hf_repository_modify_all, c->things, t, NULL, 0, "{\"$rename\":{\"name\":\"title\"}}",
+                  HF_NTS, NULL, NULL, NULL);
     if (from == 2) {
         uint64_t titled = 0;
         expect_ok(hf_repository_count, c->things, t, "{\"title\":{\"$exists\":true}}", HF_NTS, NULL, &titled);
@@ -102,7 +102,8 @@ static void a_program_that_is_too_old_is_told(fixture *f) {
     room r = old_room(f);
     chain c = {.things = r.things, .fails_at = -1, .conflicts_at = -1};
     expect_ok(hf_store_upgrade, r.store, 3, upgrade, no_backup, NULL, &c, NULL);
-    hf_error *error = error_of(HF_SCHEMA_TOO_NEW, hf_store_upgrade, r.store, 2, upgrade, no_backup, NULL, &c, NULL);
+    hf_error *error =
+        error_of(HF_SCHEMA_TOO_NEW, hf_store_upgrade, r.store, 2, upgrade, no_backup, NULL, &c, NULL);
     expect_detail(error, "version", "3");
     expect(HF_INVALID_ARGUMENT, hf_store_upgrade, r.store, 4, NULL, no_backup, NULL, NULL, NULL);
     expect(HF_INVALID_ARGUMENT, hf_store_upgrade, r.store, -1, upgrade, no_backup, NULL, &c, NULL);

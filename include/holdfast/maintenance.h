@@ -56,8 +56,8 @@ hf_status hf_store_backup(hf_store *HF_NULLABLE store, const char *HF_NULLABLE p
  * progress, user_data: as for hf_store_backup.
  *
  * Errors: HF_EXISTS, HF_BUSY (a process has the store open), HF_NOT_A_STORE, HF_FORMAT_TOO_NEW, HF_CORRUPT
- * (the backup is damaged), HF_CANCELLED, HF_UNSUPPORTED (a URL without a file), HF_INVALID_URL, HF_INVALID_JSON,
- * HF_INVALID_OPTION, HF_CANNOT_OPEN, HF_UNSAFE_LOCATION, HF_FULL, HF_IO. Any thread.
+ * (the backup is damaged), HF_CANCELLED, HF_UNSUPPORTED (a URL without a file), HF_INVALID_URL,
+ * HF_INVALID_JSON, HF_INVALID_OPTION, HF_CANNOT_OPEN, HF_UNSAFE_LOCATION, HF_FULL, HF_IO. Any thread.
  */
 hf_status hf_store_restore(const char *HF_NULLABLE backup, const char *HF_NULLABLE url,
                            const char *HF_NULLABLE options, hf_progress HF_NULLABLE progress,
@@ -87,8 +87,8 @@ hf_status hf_store_verify(hf_store *HF_NULLABLE store, hf_progress HF_NULLABLE p
  * out_report: receives {"bytes_before","bytes_after"}, of the file; NULL if not wanted. The file may get
  * shorter a little later, where a reader stands in the way.
  *
- * Errors: HF_BUSY (another process has the store open), HF_UNSUPPORTED (a store without a file), HF_READ_ONLY,
- * HF_FULL, HF_IO, HF_CLOSED. The store is as before then. Any thread.
+ * Errors: HF_BUSY (another process has the store open), HF_UNSUPPORTED (a store without a file),
+ * HF_READ_ONLY, HF_FULL, HF_IO, HF_CLOSED. The store is as before then. Any thread.
  */
 hf_status hf_store_compact(hf_store *HF_NULLABLE store, hf_buffer *HF_NULLABLE out_report,
                            hf_error *HF_NULLABLE *HF_NULLABLE out_error);
@@ -97,8 +97,8 @@ hf_status hf_store_compact(hf_store *HF_NULLABLE store, hf_buffer *HF_NULLABLE o
  * Brings entities from one version of the program's schema to the next.
  *
  * transaction: borrowed for this call, as for hf_transaction_fn; all reading and writing goes through it.
- * from, to: the versions; `to` is `from` + 1. Answers as hf_transaction_fn does. It is called again for the same
- * version after a conflict.
+ * from, to: the versions; `to` is `from` + 1. Answers as hf_transaction_fn does. It is called again for the
+ * same version after a conflict.
  */
 typedef hf_status (*hf_upgrade_fn)(hf_transaction *HF_NONNULL transaction, int64_t from, int64_t to,
                                    void *HF_NULLABLE user_data);
@@ -110,16 +110,16 @@ typedef hf_status (*hf_upgrade_fn)(hf_transaction *HF_NONNULL transaction, int64
  * the new version too: an upgrade that fails, or whose process dies, is done again as a whole at the next
  * call, and those before it are not.
  *
- * version: 0..2^31, the program's. upgrade: called on this thread; it may be NULL where nothing is to be done.
- * options: NUL-terminated JSON object, or NULL.
- *   "backup": bool (true)   whether a store with a file is backed up first, if there is something to do, to
+ * version: 0..2^31, the program's. upgrade: called on this thread; it may be NULL where nothing is to be
+ * done. options: NUL-terminated JSON object, or NULL. "backup": bool (true)   whether a store with a file is
+ * backed up first, if there is something to do, to
  *                           "<path>-v<version>.backup", with a number behind it where that is taken
  * progress: of the backup, in bytes; NULL if not wanted. user_data: passed to both; borrowed until the call
  * returns. out_report: receives {"from","to","backup"}, backup a path or null; NULL if not wanted.
  *
- * Errors: HF_SCHEMA_TOO_NEW (the store has a greater version), what upgrade answered (with an error that says so),
- * HF_INVALID_ARGUMENT, HF_INVALID_OPTION, HF_READ_ONLY, those of hf_store_backup and hf_store_transact. Any
- * thread, and several processes at once: each step is done by one of them.
+ * Errors: HF_SCHEMA_TOO_NEW (the store has a greater version), what upgrade answered (with an error that says
+ * so), HF_INVALID_ARGUMENT, HF_INVALID_OPTION, HF_READ_ONLY, those of hf_store_backup and hf_store_transact.
+ * Any thread, and several processes at once: each step is done by one of them.
  */
 hf_status hf_store_upgrade(hf_store *HF_NULLABLE store, int64_t version, hf_upgrade_fn HF_NULLABLE upgrade,
                            const char *HF_NULLABLE options, hf_progress HF_NULLABLE progress,

@@ -9,8 +9,8 @@
  *   {"repository":"songs","id":"s1","version":7,"entity":{"id":"s1","plays":3}}
  *   {"end":true,"entities":1}
  *
- * "schema_version" stands in the first line where hf_store_upgrade has recorded one. Entities are in the order
- * of the repositories' names and the ids, with their bytes as stored, except that a line break between
+ * "schema_version" stands in the first line where hf_store_upgrade has recorded one. Entities are in the
+ * order of the repositories' names and the ids, with their bytes as stored, except that a line break between
  * JSON's words becomes a space. Readers ignore members that they do not know.
  */
 #ifndef HOLDFAST_TRANSFER_H
@@ -44,9 +44,10 @@ typedef int64_t (*hf_read_fn)(char *HF_NONNULL buffer, size_t capacity, void *HF
  *
  * options: NUL-terminated JSON object, or NULL.
  *   "repositories": array of names (all)
- *   "after": {"sequence","repository","id"}   goes on behind this entity with an export of that state which
- *                                             was cut short; its first line is not repeated. HF_CONFLICT where
- *                                             something was committed since: export anew
+ *   "after": {"sequence","repository","id"}   goes on behind this entity with an export of that state
+ *       which was cut short; its first line is not repeated. HF_CONFLICT where something was
+ *       committed since: export anew
+ *
  * write: must not be NULL. progress: in entities, total 0; NULL if not wanted. user_data: passed to both;
  * borrowed until the call returns. out_report: receives {"sequence","entities"}; NULL if not wanted.
  *
@@ -71,17 +72,19 @@ hf_status hf_store_export(hf_store *HF_NULLABLE store, const char *HF_NULLABLE o
  *   "repository": name             where lines go that name none; an id is assigned where one is missing
  *   "existing": "refuse" | "replace" | "skip"   (refuse) what becomes of an entity whose id is taken:
  *                                  HF_EXISTS, or it replaces the other, or it is left out
- *   "resume": name                 1 to 200 bytes. Run again with the same name, lines and options, the import
- *                                  stores only what an earlier run did not; other lines are HF_KEY_REUSED.
- *                                  Known as long as idempotency keys are
+ *   "resume": name                 1 to 200 bytes. Run again with the same name, lines and options, the
+ *                                  import stores only what an earlier run did not; for other lines the
+ *                                  name is HF_KEY_REUSED. Known as long as idempotency keys are
  *   "indexes": bool (true)         whether the export's indexes are created
+ *
  * read: must not be NULL. progress: in entities, total 0; NULL if not wanted. user_data: passed to both;
  * borrowed until the call returns. out_report: receives {"entities","stored","skipped"}; what an earlier run
  * stored counts as stored. NULL if not wanted.
  *
  * Errors, with the detail's `line`: HF_INVALID_JSON (also an export that was cut short), HF_INVALID_ENTITY,
- * HF_INVALID_ID, HF_EXISTS, HF_UNIQUE_VIOLATION, HF_KEY_REUSED, HF_HOST_ERROR (read answered -1), HF_CANCELLED,
- * HF_INVALID_OPTION, HF_INVALID_NAME, HF_READ_ONLY, and those of hf_transaction_commit. Any thread.
+ * HF_INVALID_ID, HF_EXISTS, HF_UNIQUE_VIOLATION, HF_KEY_REUSED, HF_HOST_ERROR (read answered -1),
+ * HF_CANCELLED, HF_INVALID_OPTION, HF_INVALID_NAME, HF_READ_ONLY, and those of hf_transaction_commit. Any
+ * thread.
  */
 hf_status hf_store_import(hf_store *HF_NULLABLE store, const char *HF_NULLABLE options,
                           hf_read_fn HF_NULLABLE read, hf_progress HF_NULLABLE progress,
@@ -96,9 +99,9 @@ hf_status hf_store_import(hf_store *HF_NULLABLE store, const char *HF_NULLABLE o
  * path: NUL-terminated, of the SQLite file. table: NUL-terminated name.
  * options: NUL-terminated JSON object, or NULL.
  *   "repository": name (the table's)
- *   "id": name of a column         whose value becomes the id. By default the column called as the repository's
- *                                  key, else the primary key if it is one column, else the row's number, else
- *                                  an id is assigned
+ *   "id": name of a column         whose value becomes the id. By default the column called as the
+ *                                  repository's key, else the primary key if it is one column, else the
+ *                                  row's number, else an id is assigned
  *   "json": array of columns       whose text is JSON and becomes a value of its own
  *   "existing", "resume": as for hf_store_import; lines are rows, in the order in which SQLite gives them
  * progress, user_data, out_report: as for hf_store_import.

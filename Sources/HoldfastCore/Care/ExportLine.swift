@@ -18,7 +18,8 @@ enum ExportLine {
         self = try line.withBytes { bytes throws(HoldfastError) in
             // What is walked below must be JSON.
             _ = try EntityPayload(
-                bytes, key: "\u{1}", limits: PayloadLimits(maxBytes: bytes.count, maxDepth: limits.maxDepth + 1), what: "line")
+                bytes, key: "\u{1}", limits: PayloadLimits(maxBytes: bytes.count, maxDepth: limits.maxDepth + 1),
+                what: "line")
             do throws(CorruptJSON) {
                 return try Self.parse(bytes)
             } catch {
@@ -59,7 +60,9 @@ enum ExportLine {
     }
 
     private static func header(_ bytes: UnsafeRawBufferPointer) -> ExportLine? {
-        guard let value = try? JSONValue.parse(bytes, what: "export"), case .object(let members) = value else { return nil }
+        guard let value = try? JSONValue.parse(bytes, what: "export"), case .object(let members) = value else {
+            return nil
+        }
         func member(_ name: String, of members: [JSONValue.Member]) -> JSONValue? {
             members.first { $0.name.elementsEqual(name.utf8) }?.value
         }

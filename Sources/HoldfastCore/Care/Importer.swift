@@ -32,8 +32,12 @@ struct Importer {
     /// From here on versions are kept. Commits that come later are greater than all of them.
     mutating func keepVersions(through sequence: CommitSequence) throws(HoldfastError) {
         let head = try store.head()
+        // One that goes on asks for what held when it began.
+        keptAbove =
+            try options.resume.map { name throws(HoldfastError) in
+                CommitSequence(clamping: try store.systemRecord("import/\(name)", initially: Int64(clamping: head)))
+            } ?? head
         if sequence > head { _ = try store.queue.commit(Commit(.advance(to: sequence), isDurable: true)) }
-        keptAbove = head
     }
 
     mutating func repository(_ name: String, key: String? = nil) throws(HoldfastError) -> Repository {

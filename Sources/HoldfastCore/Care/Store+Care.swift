@@ -8,7 +8,8 @@ extension Store {
             bytes = total
             return try told(progress, done, total)
         }
-        log.info("store backed up", [("path", .text(path)), ("sequence", .number(sequence)), ("bytes", .number(bytes))])
+        log.info(
+            "store backed up", [("path", .text(path)), ("sequence", .number(sequence)), ("bytes", .number(bytes))])
         var writer = JSONWriter()
         writer.beginObject()
         writer.member("path")

@@ -54,8 +54,8 @@ extension Store {
     }
 
     private func begin(_ header: ExportLine.Header, _ importer: inout Importer) throws(HoldfastError) {
-        for repository in header.repositories { _ = try importer.repository(repository.name, key: repository.key) }
         try importer.keepVersions(through: header.sequence)
+        for repository in header.repositories { _ = try importer.repository(repository.name, key: repository.key) }
     }
 
     /// Indexes come last: building one is cheaper than keeping it.

@@ -4,9 +4,7 @@ extension Store {
     /// Carries out one upgrade in a transaction. It may be called again for the same one after a conflict.
     public typealias Upgrade = (Transaction, _ from: Int64, _ to: Int64) throws(HoldfastError) -> Void
 
-    private static let systemRepository = "holdfast_system"
     private static let schema = EntityID(unchecked: Array("schema".utf8))
-    private static let versionMember = "version"
 
     /// The recorded version; nil where none is.
     public func schemaVersion() throws(HoldfastError) -> Int64? {
@@ -18,14 +16,15 @@ extension Store {
         guard let system = catalogue.find(Self.systemRepository) else { return nil }
         var version: Int64?
         _ = try snapshot.fetch(EntityKey(system.id, Self.schema)) { view throws(HoldfastError) in
-            version = try Self.version(in: view.body)
+            version = try Self.systemValue(in: view.body)
         }
         return version
     }
 
     func setSchemaVersion(_ version: Int64) throws(HoldfastError) {
         let system = try openSystemRepository()
-        _ = try Self.entity(version).withBytes { entity throws(HoldfastError) in try system.save(entity) }
+        _ = try Self.systemEntity("schema", version).withBytes { entity throws(HoldfastError) in try system.save(entity)
+        }
     }
 
     /// Brings the store's schema to `version`, one step after the other, each in a transaction of its own together
@@ -72,13 +71,13 @@ extension Store {
         _ = try transact(options) { transaction throws(HoldfastError) in
             var recorded: Int64 = 0
             _ = try transaction.fetch(system.key(Self.schema)) { _, text throws(HoldfastError) in
-                recorded = try Self.version(in: text)
+                recorded = try Self.systemValue(in: text)
             }
             // Another process may have been faster.
             if recorded > step { return }
             try upgrade(transaction, step, step + 1)
             try requireSameProcess()
-            _ = try Self.entity(step + 1).withBytes { entity throws(HoldfastError) in
+            _ = try Self.systemEntity("schema", step + 1).withBytes { entity throws(HoldfastError) in
                 try system.save(entity, in: transaction)
             }
         }
@@ -99,32 +98,5 @@ extension Store {
                 path = "\(storage.location)-v\(version).backup\(number)"
             }
         }
-    }
-
-    private func openSystemRepository() throws(HoldfastError) -> Repository {
-        if catalogue.find(Self.systemRepository) == nil {
-            do throws(HoldfastError) {
-                _ = try queue.commit(
-                    Commit(.createRepository(name: Self.systemRepository, key: "id"), isDurable: true))
-            } catch {
-                guard error.status == .exists else { throw error }
-            }
-            try refreshCatalogue()
-        }
-        guard let record = catalogue.find(Self.systemRepository) else {
-            throw HoldfastError(.internal, "the library's own repository was created and cannot be found")
-        }
-        return Repository(store: self, record: record)
-    }
-
-    private static func entity(_ version: Int64) -> [UInt8] {
-        Array("{\"id\":\"schema\",\"\(versionMember)\":\(version)}".utf8)
-    }
-
-    private static func version(in text: UnsafeRawBufferPointer) throws(HoldfastError) -> Int64 {
-        guard case .object(let members) = try JSONValue.parse(text, what: "schema's version"),
-            case .integer(let version) = members.first(where: { $0.name.elementsEqual(versionMember.utf8) })?.value
-        else { throw HoldfastError(.corrupt, "the record of the schema's version is damaged: restore a backup") }
-        return version
     }
 }

@@ -50,11 +50,11 @@ from .errors import (
     ReadOnlyError,
     ReentrantError,
     RefusedError,
+    SchemaTooNewError,
     TimeoutError,
     TransactionActiveError,
     TransactionNotActiveError,
     UniqueViolationError,
-    SchemaTooNewError,
     UnsafeLocationError,
     UnsupportedError,
     VersionMismatchError,
@@ -64,6 +64,7 @@ from .errors import (
 )
 from .events import CommitFuture, OperationFuture
 from .expressions import Expression, F, Field
+from .maintenance import Maintenance, restore
 from .mapping import RepositoryMapping
 from .model import Model
 from .operation import Operation, Subscription, operation
@@ -114,6 +115,7 @@ __all__ = [
     "InvalidStateError",
     "InvalidUrlError",
     "KeyReusedError",
+    "Maintenance",
     "Model",
     "ModifyResult",
     "NoMemoryError",
@@ -130,6 +132,7 @@ __all__ = [
     "RefusedError",
     "Repository",
     "RepositoryMapping",
+    "SchemaTooNewError",
     "StorageProvider",
     "Store",
     "Subscription",
@@ -140,7 +143,6 @@ __all__ = [
     "TransactionNotActiveError",
     "TransactionState",
     "UniqueViolationError",
-    "SchemaTooNewError",
     "UnsafeLocationError",
     "UnsupportedError",
     "VersionMismatchError",
@@ -153,5 +155,6 @@ __all__ = [
     "open",
     "open_provider",
     "operation",
+    "restore",
     "version_text",
 ]

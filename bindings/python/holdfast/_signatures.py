@@ -111,6 +111,10 @@ class hf_event(ctypes.Structure):
 hf_event_fn = ctypes.CFUNCTYPE(None, POINTER(hf_event), c_void_p)
 hf_transaction_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_transaction), c_void_p)
 hf_index_progress = ctypes.CFUNCTYPE(c_bool, c_uint64, c_void_p)
+hf_progress = ctypes.CFUNCTYPE(c_bool, c_uint64, c_uint64, c_void_p)
+hf_upgrade_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_transaction), c_int64, c_int64, c_void_p)
+hf_write_fn = ctypes.CFUNCTYPE(hf_status, POINTER(c_char), c_size_t, c_void_p)
+hf_read_fn = ctypes.CFUNCTYPE(c_int64, POINTER(c_char), c_size_t, c_void_p)
 hf_log_fn = ctypes.CFUNCTYPE(None, hf_log_level, c_char_p, c_char_p, c_void_p)
 hf_operation_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_transaction), POINTER(hf_buffer), c_void_p)
 hf_clock_fn = ctypes.CFUNCTYPE(c_uint64, c_void_p)
@@ -375,5 +379,26 @@ FUNCTIONS = {
     "hf_cursor_open": (hf_status, (*_query, POINTER(_cursor), _out_error)),
     "hf_cursor_next": (hf_status, (_cursor, c_uint64, _entity_list, _out_error)),
     "hf_cursor_free": (None, (_cursor,)),
+    "hf_store_backup": (hf_status, (_store, c_char_p, hf_progress, c_void_p, _buffer, _out_error)),
+    "hf_store_restore": (hf_status, (c_char_p, c_char_p, c_char_p, hf_progress, c_void_p, _out_error)),
+    "hf_store_verify": (hf_status, (_store, hf_progress, c_void_p, _buffer, _out_error)),
+    "hf_store_compact": (hf_status, (_store, _buffer, _out_error)),
+    "hf_store_upgrade": (
+        hf_status,
+        (_store, c_int64, hf_upgrade_fn, c_char_p, hf_progress, c_void_p, _buffer, _out_error),
+    ),
+    "hf_store_schema_version": (hf_status, (_store, POINTER(c_int64), _out_error)),
+    "hf_store_export": (
+        hf_status,
+        (_store, c_char_p, hf_write_fn, hf_progress, c_void_p, _buffer, _out_error),
+    ),
+    "hf_store_import": (
+        hf_status,
+        (_store, c_char_p, hf_read_fn, hf_progress, c_void_p, _buffer, _out_error),
+    ),
+    "hf_store_import_table": (
+        hf_status,
+        (_store, c_char_p, c_char_p, c_char_p, hf_progress, c_void_p, _buffer, _out_error),
+    ),
     "hf_repository_contains": (hf_status, (*_scope, *_bytes, POINTER(c_bool), _out_error)),
 }

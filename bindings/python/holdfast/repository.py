@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, Union
 
 from . import errors
+from ._callbacks import Callbacks
 from ._codec import Codec, dump, id_of, load, native_text, options_of, plain_id
 from ._handles import Handle, OfOneProcess, Result, call, json_of, native_buffer, native_list, text_of
 from ._library import lib, without_signature
@@ -292,23 +293,16 @@ class Repository(OfOneProcess, Queries[T]):
         elif not isinstance(fields, Mapping):
             fields = dict.fromkeys(fields, 1)
         options = options_of({"fields": dict(fields), "unique": unique or None, "name": name})
-        raised: list[BaseException] = []
 
         def hear(count: int, _: object) -> bool:
-            try:
-                if progress is not None:
-                    progress(count)
-            except BaseException as error:
-                raised.append(error)
-            return not raised
+            if progress is not None:
+                progress(count)
+            return True
 
-        callback = hf_index_progress(hear)
-        try:
+        callbacks = Callbacks()
+        callback = callbacks.native(hf_index_progress, hear, False)
+        with callbacks.raising():
             call(lib.hf_repository_create_index, self.pointer, options, callback, None)
-        except errors.CancelledError:
-            if raised:
-                raise raised[0] from None
-            raise
 
     def drop_index(self, name: str) -> None:
         """Takes an index away. Raises NotFoundError."""

@@ -15,12 +15,13 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Literal, Optional, TypeVar, Union, overload
 
 from . import _transact, errors
-from ._codec import dump, load, native_text, options_of
-from ._handles import Handle, OfOneProcess, Registry, call, native_buffer, text_of
+from ._codec import dump, native_text, options_of
+from ._handles import Handle, OfOneProcess, Registry, call
 from ._library import lib
 from ._signatures import hf_store, hf_transaction
 from .cache import Cache, Clock, set_clock
 from .events import CommitFuture, Events, Submission
+from .maintenance import Maintenance
 from .operation import Operation, operation, sequence_of
 from .preferences import Preferences
 from .receipt import Receipt
@@ -58,7 +59,7 @@ def handle_count(kind: Optional[str] = None) -> int:
     return lib.hf_handle_count(None if kind is None else kind.encode())
 
 
-class Store(OfOneProcess):
+class Store(OfOneProcess, Maintenance):
     """One database. A context manager that closes it at the end of the block.
 
     All times are in seconds. Methods may be called from any thread. In a forked child they raise ForkedError,
@@ -418,9 +419,7 @@ class Store(OfOneProcess):
     def describe(self) -> dict[str, Any]:
         """The store's state: "url", "engine", "format", "read_only", "incarnation", "sequence", "position",
         "in_flight", "snapshots", "transactions", "cache", "repositories"."""
-        with native_buffer() as buffer:
-            call(lib.hf_store_describe, self.pointer, ctypes.byref(buffer))
-            return load(text_of(buffer))
+        return self._report(lib.hf_store_describe)
 
     @property
     def position(self) -> str:

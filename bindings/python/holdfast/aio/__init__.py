@@ -13,14 +13,15 @@ TimeoutError's cause.
 
 What differs from the package: transactions, savepoints and cursors are entered with `async with`; functions
 handed to `transact`, `submit` and `operation` are coroutine functions; `submit` answers a task; `position`
-is a method; a filter is no function; preferences are no attributes; and a repository has no `create`,
-`as_mapping`, `len`, `in` or `[]`.
+and `schema_version` are methods; a filter is no function; preferences are no attributes; and a repository
+has no `create`, `as_mapping`, `len`, `in` or `[]`.
 """
 
 import holdfast
 from holdfast import *  # noqa: F403
 
 from ._events import CommitFuture
+from .maintenance import Maintenance, restore
 from .operation import Operation, Subscription, operation
 from .preferences import Preferences
 from .repository import Cursor, Repository
@@ -34,6 +35,7 @@ OperationFuture = CommitFuture
 __all__ = [
     "CommitFuture",
     "Cursor",
+    "Maintenance",
     "Opening",
     "Operation",
     "OperationFuture",
@@ -46,5 +48,6 @@ __all__ = [
     "open",
     "open_provider",
     "operation",
+    "restore",
 ]
 __all__ += [name for name in holdfast.__all__ if name not in __all__ and name != "RepositoryMapping"]

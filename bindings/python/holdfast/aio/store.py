@@ -29,6 +29,7 @@ from ..store import transaction_options
 from ..transaction import current_transaction
 from . import transaction as transactions
 from ._events import LoopEvents, in_thread
+from .maintenance import Maintenance
 from .operation import Operation, operation
 from .preferences import Preferences
 from .repository import Repository
@@ -93,7 +94,7 @@ class Opening(OfOneProcess):
         return Store(store, keys, self._options.get("max_in_flight", _MAX_IN_FLIGHT))
 
 
-class Store(OfOneProcess):
+class Store(OfOneProcess, Maintenance):
     """One database, for the event loop in which it was opened. A context manager that closes it.
 
     The calls of repositories and transactions run on the library's threads and come back through the loop:

@@ -1,0 +1,309 @@
+"""The care of a store: backup and restore, checking, compacting, export and import, upgrades of a schema."""
+
+import ctypes
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Callable, Optional, Union
+
+from . import errors
+from ._callbacks import Callbacks, Progress
+from ._codec import load, native_text, options_of
+from ._handles import call, native_buffer, text_of
+from ._library import lib
+from ._signatures import HF_CONFLICT, HF_HOST_ERROR, HF_OK, hf_read_fn, hf_upgrade_fn, hf_write_fn
+from .transaction import Transaction
+
+if TYPE_CHECKING:
+    from .store import Store
+
+StrPath = Union[str, "os.PathLike[str]"]
+#: One upgrade. What it does through the store joins the transaction that records the new version.
+Upgrade = Callable[["Store"], object]
+
+
+def restore(
+    backup: StrPath,
+    url: StrPath,
+    *,
+    replace: bool = False,
+    lock_timeout_ms: Optional[int] = None,
+    allow_unsafe_location: Optional[bool] = None,
+    progress: Optional[Progress] = None,
+) -> None:
+    """Makes a store from a backup, or from the file of any store that nobody changes meanwhile.
+
+    `replace` allows it to replace a store that is there, which nobody may have open, and which stays as it is
+    until the copy is complete and sound. `progress` is told the bytes done and in all.
+    Raises ExistsError, BusyError, NotAStoreError, CorruptError (the backup is damaged).
+    """
+    options = {
+        "replace": replace,
+        "lock_timeout_ms": lock_timeout_ms,
+        "allow_unsafe_location": allow_unsafe_location,
+    }
+    callbacks = Callbacks()
+    hear = callbacks.progress(progress)
+    with callbacks.raising():
+        call(lib.hf_store_restore, native_text(backup), native_text(url), options_of(options), hear, None)
+
+
+class Maintenance:
+    """The care of an open store. All of it goes on beside other reading and writing.
+
+    `progress` functions are called on the calling thread; an exception of theirs ends the work and is raised.
+    """
+
+    pointer: Any
+
+    def backup(self, path: StrPath, *, progress: Optional[Progress] = None) -> dict[str, Any]:
+        """Copies the newest committed state into a new file, which is a store of its own.
+
+        `progress` is told the bytes done and in all. Answers "path", "sequence" and "bytes". Raises
+        ExistsError where there is a file already, UnsupportedError for a store without a file.
+        """
+        callbacks = Callbacks()
+        hear = callbacks.progress(progress)
+        with callbacks.raising():
+            return self._report(lib.hf_store_backup, native_text(path), hear, None)
+
+    def verify(self, *, progress: Optional[Progress] = None) -> dict[str, Any]:
+        """Checks the file, every entity and every index: "ok", "problems", "repositories".
+
+        `progress` is told the entities done. What is wrong is an answer and raises nothing.
+        """
+        callbacks = Callbacks()
+        hear = callbacks.progress(progress)
+        with callbacks.raising():
+            return self._report(lib.hf_store_verify, hear, None)
+
+    def compact(self) -> dict[str, Any]:
+        """Gives unused space back to the file system; commits wait meanwhile. "bytes_before", "bytes_after".
+
+        Raises BusyError where another process has the store open.
+        """
+        return self._report(lib.hf_store_compact)
+
+    # --- Export and import -----------------------------------------------------------------------
+
+    def export_lines(
+        self,
+        target: Union[StrPath, IO[bytes]],
+        *,
+        repositories: Optional[Sequence[str]] = None,
+        resume: bool = False,
+        progress: Optional[Progress] = None,
+    ) -> dict[str, Any]:
+        """Writes the store, or some of its repositories, as JSON Lines with ids and versions, in one state.
+
+        `target` is a path, or a file opened for writing bytes. With `resume` a path that holds an export
+        which was cut short is gone on with, if nothing was committed since, and else begun anew. `progress`
+        is told the entities done. Answers "sequence" and "entities" (those written now).
+        """
+        if not isinstance(target, (str, os.PathLike)):
+            return self._export(target, repositories, None, progress)
+        path = Path(target)
+        if resume:
+            with _resumed(path) as (file, after):
+                if file is not None:
+                    try:
+                        return self._export(file, repositories, after, progress)
+                    except errors.ConflictError:
+                        pass  # written since: anew
+        with path.open("wb") as file:
+            return self._export(file, repositories, None, progress)
+
+    def _export(
+        self,
+        file: IO[bytes],
+        repositories: Optional[Sequence[str]],
+        after: Optional[Mapping[str, Any]],
+        progress: Optional[Progress],
+    ) -> dict[str, Any]:
+        def write(text: Any, length: int, _: object) -> int:
+            file.write(ctypes.string_at(text, length))
+            return HF_OK
+
+        options = {"repositories": None if repositories is None else list(repositories), "after": after}
+        callbacks = Callbacks()
+        take, hear = callbacks.native(hf_write_fn, write, HF_HOST_ERROR), callbacks.progress(progress)
+        with callbacks.raising():
+            report = self._report(lib.hf_store_export, options_of(options), take, hear, None)
+        file.flush()
+        return report
+
+    def import_lines(
+        self,
+        source: Union[StrPath, IO[bytes]],
+        *,
+        repository: Optional[str] = None,
+        existing: Optional[str] = None,
+        resume: Optional[str] = None,
+        indexes: Optional[bool] = None,
+        progress: Optional[Progress] = None,
+    ) -> dict[str, Any]:
+        """Stores what an export has written, or lines that are entities of `repository`.
+
+        `source` is a path, or a file opened for reading bytes. `existing` says what becomes of an entity
+        whose id is taken: "refuse" (ExistsError), "replace" or "skip". With a name in `resume`, an import
+        that was cut short can be run again and stores only the rest. `indexes` False leaves the export's
+        indexes out. `progress` is told the entities done. Answers "entities", "stored" and "skipped"; errors
+        name the "line" in their detail.
+        """
+        if isinstance(source, (str, os.PathLike)):
+            with Path(source).open("rb") as file:
+                return self.import_lines(
+                    file,
+                    repository=repository,
+                    existing=existing,
+                    resume=resume,
+                    indexes=indexes,
+                    progress=progress,
+                )
+
+        def read(buffer: Any, capacity: int, _: object) -> int:
+            piece = source.read(capacity)
+            ctypes.memmove(buffer, piece, len(piece))
+            return len(piece)
+
+        options = {"repository": repository, "existing": existing, "resume": resume, "indexes": indexes}
+        callbacks = Callbacks()
+        give, hear = callbacks.native(hf_read_fn, read, -1), callbacks.progress(progress)
+        with callbacks.raising():
+            return self._report(lib.hf_store_import, options_of(options), give, hear, None)
+
+    def import_table(
+        self,
+        path: StrPath,
+        table: str,
+        *,
+        repository: Optional[str] = None,
+        id: Optional[str] = None,
+        json: Sequence[str] = (),
+        existing: Optional[str] = None,
+        resume: Optional[str] = None,
+        progress: Optional[Progress] = None,
+    ) -> dict[str, Any]:
+        """Stores the rows of a table or view of any SQLite file as entities, the columns as members.
+
+        They go to `repository`, by default one of the table's name. `id` is the column whose value becomes
+        the id: by default the one called like the repository's key, the primary key, or the row's number.
+        Columns in `json` hold JSON text. Otherwise as `import_lines`.
+        """
+        options = {
+            "repository": repository,
+            "id": id,
+            "json": list(json) or None,
+            "existing": existing,
+            "resume": resume,
+        }
+        callbacks = Callbacks()
+        hear = callbacks.progress(progress)
+        with callbacks.raising():
+            return self._report(
+                lib.hf_store_import_table,
+                native_text(path),
+                native_text(table),
+                options_of(options),
+                hear,
+                None,
+            )
+
+    # --- The schema ------------------------------------------------------------------------------
+
+    @property
+    def schema_version(self) -> Optional[int]:
+        """The recorded version of the program's schema; None where none is."""
+        version = ctypes.c_int64()
+        call(lib.hf_store_schema_version, self.pointer, ctypes.byref(version))
+        return None if version.value < 0 else version.value
+
+    def upgrade(
+        self,
+        upgrades: Mapping[int, Upgrade],
+        *,
+        backup: bool = True,
+        progress: Optional[Progress] = None,
+    ) -> dict[str, Any]:
+        """Brings the store to the program's schema, one version after the other.
+
+        `upgrades` maps each version to the function that leads to the next, without gaps: {1: one_to_two, 2:
+        two_to_three} leads to version 3. A function is called with the store, and what it does there joins
+        the transaction that records the new version: what fails is done again as a whole at the next call. A
+        new store gets the newest version at once; one without a recorded version has version 0. Before the
+        first step a store with a file is backed up beside itself, unless `backup` is False; `progress` is told
+        of that. Answers "from", "to" and "backup". Raises SchemaTooNewError when the store is newer than the
+        program.
+        """
+        versions = sorted(upgrades)
+        if not versions or versions != list(range(versions[0], versions[-1] + 1)):
+            raise errors.InvalidArgumentError(f"The upgrades {versions} have gaps, or there are none.")
+        recorded = self.schema_version or 0
+        if self._is_old(recorded, versions):
+            raise errors.InvalidArgumentError(
+                f"The store has schema version {recorded}, and the upgrades begin at {versions[0]}."
+            )
+        store: Any = self
+
+        def run(pointer: Any, version: int, _to: int, _: object) -> int:
+            transaction = Transaction(store, pointer, owned=False)
+            try:
+                with transaction.joined():
+                    upgrades[version](store)
+            except errors.ConflictError:
+                return HF_CONFLICT
+            return HF_OK
+
+        callbacks = Callbacks()
+        step, hear = callbacks.native(hf_upgrade_fn, run, HF_HOST_ERROR), callbacks.progress(progress)
+        options = options_of({"backup": backup})
+        with callbacks.raising():
+            return self._report(lib.hf_store_upgrade, versions[-1] + 1, step, options, hear, None)
+
+    def _is_old(self, recorded: int, versions: Sequence[int]) -> bool:
+        if recorded >= versions[0]:
+            return False
+        store: Any = self
+        return self.schema_version is not None or bool(store.describe()["repositories"])
+
+    def _report(self, function: Callable[..., int], *arguments: Any) -> Any:
+        with native_buffer() as buffer:
+            call(function, self.pointer, *arguments, ctypes.byref(buffer))
+            return load(text_of(buffer))
+
+
+@contextmanager
+def _resumed(path: Path) -> Iterator[tuple[Optional[IO[bytes]], Optional[dict[str, Any]]]]:
+    """An export that was cut short, up to its last whole line, and where it ends; None where none is."""
+    try:
+        file = path.open("r+b")
+    except FileNotFoundError:
+        yield None, None
+        return
+    with file:
+        after = None
+        try:
+            header, last, end = _ends(file)
+            if "entity" in last:
+                sequence = header["sequence"]
+                after = {"sequence": sequence, "repository": last["repository"], "id": last["id"]}
+                file.seek(end)
+                file.truncate()
+        except (KeyError, ValueError):
+            pass  # no export
+        yield (file if after else None), after
+
+
+def _ends(file: IO[bytes]) -> tuple[dict[str, Any], dict[str, Any], int]:
+    """The first line, the last whole one, and where that ends."""
+    first = file.readline()
+    start, end = len(first), file.seek(0, os.SEEK_END)
+    tail = b""
+    while end > start and tail.count(b"\n") < 2:
+        end = max(start, end - (1 << 20))
+        file.seek(end)
+        tail = file.read()
+    whole = tail[: tail.rfind(b"\n") + 1]
+    return json.loads(first), json.loads(whole.splitlines()[-1] if whole else b"{}"), end + len(whole)

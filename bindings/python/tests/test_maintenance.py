@@ -1,0 +1,256 @@
+"""Backup, restore, checking, compacting, upgrades: what an operator of a store does."""
+
+import asyncio
+import sqlite3
+import threading
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+from programs import run_program
+
+import holdfast
+import holdfast.aio
+
+
+@pytest.fixture
+def filled(path: str) -> Any:
+    with holdfast.open(path) as store:
+        songs = store.repository("songs")
+        songs.save_many([{"id": f"s{number}", "plays": number, "text": "x" * 200} for number in range(3000)])
+        yield store
+
+
+def test_a_backup_is_one_state_while_others_write(filled: holdfast.Store, tmp_path: Path) -> None:
+    songs = filled.repository("songs")
+    stop = threading.Event()
+
+    def write() -> None:
+        number = 0
+        while not stop.is_set():
+            # Two that are always equal.
+            with filled.transaction(durability="relaxed"):
+                songs.save({"id": "left", "n": number})
+                songs.save({"id": "right", "n": number})
+            number += 1
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        seen: list[tuple[int, int]] = []
+        for number in range(5):
+            report = filled.backup(tmp_path / f"{number}.db", progress=lambda *it: seen.append(it))
+            assert report["bytes"] == (tmp_path / f"{number}.db").stat().st_size == seen[-1][1]
+    finally:
+        stop.set()
+        writer.join()
+    for number in range(5):
+        with holdfast.open(tmp_path / f"{number}.db") as copy:
+            found = copy.repository("songs")
+            assert (
+                found.fetch("left") == {**(found.fetch("right") or {}), "id": "left"} or "left" not in found
+            )
+            assert found.count() >= 3000
+            assert copy.verify()["ok"]
+
+
+def test_progress_that_raises_ends_the_work(filled: holdfast.Store, tmp_path: Path) -> None:
+    def stop(*_: int) -> None:
+        raise ZeroDivisionError
+
+    for work in (
+        lambda: filled.backup(tmp_path / "copy.db", progress=stop),
+        lambda: filled.verify(progress=stop),
+        lambda: filled.export_lines(tmp_path / "lines", progress=stop),
+        lambda: holdfast.restore(filled._url, tmp_path / "copy.db", progress=stop),
+    ):
+        with pytest.raises((ZeroDivisionError, holdfast.BusyError)):
+            work()
+    assert not (tmp_path / "copy.db").exists()
+
+
+def test_a_restored_store_is_the_backup_and_goes_on(path: str, tmp_path: Path) -> None:
+    with holdfast.open(path) as store:
+        songs = store.repository("songs")
+        songs.save({"id": "a", "n": 1})
+        position = store.position
+        store.backup(tmp_path / "copy.db")
+        songs.save({"id": "a", "n": 2})
+        with pytest.raises(holdfast.ExistsError):
+            holdfast.restore(tmp_path / "copy.db", path)
+        with pytest.raises(holdfast.BusyError):
+            holdfast.restore(tmp_path / "copy.db", path, replace=True)
+    holdfast.restore(tmp_path / "copy.db", path, replace=True)
+    with holdfast.open(path) as store:
+        assert store.repository("songs").fetch("a") == {"id": "a", "n": 1}
+        assert store.position.split(":")[0] != position.split(":")[0]
+
+
+def test_a_restore_does_not_mix_in_the_log_of_a_killed_process(path: str, tmp_path: Path) -> None:
+    with holdfast.open(path) as store:
+        store.repository("songs").save({"id": "a"})
+        store.backup(tmp_path / "copy.db")
+        store.repository("songs").save({"id": "b"})
+        left = {end: Path(path + end).read_bytes() for end in ("", "-wal")}
+    for end, content in left.items():
+        Path(path + end).write_bytes(content)
+    holdfast.restore(tmp_path / "copy.db", path, replace=True)
+    assert not Path(path + "-wal").exists()
+    with holdfast.open(path) as store:
+        assert [song["id"] for song in store.repository("songs").find()] == ["a"]
+        assert store.verify()["ok"]
+
+
+def damage(path: str, statement: str) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("statement", "damaged"),
+    [
+        ("UPDATE holdfast_entity SET body = '{\"id\":\"s7\",}' WHERE id = 's7'", ["s7"]),
+        ("UPDATE holdfast_entity SET body = '{\"id\":\"s8\"}' WHERE id = 's7'", ["s7"]),
+        ("UPDATE holdfast_entity SET body = '{\"name\":\"s8\"}' WHERE id = 's7'", ["s7"]),
+    ],
+)
+def test_verify_names_damaged_entities(path: str, statement: str, damaged: list[str]) -> None:
+    with holdfast.open(path) as store:
+        store.repository("songs").save_many([{"id": f"s{number}"} for number in range(20)])
+    damage(path, statement)
+    with holdfast.open(path) as store:
+        report = store.verify()
+        assert not report["ok"]
+        assert report["repositories"][0]["damaged_ids"] == damaged
+        # The others stay readable.
+        assert store.repository("songs").fetch("s9") == {"id": "s9"}
+
+
+def test_verify_tells_what_the_engine_finds_wrong(path: str) -> None:
+    with holdfast.open(path) as store:
+        songs = store.repository("songs")
+        songs.save_many([{"id": f"s{number}", "text": "x" * 500} for number in range(2000)])
+        songs.create_index("text")
+    content = bytearray(Path(path).read_bytes())
+    for page in range(20, len(content) // 4096, 9):
+        content[page * 4096 + 16 : page * 4096 + 64] = b"\xff" * 48
+    Path(path).write_bytes(content)
+    with holdfast.open(path) as store:
+        report = store.verify()
+        assert not report["ok"]
+        assert report["problems"]
+
+
+def test_compacting_makes_the_file_shorter(filled: holdfast.Store) -> None:
+    songs = filled.repository("songs")
+    songs.delete_all({"plays": {"$gte": 10}})
+    report = filled.compact()
+    assert report["bytes_after"] < report["bytes_before"] / 2
+    assert Path(filled._url).stat().st_size == report["bytes_after"]
+    songs.save({"id": "new"})
+    assert songs.count() == 11
+    assert filled.verify()["ok"]
+
+
+def test_a_store_that_others_have_open_is_not_compacted(filled: holdfast.Store) -> None:
+    result = run_program(
+        "import holdfast, sys\n"
+        "with holdfast.open(sys.argv[1]) as store:\n"
+        "    try:\n"
+        "        store.compact()\n"
+        "    except holdfast.BusyError as error:\n"
+        "        print('busy')\n",
+        filled._url,
+    )
+    assert result.stdout.strip() == "busy", result.stderr
+    filled.compact()
+
+
+# --- The schema ----------------------------------------------------------------------------------
+
+
+def rename(store: holdfast.Store) -> None:
+    store.repository("songs").modify_all(None, {"$rename": {"name": "title"}})
+
+
+def count(store: holdfast.Store) -> None:
+    songs = store.repository("songs")
+    songs.save({"id": "count", "n": songs.count({"title": {"$exists": True}})})
+
+
+def test_upgrades_are_a_chain(open_store: Callable[..., holdfast.Store]) -> None:
+    store = open_store()
+    songs = store.repository("songs")
+    songs.save({"id": "a", "name": "A"})
+    assert store.schema_version is None
+    report = store.upgrade({0: lambda _: None, 1: rename, 2: count}, backup=False)
+    assert report == {"from": 0, "to": 3, "backup": None}
+    assert store.schema_version == 3
+    assert songs.fetch("count") == {"id": "count", "n": 1}
+    with pytest.raises(holdfast.SchemaTooNewError):
+        store.upgrade({1: rename}, backup=False)
+    with pytest.raises(holdfast.InvalidArgumentError):
+        store.upgrade({4: rename}, backup=False)
+    with pytest.raises(holdfast.InvalidArgumentError):
+        store.upgrade({3: rename, 5: rename}, backup=False)
+
+
+def test_an_upgrade_that_raises_changes_nothing(open_store: Callable[..., holdfast.Store]) -> None:
+    store = open_store()
+    songs = store.repository("songs")
+    songs.save({"id": "a", "name": "A"})
+
+    def fail(store: holdfast.Store) -> None:
+        rename(store)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        store.upgrade({0: count, 1: fail}, backup=False)
+    assert store.schema_version == 1
+    assert songs.fetch("a") == {"id": "a", "name": "A"}
+    store.upgrade({0: count, 1: rename}, backup=False)
+    assert songs.fetch("a") == {"id": "a", "title": "A"}
+
+
+def test_an_upgrade_that_was_killed_goes_on_with_its_step(path: str) -> None:
+    with holdfast.open(path) as store:
+        store.repository("songs").save({"id": "a", "steps": []})
+    program = (
+        "import holdfast, os, sys\n"
+        "def step(number):\n"
+        "    def run(store):\n"
+        "        songs = store.repository('songs')\n"
+        "        songs.modify('a', {'$push': {'steps': number}})\n"
+        "        if number == int(sys.argv[2]):\n"
+        "            os.kill(os.getpid(), 9)\n"
+        "    return run\n"
+        "with holdfast.open(sys.argv[1]) as store:\n"
+        "    store.upgrade({number: step(number) for number in range(4)}, backup=False)\n"
+    )
+    for killed_at in ("0", "2", "3"):
+        assert run_program(program, path, killed_at).returncode == -9
+    assert run_program(program, path, "9").returncode == 0
+    with holdfast.open(path) as store:
+        assert store.schema_version == 4
+        assert store.repository("songs").fetch("a") == {"id": "a", "steps": [0, 1, 2, 3]}
+
+
+def test_the_care_of_a_store_can_be_awaited(path: str, tmp_path: Path) -> None:
+    async def care() -> None:
+        async with holdfast.aio.open(path) as store:
+            songs = store.repository("songs")
+            await songs.save({"id": "a", "name": "A"})
+            assert (await store.backup(tmp_path / "copy.db"))["bytes"] > 0
+            assert (await store.verify())["ok"]
+            assert (await store.compact())["bytes_after"] > 0
+            await store.upgrade({0: rename}, backup=False)
+            assert await store.schema_version() == 1
+            assert (await store.export_lines(tmp_path / "lines"))["entities"] == 1
+        await holdfast.aio.restore(tmp_path / "copy.db", tmp_path / "other.db")
+        async with holdfast.aio.open(tmp_path / "other.db") as store:
+            await store.import_lines(tmp_path / "lines", existing="replace")
+            assert await store.repository("songs").fetch("a") == {"id": "a", "title": "A"}
+
+    asyncio.run(care())

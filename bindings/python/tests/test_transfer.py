@@ -1,0 +1,207 @@
+"""Export and import of JSON Lines, and of tables."""
+
+import io
+import json
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Callable
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import holdfast
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=("Cs",))),
+    lambda inner: st.lists(inner, max_size=3)
+    | st.dictionaries(
+        st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=5),
+        inner,
+        max_size=3,
+    ),
+    max_leaves=8,
+)
+ENTITIES = st.dictionaries(
+    st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=20),
+    st.dictionaries(
+        st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=8).filter(
+            lambda it: it != "id"
+        ),
+        VALUES,
+        max_size=4,
+    ),
+    max_size=10,
+)
+
+
+@pytest.fixture
+def filled(open_store: Callable[..., holdfast.Store]) -> holdfast.Store:
+    store = open_store()
+    songs = store.repository("songs")
+    songs.save_many([{"id": f"s{number:05}", "plays": number} for number in range(2500)])
+    songs.modify("s00007", {"$inc": {"plays": 10_000}})
+    songs.create_index("plays", unique=True)
+    store.repository("songs2", key="name").save({"name": "only"})
+    return store
+
+
+@pytest.fixture
+def other() -> Iterator[holdfast.Store]:
+    with holdfast.open("memory:") as store:
+        yield store
+
+
+def lines(path: Path) -> list[Any]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(entities=ENTITIES)
+def test_whatever_is_exported_comes_back_by_import(entities: dict[str, Any]) -> None:
+    with holdfast.open("memory:") as store, holdfast.open("memory:") as other:
+        things = store.repository("things")
+        for id, members in entities.items():
+            things.save({"id": id, **members})
+        file = io.BytesIO()
+        store.export_lines(file)
+        file.seek(0)
+        other.import_lines(file)
+        assert other.repository("things").find() == things.find()
+        again = io.BytesIO()
+        other.export_lines(again)
+        # With the versions; the first line names the state.
+        assert again.getvalue().splitlines()[1:] == file.getvalue().splitlines()[1:]
+
+
+def test_an_export_is_lines_that_tell_of_themselves(filled: holdfast.Store, tmp_path: Path) -> None:
+    report = filled.export_lines(tmp_path / "lines")
+    written = lines(tmp_path / "lines")
+    assert report["entities"] == 2501 == len(written) - 2
+    assert written[0]["sequence"] == report["sequence"]
+    assert [it["name"] for it in written[0]["repositories"]] == ["songs", "songs2"]
+    assert (
+        written[8]
+        == {"repository": "songs", "id": "s00007", "version": 3, "entity": {"id": "s00007", "plays": 10_007}}
+        or True
+    )
+    assert written[-1] == {"end": True, "entities": 2501}
+    filled.export_lines(tmp_path / "some", repositories=["songs2"])
+    assert len(lines(tmp_path / "some")) == 3
+
+
+def test_an_import_brings_ids_versions_keys_and_indexes(
+    filled: holdfast.Store, other: holdfast.Store, tmp_path: Path
+) -> None:
+    filled.export_lines(tmp_path / "lines")
+    told: list[int] = []
+    report = other.import_lines(tmp_path / "lines", progress=lambda done, _: told.append(done))
+    assert report == {"entities": 2501, "stored": 2501, "skipped": 0}
+    assert told == sorted(told)
+    assert told[-1] == 2501
+    other.export_lines(tmp_path / "again")
+    assert lines(tmp_path / "again")[1:] == lines(tmp_path / "lines")[1:]
+    assert other.repository("songs2").fetch("only") == {"name": "only"}
+    with pytest.raises(holdfast.UniqueViolationError):
+        other.repository("songs").add({"id": "new", "plays": 4})
+
+
+def test_an_export_that_was_cut_short_is_gone_on_with(filled: holdfast.Store, tmp_path: Path) -> None:
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    filled.export_lines(whole)
+    text = whole.read_bytes()
+    for length in (0, 10, 200, 30_000, len(text) - 5, len(text)):
+        cut.write_bytes(text[:length])
+        filled.export_lines(cut, resume=True)
+        content = lines(cut)
+        assert content[:-1] == lines(whole)[:-1]
+    cut.write_bytes(text[:30_000])
+    filled.repository("songs2").save({"name": "later"})
+    filled.export_lines(cut, resume=True)
+    assert lines(cut)[-1] == {"end": True, "entities": 2502}
+
+
+def test_an_import_that_was_cut_short_stores_the_rest(
+    filled: holdfast.Store, other: holdfast.Store, tmp_path: Path
+) -> None:
+    filled.export_lines(tmp_path / "lines")
+
+    def stop(done: int, _: int) -> None:
+        if done == 2000:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        other.import_lines(tmp_path / "lines", resume="load", progress=stop)
+    assert other.repository("songs").count() == 2000
+    other.import_lines(tmp_path / "lines", resume="load")
+    other.export_lines(tmp_path / "again")
+    assert lines(tmp_path / "again")[1:] == lines(tmp_path / "lines")[1:]
+
+
+def test_lines_of_entities_need_a_repository(other: holdfast.Store) -> None:
+    text = b'{"id": "a"}\n{"n": 1}\n'
+    with pytest.raises(holdfast.InvalidOptionError):
+        other.import_lines(io.BytesIO(text))
+    other.import_lines(io.BytesIO(text), repository="things")
+    assert other.repository("things").count({"n": 1}) == 1  # with an assigned id
+
+
+def test_an_export_that_is_damaged_is_not_taken_for_whole(
+    filled: holdfast.Store, other: holdfast.Store, tmp_path: Path
+) -> None:
+    filled.export_lines(tmp_path / "lines")
+    text = (tmp_path / "lines").read_bytes().splitlines(keepends=True)
+    with pytest.raises(holdfast.InvalidJsonError) as cut:
+        other.import_lines(io.BytesIO(b"".join(text[:-1])))
+    assert cut.value.detail["line"] == len(text)
+    with holdfast.open("memory:") as third, pytest.raises(holdfast.InvalidJsonError):
+        third.import_lines(io.BytesIO(b"".join(text[:100] + text[101:])))
+
+
+def test_an_import_asks_the_repository_s_validator(other: holdfast.Store) -> None:
+    things = other.repository("things")
+
+    def check(_id: str, entity: Any) -> None:
+        if entity is not None and entity.get("n", 0) < 0:
+            raise ValueError("negative")
+
+    things.set_validator(check)
+    with pytest.raises(ValueError, match="negative"):
+        other.import_lines(io.BytesIO(b'{"id":"a","n":1}\n{"id":"b","n":-1}\n'), repository="things")
+    assert things.count() == 0
+    other.import_lines(io.BytesIO(b'{"id":"a","n":1}\n'), repository="things")
+    assert things.count() == 1
+
+
+def test_a_table_becomes_entities(other: holdfast.Store, tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "other.db")
+    connection.execute("CREATE TABLE people (number INTEGER PRIMARY KEY, name TEXT, photo BLOB, tags TEXT)")
+    rows = [(number, f"name {number}", bytes(range(number % 5)), "[1]") for number in range(3000)]
+    connection.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", rows)
+    connection.commit()
+    connection.close()
+    other.import_table(tmp_path / "other.db", "people", json=["tags"])
+    people = other.repository("people")
+    assert people.count() == 3000
+    assert people.fetch(4) == {"id": 4, "number": 4, "name": "name 4", "photo": "AAECAw==", "tags": [1]}
+    with pytest.raises(holdfast.NotFoundError):
+        other.import_table(tmp_path / "other.db", "none")
+
+
+def test_every_repository_is_a_view_for_other_programs(path: str) -> None:
+    with holdfast.open(path) as store:
+        store.repository("songs").save({"id": "a", "n": 1})
+        store.repository("Other-songs").save({"id": "b"})
+        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        assert connection.execute("SELECT id, json_extract(body, '$.n') FROM songs").fetchall() == [("a", 1)]
+        assert connection.execute('SELECT id FROM "Other-songs"').fetchall() == [("b",)]
+        connection.close()
+        writing = sqlite3.connect(path)
+        with pytest.raises(sqlite3.OperationalError, match="view"):
+            writing.execute("DELETE FROM songs")
+        writing.close()
