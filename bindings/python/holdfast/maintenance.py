@@ -233,9 +233,9 @@ class Maintenance:
         two_to_three} leads to version 3. A function is called with the store, and what it does there joins
         the transaction that records the new version: what fails is done again as a whole at the next call. A
         new store gets the newest version at once; one without a recorded version has version 0. Before the
-        first step a store with a file is backed up beside itself, unless `backup` is False; `progress` is told
-        of that. Answers "from", "to" and "backup". Raises SchemaTooNewError when the store is newer than the
-        program.
+        first step a store with a file is backed up beside itself, unless `backup` is False; `progress` is
+        told of that. Answers "from", "to" and "backup". Raises SchemaTooNewError when the store is newer than
+        the program.
         """
         versions = sorted(upgrades)
         if not versions or versions != list(range(versions[0], versions[-1] + 1)):
