@@ -44,6 +44,11 @@ typedef bool (*hf_index_progress)(uint64_t entities, void *HF_NULLABLE user_data
  *       no two entities may have the same values there. What is missing counts as null, as in MongoDB.
  *       Judged on the state that a transaction leaves, so two entities may exchange their values; commits
  *       are refused from the moment the index is begun
+ *   "expire_after_ms": 0..2^50
+ *       an entity is deleted when so many milliseconds have passed since the time that stands under the one
+ *       path, in milliseconds since 1970; of an array, since the smallest. One without a number there stays.
+ *       It is gone a second later or so, while a process has the store open for writing that knows the index:
+ *       one that created it, or opened the store afterwards. Deleting is a commit as any other
  *   "name": text
  *       1 to 128 bytes; by default the paths, those descending behind a hyphen, joined by underscores
  *
@@ -69,9 +74,9 @@ hf_status hf_repository_drop_index(hf_repository *HF_NULLABLE repository, const 
 /**
  * Lists the repository's indexes.
  *
- * out_indexes: receives a JSON array, ordered by name, of objects with `name`, `fields`, `unique`, `state`
- * ("building", "ready", or "dropping") and `arrays` (whether some entity has, or had, an array there). Must
- * not be NULL.
+ * out_indexes: receives a JSON array, ordered by name, of objects with `name`, `fields`, `unique`,
+ * `expire_after_ms` where there is one, `state` ("building", "ready", or "dropping") and `arrays` (whether
+ * some entity has, or had, an array there). Must not be NULL.
  */
 hf_status hf_repository_indexes(hf_repository *HF_NULLABLE repository, hf_buffer *HF_NULLABLE out_indexes,
                                 hf_error *HF_NULLABLE *HF_NULLABLE out_error);

@@ -1,16 +1,28 @@
 /// What an index is over, and whether it is unique. As JSON, which is how it is given and how the catalogue keeps it:
 ///
 ///     {"fields": {"address.city": 1, "age": -1}, "unique": true}
+///     {"fields": {"seen": 1}, "expire_after_ms": 60000}
 ///
-/// Fields are dotted paths in the order of the key, 1 for ascending and -1 for descending. "unique" may be missing.
+/// Fields are dotted paths in the order of the key, 1 for ascending and -1 for descending. The others may be missing.
 struct IndexDefinition: Sendable, Equatable {
     static let maxFields = 16
 
     let fields: [SortOrder.Field]
     let isUnique: Bool
+    /// So long after the time that stands there, an entity is deleted.
+    let expiresAfterMilliseconds: UInt64?
 
     /// From what the caller gave, or what the catalogue holds.
-    init(fields value: JSONValue?, isUnique: Bool) throws(HoldfastError) {
+    init(_ reader: inout OptionReader) throws(HoldfastError) {
+        let isUnique = try reader.boolean("unique") ?? false
+        let expiry = try reader.integer("expire_after_ms", in: 0...(1 << 50))
+        try self.init(
+            fields: reader.value("fields"), isUnique: isUnique, expiresAfterMilliseconds: expiry.map { UInt64($0) })
+    }
+
+    private init(
+        fields value: JSONValue?, isUnique: Bool, expiresAfterMilliseconds: UInt64?
+    ) throws(HoldfastError) {
         guard case .object(let members) = value, (1...Self.maxFields).contains(members.count) else {
             throw Self.refusal(
                 "must be an object of 1 to \(Self.maxFields) paths, each with 1 (ascending) or -1 (descending)")
@@ -29,13 +41,17 @@ struct IndexDefinition: Sendable, Equatable {
         }
         self.fields = fields
         self.isUnique = isUnique
+        self.expiresAfterMilliseconds = expiresAfterMilliseconds
+        guard expiresAfterMilliseconds == nil || fields.count == 1 else {
+            throw Self.refusal("has several paths, and \"expire_after_ms\" needs one that leads to a time")
+        }
     }
 
     /// From the catalogue.
     init(_ json: [UInt8]) throws(HoldfastError) {
         do throws(HoldfastError) {
             var reader = try OptionReader(json: json, what: "index definition")
-            try self.init(fields: reader.value("fields"), isUnique: reader.boolean("unique") ?? false)
+            try self.init(&reader)
         } catch {
             throw HoldfastError(
                 .corrupt, "the catalogue of indexes is damaged: restore a backup, or drop the index", cause: error)
@@ -51,6 +67,7 @@ struct IndexDefinition: Sendable, Equatable {
             writer.member("unique")
             writer.boolean(true)
         }
+        writeExpiry(to: &writer)
         writer.endObject()
         return writer.bytes
     }
@@ -64,7 +81,14 @@ struct IndexDefinition: Sendable, Equatable {
         write(to: &writer)
         writer.member("unique")
         writer.boolean(isUnique)
+        writeExpiry(to: &writer)
         writer.endObject()
+    }
+
+    func writeExpiry(to writer: inout JSONWriter) {
+        guard let expiresAfterMilliseconds else { return }
+        writer.member("expire_after_ms")
+        writer.unsigned(expiresAfterMilliseconds)
     }
 
     /// The fields as an object.

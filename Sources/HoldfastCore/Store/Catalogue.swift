@@ -23,6 +23,10 @@ final class Catalogue: Sendable {
     /// By name, in any case.
     func find(_ name: String) -> RepositoryRecord? { state.withLock { $0.byName[name.lowercased()] } }
 
+    func record(of repository: RepositoryID) -> RepositoryRecord? {
+        state.withLock { state in state.names[repository].flatMap { state.byName[$0.lowercased()] } }
+    }
+
     func name(of repository: RepositoryID) -> String { state.withLock { $0.names[repository] ?? "" } }
 
     /// The compiled filters that all who work on a repository share.

@@ -9,8 +9,7 @@ extension Repository {
         _ options: UnsafeRawBufferPointer?, progress: (UInt64) -> Bool = { _ in true }
     ) throws(HoldfastError) {
         var reader = try OptionReader(json: options, what: "index options")
-        let definition = try IndexDefinition(
-            fields: reader.value("fields"), isUnique: reader.boolean("unique") ?? false)
+        let definition = try IndexDefinition(&reader)
         let name = try reader.text("name") ?? definition.defaultName
         try reader.finish()
         guard (1...128).contains(name.utf8.count), !name.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f }) else {
@@ -27,7 +26,10 @@ extension Repository {
         guard
             let record = try change(.createIndex(repository: record.id, name: name, definition: definition))?.record,
             record.state == .building
-        else { return }
+        else {
+            if definition.expiresAfterMilliseconds != nil { store.expiry.begin() }
+            return
+        }
         do throws(HoldfastError) {
             try build(try Index(record), progress)
         } catch {
@@ -37,6 +39,7 @@ extension Repository {
             }
             throw error
         }
+        if definition.expiresAfterMilliseconds != nil { store.expiry.begin() }
     }
 
     /// What was there before the index was entered is read in snapshots, and nobody waits for that; the commits that add
@@ -125,6 +128,7 @@ extension Repository {
             index.definition.write(to: &writer)
             writer.member("unique")
             writer.boolean(index.definition.isUnique)
+            index.definition.writeExpiry(to: &writer)
             writer.member("state")
             writer.string(record.state.name)
             writer.member("arrays")

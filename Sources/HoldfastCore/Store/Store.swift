@@ -21,6 +21,7 @@ public final class Store: Sendable {
     let log: StoreLog
     let openTransactions = Atomic<Int>(0)
     let closing: StoreClosing
+    let expiry: Expiry
     /// The process that opened it.
     private let epoch = processEpoch()
 
@@ -73,8 +74,10 @@ public final class Store: Sendable {
                 committer: batchCommitter, delivery: delivery, log: log, time: environment.time,
                 maxInFlight: options.maxInFlight, waitingReaders: waitingReaders, wakeCommitter: { committer.wake() })
             let operations = OperationWorker(environment, finished: { committer.wake() })
+            let expiry = Expiry(environment, clock, finished: { committer.wake() })
             let closing = StoreClosing(
-                storage: storage, queue: queue, operations: operations, delivery: delivery, snapshots: snapshots,
+                storage: storage, queue: queue, operations: operations, expiry: expiry, delivery: delivery,
+                snapshots: snapshots,
                 time: environment.time, log: log, committer: committer, validators: catalogue.validators, clock: clock)
 
             self.url = url
@@ -91,6 +94,7 @@ public final class Store: Sendable {
             self.delivery = delivery
             self.log = log
             self.closing = closing
+            self.expiry = expiry
             storageHost = SnapshotReclaimer(snapshots: snapshots, log: log)
             providerCalls = (storage as? ProviderStorage)?.calls
             incarnation = hexadecimal(state.incarnation)
@@ -107,6 +111,7 @@ public final class Store: Sendable {
             throw error
         }
         storage.attach(storageHost)
+        expiry.attach(self)
         let milliseconds = (environment.time.monotonicNanoseconds() &- began) / 1_000_000
         log.info("store opened", [("engine", .text(storage.engine)), ("milliseconds", .number(milliseconds))])
     }

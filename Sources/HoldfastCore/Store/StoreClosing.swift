@@ -16,6 +16,7 @@ final class StoreClosing: Sendable {
     private let storage: any Storage
     private let queue: CommitQueue
     private let operations: OperationWorker
+    private let expiry: Expiry
     private let delivery: Delivery
     private let snapshots: SnapshotPool
     private let time: any TimeSource
@@ -28,13 +29,14 @@ final class StoreClosing: Sendable {
     private let ended = Gate()
 
     init(
-        storage: any Storage, queue: CommitQueue, operations: OperationWorker, delivery: Delivery,
+        storage: any Storage, queue: CommitQueue, operations: OperationWorker, expiry: Expiry, delivery: Delivery,
         snapshots: SnapshotPool, time: any TimeSource, log: StoreLog, committer: WorkerSlot, validators: Validators,
         clock: StoreClock
     ) {
         self.storage = storage
         self.queue = queue
         self.operations = operations
+        self.expiry = expiry
         self.delivery = delivery
         self.snapshots = snapshots
         self.time = time
@@ -56,6 +58,7 @@ final class StoreClosing: Sendable {
         guard isFirst else { return }
         begun.store(true, ordering: .releasing)
         operations.beginClosing()
+        expiry.beginClosing()
         queue.beginClosing()
         committer.wake()
     }
@@ -87,7 +90,7 @@ final class StoreClosing: Sendable {
         switch state.withLock({ $0.step }) {
         case .open: return .sleep(until: snapshots.tend())
         case .draining:
-            guard operations.isFinished, queue.isDrained else { return .sleep() }
+            guard operations.isFinished, expiry.isFinished, queue.isDrained else { return .sleep() }
             // A thread that is just opening a snapshot is done in a moment, and tells nobody.
             guard snapshots.close() else { return .sleep(until: time.monotonicNanoseconds() + 1_000_000) }
             delivery.close()

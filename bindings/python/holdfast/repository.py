@@ -1,6 +1,7 @@
 """Repository: a named collection of entities in a store."""
 
 import ctypes
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, Union
 
@@ -275,6 +276,7 @@ class Repository(OfOneProcess, Queries[T]):
         fields: Union[str, Mapping[str, int], Iterable[str]],
         *,
         unique: bool = False,
+        expire_after: Optional[float] = None,
         name: Optional[str] = None,
         progress: Optional[Callable[[int], object]] = None,
     ) -> None:
@@ -285,6 +287,9 @@ class Repository(OfOneProcess, Queries[T]):
         this name is left as it is. `progress` is called on this thread with the number of entities looked at
         so far; an exception of its ends the call, and the index is not created.
 
+        With `expire_after`, in seconds, entities are deleted so long after the time that stands under the one
+        path, in milliseconds since 1970. Those without a number there stay.
+
         Raises UniqueViolationError when two entities have the same values in a `unique` one, ExistsError when
         there is an index of this name over something else.
         """
@@ -292,7 +297,14 @@ class Repository(OfOneProcess, Queries[T]):
             fields = {fields: 1}
         elif not isinstance(fields, Mapping):
             fields = dict.fromkeys(fields, 1)
-        options = options_of({"fields": dict(fields), "unique": unique or None, "name": name})
+        options = options_of(
+            {
+                "fields": dict(fields),
+                "unique": unique or None,
+                "expire_after_ms": None if expire_after is None else math.ceil(expire_after * 1000),
+                "name": name,
+            }
+        )
 
         def hear(count: int, _: object) -> bool:
             if progress is not None:

@@ -207,10 +207,13 @@ class Repository(OfOneProcess, Generic[T]):
         fields: Union[str, Mapping[str, int], Iterable[str]],
         *,
         unique: bool = False,
+        expire_after: Optional[float] = None,
         name: Optional[str] = None,
     ) -> None:
         """Creates an index, and returns when queries use it; reading and writing go on meanwhile."""
-        await self._in_thread(lambda songs: songs.create_index(fields, unique=unique, name=name))
+        await self._in_thread(
+            lambda songs: songs.create_index(fields, unique=unique, expire_after=expire_after, name=name)
+        )
 
     async def drop_index(self, name: str) -> None:
         """Takes an index away."""

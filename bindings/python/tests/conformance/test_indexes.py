@@ -2,6 +2,7 @@
 
 import itertools
 import sqlite3
+import time
 from pathlib import Path
 from typing import Any, Callable
 
@@ -121,3 +122,15 @@ def test_an_explanation_tells_how_a_query_is_carried_out(songs: Any) -> None:
         "matched": 5,
     }
     assert 5 <= report["examined"] < 20
+
+
+def test_entities_go_when_their_time_has_passed(songs: "holdfast.Repository[dict[str, Any]]") -> None:
+    songs.create_index("seen", expire_after=60)
+    assert songs.indexes()[0]["expire_after_ms"] == 60_000
+    songs.save({"id": "old", "seen": (time.time() - 61) * 1000})
+    songs.save({"id": "young", "seen": time.time() * 1000})
+    deadline = time.monotonic() + 30
+    while "old" in songs and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert "old" not in songs
+    assert songs.count({"seen": {"$exists": True}}) == 1

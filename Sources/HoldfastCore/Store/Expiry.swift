@@ -1,0 +1,135 @@
+/// Deletes entities whose time has passed: those that an index with "expire_after_ms" leads to. It looks once a second on
+/// a thread of its own, which a store without such an index does not have. What it does are commits like any other's: a
+/// conflict is met by looking again, and several processes that look at one store do no harm.
+final class Expiry: Sendable {
+    /// So many are deleted in one commit, so that others wait for little.
+    private static let pieceCount: UInt64 = 500
+    private static let interval: UInt64 = 1_000_000_000
+
+    private struct State {
+        weak var store: Store?
+        var worker: (any Worker)?
+        var isClosing = false
+    }
+
+    private let environment: Environment
+    private let clock: StoreClock
+    private let finished: @Sendable () -> Void
+    private let state = Lock(State())
+
+    /// `finished` hears that it runs no more.
+    init(_ environment: Environment, _ clock: StoreClock, finished: @escaping @Sendable () -> Void) {
+        self.environment = environment
+        self.clock = clock
+        self.finished = finished
+    }
+
+    /// Called once. Begins where the store has such an index already.
+    func attach(_ store: Store) {
+        state.withLock { $0.store = store }
+        guard !store.storage.isReadOnly, (try? Self.indexes(of: store))?.isEmpty == false else { return }
+        begin()
+    }
+
+    /// There is such an index from now on.
+    func begin() {
+        state.withLock { state in
+            if state.isClosing { return }
+            // Without a thread entities stay longer than they should, and nothing else is wrong.
+            if state.worker == nil {
+                state.worker = try? environment.workers.start(name: "hf-expiry") { [self] in turn() }
+            }
+            state.worker?.wake()
+        }
+    }
+
+    func beginClosing() {
+        state.withLock { state in
+            state.isClosing = true
+            state.worker?.wake()
+        }
+    }
+
+    var isFinished: Bool { state.withLock { $0.worker == nil } }
+
+    private func turn() -> Turn {
+        let (store, isClosing) = state.withLock { ($0.store, $0.isClosing) }
+        guard let store, !isClosing else {
+            state.withLock { $0.worker = nil }
+            finished()
+            return .finished
+        }
+        do throws(HoldfastError) {
+            try deleteDue(in: store)
+        } catch {
+            if error.status != .closed {
+                store.log.warning(
+                    "entities whose time has passed could not be deleted", [("reason", .text(error.message))])
+            }
+        }
+        return .sleep(until: environment.time.monotonicNanoseconds() &+ Self.interval)
+    }
+
+    private func deleteDue(in store: Store) throws(HoldfastError) {
+        for index in try Self.indexes(of: store) {
+            guard let record = try record(of: index, in: store) else { continue }
+            let repository = Repository(store: store, record: record)
+            let lifetime = index.definition.expiresAfterMilliseconds!
+            let path = index.definition.fields[0].path
+            while true {
+                let now = clock.wallMilliseconds()
+                guard now >= lifetime else { break }
+                let deleted = try delete(in: repository, path, through: Int64(clamping: now - lifetime))
+                if deleted == 0 { break }
+                store.log.info(
+                    "entities were deleted whose time has passed",
+                    [("repository", .text(record.name)), ("entities", .number(deleted))])
+                if deleted < Self.pieceCount { break }
+            }
+        }
+    }
+
+    /// Another process may have created the repository.
+    private func record(of index: Index, in store: Store) throws(HoldfastError) -> RepositoryRecord? {
+        if let known = store.catalogue.record(of: index.record.repository) { return known }
+        try store.refreshCatalogue()
+        return store.catalogue.record(of: index.record.repository)
+    }
+
+    private func delete(
+        in repository: Repository, _ path: Path, through time: Int64
+    ) throws(HoldfastError) -> UInt64 {
+        let source = JSONValue.object([
+            JSONValue.Member(
+                name: Array(path.text.utf8),
+                value: .object([JSONValue.Member(name: Array("$lte".utf8), value: .integer(time))]))
+        ])
+        let filter = Filter(root: .path(path, .lessOrEqual(.integer(time))), source: source)
+        var options = QueryOptions()
+        options.limit = Self.pieceCount
+        // Most times there is nothing to do, and no transaction to be made.
+        guard try repository.find(filter, options).count > 0 else { return 0 }
+        var count: UInt64 = 0
+        var transaction = TransactionOptions()
+        transaction.isDurable = false
+        _ = try repository.store.transact(transaction) { transaction throws(HoldfastError) in
+            let due = try repository.find(filter, options, in: transaction)
+            let writes = due.items.map { Write(key: repository.key(due.id(of: $0)), action: .delete) }
+            _ = try repository.perform(writes, in: transaction, wantsResults: false)
+            count = UInt64(writes.count)
+        }
+        return count
+    }
+
+    private static func indexes(of store: Store) throws(HoldfastError) -> [Index] {
+        // Of its own: one that is shared is kept for a while, and an idle store keeps none.
+        let snapshot = try store.storage.beginSnapshot()
+        defer { snapshot.close() }
+        var indexes: [Index] = []
+        for record in try snapshot.indexes() where record.state == .ready {
+            let index = try Index(record)
+            if index.definition.expiresAfterMilliseconds != nil { indexes.append(index) }
+        }
+        return indexes
+    }
+}

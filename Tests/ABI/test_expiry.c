@@ -1,0 +1,109 @@
+/* Entities that are deleted when their time has passed. */
+#include "support.h"
+
+/* A clock that goes as fast as the test wants. */
+static uint64_t show(void *user_data) { return atomic_load((_Atomic uint64_t *)user_data); }
+
+#define SECOND UINT64_C(1000000000)
+
+static long long milliseconds_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
+}
+
+static void save_seen(hf_repository *things, const char *id, long long seen) {
+    char json[80];
+    snprintf(json, sizeof json, "{\"id\":\"%s\",\"seen\":%lld}", id, seen);
+    save(things, NULL, json);
+}
+
+static uint64_t count_of(hf_repository *things) {
+    uint64_t count = 0;
+    expect_ok(hf_repository_count, things, NULL, NULL, 0, NULL, &count);
+    return count;
+}
+
+/* Waits until so many are left, at most for half a minute. */
+static void wait_for(hf_repository *things, uint64_t count) {
+    for (int i = 0; i < 3000 && count_of(things) != count; i++)
+        sleep_milliseconds(10);
+    assert_int_equal(count_of(things), count);
+}
+
+static const char *after_a_minute = "{\"fields\":{\"seen\":1},\"expire_after_ms\":60000}";
+
+static void entities_go_when_their_time_has_passed(fixture *f) {
+    _Atomic uint64_t clock = 5 * SECOND;
+    room r = open_room(f, NULL);
+    expect_ok(hf_store_set_clock, r.store, show, &clock, NULL);
+    expect_ok(hf_repository_create_index, r.things, after_a_minute, NULL, NULL);
+    long long now = milliseconds_now();
+    save_seen(r.things, "old", now - 61000);
+    save_seen(r.things, "young", now);
+    save_seen(r.things, "future", now + 100000);
+    save(r.things, NULL, "{\"id\":\"timeless\"}");
+    save(r.things, NULL, "{\"id\":\"text\",\"seen\":\"1970-01-01\"}");
+    save(r.things, NULL, "{\"id\":\"several\",\"seen\":[99999999999999,1000]}");
+    wait_for(r.things, 4);
+    expect_absent(r.things, NULL, "old");
+    expect_absent(r.things, NULL, "several");
+    atomic_fetch_add(&clock, 61 * SECOND);
+    wait_for(r.things, 3);
+    expect_absent(r.things, NULL, "young");
+    atomic_fetch_add(&clock, 100 * SECOND);
+    wait_for(r.things, 2);
+    /* More than are deleted at once. */
+    for (int i = 0; i < 1200; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "o%d", i);
+        save_seen(r.things, id, 1);
+    }
+    wait_for(r.things, 2);
+    hf_buffer indexes = HF_BUFFER_INIT;
+    expect_ok(hf_repository_indexes, r.things, &indexes);
+    assert_non_null(strstr(indexes.data, "\"expire_after_ms\":60000"));
+    hf_buffer_free(&indexes);
+    close_room(r);
+}
+
+static void they_go_too_when_the_store_is_opened_again(fixture *f) {
+    room r = open_room(f, NULL);
+    expect_ok(hf_repository_create_index, r.things, after_a_minute, NULL, NULL);
+    save_seen(r.things, "young", milliseconds_now() - 58000);
+    close_room(r);
+    r = open_room(f, NULL);
+    wait_for(r.things, 0);
+    close_room(r);
+}
+
+static void they_stay_when_the_index_is_dropped(fixture *f) {
+    room r = open_room(f, NULL);
+    expect_ok(hf_repository_create_index, r.things, after_a_minute, NULL, NULL);
+    expect_ok(hf_repository_drop_index, r.things, "seen");
+    save_seen(r.things, "old", 1);
+    sleep_milliseconds(1500);
+    assert_int_equal(count_of(r.things), 1);
+    close_room(r);
+}
+
+static void only_one_path_can_lead_to_a_time(fixture *f) {
+    room r = open_room(f, NULL);
+    expect(HF_INVALID_OPTION, hf_repository_create_index, r.things,
+           "{\"fields\":{\"a\":1,\"b\":1},\"expire_after_ms\":1}", NULL, NULL);
+    expect(HF_INVALID_OPTION, hf_repository_create_index, r.things,
+           "{\"fields\":{\"a\":1},\"expire_after_ms\":-1}", NULL, NULL);
+    expect_ok(hf_repository_create_index, r.things, "{\"fields\":{\"seen\":1}}", NULL, NULL);
+    expect(HF_EXISTS, hf_repository_create_index, r.things, after_a_minute, NULL, NULL);
+    close_room(r);
+}
+
+int main(void) {
+    static const scenario scenarios[] = {
+        EACH_ENGINE(entities_go_when_their_time_has_passed),
+        SQLITE_ONLY(they_go_too_when_the_store_is_opened_again),
+        ONCE(they_stay_when_the_index_is_dropped),
+        ONCE(only_one_path_can_lead_to_a_time),
+    };
+    return run_scenarios("expiry", scenarios, COUNT_OF(scenarios));
+}
