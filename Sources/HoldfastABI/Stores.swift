@@ -116,7 +116,18 @@ public func hf_store_describe(
 ) -> hf_status {
     answer(out_error) { () throws(HoldfastError) in
         let result = try required(out_description, "out_description")
-        try useStore(store) { store throws(HoldfastError) in try fill(result, with: store.describe()) }
+        try useStore(store) { store throws(HoldfastError) in
+            let description = try store.describe { writer in
+                writer.member("handles")
+                writer.beginObject()
+                for kind in HandleKind.allCases {
+                    writer.member(kind.name)
+                    writer.unsigned(UInt64(HandleTable.count(kind)))
+                }
+                writer.endObject()
+            }
+            try fill(result, with: description)
+        }
     }
 }
 

@@ -278,6 +278,40 @@ static void handles_are_counted_by_kind(fixture *f) {
     assert_int_equal(hf_handle_count(NULL), all);
 }
 
+static void a_store_tells_who_holds_its_past(fixture *f) {
+    room r = open_room(f, NULL);
+    save(r.things, NULL, "{\"id\":\"a\"}");
+    hf_transaction *report = begin(r.store, "{\"name\":\"monthly report\"}");
+    hf_transaction *other = begin(r.store, NULL);
+    expect_count(r.things, report, NULL, 1);
+    expect_count(r.things, other, NULL, 1);
+    save(r.things, NULL, "{\"id\":\"b\"}");
+    sleep_milliseconds(20);
+    json_t *described = describe(r.store);
+    json_t *oldest = json_array_get(json_object_get(described, "open_snapshots"), 0);
+    assert_in_range(json_integer_value(json_object_get(oldest, "age_ms")), 20, 60000);
+    assert_int_equal(json_integer_value(json_object_get(oldest, "holders")), 2);
+    json_t *names = json_object_get(oldest, "names");
+    assert_int_equal(json_array_size(names), 1);
+    assert_string_equal(json_string_value(json_array_get(names, 0)), "monthly report");
+    json_t *handles = json_object_get(described, "handles");
+    assert_int_equal(json_integer_value(json_object_get(handles, "transaction")), 2);
+    json_t *sizes = json_object_get(described, "sizes");
+    if (strcmp(f->engine, "sqlite") == 0)
+        assert_true(json_integer_value(json_object_get(sizes, "store_bytes")) > 0);
+    else
+        assert_true(json_is_null(sizes));
+    json_decref(described);
+    hf_transaction_free(report);
+    described = describe(r.store);
+    oldest = json_array_get(json_object_get(described, "open_snapshots"), 0);
+    assert_int_equal(json_array_size(json_object_get(oldest, "names")), 0);
+    json_decref(described);
+    hf_transaction_free(other);
+    expect(HF_INVALID_OPTION, hf_transaction_begin, r.store, "{\"name\":\"\"}", &report);
+    close_room(r);
+}
+
 int main(int argc, char **argv) {
     if (argc == 3 && strcmp(argv[1], "open") == 0) {
         hf_store *store = NULL;
@@ -303,6 +337,7 @@ int main(int argc, char **argv) {
         SQLITE_ONLY(a_read_only_store_reads_and_refuses_every_write),
         EACH_ENGINE(a_store_describes_itself),
         EACH_ENGINE(a_buffer_is_used_again_and_kept_on_failure),
+        EACH_ENGINE(a_store_tells_who_holds_its_past),
         EACH_ENGINE(handles_are_counted_by_kind),
     };
     return run_scenarios("store", scenarios, COUNT_OF(scenarios));

@@ -138,10 +138,21 @@ hf_status hf_store_event_fd(hf_store *HF_NULLABLE store, int *HF_NULLABLE out_de
                             hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /**
- * Describes the store as a JSON object: "url", "engine", "format", "read_only", "incarnation", "sequence"
- * (of the newest commit of any process), "position" (the token of that place), "in_flight", "snapshots" (held
- * open), "transactions" (open), "cache" (see hf_repository_cache_statistics), "repositories" (an array of
- * {"name","key"}). Readers ignore other members.
+ * Describes the store as a JSON object. Readers ignore other members than these:
+ *
+ *   "url", "engine", "format", "read_only", "incarnation"
+ *   "sequence", "position"   of the newest commit of any process, as a number and as a token
+ *   "schema_version"         see hf_store_upgrade; null where none is recorded
+ *   "in_flight", "queue"     commits accepted and not yet delivered; {"waiting","max_in_flight"}
+ *   "snapshots"              how many are held open, and
+ *   "open_snapshots"         an array of {"sequence","age_ms","pinned","holders","names"}, oldest first: how
+ *                            many transactions hold each, and the names of those that were given one
+ *   "transactions"           how many are open
+ *   "sizes"                  {"store_bytes","log_bytes","free_bytes"} of the file, the log beside it, and
+ *                            what of the file is unused; null for a store without a file
+ *   "cache"                  see hf_repository_cache_statistics
+ *   "handles"                how many live in this process, by kind, as hf_handle_count
+ *   "repositories"           an array of {"name","key"}
  *
  * out_description: see hf_buffer. Errors: HF_CLOSED, HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED,
  * HF_IO, HF_CORRUPT. Any thread; reads from the storage.

@@ -70,6 +70,7 @@ typedef enum HF_OPEN_ENUM hf_transaction_state {
  *                                              kept. A later one with the same key and the same writes
  *                                              changes nothing and gets that receipt with "replayed":
  *                                              true; with other writes it is HF_KEY_REUSED.
+ *   "name": text, 1..64 bytes                  told by hf_store_describe while it holds a snapshot
  *
  * out_transaction receives the handle, freed with hf_transaction_free.
  * Errors: HF_INVALID_ARGUMENT, HF_INVALID_JSON, HF_INVALID_OPTION, HF_CLOSED, HF_INVALID_HANDLE, HF_FORKED.

@@ -69,6 +69,8 @@ package final class CommitQueue: Sendable {
 
     var inFlight: Int { state.withLock { $0.accepted - deliveries.load(ordering: .acquiring) } }
 
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
+
     // MARK: For owners
 
     /// Queues a commit that has an owner, and returns. When too many are in flight it waits for a place, at most until

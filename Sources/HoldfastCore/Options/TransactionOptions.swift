@@ -13,6 +13,8 @@ public struct TransactionOptions: Sendable {
     /// 0: waits for no place under `maxInFlight`, and is not withdrawn once it is accepted.
     public var timeoutMilliseconds: UInt64 = 30_000
     public var idempotencyKey: [UInt8]?
+    /// For diagnostics.
+    public var name: String?
     /// For `Store.transact` alone.
     public var maxAttempts = 100
 
@@ -42,6 +44,14 @@ public struct TransactionOptions: Sendable {
                     detail: [("option", .text("idempotency_key"))])
             }
             idempotencyKey = bytes
+        }
+        if let value = try reader.text("name") {
+            guard (1...64).contains(value.utf8.count) else {
+                throw HoldfastError(
+                    .invalidOption, "the option \"name\" has \(value.utf8.count) bytes: give 1 to 64",
+                    detail: [("option", .text("name"))])
+            }
+            name = value
         }
         if allowsAttempts, let value = try reader.integer("max_attempts", in: 1...1000) { maxAttempts = Int(value) }
         try reader.finish()

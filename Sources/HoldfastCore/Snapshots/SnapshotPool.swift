@@ -15,6 +15,8 @@ final class SnapshotPool: Sendable {
         /// nil while it is not pinned.
         fileprivate(set) var storage: (any StorageSnapshot)?
         fileprivate(set) var holders = 0
+        /// The names of those holders that have one.
+        fileprivate(set) var owners: [String] = []
         fileprivate(set) var isRevoked = false
         /// Whether anybody has acquired it since `tend` looked last.
         fileprivate var wasUsed = true
@@ -135,13 +137,37 @@ final class SnapshotPool: Sendable {
         if let held { _ = try? pin(held) }
     }
 
-    func release(_ shared: Shared) {
+    func release(_ shared: Shared, owner: String? = nil) {
         let token = storage.changeToken
         let unused = state.withLock { state -> (any StorageSnapshot)? in
             shared.holders -= 1
+            if let owner, let index = shared.owners.firstIndex(of: owner) { shared.owners.remove(at: index) }
             return Self.removeIfUnused(shared, newest: token, &state)
         }
         unused?.close()
+    }
+
+    /// Tells who holds a snapshot that was acquired.
+    func note(_ owner: String, of shared: Shared) { state.withLock { _ in shared.owners.append(owner) } }
+
+    /// What is open, oldest first.
+    func describe() -> [Description] {
+        let now = time.monotonicNanoseconds()
+        return state.withLock { state in
+            state.open.map { shared in
+                Description(
+                    sequence: shared.sequence, ageMilliseconds: (now &- shared.opened) / 1_000_000,
+                    isPinned: shared.storage != nil, holders: shared.holders, owners: shared.owners)
+            }
+        }
+    }
+
+    struct Description {
+        let sequence: CommitSequence
+        let ageMilliseconds: UInt64
+        let isPinned: Bool
+        let holders: Int
+        let owners: [String]
     }
 
     func isRevoked(_ shared: Shared) -> Bool { state.withLock { _ in shared.isRevoked } }

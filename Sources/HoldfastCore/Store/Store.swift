@@ -29,7 +29,7 @@ public final class Store: Sendable {
     /// Of a store whose entities live with the host.
     private let providerCalls: ProviderCalls?
     let incarnation: String
-    private let format: Int
+    let format: Int
     private let ids = Lock(UUIDv7Generator())
 
     /// Takes over an opened storage; when this throws, the storage is closed.
@@ -180,7 +180,7 @@ public final class Store: Sendable {
     func head() throws(HoldfastError) -> CommitSequence { try readState().head }
 
     /// What the storage holds by now.
-    private func readState() throws(HoldfastError) -> StorageState {
+    func readState() throws(HoldfastError) -> StorageState {
         do throws(HoldfastError) {
             return try storage.readState()
         } catch {
@@ -249,47 +249,6 @@ public final class Store: Sendable {
         let now = environment.time.wallMilliseconds()
         let random = (high: environment.random.next(), low: environment.random.next())
         return ids.withLock { $0.next(milliseconds: now, random: random) }
-    }
-
-    /// As `hf_store_describe` documents it.
-    public func describe() throws(HoldfastError) -> [UInt8] {
-        try requireOpen()
-        let state = try readState()
-        catalogue.add(state.repositories)
-        var writer = JSONWriter()
-        writer.beginObject()
-        func text(_ name: String, _ value: String) {
-            writer.member(name)
-            writer.string(value)
-        }
-        func number(_ name: String, _ value: UInt64) {
-            writer.member(name)
-            writer.unsigned(value)
-        }
-        text("url", url)
-        text("engine", storage.engine)
-        number("format", UInt64(format))
-        writer.member("read_only")
-        writer.boolean(storage.isReadOnly)
-        text("incarnation", incarnation)
-        number("sequence", state.head)
-        text("position", "\(incarnation):\(state.head)")
-        number("in_flight", UInt64(queue.inFlight))
-        number("snapshots", UInt64(snapshots.openCount))
-        number("transactions", UInt64(max(0, openTransactions.load(ordering: .relaxed))))
-        writer.member("cache")
-        cache.statistics.write(to: &writer)
-        writer.member("repositories")
-        writer.beginArray()
-        for record in catalogue.all {
-            writer.beginObject()
-            text("name", record.name)
-            text("key", record.key)
-            writer.endObject()
-        }
-        writer.endArray()
-        writer.endObject()
-        return writer.bytes
     }
 }
 

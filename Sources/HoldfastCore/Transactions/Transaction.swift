@@ -50,7 +50,7 @@ public final class Transaction: Sendable {
     init(store: Store, options: TransactionOptions) {
         self.store = store
         self.options = options
-        state = Lock(State(view: TransactionView(of: store)))
+        state = Lock(State(view: TransactionView(of: store, owner: options.name)))
         store.openTransactions.add(1, ordering: .relaxed)
     }
 

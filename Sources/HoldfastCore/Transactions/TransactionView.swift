@@ -8,11 +8,14 @@ struct TransactionView {
     private let storage: any Storage
     private let names: Catalogue
     private var shared: SnapshotPool.Shared?
+    /// What the host calls the transaction.
+    private let owner: String?
     private var reads: ReadSet?
     /// What validators have read, once they are asked: the keys, and the predicates from this one on.
     private var validated: (keys: Set<EntityKey>, predicates: Int)?
 
-    init(of store: Store) {
+    init(of store: Store, owner: String?) {
+        self.owner = owner
         pool = store.snapshots
         cache = store.cache
         storage = store.storage
@@ -68,7 +71,7 @@ struct TransactionView {
             pool.release(acquired)
             return nil
         }
-        shared = acquired
+        hold(acquired)
         reads = ReadSet(snapshot: head)
         return entity
     }
@@ -119,7 +122,7 @@ struct TransactionView {
     }
 
     mutating func release() {
-        if let shared { pool.release(shared) }
+        if let shared { pool.release(shared, owner: owner) }
         shared = nil
         reads = nil
     }
@@ -127,9 +130,14 @@ struct TransactionView {
     private mutating func current() throws(HoldfastError) -> SnapshotPool.Shared {
         if let shared { return shared }
         let (acquired, _) = try pool.acquire()
-        shared = acquired
+        hold(acquired)
         reads = ReadSet(snapshot: acquired.sequence)
         return acquired
+    }
+
+    private mutating func hold(_ acquired: SnapshotPool.Shared) {
+        shared = acquired
+        if let owner { pool.note(owner, of: acquired) }
     }
 
     private mutating func moveForward(from old: SnapshotPool.Shared) throws(HoldfastError) {
@@ -183,8 +191,8 @@ struct TransactionView {
     }
 
     private mutating func adopt(_ newer: SnapshotPool.Shared, insteadOf old: SnapshotPool.Shared) {
-        pool.release(old)
-        shared = newer
+        pool.release(old, owner: owner)
+        hold(newer)
         if reads == nil { reads = ReadSet(snapshot: newer.sequence) }
         reads?.snapshot = newer.sequence
     }

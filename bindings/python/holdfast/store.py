@@ -193,14 +193,15 @@ class Store(OfOneProcess, Maintenance):
         idempotency_key: Optional[str] = None,
         isolation: Optional[str] = None,
         durability: Optional[str] = None,
+        name: Optional[str] = None,
     ) -> Transaction:
         """Begins a transaction that the caller commits, submits or rolls back.
 
         `timeout` is how long its commit may wait (30 seconds). `isolation` is "serializable" or "snapshot",
         `durability` "full" or "relaxed". A second commit with the same `idempotency_key` and the same writes
-        changes nothing and gets the first receipt.
+        changes nothing and gets the first receipt. `describe` tells the `name` while it holds a snapshot.
         """
-        return self._begin(transaction_options(timeout, idempotency_key, isolation, durability))
+        return self._begin(transaction_options(timeout, idempotency_key, isolation, durability, name))
 
     def _begin(self, options: Mapping[str, Any]) -> Transaction:
         """Begins a transaction with options by their names in the library."""
@@ -221,6 +222,7 @@ class Store(OfOneProcess, Maintenance):
         idempotency_key: Optional[str] = None,
         isolation: Optional[str] = None,
         durability: Optional[str] = None,
+        name: Optional[str] = None,
     ) -> Iterator[Transaction]:
         """A transaction for the block: commits at its end, rolls back on an exception. Options: see `begin`.
 
@@ -235,7 +237,7 @@ class Store(OfOneProcess, Maintenance):
             outer.enlist(*trees)
             yield outer
             return
-        options = transaction_options(timeout, idempotency_key, isolation, durability)
+        options = transaction_options(timeout, idempotency_key, isolation, durability, name)
         with self._begin(options) as transaction:
             transaction.enlist(*trees)
             yield transaction
@@ -417,8 +419,8 @@ class Store(OfOneProcess, Maintenance):
         call(lib.hf_store_sync, self.pointer)
 
     def describe(self) -> dict[str, Any]:
-        """The store's state: "url", "engine", "format", "read_only", "incarnation", "sequence", "position",
-        "in_flight", "snapshots", "transactions", "cache", "repositories"."""
+        """The store's state, for people and programs that watch over it; `hf_store_describe` in
+        holdfast/store.h tells each member."""
         return self._report(lib.hf_store_describe)
 
     @property
@@ -456,6 +458,7 @@ def transaction_options(
     idempotency_key: Optional[str],
     isolation: Optional[str],
     durability: Optional[str],
+    name: Optional[str] = None,
 ) -> dict[str, Any]:
     """A transaction's options by their names in the library, without those that are None."""
     options = {
@@ -463,6 +466,7 @@ def transaction_options(
         "idempotency_key": idempotency_key,
         "isolation": isolation,
         "durability": durability,
+        "name": name,
     }
     return {name: value for name, value in options.items() if value is not None}
 

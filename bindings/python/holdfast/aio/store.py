@@ -190,10 +190,11 @@ class Store(OfOneProcess, Maintenance):
         idempotency_key: Optional[str] = None,
         isolation: Optional[str] = None,
         durability: Optional[str] = None,
+        name: Optional[str] = None,
     ) -> Transaction:
         """Begins a transaction that the caller commits, submits or rolls back. Options: see
         `holdfast.Store.begin`."""
-        return self._begin(transaction_options(timeout, idempotency_key, isolation, durability))
+        return self._begin(transaction_options(timeout, idempotency_key, isolation, durability, name))
 
     def _begin(self, options: Mapping[str, Any]) -> Transaction:
         pointer = ctypes.POINTER(hf_transaction)()
@@ -213,6 +214,7 @@ class Store(OfOneProcess, Maintenance):
         idempotency_key: Optional[str] = None,
         isolation: Optional[str] = None,
         durability: Optional[str] = None,
+        name: Optional[str] = None,
     ) -> AsyncIterator[Transaction]:
         """A transaction for the block: commits at its end, rolls back on an exception. Object trees and
         options: see `holdfast.Store.transaction`.
@@ -225,7 +227,7 @@ class Store(OfOneProcess, Maintenance):
             outer.enlist(*trees)
             yield outer
             return
-        options = transaction_options(timeout, idempotency_key, isolation, durability)
+        options = transaction_options(timeout, idempotency_key, isolation, durability, name)
         async with self._begin(options) as transaction:
             transaction.enlist(*trees)
             yield transaction

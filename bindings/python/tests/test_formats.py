@@ -1,0 +1,57 @@
+"""A file of any released format opens in every later version. Each is kept as the SQL text of that time."""
+
+import sqlite3
+import time
+from pathlib import Path
+
+import pytest
+
+import holdfast
+
+FORMATS = Path(__file__).resolve().parents[3] / "Tests" / "Formats"
+
+
+@pytest.mark.parametrize("dump", sorted(FORMATS.glob("*.sql")), ids=lambda path: path.stem)
+def test_a_file_of_a_released_format_opens(dump: Path, path: str) -> None:
+    connection = sqlite3.connect(path)
+    connection.executescript(dump.read_text())
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.close()
+    with holdfast.open(path) as store:
+        report = store.verify()
+        assert report["ok"], report
+        assert store.schema_version == 3
+        songs = store.repository("songs")
+        assert [song["id"] for song in songs.find()] == [42, "s1", "s2", "s3"]
+        assert songs.fetch("s1") == {"id": "s1", "title": "Gloria", "plays": 4, "tags": ["rock", "soul"]}
+        assert songs.fetch("s2")["title"] == "Zoë \"the\" 'one'\nand more"  # type: ignore[index]
+        assert store.repository("Other-songs").fetch("é") == {"name": "é", "gone": False}
+
+        # Its indexes answer, and hold.
+        assert {index["name"] for index in songs.indexes()} == {"plays", "by year", "seen"}
+        assert songs.explain({"plays": {"$gt": 5}})["access"] == "index"
+        assert songs.count({"album.year": 1979}) == 1
+        with pytest.raises(holdfast.UniqueViolationError):
+            songs.add({"id": "s4", "plays": 7})
+        songs.save({"id": "s5", "seen": (time.time() - 3601) * 1000})
+        deadline = time.monotonic() + 30
+        while "s5" in songs and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert "s5" not in songs
+
+        # Sequences go on behind what was given out.
+        with store.transaction() as transaction:
+            songs.save({"id": "new", "plays": 0})
+        assert transaction.receipt is not None
+        assert transaction.receipt.sequence > 23
+    with holdfast.open(path) as store:
+        assert store.repository("songs").fetch("new") == {"id": "new", "plays": 0}
+
+
+def test_a_newer_format_is_refused(path: str) -> None:
+    connection = sqlite3.connect(path)
+    connection.executescript(max(FORMATS.glob("*.sql")).read_text())
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(holdfast.FormatTooNewError):
+        holdfast.open(path)
