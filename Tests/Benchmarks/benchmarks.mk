@@ -10,11 +10,12 @@ BENCH_SHARED := $(addprefix Tests/Benchmarks/,documents.c measure.c documents.h 
 
 BENCH_ENGINES := $(addprefix $(BENCH_BUILD)/,holdfast sqlite lmdb rocksdb)
 BENCH_FIRST_READS := $(addprefix $(BENCH_BUILD)/first_read_,holdfast sqlite)
-BENCH_OTHERS := $(addprefix $(BENCH_BUILD)/,asynchronous floors load_library trees)
+BENCH_OTHERS := $(addprefix $(BENCH_BUILD)/,asynchronous care floors load_library trees)
 BENCH_PROGRAMS := $(BENCH_ENGINES) $(BENCH_FIRST_READS) $(BENCH_OTHERS)
 
 BENCH_LIBRARIES_holdfast := -L$(LIBRARY_DIRECTORY) -lholdfast -Wl,-rpath,$(LIBRARY_DIRECTORY)
 BENCH_LIBRARIES_asynchronous := $(BENCH_LIBRARIES_holdfast)
+BENCH_LIBRARIES_care := $(BENCH_LIBRARIES_holdfast)
 BENCH_LIBRARIES_trees := $(BENCH_LIBRARIES_holdfast)
 BENCH_LIBRARIES_sqlite := -lsqlite3
 BENCH_LIBRARIES_lmdb := -llmdb
@@ -37,7 +38,7 @@ $(BENCH_FIRST_READS): $(BENCH_BUILD)/first_read_%: Tests/Benchmarks/%.c Tests/Be
 $(BENCH_OTHERS): $(BENCH_BUILD)/%: Tests/Benchmarks/%.c
 	$(BENCH_COMPILE)
 
-$(BENCH_BUILD)/holdfast $(BENCH_BUILD)/first_read_holdfast $(BENCH_BUILD)/asynchronous $(BENCH_BUILD)/trees: include/holdfast.h $(HEADERS)
+$(BENCH_BUILD)/holdfast $(BENCH_BUILD)/first_read_holdfast $(BENCH_BUILD)/asynchronous $(BENCH_BUILD)/care $(BENCH_BUILD)/trees: include/holdfast.h $(HEADERS)
 
 $(BENCH_BUILD)/documents.ndjson: Tests/Benchmarks/make_documents.py
 	$(PYTHON) $< $@

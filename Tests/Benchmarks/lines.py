@@ -19,7 +19,16 @@ from line import (
     SYNCS,
     UPDATES,
 )
-from programs import asynchronous, awaited, first_read, floor, in_c, in_python, tree
+from programs import (
+    asynchronous,
+    awaited,
+    care,
+    first_read,
+    floor,
+    in_c,
+    in_python,
+    tree,
+)
 
 
 def on_store(
@@ -54,6 +63,25 @@ def cached_reads(threads: int) -> Line:
             Baseline(
                 "one thread", in_c("holdfast", "cached-reads", READS, store="holdfast")
             ),
+        ),
+    )
+
+
+def cared(work: str) -> tuple[Line, ...]:
+    """The care of a store that is in use, and what it costs those who use it."""
+    return (
+        Line(
+            work,
+            f"{work} while another thread commits",
+            "documents/s",
+            care(work, FOUND),
+        ),
+        Line(
+            f"commits-beside-{work}",
+            f"commits of one document, relaxed, beside {work}",
+            "commits/s",
+            care(f"commits-beside-{work}", UPDATES),
+            (Baseline("alone", care("commits-beside-nothing", UPDATES)),),
         ),
     )
 
@@ -233,6 +261,9 @@ LINES = (
         tree(1_000_000),
         (Baseline("one of 1,000", tree(1_000), 0.5, 0.8),),
     ),
+    *cared("backup"),
+    *cared("export"),
+    *cared("import"),
     Line(
         "futures",
         "futures created, completed, waited for and freed",

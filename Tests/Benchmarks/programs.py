@@ -34,6 +34,12 @@ def in_python(
     )
 
 
+def care(workload: str, count: int) -> Run:
+    return Run(
+        ("{build}/care", workload, "{directory}", "{documents}", "{count}"), count
+    )
+
+
 def tree(members: int) -> Run:
     return Run(("{build}/trees", str(members), "{count}"), MEMBERS)
 
