@@ -223,3 +223,26 @@ def test_the_queries_and_indexes_do_as_told(python_path):
         )
         with pytest.raises(holdfast.UniqueViolationError):
             songs.add({"code": 7})
+
+
+def test_the_care_of_a_store_leaves_what_it_says(
+    python_path, tmp_path, monkeypatch, capsys
+):
+    import holdfast
+
+    monkeypatch.chdir(tmp_path)
+    (program,) = (block for block in blocks("python") if "store.backup(" in block)
+    with holdfast.open("music.db") as store:
+        store.repository("songs").save({"id": "s1", "name": "Gloria"})
+        exec(program, {"store": store, "holdfast": holdfast})
+    assert "100 %" in capsys.readouterr().out
+    with holdfast.open("restored.db") as restored:
+        assert restored.schema_version == 2
+        assert restored.repository("songs").fetch("s1") == {
+            "id": "s1",
+            "name": "Gloria",
+        }
+        assert (
+            restored.repository("sessions").indexes()[0]["expire_after_ms"] == 3600000
+        )
+    assert (tmp_path / "restored.db-v0.backup").exists()
