@@ -6,7 +6,7 @@
 TORTURE_BUILD := $(BUILD)/torture
 TORTURE_SHARED := Tests/Torture/ledger.c Tests/Torture/recording_vfs.c
 TORTURE_PROGRAMS := $(addprefix $(TORTURE_BUILD)/,replay kill faults processes sharing neighbours slow_sync displaced \
-    corruption)
+    corruption care)
 
 $(TORTURE_BUILD)/%: Tests/Torture/%.c $(TORTURE_SHARED) Tests/Torture/ledger.h Tests/Torture/recording_vfs.h
 	@mkdir -p $(TORTURE_BUILD)
@@ -25,9 +25,11 @@ test-torture-short: library $(TORTURE_PROGRAMS) ## Power cuts, kills and I/O fau
 	$(TORTURE_BUILD)/slow_sync
 	$(TORTURE_BUILD)/displaced
 	$(TORTURE_BUILD)/corruption
+	$(TORTURE_BUILD)/care
 
 torture: library $(TORTURE_PROGRAMS) ## Power cuts, kills and I/O faults, all of them
 	$(TORTURE_BUILD)/replay --every
 	$(TORTURE_BUILD)/kill 2000
 	$(TORTURE_BUILD)/faults --every
 	$(TORTURE_BUILD)/corruption 20
+	$(TORTURE_BUILD)/care --every
