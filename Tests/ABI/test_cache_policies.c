@@ -314,6 +314,28 @@ static void a_later_open_replaces_the_policy_or_leaves_it(fixture *f) {
     close_policy_room(&r);
 }
 
+static void a_step_of_an_operation_carries_a_policy(fixture *f) {
+    hf_store *store = open_store(f, NULL);
+    hf_operation *operation = NULL;
+    hf_error *error = error_of(HF_INVALID_OPTION, hf_operation_create, store,
+                               "{\"operation\":\"fetch\",\"repository\":\"new\",\"id\":\"a\","
+                               "\"cache\":{\"strategy\":\"mru\"}}",
+                               HF_NTS, &operation);
+    expect_detail(error, "option", "\"strategy\"");
+    expect_ok(hf_operation_create, store,
+              "{\"operation\":\"save\",\"repository\":\"new\",\"entity\":{\"id\":\"a\"},"
+              "\"cache\":{\"max_entries\":1}}",
+              HF_NTS, &operation);
+    expect_ok(hf_operation_perform, operation, NULL, NULL, NULL);
+    hf_operation_free(operation);
+    hf_repository *created = open_repository(store, "new");
+    save(created, NULL, "{\"id\":\"b\"}");
+    assert_int_equal(cache_number(created, "entries"), 1);
+    assert_int_equal(cache_number(created, "fills"), 2);
+    hf_repository_free(created);
+    hf_store_free(store);
+}
+
 static void a_policy_governs_its_repository_alone(fixture *f) {
     policy_room r;
     open_policy_room(f, &r, "{\"max_entries\":1}");
@@ -374,6 +396,7 @@ int main(void) {
         EACH_ENGINE(what_is_committed_fills_the_cache_of_a_repository_with_a_policy),
         EACH_ENGINE(fetch_all_asks_the_storage_and_fills_the_cache),
         EACH_ENGINE(a_later_open_replaces_the_policy_or_leaves_it),
+        EACH_ENGINE(a_step_of_an_operation_carries_a_policy),
         EACH_ENGINE(a_policy_governs_its_repository_alone),
         SQLITE_ONLY(a_policy_is_not_stored),
     };

@@ -21,7 +21,11 @@ public final class StressBench: Sendable {
     public init(store: Store, process: Int) throws(HoldfastError) {
         self.store = store
         values = Atomic(process << 32)
-        lists = try store.repository("lists")
+        // Under a policy so narrow that entries come and go all the time.
+        var narrow = RepositoryOptions()
+        narrow.cache = CachePolicy(
+            strategy: process.isMultiple(of: 2) ? .lru : .fifo, timeToLiveMilliseconds: 1, maxEntries: 3)
+        lists = try store.repository("lists", options: narrow)
         accounts = try store.repository("accounts")
     }
 

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import multiprocessing
+from typing import Optional
 
 import pytest
 from programs import exit_code, fork, refuses, run_program
@@ -44,9 +45,12 @@ def test_processes_of_multiprocessing_share_a_store(counted: str, method: str) -
     assert total(counted) == PROCESSES * ROUNDS
 
 
-def test_what_one_process_commits_is_seen_by_the_next_read_of_another(counted: str) -> None:
+@pytest.mark.parametrize("cache", [None, holdfast.CachePolicy.AGGRESSIVE])
+def test_what_one_process_commits_is_seen_by_the_next_read_of_another(
+    counted: str, cache: Optional[holdfast.CachePolicy]
+) -> None:
     with holdfast.open(counted) as store:
-        counters = store.repository("counters")
+        counters = store.repository("counters", cache=cache)
         assert counters["c"]["n"] == 0
         for rounds in range(1, 4):
             context = multiprocessing.get_context("spawn")
@@ -55,6 +59,9 @@ def test_what_one_process_commits_is_seen_by_the_next_read_of_another(counted: s
             process.join(60)
             assert process.exitcode == 0
             assert counters["c"]["n"] == rounds * ROUNDS
+            hits = counters.cache_statistics()["hits"]
+            assert counters["c"]["n"] == rounds * ROUNDS
+            assert counters.cache_statistics()["hits"] == hits + 1
 
 
 def test_workers_of_a_preforking_server_open_the_store_after_the_fork(path: str, counted: str) -> None:
