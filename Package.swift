@@ -90,7 +90,10 @@ let package = Package(
             dependencies: ["HoldfastCore", "HistoryChecker", "SeededRandom"]),
         .testTarget(
             name: "StressTests",
-            dependencies: ["HoldfastCore", "HoldfastEngines", "HistoryChecker", "StressLoad", "StressProcess"]),
+            dependencies: [
+                "HoldfastCore", "HoldfastEngines", "HistoryChecker", "SeededRandom", "StorageConformance", "StressLoad",
+                "StressProcess",
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -10,11 +10,17 @@ public final class StressClient: @unchecked Sendable {
     private let isolation: Isolation
     private var remaining: Int
     private var random: SeededGenerator
+    /// Whether the storage may fail.
+    private let expectsFailures: Bool
 
-    public init(number: Int, bench: StressBench, transactions: Int, isolation: Isolation = .serializable) {
+    public init(
+        number: Int, bench: StressBench, transactions: Int, isolation: Isolation = .serializable,
+        expectsFailures: Bool = false
+    ) {
         self.number = number
         self.bench = bench
         self.isolation = isolation
+        self.expectsFailures = expectsFailures
         remaining = transactions
         random = SeededGenerator(seed: UInt64(number))
     }
@@ -29,6 +35,7 @@ public final class StressClient: @unchecked Sendable {
         } catch {
             switch error.status {
             case .conflict, .busy: record.outcome = .aborted
+            case .hostError where expectsFailures: record.outcome = .aborted
             default: bench.report("\(error)")
             }
             if error.commitState == .unknown { record.outcome = .unknown }

@@ -2,6 +2,8 @@ import Glibc
 import HistoryChecker
 import HoldfastCore
 import HoldfastEngines
+import SeededRandom
+import StorageConformance
 import StressLoad
 import Testing
 
@@ -16,6 +18,27 @@ struct StressTests {
     enum Place: CaseIterable {
         case memory
         case file
+        case provider
+        case wholeProvider
+        case failingProvider
+        case failingWholeProvider
+
+        var expectsFailures: Bool { self == .failingProvider || self == .failingWholeProvider }
+    }
+
+    /// Fails calls of a provider now and then, but none of those that take a commit back.
+    private static func fail(_ provider: DictionaryProvider) {
+        let state = Lock((random: SeededGenerator(seed: 7), writes: 0, lastFailure: 0))
+        provider.fail { name, _ in
+            state.withLock { state in
+                if ["save", "delete", "apply"].contains(name) { state.writes += 1 }
+                guard state.writes - state.lastFailure > 20, Int.random(in: 0..<30, using: &state.random) == 0 else {
+                    return false
+                }
+                state.lastFailure = state.writes
+                return true
+            }
+        }
     }
 
     @Test(arguments: Place.allCases)
@@ -25,14 +48,23 @@ struct StressTests {
         // Few, so that snapshots are taken back under their readers.
         options.maxSnapshots = 3
         options.maxInFlight = 4
-        let url = place == .memory ? "memory:" : directory.path + "/store.db"
-        let store = try StoreURL.open(url, options: options)
+        options.concurrentCalls = true
+        let hasAll = place == .wholeProvider || place == .failingWholeProvider
+        let provider = DictionaryProvider(hasAll ? [.apply, .changeToken, .sync] : [])
+        let store =
+            switch place {
+            case .memory: try StoreURL.open("memory:", options: options)
+            case .file: try StoreURL.open(directory.path + "/store.db", options: options)
+            default: try Store.open(provider: provider, options: options)
+            }
         let bench = try StressBench(store: store, process: 0)
         try bench.openAccounts()
+        if place.expectsFailures { Self.fail(provider) }
 
         var workers: [any Worker] = []
         for number in 0..<Self.threads {
-            let client = StressClient(number: number, bench: bench, transactions: Self.transactions)
+            let client = StressClient(
+                number: number, bench: bench, transactions: Self.transactions, expectsFailures: place.expectsFailures)
             workers.append(try ThreadWorkers().start(name: "client") { client.turn() })
         }
         for worker in workers { _ = worker.waitUntilFinished(deadline: nil) }

@@ -1,25 +1,25 @@
-import HoldfastCore
+public import HoldfastCore
 
 /// A provider that keeps everything in a dictionary, counts its calls, and fails when it is told to.
-final class DictionaryProvider: HostProvider {
-    struct Contents: Sendable {
-        var bodies: [String: [EntityID: [UInt8]]] = [:]
+public final class DictionaryProvider: HostProvider {
+    public struct Contents: Sendable {
+        public var bodies: [String: [EntityID: [UInt8]]] = [:]
         /// How many calls there were, by function.
-        var calls: [String: Int] = [:]
-        var callCount: Int { calls.values.reduce(0, +) }
+        public var calls: [String: Int] = [:]
+        public var callCount: Int { calls.values.reduce(0, +) }
         var token: UInt64 = 0
         /// Called before each call with its name; what it throws is the call's failure.
         var before: (@Sendable (String, Int) throws(HoldfastError) -> Void)?
         /// A write that fails has been carried out all the same.
-        var failsAfterwards = false
+        public var failsAfterwards = false
     }
 
-    let contents = Lock(Contents())
-    let abilities: HostProviderAbilities
+    public let contents = Lock(Contents())
+    public let abilities: HostProviderAbilities
 
-    init(_ abilities: HostProviderAbilities = []) { self.abilities = abilities }
+    public init(_ abilities: HostProviderAbilities = []) { self.abilities = abilities }
 
-    subscript(repository: String, id: String) -> String? {
+    public subscript(repository: String, id: String) -> String? {
         get {
             contents.withLock { contents in
                 contents.bodies[repository]?[EntityID(unchecked: Array(id.utf8))].map {
@@ -38,7 +38,7 @@ final class DictionaryProvider: HostProvider {
     }
 
     /// Fails the calls that are told by their name and number, counted from 1.
-    func fail(_ isMeant: @escaping @Sendable (String, Int) -> Bool) {
+    public func fail(_ isMeant: @escaping @Sendable (String, Int) -> Bool) {
         contents.withLock { contents in
             contents.calls = [:]
             contents.before = { name, number throws(HoldfastError) in
@@ -47,7 +47,7 @@ final class DictionaryProvider: HostProvider {
         }
     }
 
-    func failNoMore() { contents.withLock { $0.before = nil } }
+    public func failNoMore() { contents.withLock { $0.before = nil } }
 
     private func call<Result>(
         _ name: String, _ body: (inout Contents) -> Result
@@ -63,18 +63,18 @@ final class DictionaryProvider: HostProvider {
         return contents.withLock(body)
     }
 
-    func save(_ repository: String, _ id: EntityID, _ body: [UInt8]) throws(HoldfastError) {
+    public func save(_ repository: String, _ id: EntityID, _ body: [UInt8]) throws(HoldfastError) {
         try call("save") { contents in
             contents.bodies[repository, default: [:]][id] = body
             contents.token += 1
         }
     }
 
-    func fetch(_ repository: String, _ id: EntityID) throws(HoldfastError) -> [UInt8]? {
+    public func fetch(_ repository: String, _ id: EntityID) throws(HoldfastError) -> [UInt8]? {
         try call("fetch") { $0.bodies[repository]?[id] }
     }
 
-    func fetchAll(
+    public func fetchAll(
         _ repository: String, _ visit: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void
     ) throws(HoldfastError) {
         for (id, body) in try call("fetchAll", { $0.bodies[repository] ?? [:] }) {
@@ -82,21 +82,21 @@ final class DictionaryProvider: HostProvider {
         }
     }
 
-    func delete(_ repository: String, _ id: EntityID) throws(HoldfastError) {
+    public func delete(_ repository: String, _ id: EntityID) throws(HoldfastError) {
         try call("delete") { contents in
             contents.bodies[repository]?[id] = nil
             contents.token += 1
         }
     }
 
-    func apply(_ writes: [HostWrite]) throws(HoldfastError) {
+    public func apply(_ writes: [HostWrite]) throws(HoldfastError) {
         try call("apply") { contents in
             for write in writes { contents.bodies[write.repository, default: [:]][write.id] = write.body }
             contents.token += 1
         }
     }
 
-    func find(
+    public func find(
         _ repository: String, _ filter: [UInt8], _ visit: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void
     ) throws(HoldfastError) {
         // One that understands only which filter is asked for.
@@ -104,7 +104,7 @@ final class DictionaryProvider: HostProvider {
         for (id, body) in bodies { id.bytes.withBytes { id in body.withBytes { body in visit(id, body) } } }
     }
 
-    func changeToken() throws(HoldfastError) -> UInt64 { try call("changeToken") { $0.token } }
+    public func changeToken() throws(HoldfastError) -> UInt64 { try call("changeToken") { $0.token } }
 
-    func sync() throws(HoldfastError) { try call("sync") { _ in } }
+    public func sync() throws(HoldfastError) { try call("sync") { _ in } }
 }
