@@ -23,6 +23,8 @@ public func hf_version_text() -> UnsafePointer<CChar> { constantText("0.1.0") }
 @_cdecl("hf_feature_available") @implementation
 public func hf_feature_available(_ name: UnsafePointer<CChar>?) -> Bool {
     guard let name, let name = String(validatingCString: name) else { return false }
-    return (StoreURL.engines + ["queue_delivery", "idempotency", "savepoints", "filters", "updates", "object_trees"])
-        .contains(name)
+    let features = [
+        "provider", "queue_delivery", "idempotency", "savepoints", "filters", "updates", "object_trees",
+    ]
+    return (StoreURL.engines + features).contains(name)
 }

@@ -32,8 +32,8 @@ static void the_library_has_the_version_that_was_built(fixture *f) {
 
 static void every_documented_feature_is_available_and_others_are_not(fixture *f) {
     (void)f;
-    static const char *const known[] = {"sqlite",     "memory",  "queue_delivery", "idempotency",
-                                        "savepoints", "filters", "updates",        "object_trees"};
+    static const char *const known[] = {"sqlite",  "memory",  "queue_delivery", "idempotency", "savepoints",
+                                        "filters", "updates", "object_trees",   "provider"};
     for (size_t i = 0; i < COUNT_OF(known); i++) {
         assert_true(hf_feature_available(known[i]));
     }

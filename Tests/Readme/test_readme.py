@@ -111,6 +111,14 @@ def test_both_transfers_move_the_same_money_and_refuse_the_same(tmp_path, python
         )
 
 
+def test_the_provider_of_one_s_own_is_a_store(python_path, capsys):
+    import holdfast
+
+    (program,) = (block for block in blocks("python") if "StorageProvider" in block)
+    exec(program, {"holdfast": holdfast})
+    assert capsys.readouterr().out == "[{'id': 's2', 'plays': 5}]\n"
+
+
 def test_the_updates_change_what_they_say(python_path):
     import holdfast
 

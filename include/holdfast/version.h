@@ -27,9 +27,9 @@ const char *HF_NONNULL hf_version_text(void);
 
 /**
  * Whether this library has a feature, so that a program can ask before it relies on it. Known names:
- * "sqlite", "memory" (engines); "queue_delivery", "idempotency", "savepoints", "filters", "updates",
- * "object_trees". A name that the library does not know is answered with false, as is NULL. Cannot fail. Any
- * thread.
+ * "sqlite", "memory", "provider" (engines); "queue_delivery", "idempotency", "savepoints", "filters",
+ * "updates", "object_trees". A name that the library does not know is answered with false, as is NULL. Cannot
+ * fail. Any thread.
  */
 bool hf_feature_available(const char *HF_NULLABLE name);
 
