@@ -16,7 +16,7 @@ DEMO_PREFIX := $(BUILD)/demo-prefix
 VENV := $(BUILD)/venv
 
 PACKAGES := build-essential clang-format iso-codes libcmocka-dev libjansson-dev libpcre2-dev libsqlite3-dev \
-    pkg-config python3-venv sqlite3
+    pkg-config python3-venv sqlite3 zsh
 
 C_WARNINGS := -Wall -Wextra -Wpedantic -Werror
 HEADERS := $(wildcard include/holdfast/*.h)
@@ -184,7 +184,8 @@ include Tests/Races/races.mk
 $(VENV)/tools: Makefile
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet 'pytest>=8,<9' 'hypothesis>=6.100,<7' 'montydb>=2.5.6,<3' 'ruff>=0.14,<0.15' 'mongomock>=4.3,<5' \
-	    'uvloop>=0.21,<1' 'pydantic>=2.5,<3' 'jsonschema>=4,<5'
+	    'uvloop>=0.21,<1' 'pydantic>=2.5,<3' 'jsonschema>=4,<5' \
+	    'click>=8.1,<9' 'rich>=13,<16' 'prompt_toolkit>=3,<4' 'pexpect>=4.9,<5'
 	@touch $@
 
 # --- Style ------------------------------------------------------------------------------------------

@@ -42,6 +42,10 @@ def test_an_installed_package_brings_its_library_and_works(tmp_path: Path) -> No
     plays, library = run(python, "-c", PROGRAM, cwd=tmp_path, env=environment).split()
     assert plays == "2"
     assert Path(library).is_relative_to(tmp_path / "venv")
+    run(python, "-m", "pip", "install", "--quiet", f"{PACKAGE}[command]", env=OUTSIDE)
+    command = tmp_path / "venv" / "bin" / "holdfast"
+    told = run(command, "--format", "lines", "get", "music.db", "songs", "s1", cwd=tmp_path, env=environment)
+    assert told == '{"id":"s1","plays":2}\n'
 
 
 def test_the_wheel_is_for_any_python_3_on_this_platform(tmp_path: Path) -> None:

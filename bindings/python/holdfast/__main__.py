@@ -1,0 +1,5 @@
+"""`python -m holdfast`: the command."""
+
+from .command import main
+
+main()

@@ -1,0 +1,23 @@
+"""The command `holdfast`, for stores at a prompt and in scripts: `pip install 'holdfast[command]'`.
+
+The package itself uses the standard library only; this part of it wants click, rich and prompt_toolkit, and
+`import holdfast` does not load it.
+"""
+
+import sys
+from importlib.util import find_spec
+
+NEEDED = ("click", "rich", "prompt_toolkit")
+
+
+def main() -> None:
+    """Runs the command with the program's arguments, and ends the program."""
+    missing = [name for name in NEEDED if find_spec(name) is None]
+    if missing:
+        sys.exit(f"holdfast: the command needs {', '.join(missing)}: pip install 'holdfast[command]'")
+    try:
+        from .program import program
+
+        program(prog_name="holdfast")
+    except KeyboardInterrupt:
+        sys.exit(130)

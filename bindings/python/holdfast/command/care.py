@@ -1,0 +1,79 @@
+"""Commands for the care of a store: backup, restore, verify, compact."""
+
+import click
+
+from .. import maintenance
+from .parameters import store_argument
+from .progress import entities_of, progress
+from .session import DAMAGED, Session
+
+
+@click.command()
+@store_argument
+@click.argument("target", type=click.Path())
+@click.pass_obj
+def backup(session: Session, store: str, target: str) -> None:
+    """Copy a store into a new file.
+
+    It has the newest committed state, and others go on writing meanwhile.
+
+    \b
+    Example:
+        holdfast backup music.db music-monday.db
+    """
+    with session.open(store) as opened, progress("Backing up") as tell:
+        report = opened.backup(target, progress=tell)
+    session.output.report(report)
+
+
+@click.command()
+@click.argument("source", metavar="BACKUP", type=click.Path(exists=True, dir_okay=False))
+@store_argument
+@click.option("--replace", is_flag=True, help="Replace the store that is there, which nobody may have open.")
+def restore(source: str, store: str, replace: bool) -> None:
+    """Make a store from a backup.
+
+    \b
+    Example:
+        holdfast restore music-monday.db music.db --replace
+    """
+    with progress("Restoring") as tell:
+        maintenance.restore(source, store, replace=replace, progress=tell)
+
+
+@click.command()
+@store_argument
+@click.pass_context
+def verify(ctx: click.Context, store: str) -> None:
+    """Check the file, entities and indexes.
+
+    Ends with 5 where something is wrong.
+
+    \b
+    Example:
+        holdfast verify music.db
+    """
+    session: Session = ctx.obj
+    with session.open(store) as opened:
+        with progress("Checking", total=entities_of(opened)) as tell:
+            report = opened.verify(progress=lambda done, _: tell(done, text=f"{done} entities"))
+    session.output.report(report)
+    if not report["ok"]:
+        ctx.exit(DAMAGED)
+
+
+@click.command()
+@store_argument
+@click.pass_obj
+def compact(session: Session, store: str) -> None:
+    """Give unused space back.
+
+    No other process may have the store open.
+
+    \b
+    Example:
+        holdfast compact music.db
+    """
+    with session.open(store, write=True) as opened, progress("Compacting"):
+        report = opened.compact()
+    session.output.report(report)

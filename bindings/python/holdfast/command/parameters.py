@@ -1,0 +1,118 @@
+"""Parameters that several commands take, and how their words are completed."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Optional
+
+import click
+from click.shell_completion import CompletionItem
+
+from ..store import Store
+from .output import Output
+from .session import Session
+
+# So many entities are looked at for the names of fields.
+SAMPLE = 100
+
+
+@contextmanager
+def store_of(ctx: click.Context) -> Iterator[Store]:
+    """The store that was typed, for completing what comes after it."""
+    session = ctx.find_object(Session) or Session(Output("lines"))
+    with session.open(ctx.params.get("store") or "") as store:
+        yield store
+
+
+def complete_repository(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The names of repositories that begin so. Where there is no store, there are none."""
+    with suppress(Exception), store_of(ctx) as store:
+        names = [repository["name"] for repository in store.describe()["repositories"]]
+        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    return []
+
+
+def field_names(ctx: click.Context) -> list[str]:
+    """The dotted paths in the repository's first entities."""
+    with suppress(Exception), store_of(ctx) as store:
+        repository = store.repository(ctx.params["repository"], create=False)
+        return sorted({path for entity in repository.find(limit=SAMPLE) for path in _paths(entity)})
+    return []
+
+
+def _paths(value: Any, prefix: str = "") -> Iterator[str]:
+    for name, member in value.items() if isinstance(value, dict) else ():
+        yield prefix + name
+        yield from _paths(member, f"{prefix}{name}.")
+
+
+class Fields(click.ParamType):
+    """Paths with commas between them."""
+
+    name = "paths"
+
+    def convert(self, value: Any, param: Optional[click.Parameter], ctx: Optional[click.Context]) -> Any:
+        """The list of them."""
+        return [path for path in value.split(",") if path]
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The paths that the last one could be."""
+        before, comma, last = incomplete.rpartition(",")
+        return [CompletionItem(before + comma + name) for name in field_names(ctx) if name.startswith(last)]
+
+
+class Sort(Fields):
+    """Paths with commas between them, each with `:-1` behind it where it is to descend."""
+
+    name = "paths[:-1]"
+
+    def convert(self, value: Any, param: Optional[click.Parameter], ctx: Optional[click.Context]) -> Any:
+        """Each path with its direction."""
+        order: dict[str, int] = {}
+        for part in super().convert(value, param, ctx):
+            path, _, direction = part.partition(":")
+            if direction not in ("", "1", "-1"):
+                self.fail(f"{part!r}: the direction is 1 or -1.", param, ctx)
+            order[path] = int(direction or 1)
+        return order
+
+
+class Filter(click.ParamType):
+    """A filter in MongoDB's language."""
+
+    name = "filter"
+
+    def convert(self, value: Any, param: Optional[click.Parameter], ctx: Optional[click.Context]) -> Any:
+        """The filter as a dict."""
+        try:
+            filter = json.loads(value)
+        except (ValueError, RecursionError) as error:
+            self.fail(f"{value!r} is no JSON: {error}.", param, ctx)
+        if not isinstance(filter, dict):
+            self.fail(f"{value!r} is no JSON object.", param, ctx)
+        return filter
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """The paths that the name of a member could be."""
+        before, quote, last = incomplete.rpartition('"')
+        if not before.rstrip().endswith(("{", ",")):
+            return []
+        names = [name for name in field_names(ctx) if name.startswith(last)]
+        return [CompletionItem(f"{before}{quote}{name}{quote}") for name in names]
+
+
+store_argument = click.argument("store", type=click.Path())
+repository_argument = click.argument("repository", shell_complete=complete_repository)
+filter_argument = click.argument("filter", required=False, type=Filter())
+repositories_option = click.option(
+    "--repository",
+    "repositories",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=complete_repository,
+    help="Only this repository; may be given several times.",
+)

@@ -1,0 +1,99 @@
+"""Commands that read: info, get, find."""
+
+from typing import Any, Optional
+
+import click
+
+from ..repository import Repository
+from .parameters import Fields, Sort, filter_argument, repository_argument, store_argument
+from .session import NOT_FOUND, Failure, Session
+
+
+@click.command()
+@store_argument
+@click.pass_obj
+def info(session: Session, store: str) -> None:
+    """Tell what a store is and holds.
+
+    That is its state, and for each repository the number of entities and the indexes.
+
+    \b
+    Example:
+        holdfast info music.db
+    """
+    with session.open(store) as opened:
+        described = opened.describe()
+        repositories = []
+        for entry in described.pop("repositories"):
+            repository = opened.repository(entry["name"], create=False)
+            repositories.append({**entry, "entities": repository.count(), "indexes": repository.indexes()})
+        session.output.report(
+            {**described, "schema_version": opened.schema_version, "repositories": repositories}
+        )
+
+
+@click.command()
+@store_argument
+@repository_argument
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@click.pass_obj
+def get(session: Session, store: str, repository: str, ids: tuple[str, ...]) -> None:
+    """Print the entities of these ids.
+
+    Ends with 3 where one is missing, after printing the others.
+
+    \b
+    Example:
+        holdfast get music.db songs s1 s2
+    """
+    with session.open(store) as opened:
+        entities: Repository[Any] = opened.repository(repository, create=False)
+        found = {id: entities.fetch(id) for id in ids}
+    session.output.rows(entity for entity in found.values() if entity is not None)
+    missing = [id for id, entity in found.items() if entity is None]
+    if missing:
+        raise Failure(f"the repository {repository} has no {', '.join(missing)}", NOT_FOUND)
+
+
+@click.command()
+@store_argument
+@repository_argument
+@filter_argument
+@click.option("--sort", type=Sort(), help="Order: paths with commas between them, path:-1 descending.")
+@click.option("--limit", type=click.IntRange(min=0), help="At most so many; 0 is no limit.")
+@click.option("--skip", type=click.IntRange(min=0), default=0, help="Leave out so many at first.")
+@click.option("--fields", type=Fields(), help="Only these paths, and the id.")
+@click.option("--count", is_flag=True, help="Only tell how many there are.")
+@click.option("--explain", is_flag=True, help="Tell how they are found, and which index helps.")
+@click.pass_obj
+def find(
+    session: Session,
+    store: str,
+    repository: str,
+    filter: Optional[dict[str, Any]],
+    sort: Optional[dict[str, int]],
+    limit: Optional[int],
+    skip: int,
+    fields: Optional[list[str]],
+    count: bool,
+    explain: bool,
+) -> None:
+    """Print the entities that match a filter.
+
+    It is JSON in MongoDB's language; without one all match.
+
+    \b
+    Examples:
+        holdfast find music.db songs '{"plays": {"$gte": 10}}' --sort plays:-1 --limit 5
+        holdfast find music.db songs '{"album.year": 1979}' --fields title,plays
+        holdfast find music.db songs --count
+    """
+    with session.open(store) as opened:
+        entities: Repository[Any] = opened.repository(repository, create=False)
+        if count:
+            click.echo(entities.count(filter))
+        elif explain:
+            session.output.report(entities.explain(filter, sort=sort, skip=skip, limit=limit))
+        else:
+            with entities.iterate(filter, sort=sort, skip=skip, limit=limit, fields=fields) as cursor:
+                session.output.rows(cursor)

@@ -1,0 +1,119 @@
+"""Commands that move entities in and out as text: export, import."""
+
+import os
+import stat
+import sys
+from typing import IO, Any, Optional
+
+import click
+
+from .parameters import complete_repository, repositories_option, store_argument
+from .progress import entities_of, progress
+from .session import Session
+
+
+@click.command("export")
+@store_argument
+@click.argument("target", default="-", type=click.Path(dir_okay=False, allow_dash=True))
+@repositories_option
+@click.option("--resume", is_flag=True, help="Go on with an export to this file that was cut short.")
+@click.pass_obj
+def export(session: Session, store: str, target: str, repositories: tuple[str, ...], resume: bool) -> None:
+    """Write a store as JSON Lines.
+
+    With ids and versions, and as of one commit.
+
+    \b
+    Examples:
+        holdfast export music.db songs.ndjson --repository songs
+        holdfast export music.db | gzip > music.ndjson.gz
+    """
+    to_output = target == "-"
+    if to_output and resume:
+        raise click.UsageError("--resume needs a TARGET that is a file.")
+    with session.open(store) as opened:
+        total = entities_of(opened, repositories)
+        shown = not (to_output and sys.stdout.isatty())
+        with progress("Exporting", total=total, shown=shown) as tell:
+            report = opened.export_lines(
+                click.get_binary_stream("stdout") if to_output else target,
+                repositories=repositories or None,
+                resume=resume,
+                progress=lambda done, _: tell(done, text=f"{done} entities"),
+            )
+    if not to_output:
+        session.output.report(report)
+
+
+def _size(file: IO[bytes]) -> int:
+    """How long a file is, 0 where it is a pipe or the like."""
+    status = os.fstat(file.fileno())
+    return status.st_size if stat.S_ISREG(status.st_mode) else 0
+
+
+@click.command("import")
+@store_argument
+@click.argument("source", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+@click.option(
+    "--repository", metavar="NAME", shell_complete=complete_repository, help="Where lines go that name none."
+)
+@click.option(
+    "--existing",
+    type=click.Choice(["refuse", "replace", "skip"]),
+    help="What becomes of an entity whose id is taken (refuse).",
+)
+@click.option("--resume", metavar="NAME", help="Run again with the same name, it stores only the rest.")
+@click.option("--indexes/--no-indexes", default=True, help="Create the export's indexes (yes).")
+@click.option("--table", metavar="NAME", help="SOURCE is an SQLite file: take the rows of this table.")
+@click.option("--id", "id_column", metavar="COLUMN", help="Of a table: the column with the id.")
+@click.option("--json", "json_columns", metavar="COLUMN", multiple=True, help="Of a table: holds JSON text.")
+@click.pass_obj
+def import_(
+    session: Session,
+    store: str,
+    source: str,
+    repository: Optional[str],
+    existing: Optional[str],
+    resume: Optional[str],
+    indexes: bool,
+    table: Optional[str],
+    id_column: Optional[str],
+    json_columns: tuple[str, ...],
+) -> None:
+    """Store an export, lines of JSON, or a table.
+
+    The store is created where there is none. SOURCE is a file, or - for the standard input; with --table it
+    is an SQLite file, and each row becomes an entity. What was stored before a failure stays.
+
+    \b
+    Examples:
+        holdfast import music.db songs.ndjson --repository songs --existing replace
+        holdfast import music.db chinook.sqlite --table tracks --id TrackId
+        gunzip -c music.ndjson.gz | holdfast import music.db -
+    """
+    options: dict[str, Any] = {"repository": repository, "existing": existing, "resume": resume}
+    if table is None and (id_column or json_columns):
+        raise click.UsageError("--id and --json belong to a --table.")
+    if table is not None and source == "-":
+        raise click.UsageError("A --table is taken from a file.")
+    with session.open(store, write=True, create=True) as opened, progress("Importing") as tell:
+        if table is not None:
+            report = opened.import_table(
+                source,
+                table,
+                id=id_column,
+                json=json_columns,
+                progress=lambda done, _: tell(done, text=f"{done} rows"),
+                **options,
+            )
+        else:
+            with click.open_file(source, "rb") as file:
+                size = _size(file)
+                report = opened.import_lines(
+                    file,
+                    indexes=indexes,
+                    # How much of the file was read tells how long it takes.
+                    progress=lambda done, _: tell(file.tell() if size else done, size, f"{done} entities"),
+                    **options,
+                )
+    session.output.report(report)
