@@ -112,6 +112,20 @@ static void what_is_stored_lies_with_the_provider_and_is_found_by_the_next_store
     }
 }
 
+static void a_store_that_is_read_only_reads_and_gives_the_provider_nothing(fixture *f) {
+    (void)f;
+    shelf s;
+    begin_shelf(&s);
+    put_book(&s, "a", "{\"id\":\"a\"}");
+    room r = open_shelf(&s, CAN_SYNC, "{\"read_only\":true}");
+    expect_entity(r.things, NULL, "a", "{\"id\":\"a\"}");
+    expect_count(r.things, NULL, NULL, 1);
+    expect(HF_READ_ONLY, hf_repository_save, r.things, NULL, "{\"id\":\"b\"}", HF_NTS, NULL);
+    close_room(r);
+    assert_int_equal(s.writes + s.syncs, 0);
+    end_shelf(&s);
+}
+
 /* --- Failing -------------------------------------------------------------------------------------------- */
 
 static void a_failure_names_what_could_not_be_done_and_keeps_the_hosts_error(fixture *f) {
@@ -418,6 +432,7 @@ int main(void) {
         ONCE(a_provider_that_cannot_tell_its_token_is_not_opened),
         ONCE(a_provider_of_another_size_is_refused_untouched),
         ONCE(what_is_stored_lies_with_the_provider_and_is_found_by_the_next_store),
+        ONCE(a_store_that_is_read_only_reads_and_gives_the_provider_nothing),
         ONCE(a_failure_names_what_could_not_be_done_and_keeps_the_hosts_error),
         ONCE(a_commit_whose_nth_write_fails_leaves_nothing),
         ONCE(a_commit_that_cannot_be_taken_back_is_unknown_and_the_store_goes_on),

@@ -140,7 +140,8 @@ public final class Store: Sendable {
             guard options.create else {
                 throw HoldfastError(.notFound, "the store has no repository \"\(name)\": open it with \"create\": true")
             }
-            try requireWritable()
+            // Of a provider's store the catalogue is this process's own: nothing is stored.
+            if providerCalls == nil { try requireWritable() }
             let commit = Commit(.createRepository(name: name, key: options.key ?? "id"), isDurable: true)
             do throws(HoldfastError) {
                 _ = try queue.commit(commit)

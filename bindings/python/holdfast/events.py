@@ -1,7 +1,7 @@
 """Events: how Python hears what became of submitted commits.
 
-Stores are opened for queue delivery, so no foreign thread ever enters the interpreter. One daemon thread of
-Python's own per store takes the events and completes the futures.
+Stores are opened for queue delivery, so no foreign thread enters the interpreter, except to call the methods
+of a StorageProvider. One daemon thread of Python's own per store takes the events and completes the futures.
 """
 
 import concurrent.futures
