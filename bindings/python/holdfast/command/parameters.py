@@ -16,11 +16,18 @@ from .session import Session
 SAMPLE = 100
 
 
+def typed(ctx: click.Context, name: str) -> str:
+    """What was typed for an argument so far."""
+    # Where the last word is an option that waits for its value, click has not yet said whose the others are.
+    arguments = [param.name for param in ctx.command.params if isinstance(param, click.Argument)]
+    return ctx.params.get(name) or dict(zip(arguments, ctx.args)).get(name, "")
+
+
 @contextmanager
 def store_of(ctx: click.Context) -> Iterator[Store]:
     """The store that was typed, for completing what comes after it."""
     session = ctx.find_object(Session) or Session(Output("lines"))
-    with session.open(ctx.params.get("store") or "") as store:
+    with session.open(typed(ctx, "store")) as store:
         yield store
 
 
@@ -35,7 +42,7 @@ def complete_repository(ctx: click.Context, _: click.Parameter, incomplete: str)
 def field_names(ctx: click.Context) -> list[str]:
     """The dotted paths in the repository's first entities."""
     with suppress(Exception), store_of(ctx) as store:
-        repository = store.repository(ctx.params["repository"], create=False)
+        repository = store.repository(typed(ctx, "repository"), create=False)
         return sorted({path for entity in repository.find(limit=SAMPLE) for path in _paths(entity)})
     return []
 

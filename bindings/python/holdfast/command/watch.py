@@ -42,7 +42,8 @@ def watch(
     Example:
         holdfast watch music.db songs '{"plays": {"$gte": 10}}'
     """
-    with session.open(store) as opened:
+    # It writes nothing. Opened read-only for so long, it would make others wait when they open and close.
+    with session.open(store, write=True) as opened:
         found = changes(opened.repository(repository, create=False), filter, initial=initial)
         for change in itertools.islice(found, count):
             session.output.change(change)
