@@ -26,6 +26,8 @@ public struct IndexDescription: Sendable, Hashable {
     public var fields: [Field]
     /// Whether no two entities may have the same values there.
     public var isUnique: Bool
+    /// How long after the time that stands under its member an entity is deleted; nil: never.
+    public var expireAfter: Duration?
     /// What is being done with it.
     public var state: State
     /// Whether some entity has, or had, an array there.
@@ -43,34 +45,10 @@ public struct IndexDescription: Sendable, Hashable {
             Field(path: String(decoding: $0.name, as: UTF8.self), isDescending: $0.value == .integer(-1))
         }
         self.isUnique = isUnique
+        if case .integer(let milliseconds) = report.member("expire_after_ms") {
+            expireAfter = .milliseconds(milliseconds)
+        }
         self.state = state
         self.hasArrays = hasArrays
-    }
-}
-
-/// What holding the indexes of a repository against its entities showed.
-public struct IndexVerification: Sendable, Hashable, Decodable {
-    /// One index.
-    public struct Index: Sendable, Hashable, Decodable {
-        /// Its name.
-        public var name: String
-        /// How many entries it has.
-        public var entries: Int
-        /// Those that lead nowhere, or to an entity without that value.
-        public var wrong: Int
-        /// Those that there should be and are not.
-        public var missing: Int
-    }
-
-    /// Whether every index is right.
-    public var isRight: Bool
-    /// How many entities there are.
-    public var entities: Int
-    /// By name. What is not right is mended by dropping the index and creating it again.
-    public var indexes: [Index]
-
-    private enum CodingKeys: String, CodingKey {
-        case entities, indexes
-        case isRight = "ok"
     }
 }

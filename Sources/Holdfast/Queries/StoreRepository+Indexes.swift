@@ -8,6 +8,7 @@ extension StoreRepository {
     ///
     ///     try await songs.createIndex(.ascending(\.album.year), .descending(\.plays))
     ///     try await songs.createIndex(.ascending(\.code), unique: true)
+    ///     try await sessions.createIndex(.ascending(\.seen), expireAfter: .seconds(3600))
     ///
     /// Where a member is an array, there is an entry for each element. An equal index of this name is left as it is; one
     /// that was begun, by a process that ended, is gone on with.
@@ -19,34 +20,25 @@ extension StoreRepository {
     ///   - fields: The members in the order of the key, 1 to 16.
     ///   - unique: Whether no two entities may have the same values there; what is missing counts as null. A commit that
     ///     would have it so throws `.uniqueViolation`.
+    ///   - expireAfter: Entities are deleted when so much time has passed since the one that stands under the one member, in
+    ///     milliseconds since 1970, of an array since the smallest. One without a number there stays. It is gone a second or so
+    ///     later, while a process has the store open that knows the index: by a commit like any other.
     ///   - name: 1 to 128 bytes; by default the paths, descending ones with a hyphen before them, joined by underscores.
     ///   - progress: Is told now and then, on a thread of the library, how many entities were looked at. What it throws
     ///     ends the call, and the index is not created.
     public func createIndex(
-        _ fields: Order<Entity>..., unique: Bool = false, name: String? = nil,
+        _ fields: Order<Entity>..., unique: Bool = false, expireAfter: Duration? = nil, name: String? = nil,
         progress: (@Sendable (Int) throws -> Void)? = nil
     ) async throws {
-        try Task.checkCancellation()
         var options = "{\"fields\":\(try fields.json(coding)),\"unique\":\(unique)"
+        if let expireAfter { options += ",\"expire_after_ms\":\(expireAfter.milliseconds)" }
         if let name { options += ",\"name\":\(try coding.text(name, what: "name"))" }
         let json = Array("\(options)}".utf8)
         let core = try await core()
-        let halt = Lock<(isCancelled: Bool, error: (any Error)?)>((false, nil))
-        do {
-            try await withTaskCancellationHandler {
-                try await store.waiting { () throws(CoreError) in
-                    try json.withBytes { json throws(CoreError) in
-                        try core.createIndex(json) { count in
-                            do { try progress?(Int(count)) } catch { halt.withLock { $0.error = error } }
-                            return halt.withLock { !$0.isCancelled && $0.error == nil }
-                        }
-                    }
-                }
-            } onCancel: {
-                halt.withLock { $0.isCancelled = true }
-            }
-        } catch is CancellationError {
-            throw halt.withLock { $0.error } ?? CancellationError()
+        try store.requireOutsideProvider()
+        let counted: WorkProgress = { done, _ in try progress?(done) }
+        try await LongWork.run(on: .hosts, counted) { work throws(CoreError) in
+            try json.withBytes { json throws(CoreError) in try core.createIndex(json) { work.tell($0, 0) } }
         }
     }
 
@@ -64,10 +56,10 @@ extension StoreRepository {
         return indexes.compactMap { IndexDescription($0) }
     }
 
-    /// Holds the repository's indexes against its entities, all of them, on one snapshot.
-    public func verify() async throws -> IndexVerification {
+    /// Checks every entity of the repository, and holds its indexes against them, on one snapshot.
+    public func verify() async throws -> RepositoryVerification {
         let core = try await core()
         let report = try await store.waiting { () throws(CoreError) in try core.verify() }
-        return try JSONDecoder().decode(IndexVerification.self, from: Data(report))
+        return try JSONDecoder().decode(RepositoryVerification.self, from: Data(report))
     }
 }

@@ -81,9 +81,10 @@ final class TransactableHost: ParticipantHost, @unchecked Sendable {
 }
 
 extension CoreError {
-    /// The refusal of a validator, which comes out unchanged; a conflict that it met still has the transaction run again.
-    init(throwing error: any Error) {
-        self.init(HoldfastError(behind: error)?.status == .conflict ? .conflict : .refused, "a validator refused")
+    /// What a function of the host's threw in a transaction, a validator's refusal at first, which comes out unchanged; a
+    /// conflict that it met still has the transaction run again.
+    init(throwing error: any Error, _ message: String = "a validator refused") {
+        self.init(HoldfastError(behind: error)?.status == .conflict ? .conflict : .refused, message)
         thrown = error
     }
 }

@@ -1,0 +1,139 @@
+public import Foundation
+internal import HoldfastCore
+internal import HoldfastEngines
+
+/// What becomes of an entity whose id is taken, in an import.
+public enum ExistingEntities: String, Sendable, Hashable, CaseIterable {
+    /// The import ends with `.exists`.
+    case refuse
+    /// It replaces the other.
+    case replace
+    /// It is left out.
+    case skip
+}
+
+/// What an export has written.
+public struct ExportReport: Sendable, Hashable, Decodable {
+    /// Of the state that it has.
+    public var sequence: UInt64
+    /// How many entities were written.
+    public var entities: Int
+}
+
+/// What an import has stored.
+public struct ImportReport: Sendable, Hashable, Decodable {
+    /// How many entities there were.
+    public var entities: Int
+    /// How many of them were stored, by this run or an earlier one.
+    public var stored: Int
+    /// How many were left out because their id was taken.
+    public var skipped: Int
+}
+
+/// Entities that go out as text and come in from it, or from the table of another database. The text is JSON Lines, as the
+/// header `transfer.h` describes it.
+extension Store {
+    /// Exports the store, all of it as of one commit, while others go on writing.
+    ///
+    ///     try await store.export { try file.write(contentsOf: $0) }
+    ///
+    /// Throws `.notFound` (no such repository), `.corrupt`, `.io`, `.closed`, and what `write` throws.
+    /// - Parameters:
+    ///   - repositories: Which of them; nil: all.
+    ///   - progress: In entities, without a total.
+    ///   - write: Takes whole lines, one piece after the other, on a thread of the library.
+    @discardableResult
+    public func export(
+        _ repositories: [String]? = nil, progress: WorkProgress? = nil,
+        to write: @escaping @Sendable (Data) throws -> Void
+    ) async throws -> ExportReport {
+        try await working(progress) { [core] work throws(CoreError) in
+            var options = ExportOptions()
+            options.repositories = repositories
+            return try core.export(options) { lines throws(CoreError) in
+                try work.calling("takes an export's lines") { try write(Data(lines)) }
+            } progress: {
+                work.tell($0, $1)
+            }
+        }
+    }
+
+    /// Imports an export, or lines that are entities themselves, in commits of at most 1,000 entities or 4 MiB. Commits
+    /// before a failure stay.
+    ///
+    ///     try await store.importLines { try file.read(upToCount: 65_536) }
+    ///
+    /// Of an export, repositories and indexes are created, and entities keep their versions where the store is new. Throws,
+    /// with the detail's `line`, `.invalidJSON` (also of an export that was cut short), `.invalidEntity`, `.invalidID`,
+    /// `.exists`, `.uniqueViolation`, `.keyReused`, what commits throw, and what `read` throws.
+    /// - Parameters:
+    ///   - repository: Where lines go that name none.
+    ///   - resume: A name of 1 to 200 bytes. Run again with the same name and lines, the import stores only what an earlier
+    ///     run did not.
+    ///   - createsIndexes: Whether the export's indexes are created.
+    ///   - progress: In entities, without a total.
+    ///   - read: Gives the next bytes, nil or none at the end, on a thread of the library.
+    @discardableResult
+    public func importLines(
+        into repository: String? = nil, existing: ExistingEntities = .refuse, resume: String? = nil,
+        createsIndexes: Bool = true, progress: WorkProgress? = nil, from read: @escaping @Sendable () throws -> Data?
+    ) async throws -> ImportReport {
+        var options = try Self.importOptions(existing, resume)
+        options.repository = repository
+        options.createsIndexes = createsIndexes
+        return try await working(progress) { [core, options] work throws(CoreError) in
+            var left: Data? = Data()
+            return try core.importLines(options) { buffer throws(CoreError) in
+                // Filled, however small the pieces are: each buffer costs something.
+                var filled = 0
+                while filled < buffer.count, let piece = left {
+                    if piece.isEmpty {
+                        let next = try work.calling("gives an import's lines") { try read() }
+                        left = next?.isEmpty == true ? nil : next
+                    } else {
+                        let count = piece.copyBytes(to: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]))
+                        left = piece.dropFirst(count)
+                        filled += count
+                    }
+                }
+                return filled
+            } progress: {
+                work.tell($0, $1)
+            }
+        }
+    }
+
+    /// Imports the rows of a table, or of a view, of any SQLite file, which is only read. Each becomes an entity with the
+    /// columns as members; what is no text in UTF-8 becomes text in base64.
+    ///
+    /// Throws `.notFound` (no such table or column), `.cannotOpen`, `.notAStore` (no SQLite file), and what `importLines` does.
+    /// - Parameters:
+    ///   - repository: Where they go; nil: to the repository of the table's name.
+    ///   - id: The column whose value becomes the id; nil: the one called as the repository's key, else the primary key if it
+    ///     is one column, else the row's number, else an id is assigned.
+    ///   - json: Columns whose text is JSON.
+    @discardableResult
+    public func importTable(
+        _ table: String, of path: String, into repository: String? = nil, id: String? = nil, json: [String] = [],
+        existing: ExistingEntities = .refuse, resume: String? = nil, progress: WorkProgress? = nil
+    ) async throws -> ImportReport {
+        var options = TableImportOptions()
+        options.repository = repository
+        options.id = id
+        options.json = json
+        options.general = try Self.importOptions(existing, resume)
+        return try await working(progress) { [core, options] work throws(CoreError) in
+            try core.importTable(table, of: path, options, work.tell)
+        }
+    }
+
+    /// Checked by the core's own reader, so that every face refuses the same.
+    private static func importOptions(_ existing: ExistingEntities, _ resume: String?) throws -> ImportOptions {
+        var named = ["existing": existing.rawValue]
+        named["resume"] = resume
+        let json = Array(try JSONEncoder().encode(named))
+        return try translatingErrors { () throws(CoreError) in
+            try json.withBytes { json throws(CoreError) in try ImportOptions(json: json) }
+        }
+    }
+}
