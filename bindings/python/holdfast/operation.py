@@ -81,7 +81,7 @@ class Operation(OfOneProcess, Generic[T]):
     def __init__(self, store: "Store", description: Description) -> None:
         self._store = store
         self._description = description
-        self._handle: Optional[Handle] = None
+        self._handles: list[Handle] = []
 
     def __repr__(self) -> str:
         return f"<holdfast.Operation {self._description.text.decode()[:80]}>"
@@ -220,11 +220,12 @@ def _read_steps(steps: list[Description], results: Any) -> Any:
 
 def native(operation: Any) -> Handle:
     """The operation's native handle, made when it is first needed."""
-    handle = operation._handle
-    if handle is None:
+    handles = operation._handles
+    if not handles:
         store = operation._store
         pointer = ctypes.POINTER(hf_operation)()
         text = operation._description.text
         call(lib.hf_operation_create, store.pointer, text, len(text), ctypes.byref(pointer))
-        handle = operation._handle = Handle(pointer, lib.hf_operation_free)
-    return handle
+        # Of threads that come at once each makes one, all use the first, and none is freed under its user.
+        handles.append(Handle(pointer, lib.hf_operation_free))
+    return handles[0]

@@ -39,7 +39,7 @@ class Operation(OfOneProcess, Generic[T]):
     def __init__(self, store: "Store", description: Description) -> None:
         self._store = store
         self._description = description
-        self._handle: Optional[Handle] = None
+        self._handles: list[Handle] = []
 
     def __repr__(self) -> str:
         return f"<holdfast.aio.Operation {self._description.text.decode()[:80]}>"

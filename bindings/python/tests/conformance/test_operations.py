@@ -133,6 +133,20 @@ def test_an_operation_may_run_on_many_threads_at_once(songs: Songs) -> None:
     assert songs["s1"]["plays"] == 200
 
 
+def test_an_operation_may_run_for_the_first_time_on_many_threads_at_once(songs: Songs) -> None:
+    barrier = threading.Barrier(8)
+
+    def perform(operation: "holdfast.Operation[Any]") -> None:
+        barrier.wait()
+        operation.perform()
+
+    with concurrent.futures.ThreadPoolExecutor(8) as executor:
+        for number in range(20):
+            operation = songs.deferred.save({"id": str(number)})
+            list(executor.map(perform, [operation] * 8))
+    assert songs.count() == 20
+
+
 def test_a_future_of_an_operation_has_its_receipt(songs: Songs) -> None:
     future = songs.deferred.add({"id": "s1"}).submit()
     assert future.result(10) == {"id": "s1"}
