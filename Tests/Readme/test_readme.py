@@ -203,6 +203,30 @@ def test_the_shell_line_reads_a_store(tmp_path, python_path):
     assert re.fullmatch(r"s1\|\d+\|Gloria\n", printed)
 
 
+def test_the_command_answers_as_told(tmp_path):
+    command = tmp_path / "holdfast"
+    command.write_text(f'#!/bin/sh\nexec {sys.executable} -m holdfast "$@"\n')
+    command.chmod(0o755)
+    environment = {
+        **os.environ,
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT / "bindings/python"),
+    }
+    (session,) = blocks("console")
+    for step in session.removeprefix("$ ").split("\n$ "):
+        line, *told = step.splitlines()
+        answer = subprocess.run(
+            ["sh", "-c", line],
+            cwd=tmp_path,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=60,
+        ).stdout
+        assert [it.rstrip() for it in answer.splitlines() if it.strip()] == told
+
+
 def test_the_queries_and_indexes_do_as_told(python_path):
     import holdfast
 
