@@ -72,7 +72,7 @@ public final class Store: Sendable {
         try await waiting { [core] () throws(CoreError) in try core.sync() }
     }
 
-    /// What the store tells about itself. Does no I/O.
+    /// What the store tells about itself. Reads little from the storage.
     public func describe() throws -> StoreDescription {
         let json = try translatingErrors { () throws(CoreError) in try core.describe() }
         return try JSONDecoder().decode(StoreDescription.self, from: Data(json))

@@ -8,9 +8,55 @@ public struct StoreDescription: Sendable, Hashable, Decodable {
         public var key: String
     }
 
+    /// A snapshot that is held open.
+    public struct Snapshot: Sendable, Hashable, Decodable {
+        /// Of the newest commit that it shows.
+        public var sequence: UInt64
+        /// How long it has been open.
+        public var age: Duration
+        /// Whether it stays as it is until it is closed, or may be taken back.
+        public var isPinned: Bool
+        /// How many transactions hold it.
+        public var holders: Int
+        /// The names of those that were given one.
+        public var names: [String]
+
+        private enum CodingKeys: String, CodingKey {
+            case sequence, holders, names
+            case age = "age_ms"
+            case isPinned = "pinned"
+        }
+
+        /// Decodes a snapshot as the C interface tells it.
+        public init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            sequence = try container.decode(UInt64.self, forKey: .sequence)
+            age = .milliseconds(try container.decode(Int64.self, forKey: .age))
+            isPinned = try container.decode(Bool.self, forKey: .isPinned)
+            holders = try container.decode(Int.self, forKey: .holders)
+            names = try container.decode([String].self, forKey: .names)
+        }
+    }
+
+    /// How large a store's files are, in bytes.
+    public struct Sizes: Sendable, Hashable, Decodable {
+        /// The file.
+        public var store: Int
+        /// The log beside it.
+        public var log: Int
+        /// What of the file is unused.
+        public var free: Int
+
+        private enum CodingKeys: String, CodingKey {
+            case store = "store_bytes"
+            case log = "log_bytes"
+            case free = "free_bytes"
+        }
+    }
+
     /// What it was opened with.
     public var url: String
-    /// Which engine keeps it: "memory" or "sqlite".
+    /// Which engine keeps it: "memory", "sqlite" or "provider".
     public var engine: String
     /// The version of its format.
     public var format: Int
@@ -24,16 +70,24 @@ public struct StoreDescription: Sendable, Hashable, Decodable {
     public var position: String
     /// Commits that are under way.
     public var inFlight: Int
+    /// The version of the program's schema, where one is recorded.
+    public var schemaVersion: Int?
     /// Snapshots held open.
     public var snapshots: Int
+    /// Each of them, oldest first.
+    public var openSnapshots: [Snapshot]
+    /// Of a store with a file.
+    public var sizes: Sizes?
     /// Transactions open.
     public var transactions: Int
     /// By name.
     public var repositories: [RepositoryDescription]
 
     private enum CodingKeys: String, CodingKey {
-        case url, engine, format, incarnation, sequence, position, snapshots, transactions, repositories
+        case url, engine, format, incarnation, sequence, position, snapshots, transactions, sizes, repositories
         case isReadOnly = "read_only"
         case inFlight = "in_flight"
+        case schemaVersion = "schema_version"
+        case openSnapshots = "open_snapshots"
     }
 }

@@ -20,6 +20,8 @@ public struct TransactionOptions: Sendable, Hashable {
     public var timeout = Duration.seconds(30)
     /// How often it runs when it meets conflicts: 1 to 1,000 times.
     public var maxAttempts = 100
+    /// Told by `Store.describe` while the transaction holds a snapshot: 1 to 64 bytes.
+    public var name: String?
 
     /// The defaults.
     public init() {}
@@ -33,12 +35,14 @@ extension TransactionOptions {
             case durability
             case timeout = "timeout_ms"
             case maxAttempts = "max_attempts"
+            case name
             case idempotencyKey = "idempotency_key"
         }
         var isolation: Isolation
         var durability: Durability?
         var timeout: Int64
         var maxAttempts: Int
+        var name: String?
         var idempotencyKey: String?
     }
 
@@ -47,7 +51,7 @@ extension TransactionOptions {
         if idempotencyKey == nil && self == TransactionOptions() { return HoldfastCore.TransactionOptions() }
         let named = Named(
             isolation: isolation, durability: durability, timeout: timeout.milliseconds, maxAttempts: maxAttempts,
-            idempotencyKey: idempotencyKey)
+            name: name, idempotencyKey: idempotencyKey)
         let json = Array(try JSONEncoder().encode(named))
         return try translatingErrors { () throws(CoreError) in
             try json.withBytes { bytes throws(CoreError) in

@@ -136,6 +136,26 @@ struct StoreTests {
             #expect(description.position.hasPrefix(description.incarnation))
             #expect(!description.isReadOnly)
             #expect(description.repositories.map(\.key) == ["id"])
+            #expect((description.sizes?.store ?? 0 > 0) == (engine == .sqlite))
+            #expect(description.schemaVersion == nil)
+        }
+    }
+
+    @Test("tells who holds a snapshot of it, by name", arguments: Engine.allCases)
+    func describingSnapshots(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let songs = store.repository(of: Song.self)
+            try await songs.save(Song(id: "s1", title: ""))
+            var options = TransactionOptions()
+            options.name = "nightly report"
+            try await store.transaction(options) {
+                _ = try await songs.fetchAll()
+                let held = try store.describe().openSnapshots
+                #expect(held.map(\.names).contains(["nightly report"]))
+                #expect(held.allSatisfy { $0.age >= .zero && $0.sequence > 0 })
+            }
+            options.name = ""
+            await expectError(.invalidOption) { try await store.transaction(options) {} }
         }
     }
 

@@ -66,11 +66,13 @@ final class ProviderBridge<Provider: StorageProvider>: HostProvider, StoreProvid
     // MARK: The functions
 
     func save(_ repository: String, _ id: EntityID, _ body: [UInt8]) throws(CoreError) {
+        try requireKeeps(repository)
         try run { [self] in try await provider.save(form.entity(repository, id.text, Data(body))) }
     }
 
     func fetch(_ repository: String, _ id: EntityID) throws(CoreError) -> [UInt8]? {
-        try run { [self] in
+        try requireKeeps(repository)
+        return try run { [self] in
             try await provider.fetch(id: form.id(repository, id.text)).map { try Array(form.stored($0).json) }
         }
     }
@@ -78,6 +80,7 @@ final class ProviderBridge<Provider: StorageProvider>: HostProvider, StoreProvid
     func fetchAll(
         _ repository: String, _ visit: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void
     ) throws(CoreError) {
+        try requireKeeps(repository)
         let entities = try run { [self] in
             guard let isIn = form.isIn else { return try await provider.fetchAll() }
             return try await provider.fetch(matching: { isIn(repository, $0) })
@@ -91,10 +94,12 @@ final class ProviderBridge<Provider: StorageProvider>: HostProvider, StoreProvid
     }
 
     func delete(_ repository: String, _ id: EntityID) throws(CoreError) {
+        try requireKeeps(repository)
         try run { [self] in try await provider.delete(id: form.id(repository, id.text)) }
     }
 
     func apply(_ writes: [HostWrite]) throws(CoreError) {
+        for write in writes { try requireKeeps(write.repository) }
         try run { [self] in
             let changes = try writes.map { write -> StorageChange<Provider.Entity> in
                 guard let body = write.body else { return .delete(try form.id(write.repository, write.id.text)) }

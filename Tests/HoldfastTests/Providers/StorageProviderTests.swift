@@ -184,6 +184,26 @@ struct StorageProviderTests {
         try await named.close()
     }
 
+    @Test("keeps what the library itself stores out of a provider of one type")
+    func librarysOwn() async throws {
+        struct Anything: Codable, Identifiable, Sendable { var id: String }
+        let storage = InMemoryStorage<Anything>()
+        let store = try await Store.open(provider: storage)
+        try await store.repository(of: Anything.self).open()
+        let plan = MigrationPlan(Migration(from: 0) { _ in })
+        let error = await expectError(.hostError) { try await store.migrate(plan) }
+        #expect(error?.message.contains("alone, and no \"holdfast_system\"") == true)
+        #expect(storage.fetchAll().isEmpty)
+        try await store.close()
+
+        let documents = InMemoryStorage<StoredDocument>()
+        let whole = try await Store.open(provider: documents)
+        try await whole.repository(of: Anything.self).open()
+        try await whole.migrate(plan)
+        try await #expect(whole.schemaVersion == 1)
+        try await whole.close()
+    }
+
     @Test("keeps every repository in a provider of documents, names where one begins with the other apart")
     func documents() async throws {
         let storage = InMemoryStorage<StoredDocument>()
