@@ -306,6 +306,27 @@ def test_what_the_system_refuses_is_told_in_one_line(filled: str, tmp_path: Path
     assert run("info", tmp_path / "junk", code=1).stderr.startswith("holdfast: ")
 
 
+def test_text_that_json_does_not_have_is_refused_in_one_line(filled: str) -> None:
+    for words, text in (
+        (("get", filled, "songs", b"\xff"), b""),
+        (("find", filled, "songs", '{"plays": NaN}'), b""),
+        (("put", filled, "songs"), b'{"id": "\xff"}'),
+    ):
+        ended = subprocess.run([*COMMAND, *words], input=text, capture_output=True, timeout=60, check=False)
+        assert ended.returncode == 1
+        assert ended.stderr.startswith(b"holdfast: ") and ended.stderr.count(b"\n") == 1
+
+
+def test_output_that_cannot_be_written_is_told_and_output_that_is_closed_is_not(filled: str) -> None:
+    with open("/dev/full", "w") as full:
+        command = [*COMMAND, "export", filled]
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr) == (1, b"holdfast: [Errno 28] No space left on device\n")
+    command = ["sh", "-c", '"$@" 0<&- 1>&- 2>&-', "sh", *COMMAND, "put", filled, "songs", '{"id": "new"}']
+    assert subprocess.run(command, timeout=60, check=False).returncode == 0
+    assert lines(call("get", filled, "songs", "new").output) == [{"id": "new"}]
+
+
 @pytest.mark.parametrize("words", ["find {} songs", "export {}", "--format json find {} songs"])
 def test_a_closed_pipe_ends_it_quietly(path: str, words: str) -> None:
     with holdfast.open(path) as store:

@@ -149,6 +149,11 @@ def test_watch_tells_what_another_process_commits(filled: str) -> None:
     assert heard[1]["entity"] == {"id": "a", "plays": 2} and heard[1]["version"] > heard[0]["version"]
 
 
+def test_watch_takes_a_store_that_it_may_only_read(filled: str) -> None:
+    shown = run("--read-only", "watch", filled, "singers", "--initial", "--count", "1").stdout
+    assert json.loads(shown)["entity"] == {"id": "s1", "name": "Patti"}
+
+
 def test_watch_goes_on_until_control_c(filled: str, spawn: Spawn) -> None:
     child = spawn("watch", filled, "singers", "--initial")
     child.expect('added   {"id":"s1","name":"Patti"}')

@@ -4,6 +4,7 @@ The package itself uses the standard library only; this part of it wants click, 
 `import holdfast` does not load it.
 """
 
+import os
 import sys
 from importlib.util import find_spec
 
@@ -15,6 +16,10 @@ def main() -> None:
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
         sys.exit(f"holdfast: the command needs {', '.join(missing)}: pip install 'holdfast[command]'")
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        # Whoever closed it wants nothing there; a file of the store must not take its number.
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))
     try:
         from .program import program
 

@@ -51,7 +51,8 @@ class Commands(click.Group):
             raise Failure(str(error), EXIT_CODES.get(type(error), 1)) from error
         except BrokenPipeError:
             raise
-        except OSError as error:
+        # The latter is what Python itself says of numbers and characters that JSON does not have.
+        except (OSError, ValueError) as error:
             raise Failure(str(error)) from error
         except KeyboardInterrupt:
             raise click.exceptions.Exit(INTERRUPTED) from None
