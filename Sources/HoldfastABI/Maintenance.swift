@@ -65,7 +65,7 @@ public func hf_store_upgrade(
     _ out_error: OutError?
 ) -> hf_status {
     answer(out_error) { () throws(HoldfastError) in
-        guard (0...(1 << 31)).contains(version) else {
+        guard Store.schemaVersions.contains(version) else {
             throw HoldfastError(.invalidArgument, "the version is \(version): give 0 to 2147483648")
         }
         try useStore(store) { store throws(HoldfastError) in

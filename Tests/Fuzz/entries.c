@@ -342,6 +342,70 @@ static void try_operation(const text *t) {
              (int)t->real_length, t->bytes);
 }
 
+/* --- Export and import ------------------------------------------------------------------------------ */
+
+typedef struct lines {
+    char *bytes;
+    size_t length, position;
+} lines;
+
+static hf_status take_lines(const char *bytes, size_t length, void *user_data) {
+    lines *l = user_data;
+    l->bytes = realloc(l->bytes, l->length + length);
+    memcpy(l->bytes + l->length, bytes, length);
+    l->length += length;
+    return HF_OK;
+}
+
+static int64_t give_lines(char *buffer, size_t capacity, void *user_data) {
+    lines *l = user_data;
+    size_t left = l->length - l->position, length = left < capacity ? left : capacity;
+    if (length > 0)
+        memcpy(buffer, l->bytes + l->position, length);
+    l->position += length;
+    return (int64_t)length;
+}
+
+static const char *second_line(const lines *l) { return memchr(l->bytes, '\n', l->length); }
+
+/* What was imported is exported, imported elsewhere, and exported again: the same lines. */
+static void try_import(const text *t) {
+    lines given = {(char *)t->bytes, t->real_length, 0}, out[2] = {{0}, {0}};
+    hf_store *opened = NULL;
+    MUST(hf_store_open, "memory:", "{\"max_entity_bytes\":65536,\"max_depth\":20}", &opened);
+    bool is_whole =
+        CALL(hf_store_import, opened, "{\"repository\":\"songs\"}", give_lines, NULL, &given, NULL) == HF_OK;
+    for (int i = 0; i < 2 && is_whole; i++) {
+        MUST(hf_store_export, opened, NULL, take_lines, NULL, &out[i], NULL);
+        hf_store_free(opened);
+        MUST(hf_store_open, "memory:", "{\"max_entity_bytes\":65536,\"max_depth\":20}", &opened);
+        if (i == 0)
+            MUST(hf_store_import, opened, NULL, give_lines, NULL, &out[0], NULL);
+    }
+    if (is_whole && (out[0].length - (size_t)(second_line(&out[0]) - out[0].bytes) !=
+                         out[1].length - (size_t)(second_line(&out[1]) - out[1].bytes) ||
+                     memcmp(second_line(&out[0]), second_line(&out[1]),
+                            out[0].length - (size_t)(second_line(&out[0]) - out[0].bytes)) != 0))
+        fail("exported as\n%.*s\nand after an import as\n%.*s", (int)out[0].length, out[0].bytes,
+             (int)out[1].length, out[1].bytes);
+    hf_store_free(opened);
+    free(out[0].bytes);
+    free(out[1].bytes);
+}
+
+static void try_transfer_options(const text *t) {
+    lines out = {0}, given = {"{\"id\":\"s\"}", 10, 0};
+    (void)CALL(hf_store_export, store, t->bytes, take_lines, NULL, &out, NULL);
+    free(out.bytes);
+    hf_store *opened = NULL;
+    MUST(hf_store_open, "memory:", NULL, &opened);
+    (void)CALL(hf_store_import, opened, t->bytes, give_lines, NULL, &given, NULL);
+    (void)CALL(hf_store_import_table, opened, "/dev/null", "songs", t->bytes, NULL, NULL, NULL);
+    (void)CALL(hf_store_upgrade, opened, 0, NULL, t->bytes, NULL, NULL, NULL);
+    (void)CALL(hf_store_restore, "/dev/null/none", "none.db", t->bytes, NULL, NULL);
+    hf_store_free(opened);
+}
+
 static void try_repository_options(const text *t) { try_repository("songs", t->bytes); }
 static void try_repository_name(const text *t) { try_repository(t->bytes, NULL); }
 
@@ -371,6 +435,8 @@ static const struct {
     {'b', try_begin_options},
     {'t', try_transact_options},
     {'O', try_operation},
+    {'m', try_import},
+    {'M', try_transfer_options},
     {'r', try_repository_options},
     {'n', try_repository_name},
     {'v', try_names},
@@ -397,7 +463,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         which = entries[i].letter == letter ? i : which;
 
     text t = {NULL, in.length, in.length, NULL};
-    bool is_closed = (manner & 2) != 0 || strchr("loLbtrnv", entries[which].letter) != NULL;
+    bool is_closed = (manner & 2) != 0 || strchr("loLbtrnvM", entries[which].letter) != NULL;
     char *copy = is_closed ? text_copy(in.bytes, in.length) : exact_copy(in.bytes, in.length);
     t.bytes = copy;
     if (is_closed) {

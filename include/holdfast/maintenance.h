@@ -106,9 +106,9 @@ typedef hf_status (*hf_upgrade_fn)(hf_transaction *HF_NONNULL transaction, int64
 /**
  * Brings the store to a version of the program's schema, to be called once it is open. A store without
  * repositories is new and gets the version as it is; one with repositories in which no version is recorded
- * has version 0. From each version to the next the function is called once, in a transaction that records
- * the new version too: an upgrade that fails, or whose process dies, is done again as a whole at the next
- * call, and those before it are not.
+ * has version 0, and so has one over a provider where none is. From each version to the next the function is
+ * called once, in a transaction that records the new version too: an upgrade that fails, or whose process
+ * dies, is done again as a whole at the next call, and those before it are not.
  *
  * version: 0..2^31, the program's. upgrade: called on this thread; it may be NULL where nothing is to be
  * done. options: NUL-terminated JSON object, or NULL. "backup": bool (true)   whether a store with a file is

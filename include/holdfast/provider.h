@@ -5,7 +5,8 @@
  * Four functions are enough: on_save, on_fetch, on_fetch_all, on_delete. The store does the rest, as on every
  * engine: transactions and their isolation, versions, queries, indexes, idempotency keys, events.
  *
- * What lives where. With the provider, entities alone: under the name of their repository and their id. In
+ * What lives where. With the provider, entities alone: under the name of their repository and their id (under
+ * "holdfast_system" what the store keeps about itself, such as the version of hf_store_upgrade). In
  * the memory of this process, everything else: so a store that is opened again knows no repository until it
  * is opened, under the same key, no index until it is created, and no idempotency key. An entity's version
  * rises at each change as ever; one that was there at the opening has a version of that moment. Each entity

@@ -71,7 +71,9 @@ enum ExportLine {
             case .array(let described) = member("repositories", of: members)
         else { return nil }
         var header = Header(sequence: CommitSequence(sequence), repositories: [])
-        if case .integer(let version) = member("schema_version", of: members) { header.schemaVersion = version }
+        if case .integer(let version) = member("schema_version", of: members), Store.schemaVersions.contains(version) {
+            header.schemaVersion = version
+        }
         for repository in described {
             guard case .object(let members) = repository, case .string(let name) = member("name", of: members),
                 case .string(let key) = member("key", of: members)

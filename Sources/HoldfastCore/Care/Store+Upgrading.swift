@@ -4,12 +4,20 @@ extension Store {
     /// Carries out one upgrade in a transaction. It may be called again for the same one after a conflict.
     public typealias Upgrade = (Transaction, _ from: Int64, _ to: Int64) throws(HoldfastError) -> Void
 
+    public static let schemaVersions: ClosedRange<Int64> = 0...(1 << 31)
+
     private static let schema = EntityID(unchecked: Array("schema".utf8))
 
     /// The recorded version; nil where none is.
     public func schemaVersion() throws(HoldfastError) -> Int64? {
         try requireOpen()
-        return try read { snapshot throws(HoldfastError) in try schemaVersion(on: snapshot) }
+        // What is stored there is not known to be, until it is asked for.
+        if !storage.keepsCatalogue && !storage.isReadOnly { _ = try openSystemRepository() }
+        return try knownSchemaVersion()
+    }
+
+    func knownSchemaVersion() throws(HoldfastError) -> Int64? {
+        try read { snapshot throws(HoldfastError) in try schemaVersion(on: snapshot) }
     }
 
     func schemaVersion(on snapshot: any StorageSnapshot) throws(HoldfastError) -> Int64? {
@@ -29,13 +37,15 @@ extension Store {
 
     /// Brings the store's schema to `version`, one step after the other, each in a transaction of its own together
     /// with its new version. What is interrupted goes on with the next step when it is called again. A store without
-    /// repositories is new: it gets the version and runs no step. Answers {"from","to","backup"}.
+    /// repositories is new: it gets the version and runs no step; where repositories are not known before they are opened, it
+    /// has version 0. Answers {"from","to","backup"}.
     public func upgrade(
         to version: Int64, _ options: UpgradeOptions = .init(), _ upgrade: Upgrade, progress: Progress
     ) throws(HoldfastError) -> [UInt8] {
         try requireOpen()
         try refreshCatalogue()
-        let from = try schemaVersion() ?? (catalogue.all.isEmpty ? version : 0)
+        let isNew = storage.keepsCatalogue && catalogue.all.isEmpty
+        let from = try schemaVersion() ?? (isNew ? version : 0)
         var backup: String?
         if from > version {
             throw HoldfastError(

@@ -13,6 +13,7 @@ public final class ProviderStorage: Storage {
     public let engine = "provider"
     public let location = "provider:"
     public let isReadOnly: Bool
+    public let keepsCatalogue = false
 
     struct Guarded: Sendable {
         /// All but entities.

@@ -28,6 +28,9 @@ public protocol Storage: AnyObject, Sendable {
 
     var isReadOnly: Bool { get }
 
+    /// Whether a store that is opened again knows its repositories; else they are known from when they are opened.
+    var keepsCatalogue: Bool { get }
+
     /// Whether what a commit changes is stored together or not at all, also where the process ends in the middle.
     var isAtomic: Bool { get }
 

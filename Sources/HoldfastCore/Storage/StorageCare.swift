@@ -20,6 +20,8 @@ public struct StorageSize: Sendable {
 
 /// The care of an engine's files. An engine without any leaves these as they are.
 extension Storage {
+    public var keepsCatalogue: Bool { true }
+
     static func noFiles(_ engine: String, _ what: String, _ cure: String) -> HoldfastError {
         HoldfastError(.unsupported, "the engine \"\(engine)\" keeps no file that could be \(what): \(cure)")
     }

@@ -6,7 +6,7 @@ extension Store {
         try requireOpen()
         let state = try readState()
         catalogue.add(state.repositories)
-        let (size, schema) = (try storage.size(), try schemaVersion())
+        let (size, schema) = (try storage.size(), try knownSchemaVersion())
         var writer = JSONWriter()
         writer.beginObject()
         writer.text("url", url)

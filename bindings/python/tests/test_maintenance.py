@@ -1,6 +1,7 @@
 """Backup, restore, checking, compacting, upgrades: what an operator of a store does."""
 
 import asyncio
+import functools
 import sqlite3
 import threading
 from pathlib import Path
@@ -254,3 +255,35 @@ def test_the_care_of_a_store_can_be_awaited(path: str, tmp_path: Path) -> None:
             assert await store.repository("songs").fetch("a") == {"id": "a", "title": "A"}
 
     asyncio.run(care())
+
+
+class InMemory(holdfast.StorageProvider):
+    """A provider that outlives its store."""
+
+    def __init__(self) -> None:
+        self.entities: dict[tuple[str, str], bytes] = {}
+
+    def save(self, repository: str, id: str, body: bytes) -> None:
+        self.entities[repository, id] = body
+
+    def fetch(self, repository: str, id: str) -> Any:
+        return self.entities.get((repository, id))
+
+    def fetch_all(self, repository: str) -> Any:
+        return [(key[1], body) for key, body in self.entities.items() if key[0] == repository]
+
+    def delete(self, repository: str, id: str) -> None:
+        self.entities.pop((repository, id), None)
+
+
+def test_a_provider_s_store_is_upgraded_from_what_was_recorded_before() -> None:
+    provider = InMemory()
+    steps: list[int] = []
+    for version in (2, 2, 3):
+        with holdfast.open_provider(provider) as store:
+            upgrades = {n: functools.partial(lambda n, _: steps.append(n), n) for n in range(version)}
+            store.upgrade(upgrades)
+            assert store.schema_version == version
+    assert steps == [0, 1, 2]
+    with holdfast.open_provider(provider) as store, pytest.raises(holdfast.SchemaTooNewError):
+        store.upgrade({0: rename})
