@@ -414,11 +414,14 @@ def test_a_store_that_is_forgotten_is_told_of_and_closed(run: Run) -> None:
 def test_await_result_awaits_what_a_callback_tells(run: Run) -> None:
     async def main() -> None:
         answers: list[bool] = []
+        timers: list[threading.Timer] = []
 
         def starter(done: Callable[..., bool]) -> None:
-            threading.Timer(0.01, lambda: answers.extend([done("first"), done("second")])).start()
+            timers.append(threading.Timer(0.01, lambda: answers.extend([done("first"), done("second")])))
+            timers[0].start()
 
         assert await holdfast.aio.await_result(starter) == "first"
+        timers[0].join()
         assert answers == [True, False]
         with pytest.raises(LookupError):
             await holdfast.aio.await_result(lambda done: done(error=LookupError()), timeout=0)
