@@ -9,7 +9,7 @@ from typing import Any, Callable, Optional
 
 import pytest
 import uvloop
-from test_operations import Heard, Song, results
+from described import Heard, Song, results
 
 import holdfast
 import holdfast.aio
