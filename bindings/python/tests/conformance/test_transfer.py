@@ -1,8 +1,7 @@
-"""Export and import of JSON Lines, and of tables."""
+"""Export and import of JSON Lines."""
 
 import io
 import json
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Callable
@@ -178,30 +177,24 @@ def test_an_import_asks_the_repository_s_validator(other: holdfast.Store) -> Non
     assert things.count() == 1
 
 
-def test_a_table_becomes_entities(other: holdfast.Store, tmp_path: Path) -> None:
-    connection = sqlite3.connect(tmp_path / "other.db")
-    connection.execute("CREATE TABLE people (number INTEGER PRIMARY KEY, name TEXT, photo BLOB, tags TEXT)")
-    rows = [(number, f"name {number}", bytes(range(number % 5)), "[1]") for number in range(3000)]
-    connection.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", rows)
-    connection.commit()
-    connection.close()
-    other.import_table(tmp_path / "other.db", "people", json=["tags"])
-    people = other.repository("people")
-    assert people.count() == 3000
-    assert people.fetch(4) == {"id": 4, "number": 4, "name": "name 4", "photo": "AAECAw==", "tags": [1]}
-    with pytest.raises(holdfast.NotFoundError):
-        other.import_table(tmp_path / "other.db", "none")
-
-
-def test_every_repository_is_a_view_for_other_programs(path: str) -> None:
-    with holdfast.open(path) as store:
-        store.repository("songs").save({"id": "a", "n": 1})
-        store.repository("Other-songs").save({"id": "b"})
-        connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-        assert connection.execute("SELECT id, json_extract(body, '$.n') FROM songs").fetchall() == [("a", 1)]
-        assert connection.execute('SELECT id FROM "Other-songs"').fetchall() == [("b",)]
-        connection.close()
-        writing = sqlite3.connect(path)
-        with pytest.raises(sqlite3.OperationalError, match="view"):
-            writing.execute("DELETE FROM songs")
-        writing.close()
+def test_an_import_goes_into_every_engine(
+    other: holdfast.Store, open_store: Callable[..., holdfast.Store]
+) -> None:
+    other: holdfast.Store, open_store: Callable[..., holdfast.Store]
+) -> None:
+    source, store = other.repository("songs"), open_store()
+    source.save_many([{"id": f"s{number:05}", "plays": number, "text": "é"} for number in range(2500)])
+    source.create_index("plays")
+    file = io.BytesIO()
+    other.export_lines(file)
+    file.seek(0)
+    assert store.import_lines(file)["stored"] == 2500
+    songs = store.repository("songs")
+    assert songs.find() == source.find()
+    assert songs.explain({"plays": 7})["access"] == "index"
+    file.seek(0)
+    assert store.import_lines(file, existing="skip")["skipped"] == 2500
+    with store.transaction() as transaction:
+        songs.patch("s00001", {"plays": 0})
+    assert transaction.receipt is not None
+    assert store.verify()["ok"]
