@@ -180,8 +180,6 @@ def test_an_import_asks_the_repository_s_validator(other: holdfast.Store) -> Non
 def test_an_import_goes_into_every_engine(
     other: holdfast.Store, open_store: Callable[..., holdfast.Store]
 ) -> None:
-    other: holdfast.Store, open_store: Callable[..., holdfast.Store]
-) -> None:
     source, store = other.repository("songs"), open_store()
     source.save_many([{"id": f"s{number:05}", "plays": number, "text": "é"} for number in range(2500)])
     source.create_index("plays")
