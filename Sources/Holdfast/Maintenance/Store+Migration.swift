@@ -18,7 +18,8 @@ extension Store {
     /// Brings the store's schema to the plan's version, one migration after the other, each in a transaction that records its
     /// new version too. One that fails, or whose process dies, is done again as a whole at the next call, and those before it
     /// are not. A store without repositories is new, and gets the version as it is; one with repositories that has no
-    /// recorded version has version 0. Several processes may do it at once: each step is done by one of them.
+    /// recorded version, and every one over a provider, has version 0. A provider of one type has no place for a version:
+    /// the first migration fails. Several processes may do it at once: each step is done by one of them.
     ///
     /// Throws `.schemaTooNew` (the store's version is greater than the program's), `.invalidArgument` (the plan has gaps, or
     /// begins after the store's version), what a migration throws, unchanged, and what `backUp` and transactions throw.

@@ -56,14 +56,16 @@ final class ProviderBridge<Provider: StorageProvider>: HostProvider, StoreProvid
     }
 
     func requireKeeps(_ repository: String) throws(CoreError) {
-        guard let only = form.repository, only != repository else { return }
+        guard let only = form.repository, !keeps(repository) else { return }
         throw CoreError(
             .unsupported,
             "the store's provider keeps \(Provider.Entity.self) in the repository \"\(only)\" alone, and no \"\(repository)\": "
                 + "open the store with a provider of StoredDocument to keep several")
     }
 
-    // MARK: The functions
+    private func keeps(_ repository: String) -> Bool { form.repository == nil || form.repository == repository }
+
+    // MARK: The functions. Of another repository, which only the library itself can mean, there is nothing.
 
     func save(_ repository: String, _ id: EntityID, _ body: [UInt8]) throws(CoreError) {
         try requireKeeps(repository)
@@ -71,7 +73,7 @@ final class ProviderBridge<Provider: StorageProvider>: HostProvider, StoreProvid
     }
 
     func fetch(_ repository: String, _ id: EntityID) throws(CoreError) -> [UInt8]? {
-        try requireKeeps(repository)
+        guard keeps(repository) else { return nil }
         return try run { [self] in
             try await provider.fetch(id: form.id(repository, id.text)).map { try Array(form.stored($0).json) }
         }
@@ -80,7 +82,7 @@ final class ProviderBridge<Provider: StorageProvider>: HostProvider, StoreProvid
     func fetchAll(
         _ repository: String, _ visit: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void
     ) throws(CoreError) {
-        try requireKeeps(repository)
+        guard keeps(repository) else { return }
         let entities = try run { [self] in
             guard let isIn = form.isIn else { return try await provider.fetchAll() }
             return try await provider.fetch(matching: { isIn(repository, $0) })
@@ -94,7 +96,7 @@ final class ProviderBridge<Provider: StorageProvider>: HostProvider, StoreProvid
     }
 
     func delete(_ repository: String, _ id: EntityID) throws(CoreError) {
-        try requireKeeps(repository)
+        guard keeps(repository) else { return }
         try run { [self] in try await provider.delete(id: form.id(repository, id.text)) }
     }
 

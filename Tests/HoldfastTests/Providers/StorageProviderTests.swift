@@ -194,14 +194,18 @@ struct StorageProviderTests {
         let error = await expectError(.hostError) { try await store.migrate(plan) }
         #expect(error?.message.contains("alone, and no \"holdfast_system\"") == true)
         #expect(storage.fetchAll().isEmpty)
+        try await #expect(store.schemaVersion == nil)
+        #expect(try store.describe().schemaVersion == nil)
         try await store.close()
 
         let documents = InMemoryStorage<StoredDocument>()
         let whole = try await Store.open(provider: documents)
         try await whole.repository(of: Anything.self).open()
         try await whole.migrate(plan)
-        try await #expect(whole.schemaVersion == 1)
         try await whole.close()
+        let again = try await Store.open(provider: documents)
+        try await #expect(again.schemaVersion == 1)
+        try await again.close()
     }
 
     @Test("keeps every repository in a provider of documents, names where one begins with the other apart")
