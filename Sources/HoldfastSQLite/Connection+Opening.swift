@@ -60,6 +60,8 @@ extension Connection {
         do throws(HoldfastError) {
             // The database file's own pages are written and synced by this. Whoever reads beside us may keep it
             // from ending, and then the log, which is durable by now, serves on; so it does on a full disk.
+            setPatience(milliseconds: SQLiteStorage.patienceMilliseconds)
+            defer { setBusyTimeout() }
             _ = try checkpoint(.truncate)
         } catch  where error.status == .full {}
     }

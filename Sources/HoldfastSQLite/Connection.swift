@@ -23,6 +23,7 @@ final class Connection: @unchecked Sendable {
     private(set) var commitsAreSynced = true
 
     let handle: OpaquePointer
+    private let busyMilliseconds: Int32
     /// By the number of the query.
     private let statements: UnsafeMutableBufferPointer<OpaquePointer?>
     private var indexStatements: [IndexID: [OpaquePointer?]] = [:]
@@ -55,7 +56,8 @@ final class Connection: @unchecked Sendable {
         handle = opened
         statements = .allocate(capacity: Query.allCases.count)
         statements.initialize(repeating: nil)
-        sqlite3_busy_timeout(handle, busyMilliseconds)
+        self.busyMilliseconds = busyMilliseconds
+        setBusyTimeout()
         holdfast_sqlite3_db_switch(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
         setCheckpointOnClose(false)
     }
@@ -201,6 +203,9 @@ final class Connection: @unchecked Sendable {
                 return 1
             }, Unmanaged.passUnretained(self).toOpaque())
     }
+
+    /// How long anything else waits: as it was opened.
+    func setBusyTimeout() { sqlite3_busy_timeout(handle, busyMilliseconds) }
 
     var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
 

@@ -52,6 +52,9 @@ public final class SQLiteStorage: Storage {
         self.connectReader = connectReader
     }
 
+    /// Opening and closing do not wait longer for those who only read, whom the log serves as well.
+    static let patienceMilliseconds: UInt64 = 50
+
     deinit { letGo() }
 
     public func attach(_ host: any StorageHost) { checkpointer?.attach(host) }
@@ -177,6 +180,7 @@ public final class SQLiteStorage: Storage {
             if try lock.isLast() {
                 try connection.noteClosed(at: head)
                 // With the log empty, and removed by SQLite as its last connection goes, the store is a single file.
+                connection.setPatience(milliseconds: Self.patienceMilliseconds)
                 _ = try connection.checkpoint(.truncate)
                 connection.setCheckpointOnClose(true)
             }

@@ -206,6 +206,7 @@ static void mistakes_in_the_lines_are_told_with_their_place(fixture *f) {
         {"{\"holdfast_export\":1,\"sequence\":4,\"repositories\":[]}\n", HF_INVALID_JSON, "2"},
         {"{\"holdfast_export\":1,\"sequence\":4,\"repositories\":[]}\n{\"end\":true,\"entities\":1}\n",
          HF_INVALID_JSON, "2"},
+        {"{\"id\":\"a\"}\n\n{\"id\":\"b\"}\n{\"id\":\"a\"}", HF_EXISTS, "4"},
         {"{\"end\":true,\"entities\":0}\n{\"id\":\"a\"}", HF_INVALID_JSON, "2"},
     };
     for (size_t i = 0; i < COUNT_OF(mistakes); i++) {

@@ -12,8 +12,10 @@ struct Importer {
     private var repositories: [String: Repository] = [:]
     /// The repository that the entities which wait go to, and where the first of them stood.
     private var current: Repository?
-    private var begin: UInt64 = 0
+    private var begin: UInt64 { positions.first ?? 0 }
     private var waiting: [Write] = []
+    /// Where each stood.
+    private var positions: [UInt64] = []
     private var bytes = 0
     private var versions: [EntityKey: CommitSequence] = [:]
     /// Versions greater than this, which no entity has had here, are kept.
@@ -55,7 +57,7 @@ struct Importer {
     ) throws(HoldfastError) {
         let target = try repository(name)
         if current?.record.id != target.record.id { try flush() }
-        if waiting.isEmpty { (current, begin) = (target, position) }
+        if waiting.isEmpty { current = target }
         let precondition: Write.Precondition = options.existing == .replace ? .none : .absent
         let write = try text.withBytes { bytes throws(HoldfastError) in
             try target.put(bytes, precondition, assigning: true)
@@ -63,6 +65,7 @@ struct Importer {
         // What replaces another may have to be newer than it.
         if let version, let keptAbove, version > keptAbove, precondition == .absent { versions[write.key] = version }
         waiting.append(write)
+        positions.append(position)
         bytes += write.size
         read += 1
         if waiting.count >= Self.batchEntities || bytes >= Self.batchBytes { try flush() }
@@ -72,10 +75,10 @@ struct Importer {
         guard let target = current, !waiting.isEmpty else { return }
         let writes = waiting
         (waiting, bytes, current) = ([], 0, nil)
-        defer { versions = [:] }
+        defer { (versions, positions) = ([:], []) }
         switch options.existing {
         case .skip: try storeMissing(writes, in: target)
-        default: try commit(writes, in: target)
+        default: try commit(writes, in: target, beginning: begin)
         }
         guard try store.told(progress, read, 0) else { throw Store.cancelled("the import was not finished") }
     }
@@ -88,23 +91,39 @@ struct Importer {
 
     private mutating func storeMissing(_ writes: [Write], in target: Repository) throws(HoldfastError) {
         // Another may add one between the look and the commit.
+        let all = positions
         while true {
             let missing = try store.read { snapshot throws(HoldfastError) in
-                var missing: [Write] = []
-                for write in writes where try !snapshot.fetch(write.key, { _ in }) { missing.append(write) }
+                var missing: [Int] = []
+                for (index, write) in writes.enumerated() where try !snapshot.fetch(write.key, { _ in }) {
+                    missing.append(index)
+                }
                 return missing
             }
             do throws(HoldfastError) {
-                try commit(missing, in: target)
+                // The key stays that of the first, also where it is left out.
+                positions = missing.map { all[$0] }
+                try commit(missing.map { writes[$0] }, in: target, beginning: all[0])
                 skipped += UInt64(writes.count - missing.count)
                 return
             } catch  where error.status == .exists {}
         }
     }
 
-    private mutating func commit(_ writes: [Write], in target: Repository) throws(HoldfastError) {
+    private mutating func commit(
+        _ writes: [Write], in target: Repository, beginning: UInt64
+    ) throws(HoldfastError) {
         if writes.isEmpty { return }
-        let key = options.resume.map { Array("import/\($0)/\(begin)".utf8) }
+        let key = options.resume.map { Array("import/\($0)/\(beginning)".utf8) }
+        do throws(HoldfastError) {
+            try commit(writes, in: target, key)
+        } catch {
+            throw error.at(positions)
+        }
+        stored += UInt64(writes.count)
+    }
+
+    private func commit(_ writes: [Write], in target: Repository, _ key: [UInt8]?) throws(HoldfastError) {
         if target.isValidated {
             var transaction = TransactionOptions()
             transaction.isDurable = false
@@ -118,6 +137,18 @@ struct Importer {
                     writes: writes, isDurable: false, deadline: nil, idempotencyKey: key,
                     keptVersions: versions.isEmpty ? nil : versions))
         }
-        stored += UInt64(writes.count)
+    }
+}
+
+extension HoldfastError {
+    /// With the line, or row, of the write that it is about, or of the first.
+    fileprivate func at(_ positions: [UInt64]) -> HoldfastError {
+        var index = 0
+        for case ("index", .number(let number)) in detail { index = Int(clamping: number) }
+        guard index < positions.count else { return self }
+        var error = self
+        error.detail.append(("line", .number(positions[index])))
+        error.message = "line \(positions[index]): \(message)"
+        return error
     }
 }

@@ -45,10 +45,10 @@ extension Store {
             guard header == nil || isWhole else {
                 throw HoldfastError(.invalidJSON, "the export ends before its last line: it was cut short")
             }
+            try importer.finish()
         } catch {
             throw error.at(line: lines.number)
         }
-        try importer.finish()
         if let header { try end(header, options) }
         return importer.report(log)
     }
@@ -107,9 +107,11 @@ extension Importer {
 
 extension HoldfastError {
     fileprivate func at(line: UInt64) -> HoldfastError {
+        // That of a commit names the line by itself.
+        if detail.contains(where: { $0.name == "line" }) { return self }
         var error = self
         error.detail.append(("line", .number(line)))
-        error.message = "up to line \(line): \(message)"
+        error.message = "line \(line): \(message)"
         return error
     }
 }

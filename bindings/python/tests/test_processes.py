@@ -2,10 +2,11 @@
 
 import concurrent.futures
 import multiprocessing
+import time
 from typing import Optional
 
 import pytest
-from programs import exit_code, fork, refuses, run_program
+from programs import exit_code, fork, refuses, run_program, start_program
 
 import holdfast
 
@@ -102,3 +103,29 @@ def test_a_subinterpreter_is_refused_by_name() -> None:
     assert "cannot be imported in a subinterpreter" in ended.stdout, ended.stderr
     assert "process of its own" in ended.stdout
     assert ended.returncode == 0
+
+
+def test_who_only_reads_keeps_nobody_from_opening_and_closing(path: str) -> None:
+    with holdfast.open(path) as store:
+        store.repository("songs").save({"id": "a"})
+    reader = start_program(
+        """
+        import sys, holdfast
+        with holdfast.open(sys.argv[1], read_only=True) as store:
+            print("reading", flush=True)
+            while True:
+                store.describe()
+        """,
+        path,
+    )
+    try:
+        assert reader.wait_for_line() == "reading"
+        began = time.monotonic()
+        for number in range(3):
+            with holdfast.open(path) as store:
+                store.repository("songs").save({"id": str(number)})
+        # Each opening and closing would wait five seconds for the reader.
+        assert time.monotonic() - began < 10
+    finally:
+        reader.process.kill()
+        reader.wait()
