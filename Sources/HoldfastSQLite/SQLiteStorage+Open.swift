@@ -29,7 +29,7 @@ extension SQLiteStorage {
         }
         let storeLock = try StoreLock(location, readOnly: options.readOnly, environment: environment)
         return options.readOnly
-            ? try openForReading(location, storeLock, environment)
+            ? try openForReading(location, storeLock, options, environment)
             : try openForWriting(location, storeLock, options, environment)
     }
 
@@ -84,9 +84,9 @@ extension SQLiteStorage {
     }
 
     private static func openForReading(
-        _ location: Location, _ storeLock: StoreLock, _ environment: Environment
+        _ location: Location, _ storeLock: StoreLock, _ options: SQLiteOptions, _ environment: Environment
     ) throws(HoldfastError) -> SQLiteStorage {
-        let mode: Connection.Mode = try location.readingMode()
+        let mode: Connection.Mode = try location.readingMode(isUnchanging: options.isUnchanging)
         let path = location.path
         let files = try StoreFiles(path, readOnly: true, time: environment.time)
         let connectReader: @Sendable () throws(HoldfastError) -> Connection = { () throws(HoldfastError) in
@@ -113,8 +113,8 @@ extension SQLiteStorage {
 
 extension Location {
     /// How a file that is only read has to be opened.
-    fileprivate func readingMode() throws(HoldfastError) -> Connection.Mode {
-        if isDirectoryWritable { return .readOnly }
+    fileprivate func readingMode(isUnchanging: Bool) throws(HoldfastError) -> Connection.Mode {
+        if isDirectoryWritable && !(isUnchanging && (Self.size(path + "-wal") ?? 0) == 0) { return .readOnly }
         guard let size = Self.size(path + "-wal"), size > 0 else { return .immutable }
         // SQLite can read a log beside others if their shared memory file is there.
         if Self.size(path + "-shm") != nil { return .readOnly }

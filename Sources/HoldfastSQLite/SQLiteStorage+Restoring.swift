@@ -44,6 +44,7 @@ extension SQLiteStorage {
     private static func forReading(_ options: SQLiteOptions) -> SQLiteOptions {
         var options = options
         options.readOnly = true
+        options.isUnchanging = true
         return options
     }
 }

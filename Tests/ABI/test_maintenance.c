@@ -127,6 +127,7 @@ static void restore_makes_a_store_of_a_backup(fixture *f) {
     fill(r.store, r.things, 2000, 2100);
     /* Elsewhere. */
     expect_ok(hf_store_restore, backup, other, NULL, NULL, NULL);
+    assert_false(is_there(place(f, "copy.db-wal")) || is_there(place(f, "copy.db-shm")));
     expect(HF_EXISTS, hf_store_restore, backup, other, NULL, NULL, NULL);
     hf_store *restored = open_store_at(other, NULL);
     hf_repository *things = open_repository(restored, "things");

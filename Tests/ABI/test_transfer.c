@@ -184,6 +184,11 @@ static void what_is_there_is_refused_replaced_or_left(fixture *f) {
     assert_string_equal(report.data, "{\"entities\":2,\"stored\":1,\"skipped\":1}");
     expect_entity(r.things, NULL, "a", "{\"id\":\"a\",\"n\":1}");
     expect_entity(r.things, NULL, "b", "{\"id\":\"b\",\"n\":2}");
+    text twice = lines("{\"id\":\"c\",\"n\":1}\n{\"id\":\"c\",\"n\":2}");
+    expect_ok(hf_store_import, r.store, "{\"repository\":\"things\",\"existing\":\"skip\"}", give, NULL,
+              &twice, NULL);
+    expect_entity(r.things, NULL, "c", "{\"id\":\"c\",\"n\":1}");
+    free(twice.bytes);
     t.read = 0;
     expect_ok(hf_store_import, r.store, "{\"repository\":\"things\",\"existing\":\"replace\"}", give, NULL,
               &t, NULL);

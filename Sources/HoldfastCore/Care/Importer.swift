@@ -78,7 +78,7 @@ struct Importer {
         defer { (versions, positions) = ([:], []) }
         switch options.existing {
         case .skip: try storeMissing(writes, in: target)
-        default: try commit(writes, in: target, beginning: begin)
+        default: try commit(writes, in: target, key: options.resume.map { Array("import/\($0)/\(begin)".utf8) })
         }
         guard try store.told(progress, read, 0) else { throw Store.cancelled("the import was not finished") }
     }
@@ -95,35 +95,33 @@ struct Importer {
         while true {
             let missing = try store.read { snapshot throws(HoldfastError) in
                 var missing: [Int] = []
+                var taken: Set<EntityKey> = []
                 for (index, write) in writes.enumerated() where try !snapshot.fetch(write.key, { _ in }) {
-                    missing.append(index)
+                    if taken.insert(write.key).inserted { missing.append(index) }
                 }
                 return missing
             }
             do throws(HoldfastError) {
-                // The key stays that of the first, also where it is left out.
                 positions = missing.map { all[$0] }
-                try commit(missing.map { writes[$0] }, in: target, beginning: all[0])
+                // Without a key: what an earlier run has stored is left out.
+                try commit(missing.map { writes[$0] }, in: target, key: nil)
                 skipped += UInt64(writes.count - missing.count)
                 return
             } catch  where error.status == .exists {}
         }
     }
 
-    private mutating func commit(
-        _ writes: [Write], in target: Repository, beginning: UInt64
-    ) throws(HoldfastError) {
+    private mutating func commit(_ writes: [Write], in target: Repository, key: [UInt8]?) throws(HoldfastError) {
         if writes.isEmpty { return }
-        let key = options.resume.map { Array("import/\($0)/\(beginning)".utf8) }
         do throws(HoldfastError) {
-            try commit(writes, in: target, key)
+            try perform(writes, in: target, key: key)
         } catch {
             throw error.at(positions)
         }
         stored += UInt64(writes.count)
     }
 
-    private func commit(_ writes: [Write], in target: Repository, _ key: [UInt8]?) throws(HoldfastError) {
+    private func perform(_ writes: [Write], in target: Repository, key: [UInt8]?) throws(HoldfastError) {
         if target.isValidated {
             var transaction = TransactionOptions()
             transaction.isDurable = false

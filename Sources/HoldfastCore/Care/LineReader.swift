@@ -5,6 +5,7 @@ struct LineReader {
     private let read: (UnsafeMutableRawBufferPointer) throws(HoldfastError) -> Int
     private let maxLineBytes: Int
     private var buffer: [UInt8] = []
+    private var piece = [UInt8](repeating: 0, count: pieceBytes)
     /// Where the next line begins, and how far its end was looked for.
     private var start = 0
     private var sought = 0
@@ -46,14 +47,12 @@ struct LineReader {
     private mutating func fill() throws(HoldfastError) {
         buffer.removeFirst(start)
         (start, sought) = (0, buffer.count)
-        let length = buffer.count
-        buffer.append(contentsOf: repeatElement(0, count: Self.pieceBytes))
         let read = read
-        let result = buffer.withUnsafeMutableBytes { bytes -> Result<Int, HoldfastError> in
-            Result { () throws(HoldfastError) in try read(UnsafeMutableRawBufferPointer(rebasing: bytes[length...])) }
+        let result = piece.withUnsafeMutableBytes { bytes -> Result<Int, HoldfastError> in
+            Result { () throws(HoldfastError) in try read(bytes) }
         }
         let count = try result.get()
         isAtEnd = count == 0
-        buffer.removeLast(Self.pieceBytes - min(count, Self.pieceBytes))
+        buffer.append(contentsOf: piece.prefix(count))
     }
 }
