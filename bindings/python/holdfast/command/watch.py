@@ -36,15 +36,13 @@ def watch(
     """Print changes as any process commits them.
 
     Goes on until Ctrl-C. With a filter, an entity that no longer matches counts as removed. Of changes that
-    follow each other within a tenth of a second the last is seen. A store that may only be read is watched
-    with --read-only, which makes others wait when they open and close it.
+    follow each other within a tenth of a second the last is seen.
 
     \b
     Example:
         holdfast watch music.db songs '{"plays": {"$gte": 10}}'
     """
-    # It writes nothing, but a reader that stays makes others wait when they open and close the store.
-    with session.open(store, write=True) as opened:
+    with session.open(store) as opened:
         found = changes(opened.repository(repository, create=False), filter, initial=initial)
         for change in itertools.islice(found, count):
             session.output.change(change)
