@@ -104,12 +104,20 @@ hf_status hf_repository_explain(hf_repository *HF_NULLABLE repository,
                                 hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /**
- * Holds the repository's indexes against its entities, all of them, on one snapshot.
+ * Checks every entity of the repository, and holds its indexes against them, on one snapshot.
  *
- * out_report: receives a JSON object with `ok` (bool), `entities` (how many there are) and `indexes`, an
- * array ordered by name of objects with `name`, `entries`, `wrong` (entries that lead nowhere, or to an
- * entity without that value) and `missing`. Must not be NULL. What is not right is mended by dropping the
- * index and creating it again.
+ * out_report: receives a JSON object; must not be NULL. Readers ignore other members than these:
+ *
+ *   "ok"             whether nothing is wrong
+ *   "name"           the repository's
+ *   "entities"       how many there are
+ *   "damaged"        how many of them are no entities, or have another id than they are stored under
+ *   "damaged_ids"    the ids of those, at most a hundred
+ *   "failure"        only where not all could be looked at: why
+ *   "indexes"        an array, ordered by name, of objects with "name", "entries", "wrong" (entries that lead
+ *                    nowhere, or to an entity without that value) and "missing"
+ *
+ * An index that is not right is mended by dropping it and creating it again.
  */
 hf_status hf_repository_verify(hf_repository *HF_NULLABLE repository, hf_buffer *HF_NULLABLE out_report,
                                hf_error *HF_NULLABLE *HF_NULLABLE out_error);

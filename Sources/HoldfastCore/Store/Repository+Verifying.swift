@@ -82,10 +82,10 @@ struct RepositoryReport {
 
     func write(to writer: inout JSONWriter) {
         writer.beginObject()
-        writer.member("name")
-        writer.string(name)
         writer.member("ok")
         writer.boolean(isRight)
+        writer.member("name")
+        writer.string(name)
         writer.member("entities")
         writer.unsigned(entities)
         writer.member("damaged")
