@@ -10,12 +10,14 @@
 #include "documents.h"
 #include "measure.h"
 
+#include <errno.h>
 #include <holdfast.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { BATCH = 1000 };
@@ -139,6 +141,8 @@ int main(int argc, char **argv) {
     static const char beside[] = "commits-beside-";
     size_t count = strtoull(argv[4], NULL, 10);
     snprintf(directory, sizeof directory, "%s", argv[2]);
+    if (mkdir(directory, 0700) != 0 && errno != EEXIST)
+        fail(directory, "the directory cannot be created");
     all = documents_load(argv[3]);
     char path[440];
     snprintf(path, sizeof path, "%s/store", directory);

@@ -17,7 +17,7 @@ struct CacheState: Sendable {
 
     var head: CommitSequence
     /// A snapshot before this one is not served: an import may have stored an entity there with a smaller version.
-    var floor: CommitSequence
+    var floor: CommitSequence = 0
     /// What the storage says while `head` is the newest state; nil: not known.
     var token: ChangeToken?
     /// While a commit of this process becomes visible and the entries do not show it yet.
@@ -33,7 +33,6 @@ struct CacheState: Sendable {
 
     init(limitBytes: Int, head: CommitSequence) {
         self.head = head
-        floor = head
         self.limitBytes = limitBytes
         general = EntityCache.Entries(.lru, maxSize: limitBytes)
     }

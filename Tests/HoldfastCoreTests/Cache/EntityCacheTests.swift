@@ -33,6 +33,13 @@ struct EntityCacheTests {
         #expect([6, 7, 10, 11].map { cache.entity(key, at: $0)?.version } == [nil, 7, 7, nil])
     }
 
+    @Test func `a snapshot from before an import that keeps versions is not served`() {
+        let cache = filled()
+        cache.beginCommit(on: 10, old)
+        cache.endCommit([], head: 11, new, keepsVersions: true)
+        #expect([10, 11].map { cache.entity(key, at: $0)?.version } == [nil, 7])
+    }
+
     @Test func `a commit brings its entities up to date and leaves the others`() {
         let cache = filled()
         let other = EntityKey(1, EntityID(unchecked: Array("b".utf8)))
