@@ -129,7 +129,10 @@ def test_a_cancelled_commit_tells_its_objects_what_became_of_it(path: str) -> No
         async with holdfast.aio.open(path) as store:
             songs = store.repository("songs")
             await songs.add({"id": "first"})
-            for turn in range(20):
+            for turn in range(500):
+                # Until one was withdrawn in time, which the machine's load decides.
+                if turn >= 20 and None in outcomes:
+                    break
                 submitted = []
                 for number in range(8):
                     transaction, song = store.begin(), Song()
@@ -140,7 +143,7 @@ def test_a_cancelled_commit_tells_its_objects_what_became_of_it(path: str) -> No
                     submitted.append((f"{turn}-{number}", song, transaction))
                 futures = [transaction.submit() for _, _, transaction in submitted]
                 if turn % 2:
-                    await asyncio.sleep(0.0001 * turn)
+                    await asyncio.sleep(0.0001 * (turn % 20))
                 for future in futures:
                     future.cancel()
                 for future, (name, song, _) in zip(futures, submitted):
