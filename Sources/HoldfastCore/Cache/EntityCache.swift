@@ -100,8 +100,9 @@ final class EntityCache: Sendable {
         state.withLock { state in
             guard !state.isCommitting, token != state.token, sequence >= state.head else { return }
             state.invalidateAll()
+            // What others have committed may be an import.
+            if sequence > state.head { state.floor = sequence }
             state.head = sequence
-            state.floor = sequence
             state.token = token
         }
     }
