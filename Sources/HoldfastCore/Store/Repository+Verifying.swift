@@ -32,7 +32,13 @@ struct RepositoryReport {
         // Of its own, which nobody takes back.
         let snapshot = try repository.store.storage.beginSnapshot()
         defer { if !repository.store.isForeign { snapshot.close() } }
-        try look(at: repository, on: snapshot, progress)
+        do throws(HoldfastError) {
+            try look(at: repository, on: snapshot, progress)
+        } catch {
+            // Closing takes the snapshot away.
+            try repository.store.requireOpen()
+            throw error
+        }
     }
 
     private mutating func look(
