@@ -15,16 +15,17 @@ LIBRARY := $(LIBRARY_DIRECTORY)/libholdfast.so.$(VERSION)
 DEMO_PREFIX := $(BUILD)/demo-prefix
 VENV := $(BUILD)/venv
 
-PACKAGES := build-essential clang-format iso-codes libcmocka-dev libjansson-dev libpcre2-dev libsqlite3-dev \
-    pkg-config python3-venv sqlite3 zsh
+PACKAGES := build-essential chromium chromium-driver clang-format iso-codes libcmocka-dev libjansson-dev \
+    libpcre2-dev libsqlite3-dev pkg-config python3-venv sqlite3 zsh
 
 C_WARNINGS := -Wall -Wextra -Wpedantic -Werror
 HEADERS := $(wildcard include/holdfast/*.h)
+GUIDES := $(wildcard include/guides/*.md)
 C_FILES = $(shell find include Sources Tests bindings -name '*.[ch]' -not -path '*/build/*')
-ABI_SHARED := $(addprefix Tests/ABI/,support.c indexes.c members.c shelf.c every_function.c)
+ABI_SHARED := $(addprefix Tests/ABI/,support.c actions.c indexes.c listener.c members.c shelf.c every_function.c)
 ABI_TESTS := $(patsubst Tests/ABI/%.c,%,$(wildcard Tests/ABI/test_*.c))
 TEST_PARTS := test-headers test-payload test-abi test-symbols test-torture-short test-fuzz-short test-races \
-    test-benchmarks test-swift test-thread-sanitizer test-package test-python test-swift-provider
+    test-benchmarks test-swift documentation test-thread-sanitizer test-package test-python test-swift-provider
 
 # Swift's backtracer may hang after a crash where there is no terminal.
 export SWIFT_BACKTRACE := enable=no
@@ -56,13 +57,15 @@ library: ## Builds .build/holdfast/libholdfast.so
 	@ln -sf $(notdir $(LIBRARY)) $(LIBRARY_DIRECTORY)/$(SONAME)
 	@ln -sf $(SONAME) $(LIBRARY_DIRECTORY)/libholdfast.so
 
-install: library ## Installs library, headers and holdfast.pc under PREFIX (default /usr/local)
+install: library ## Installs library, headers, guides and holdfast.pc under PREFIX (default /usr/local)
 	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/holdfast
 	install -m 755 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/
 	ln -sf $(notdir $(LIBRARY)) $(DESTDIR)$(PREFIX)/lib/$(SONAME)
 	ln -sf $(SONAME) $(DESTDIR)$(PREFIX)/lib/libholdfast.so
 	install -m 644 include/holdfast.h $(DESTDIR)$(PREFIX)/include/
 	install -m 644 $(HEADERS) $(DESTDIR)$(PREFIX)/include/holdfast/
+	install -d $(DESTDIR)$(PREFIX)/share/doc/holdfast
+	install -m 644 $(GUIDES) $(DESTDIR)$(PREFIX)/share/doc/holdfast/
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' bindings/c/holdfast.pc.in \
 	    > $(DESTDIR)$(PREFIX)/lib/pkgconfig/holdfast.pc
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then ldconfig; fi
@@ -72,7 +75,8 @@ uninstall: ## Removes what install put under PREFIX
 	rm -f $(DESTDIR)$(PREFIX)/lib/$(notdir $(LIBRARY)) $(DESTDIR)$(PREFIX)/lib/pkgconfig/holdfast.pc
 	rm -f $(DESTDIR)$(PREFIX)/include/holdfast.h
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/include/holdfast/,$(notdir $(HEADERS)))
-	-rmdir $(DESTDIR)$(PREFIX)/include/holdfast
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/doc/holdfast/,$(notdir $(GUIDES)))
+	-rmdir $(DESTDIR)$(PREFIX)/include/holdfast $(DESTDIR)$(PREFIX)/share/doc/holdfast
 
 dependencies: ## Installs the Debian packages that are missing
 	@command -v swift > /dev/null || { echo "Swift 6.3 is needed: https://www.swift.org/install/linux" >&2; exit 1; }
@@ -156,12 +160,16 @@ test-symbols: library ## What the library exports, needs and weighs
 test-swift: ## The core and the Swift API
 	swift test
 
+documentation: ## Builds the Swift documentation, with every warning an error
+	swift build --target HoldfastTestSupport
+	Tests/Documentation/build.sh
+
 # A build of its own, because every object differs. Without the tests of the Swift API: on Linux the sanitizer does not
 # see how Swift's runtime passes a task from thread to thread, and now and then takes that for a race.
 test-thread-sanitizer: ## Real threads on both engines under the thread sanitizer
 	swift test --sanitize=thread --scratch-path $(BUILD)/thread-sanitizer --filter 'StressTests|HoldfastSQLiteTests'
 
-test-package: ## The README's Swift program, in a package that requires this one by version
+test-package: ## The documents' Swift programs, in a package that requires this one by version
 	Tests/Packages/run.sh
 
 test-python: library $(VENV)/tools ## The Python package
@@ -185,7 +193,7 @@ $(VENV)/tools: Makefile
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet 'pytest>=8,<9' 'hypothesis>=6.100,<7' 'montydb>=2.5.6,<3' 'ruff>=0.14,<0.15' 'mongomock>=4.3,<5' \
 	    'uvloop>=0.21,<1' 'pydantic>=2.5,<3' 'jsonschema>=4,<5' \
-	    'click>=8.1,<9' 'rich>=13,<16' 'prompt_toolkit>=3,<4' 'pexpect>=4.9,<5'
+	    'click>=8.1,<9' 'rich>=13,<16' 'prompt_toolkit>=3,<4' 'pexpect>=4.9,<5' 'pydux>=0.2.2,<0.3' 'selenium>=4.25,<5'
 	@touch $@
 
 # --- Style ------------------------------------------------------------------------------------------

@@ -28,9 +28,13 @@ let package = Package(
             name: "CPCRE2", pkgConfig: "libpcre2-8",
             providers: [.apt(["libpcre2-dev"]), .brew(["pcre2"])]),
 
+        .systemLibrary(
+            name: "CJansson", pkgConfig: "jansson",
+            providers: [.apt(["libjansson-dev"]), .brew(["jansson"])]),
+
         // C below the core: the only code that sees jansson.h, and the few system calls that
         // Swift cannot make.
-        .target(name: "CHoldfastPayload", linkerSettings: [.linkedLibrary("jansson")]),
+        .target(name: "CHoldfastPayload", dependencies: ["CJansson"]),
         .target(name: "CHoldfastPlatform"),
         // C below the engine: SQLite's own interface for files, whose tables of functions Swift cannot fill.
         .target(name: "CHoldfastWAL", dependencies: ["CSQLite"]),
@@ -81,7 +85,7 @@ let package = Package(
         .testTarget(
             name: "HoldfastTests",
             dependencies: [
-                "Holdfast", "HoldfastTestSupport",
+                "Holdfast", "HoldfastTestSupport", "PieChart", "SeededRandom",
                 .product(name: "OpenCombine", package: "OpenCombine", condition: .when(platforms: [.linux])),
             ]),
         .testTarget(name: "HistoryCheckerTests", dependencies: ["HistoryChecker", "SeededRandom"]),

@@ -19,6 +19,7 @@
  *   holdfast/cache.h        what is kept in memory: policies, statistics
  *   holdfast/future.h       the pending result of anything asynchronous: wait, observe, complete
  *   holdfast/operation.h    a transaction described now and run later, as often as wanted
+ *   holdfast/controller.h   actions in, state out: persistence for programs with one direction of flow
  *
  * Conventions. Functions are hf_<module>_<verb> and answer an hf_status, HF_OK being 0. What is given back
  * through `out_` parameters belongs to the caller; such a parameter may be NULL where its comment says so.
@@ -44,7 +45,10 @@
  * answers HF_FORKED in the child. Where it runs on a thread of the library's, the child ends, as by _exit(0),
  * when it returns. A fork may wait a moment for other threads; a signal handler must not fork. Programs that
  * are executed (exec, vfork, posix_spawn) inherit no descriptor. _Fork and clone go unnoticed and are not
- * supported.
+ * supported. One moment is not safe: where another thread, of the host's or of the library's own, does a
+ * kind of work for the first time in this process, Swift's runtime may hold a lock of its own, for which a
+ * child that is forked just then waits for ever when it calls the library. Fork before such work, or when it
+ * is done.
  *
  * The library never prints, never exits, and installs no signal handlers.
  */
@@ -53,6 +57,7 @@
 
 #include "holdfast/base.h"
 #include "holdfast/cache.h"
+#include "holdfast/controller.h"
 #include "holdfast/cursor.h"
 #include "holdfast/entity.h"
 #include "holdfast/error.h"
@@ -67,6 +72,7 @@
 #include "holdfast/repository.h"
 #include "holdfast/status.h"
 #include "holdfast/store.h"
+#include "holdfast/stream.h"
 #include "holdfast/transaction.h"
 #include "holdfast/transfer.h"
 #include "holdfast/validator.h"

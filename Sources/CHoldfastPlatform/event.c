@@ -1,8 +1,42 @@
 #include "CHoldfastPlatform.h"
 
 #include <errno.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
+
+#ifdef __APPLE__
+#include <sys/event.h>
+
+/* A kernel queue, which is readable while an event of it is: here one that the user sets. A forked child does
+ * not have it. */
+static int change(int descriptor, unsigned short flags, unsigned int what) {
+    struct kevent event;
+    EV_SET(&event, 0, EVFILT_USER, flags, what, 0, NULL);
+    int result;
+    do {
+        result = kevent(descriptor, &event, 1, NULL, 0, NULL);
+    } while (result < 0 && errno == EINTR);
+    return result;
+}
+
+int hfp_event_create(void) {
+    int descriptor = kqueue();
+    if (descriptor >= 0 && change(descriptor, EV_ADD, 0) < 0) {
+        int failure = errno;
+        close(descriptor);
+        return -failure;
+    }
+    return descriptor < 0 ? -errno : descriptor;
+}
+
+void hfp_event_set(int descriptor) { change(descriptor, 0, NOTE_TRIGGER); }
+
+/* An event that is taken out and put in again is no longer triggered. */
+void hfp_event_clear(int descriptor) {
+    change(descriptor, EV_DELETE, 0);
+    change(descriptor, EV_ADD, 0);
+}
+#else
+#include <sys/eventfd.h>
 
 int hfp_event_create(void) {
     int descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -22,5 +56,6 @@ void hfp_event_clear(int descriptor) {
     while (read(descriptor, &count, sizeof count) < 0 && errno == EINTR) {
     }
 }
+#endif
 
 void hfp_event_close(int descriptor) { close(descriptor); }

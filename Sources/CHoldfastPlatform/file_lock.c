@@ -5,7 +5,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#ifdef __APPLE__
+#include <sys/mount.h>
+/* The kernel has these locks; the public headers do not tell. */
+#ifndef F_OFD_SETLK
+#define F_OFD_SETLK 90
+#endif
+#else
 #include <sys/vfs.h>
+#endif
 
 struct hfp_claim {
     uint64_t device;
@@ -71,5 +79,12 @@ void hfp_claim_free(hfp_claim *claim) {
 
 uint32_t hfp_file_system(const char *path) {
     struct statfs status;
-    return statfs(path, &status) == 0 ? (uint32_t)status.f_type : 0;
+    if (statfs(path, &status) != 0)
+        return 0;
+#ifdef __APPLE__
+    enum { NFS = 0x6969 };
+    return status.f_flags & MNT_LOCAL ? 0 : NFS;
+#else
+    return (uint32_t)status.f_type;
+#endif
 }

@@ -58,6 +58,15 @@ int hfp_open(const char *path, int flags, uint32_t mode) {
     return descriptor < 0 ? -errno : descriptor;
 }
 
+int hfp_sync(int descriptor) {
+#ifdef __APPLE__
+    /* fsync(2) leaves it in the drive's cache there. */
+    if (fcntl(descriptor, F_FULLFSYNC) == 0)
+        return 0;
+#endif
+    return fsync(descriptor) == 0 ? 0 : errno;
+}
+
 int hfp_open_unshared(const char *path, int flags, uint32_t mode) {
     hfp_fork_hold();
     int descriptor = -ENOMEM;

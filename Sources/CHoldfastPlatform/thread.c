@@ -20,7 +20,11 @@ static void *run(void *argument) {
     is_ours = true;
     start begin = *(start *)argument;
     free(argument);
+#ifdef __APPLE__
+    pthread_setname_np(begin.name);
+#else
     pthread_setname_np(pthread_self(), begin.name);
+#endif
     begin.body(begin.context);
     return NULL;
 }

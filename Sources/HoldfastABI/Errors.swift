@@ -1,6 +1,11 @@
 public import CHoldfast
-internal import Glibc
 internal import HoldfastCore
+
+#if canImport(Darwin)
+    internal import Darwin
+#else
+    internal import Glibc
+#endif
 
 /// What an `hf_error` stands for. Its texts have addresses that last as long as it does.
 final class ErrorObject: @unchecked Sendable {

@@ -1,8 +1,8 @@
 public import CHoldfast
 internal import HoldfastCore
 
-/// The host's interest in one commit, future or subscription: its callback and user data.
-final class HostObserver: UserData, CommitObserver, FutureObserver, @unchecked Sendable {
+/// The host's interest in one commit, future, subscription or stream: its callback and user data.
+class HostObserver: UserData, CommitObserver, FutureObserver, StreamObserver, @unchecked Sendable {
     // Sendable: immutable; the callback's documentation names the thread that calls it.
     private let callback: hf_event_fn?
 
@@ -20,6 +20,13 @@ final class HostObserver: UserData, CommitObserver, FutureObserver, @unchecked S
         call { makeEvent(completion) }
         if completion.kind == .end { end() }
     }
+
+    func received(_ event: StreamEvent) {
+        call { makeEvent(event) }
+        if event.isEnd { end() }
+    }
+
+    func cancelled() { end() }
 
     /// On the callback thread: calls the host, then frees what was made for the call.
     private func call(_ event: () -> hf_event) {
@@ -43,8 +50,13 @@ final class HostObserver: UserData, CommitObserver, FutureObserver, @unchecked S
             var made = observer.makeEvent(completion)
             if completion.kind == .end { made.free_user_data = observer.takeDestructor() }
             return made
-        // Told before events are handed over.
-        case .members: return hf_event()
+        case .streamTaken(let observer, let event):
+            let observer = unsafeDowncast(observer, to: HostObserver.self)
+            var made = observer.makeEvent(event)
+            if event.isEnd { made.free_user_data = observer.takeDestructor() }
+            return made
+        // Made into others before events are handed over.
+        case .members, .stream: return hf_event()
         }
     }
 
@@ -60,6 +72,16 @@ final class HostObserver: UserData, CommitObserver, FutureObserver, @unchecked S
         return switch completion.outcome {
         case .success(let value): makeEvent(kind, value.receipt, value)
         case .failure(let error): makeEvent(kind, error)
+        }
+    }
+
+    private func makeEvent(_ event: StreamEvent) -> hf_event {
+        switch event {
+        case .changes(let batch): makeEvent(hf_event_kind.HF_EVENT_CHANGES, nil, FutureValue(bytes: batch.json))
+        case .result(let change): makeEvent(hf_event_kind.HF_EVENT_CHANGES, nil, FutureValue(bytes: change.json))
+        case .lost(let error): makeEvent(hf_event_kind.HF_EVENT_CHANGES, error)
+        case .ended(let error): makeEvent(hf_event_kind.HF_EVENT_END, error)
+        case .state: makeEvent(hf_event_kind.HF_EVENT_STATE, hf_status.HF_OK)
         }
     }
 
@@ -106,4 +128,8 @@ private func free(_ event: inout hf_event) {
     hf_buffer_free(&event.receipt)
     hf_entity_free(&event.value)
     hf_error_free(event.error)
+}
+
+extension StreamEvent {
+    fileprivate var isEnd: Bool { if case .ended = self { true } else { false } }
 }

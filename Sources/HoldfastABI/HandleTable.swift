@@ -11,6 +11,8 @@ enum HandleKind: UInt64, CaseIterable {
     case operation = 6
     case future = 7
     case participant = 8
+    case stream = 9
+    case controller = 10
 
     var name: String { "\(self)" }
 }

@@ -1,6 +1,11 @@
 public import CHoldfast
-internal import Glibc
 internal import HoldfastCore
+
+#if canImport(Darwin)
+    internal import Darwin
+#else
+    internal import Glibc
+#endif
 
 /// Memory that a caller keeps and passes again: `hf_buffer` and `hf_entity` begin alike.
 private func fill(

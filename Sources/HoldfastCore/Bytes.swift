@@ -1,4 +1,8 @@
-internal import Glibc
+#if canImport(Darwin)
+    internal import Darwin
+#else
+    internal import Glibc
+#endif
 
 extension [UInt8] {
     /// Lends the bytes, with errors of the body's own type. (`withUnsafeBytes` forgets the type.)

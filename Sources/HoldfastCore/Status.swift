@@ -40,6 +40,7 @@ public enum Status: Int32, Sendable, CaseIterable {
     case noMemory = 46
     case unsafeLocation = 47
     case schemaTooNew = 48
+    case cursorLost = 49
 
     case transactionActive = 50
     case transactionNotActive = 51

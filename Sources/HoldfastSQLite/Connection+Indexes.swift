@@ -57,25 +57,30 @@ extension Connection {
         case .rest(let position): (bounds, isRest) = ((position.key, position.id.bytes), true)
         }
         let statement = try statement(
-            .walk(isRest: isRest, isReversed: scan.isReversed, readsEntities: scan.readsEntities), of: scan.index)
+            .walk(isRest: isRest, isReversed: scan.isReversed, parts: scan.parts), of: scan.index)
         defer { statement.reset() }
         return try bounds.0.withBytes { first throws(HoldfastError) in
             try bounds.1.withBytes { second throws(HoldfastError) in
                 try statement.bind(1, blob: first)
                 if isRest { try statement.bind(2, text: second) } else { try statement.bind(2, blob: second) }
                 while try statement.step() {
-                    guard let key = statement.blob(0), let id = statement.text(1) else { throw corrupt("an index") }
-                    let goesOn: Bool
-                    if scan.readsEntities {
-                        guard let version = statement.integer(2).flatMap(CommitSequence.init(exactly:)),
-                            let text = statement.entity(3)
-                        else { throw corrupt("a record") }
-                        goesOn = try body(key, EntityView(id: id, version: version, body: text))
+                    guard let id = statement.text(0) else { throw corrupt("an index") }
+                    let view: EntityView
+                    if scan.parts == .key {
+                        guard let number = statement.integer(1) else { throw corrupt("an index") }
+                        view = EntityView(id: id, number: number)
                     } else {
-                        guard let number = statement.integer(2) else { throw corrupt("an index") }
-                        goesOn = try body(key, EntityView(id: id, number: number))
+                        guard let version = statement.integer(1).flatMap(CommitSequence.init(exactly:)),
+                            let text = statement.entity(2)
+                        else { throw corrupt("a record") }
+                        view = EntityView(id: id, version: version, body: text)
                     }
-                    guard goesOn else { return false }
+                    var key = UnsafeRawBufferPointer(start: nil, count: 0)
+                    if scan.parts != .entity {
+                        guard let found = statement.blob(scan.parts == .key ? 2 : 3) else { throw corrupt("an index") }
+                        key = found
+                    }
+                    guard try body(key, view) else { return false }
                 }
                 return true
             }
@@ -184,35 +189,39 @@ extension Connection {
 /// The statements on an index's own table, which a connection keeps prepared.
 enum IndexQuery {
     /// All keys of a range, or the rest of one key.
-    case walk(isRest: Bool, isReversed: Bool, readsEntities: Bool)
+    case walk(isRest: Bool, isReversed: Bool, parts: IndexScan.Parts)
     case ids, insert, insertMany, remove, clear
 
-    static let count = 13
+    static let count = 17
     /// Of `insertMany`.
     static let rows = 16
 
     var number: Int {
         switch self {
-        case .walk(let isRest, let isReversed, let readsEntities):
-            (isRest ? 1 : 0) + (isReversed ? 2 : 0) + (readsEntities ? 4 : 0)
-        case .ids: 8
-        case .insert: 9
-        case .insertMany: 10
-        case .remove: 11
-        case .clear: 12
+        case .walk(let isRest, let isReversed, let parts): (isRest ? 1 : 0) + (isReversed ? 2 : 0) + parts.rawValue * 4
+        case .ids: 12
+        case .insert: 13
+        case .insertMany: 14
+        case .remove: 15
+        case .clear: 16
         }
     }
 
     func sql(_ index: IndexID) -> String {
         let table = "holdfast_index_\(index)"
         switch self {
-        case .walk(let isRest, let isReversed, let readsEntities):
+        case .walk(let isRest, let isReversed, let parts):
             let direction = isReversed ? "DESC" : "ASC"
-            return "SELECT i.key, i.id"
-                + (readsEntities
-                    // CROSS JOIN keeps the order of the loops.
-                    ? ", e.version, e.body FROM \(table) AS i CROSS JOIN holdfast_entity AS e ON e.number = i.entity"
-                    : ", i.entity FROM \(table) AS i")
+            // SQLite works out each column of each row. CROSS JOIN keeps the order of the loops.
+            let columns =
+                switch parts {
+                case .key: "i.entity, i.key"
+                case .entity: "e.version, e.body"
+                case .keyAndEntity: "e.version, e.body, i.key"
+                }
+            return "SELECT i.id, \(columns)"
+                + " FROM \(table) AS i"
+                + (parts == .key ? "" : " CROSS JOIN holdfast_entity AS e ON e.number = i.entity")
                 + (isRest
                     ? " WHERE i.key = ?1 AND i.id \(isReversed ? "<" : ">") ?2" : " WHERE i.key >= ?1 AND i.key < ?2")
                 + " ORDER BY i.key \(direction), i.id \(direction)"

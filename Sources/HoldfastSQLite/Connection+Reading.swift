@@ -62,7 +62,7 @@ extension Connection {
     }
 
     /// The log behind `sequence`; nil where it was trimmed past that.
-    func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]? {
+    func log(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [LogEntry]? {
         guard sequence < Int64.max else { return [] }
         guard Int64(sequence) + 1 >= (try mark(.logStart) ?? 0) else { return nil }
         let statement = try statement(.log)
@@ -70,8 +70,10 @@ extension Connection {
         try statement.bind(1, Int64(sequence))
         var entries: [LogEntry] = []
         // The first row may begin before.
-        while try statement.step() { entries += try logEntries(in: statement).filter { $0.sequence > sequence } }
-        return entries
+        while entries.count < limit, try statement.step() {
+            entries += try logEntries(in: statement).filter { $0.sequence > sequence }
+        }
+        return entries.count > limit ? Array(entries[..<limit]) : entries
     }
 
     func contains(commit identifier: UInt64, at sequence: CommitSequence) throws(HoldfastError) -> Bool {

@@ -1,8 +1,13 @@
 import CHoldfastPlatform
 import CHoldfastWAL
 import CSQLite
-import Glibc
 import HoldfastCore
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 /// One SQLite connection with its prepared statements.
 ///

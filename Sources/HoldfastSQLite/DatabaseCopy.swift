@@ -1,7 +1,12 @@
 import CHoldfastPlatform
 import CSQLite
-import Glibc
 import HoldfastCore
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 /// Makes a new file that holds one committed state of a store, as a store of its own: with an incarnation of its own,
 /// closed cleanly, and without side files. It is written under another name, synced, and renamed when it is complete, so
@@ -109,7 +114,8 @@ struct DatabaseCopy {
         if descriptor < 0 { throw Location.error(-descriptor, "syncing", path) }
         defer { close(descriptor) }
         // A directory on a file system that cannot sync one is as durable as it gets.
-        if fsync(descriptor) != 0 && errno != EINVAL { throw Location.error(errno, "syncing", path) }
+        let failure = hfp_sync(descriptor)
+        if failure != 0 && failure != EINVAL { throw Location.error(failure, "syncing", path) }
     }
 
     static let cancelled = HoldfastError(.cancelled, "nothing was written: the progress callback said to stop")

@@ -1,6 +1,11 @@
 import CHoldfastPlatform
-import Glibc
 import HoldfastCore
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 /// The place of a store: an absolute path, so that a change of the working directory moves nothing, and what
 /// stands there.
@@ -79,10 +84,9 @@ struct Location {
             // The entry of the new file must outlive a power cut as its content does.
             let parent = hfp_open(directory, O_RDONLY | O_DIRECTORY, 0)
             if parent >= 0 {
-                let failed = fsync(parent) != 0
-                let reason = errno
+                let failure = hfp_sync(parent)
                 close(parent)
-                if failed && reason != EINVAL { throw Self.error(reason, "syncing", directory) }
+                if failure != 0 && failure != EINVAL { throw Self.error(failure, "syncing", directory) }
             }
         }
         exists = true

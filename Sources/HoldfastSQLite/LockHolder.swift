@@ -1,5 +1,10 @@
 import CHoldfastPlatform
-import Glibc
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 /// A process as it names itself in the sidecar file.
 struct LockHolder {

@@ -1,6 +1,11 @@
 import CSQLite
-import Glibc
 import HoldfastCore
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 /// Turns what SQLite answers into the library's errors: every result code passes here.
 enum ResultCode {

@@ -40,8 +40,8 @@ final class SQLiteSnapshot: StorageSnapshot {
         try read { connection throws(HoldfastError) in try connection.scan(scan, body) }
     }
 
-    func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]? {
-        try read { connection throws(HoldfastError) in try connection.log(after: sequence) }
+    func log(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [LogEntry]? {
+        try read { connection throws(HoldfastError) in try connection.log(after: sequence, limit: limit) }
     }
 
     func idempotencyRecord(_ key: [UInt8]) throws(HoldfastError) -> IdempotencyRecord? {

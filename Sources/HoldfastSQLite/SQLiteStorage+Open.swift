@@ -35,7 +35,7 @@ extension SQLiteStorage {
 
     private static let busyMilliseconds: Int32 = 5_000
     private static let writerCacheKibibytes = 32_768
-    private static let readerCacheKibibytes = 24_576
+    private static let readerCacheKibibytes = 65_536
 
     private static func openForWriting(
         _ location: Location, _ storeLock: StoreLock, _ options: SQLiteOptions, _ environment: Environment

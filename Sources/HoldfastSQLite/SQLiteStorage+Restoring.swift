@@ -1,5 +1,10 @@
-import Glibc
 public import HoldfastCore
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 extension SQLiteStorage {
     /// Makes a store at `path` from a backup, or from any store that nobody changes meanwhile. What is there is

@@ -42,7 +42,7 @@ final class SQLiteWrite: StorageWrite {
     }
 
     func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]? {
-        try connection.log(after: sequence)
+        try connection.log(after: sequence, limit: .max)
     }
 
     func idempotencyRecords(_ keys: [[UInt8]]) throws(HoldfastError) -> [IdempotencyRecord?] {

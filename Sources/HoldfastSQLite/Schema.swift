@@ -64,12 +64,14 @@ enum Schema {
     /// `mmap_size`: an I/O error on a mapped page would be a SIGBUS in the host. `trusted_schema`,
     /// `cell_size_check`: a damaged or hostile file is told, not obeyed. `wal_autocheckpoint`: the automatic
     /// checkpoint would run on the committing thread; see Checkpointer.swift. `secure_delete`: a build that overwrites
-    /// what is deleted would write pages for it that nothing else needs.
+    /// what is deleted would write pages for it that nothing else needs. `fullfsync`: to the disk itself also on macOS,
+    /// whose fsync ends at the drive's cache; elsewhere it changes nothing.
     static func settings(cacheKibibytes: Int) -> String {
         """
         PRAGMA cache_size = -\(cacheKibibytes); PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0;
         PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA secure_delete = FAST;
-        PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = FULL
+        PRAGMA wal_autocheckpoint = 0; PRAGMA synchronous = FULL;
+        PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON
         """
     }
 

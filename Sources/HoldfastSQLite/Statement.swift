@@ -1,6 +1,11 @@
 import CSQLite
-import Glibc
 import HoldfastCore
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 /// A prepared statement in use: bind, step, read the columns, reset. What is bound is lent, not copied, and must
 /// live until `reset`.

@@ -1,6 +1,11 @@
-import Glibc
 import HoldfastCore
 import Synchronization
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 /// The files of an open store. Another program may delete, move, replace or cut them short, and the connections that
 /// are open would not notice: they would go on writing to files that no name leads to, and a checkpoint would copy

@@ -1,6 +1,11 @@
 import CHoldfastPlatform
-import Glibc
 import HoldfastCore
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 /// What the processes that have one store open agree on, by locks on bytes of the sidecar file `<path>-lock`:
 ///

@@ -1,6 +1,11 @@
 import CHoldfastPlatform
-import Glibc
 import HoldfastCore
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 /// The queue in which processes wait for their turn to write, in the order in which they came. SQLite's own lock lets
 /// in whoever asks at the right moment, so that a busy process could keep the others out for long.

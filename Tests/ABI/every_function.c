@@ -164,6 +164,25 @@ static hf_status call_repository_modify_all(handles h, results *r, hf_error **e)
                                     HF_NTS, NULL, &n, NULL, e);
 }
 
+static void see(const char *action, size_t action_length, const char *state, size_t state_length,
+                void *user_data) {
+    (void)action, (void)action_length, (void)state, (void)state_length, (void)user_data;
+}
+
+/* Made, used and freed with what it has begun under way. */
+static hf_status call_controller_create(handles h, results *r, hf_error **e) {
+    hf_controller *out = NULL;
+    hf_status status = hf_controller_create(h.repository, see, NULL, NULL, NULL, &out, e);
+    if (status == HF_OK)
+        status = hf_controller_dispatch(out, "{\"action\":\"request\"}", HF_NTS, e);
+    if (status == HF_OK)
+        status = hf_controller_dispatch(out, "{\"action\":\"save\",\"element\":" THING "}", HF_NTS, e);
+    if (status == HF_OK)
+        status = hf_controller_state(out, &r->buffer, e);
+    hf_controller_free(out);
+    return status;
+}
+
 static hf_status call_repository_count(handles h, results *r, hf_error **e) {
     (void)r;
     uint64_t n;
@@ -316,6 +335,32 @@ static hf_status call_store_schema_version(handles h, results *r, hf_error **e) 
     return hf_store_schema_version(h.store, &version, e);
 }
 
+static hf_status call_stream_open(handles h, results *r, hf_error **e) {
+    (void)r;
+    hf_stream *stream = NULL;
+    hf_status status =
+        hf_stream_open(h.store, "{\"durable\":\"every\",\"old\":true}", NULL, NULL, NULL, &stream, e);
+    if (status == HF_OK) {
+        hf_buffer position = HF_BUFFER_INIT;
+        if (hf_store_position(h.store, &position, NULL) == HF_OK)
+            hf_stream_acknowledge(stream, position.data, NULL);
+        hf_buffer_free(&position);
+    }
+    hf_stream_free(stream);
+    return status;
+}
+
+static hf_status call_stream_open_query(handles h, results *r, hf_error **e) {
+    (void)r;
+    hf_stream *stream = NULL;
+    hf_status status = hf_stream_open_query(h.repository, NULL, 0, NULL, NULL, NULL, NULL, &stream, e);
+    hf_stream_free(stream);
+    return status;
+}
+
+CALL(store_changes_since, h.store, NULL, NULL, &r->buffer)
+CALL(store_position, h.store, &r->buffer)
+
 /* What handles and stores can answer at any call. */
 #define ANY (STATUS(HF_OK) | STATUS(HF_INVALID_HANDLE) | STATUS(HF_FORKED))
 #define CLOSED (ANY | STATUS(HF_CLOSED))
@@ -381,6 +426,7 @@ const function functions[] = {
     REPOSITORY_ENTRY(distinct, READ),
     REPOSITORY_ENTRY(contains, READ),
     ENTRY(cursor_open, REPOSITORY | TRANSACTION, READ),
+    ENTRY(controller_create, REPOSITORY, CLOSED),
     ENTRY(repository_set_validator, REPOSITORY, CLOSED),
     ENTRY(repository_invalidate_cache, REPOSITORY, CLOSED),
     ENTRY(repository_trim_cache, REPOSITORY, CLOSED),
@@ -400,5 +446,9 @@ const function functions[] = {
     ENTRY(store_import_table, STORE, COMMIT | STATUS(HF_CANNOT_OPEN)),
     ENTRY(store_upgrade, STORE, COMMIT),
     ENTRY(store_schema_version, STORE, CLOSED),
+    ENTRY(stream_open, STORE, CLOSED | STATUS(HF_INVALID_STATE) | STATUS(HF_CURSOR_LOST)),
+    ENTRY(stream_open_query, REPOSITORY, CLOSED),
+    ENTRY(store_changes_since, STORE, CLOSED | STATUS(HF_CURSOR_LOST)),
+    ENTRY(store_position, STORE, CLOSED),
 };
 const size_t function_count = sizeof functions / sizeof functions[0];

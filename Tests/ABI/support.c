@@ -267,6 +267,15 @@ double seconds_now(void) {
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
+void run_sqlite(const char *path, const char *sql) {
+    char command[512];
+    snprintf(command, sizeof command, "sqlite3 -bail '%s' > /dev/null", path);
+    FILE *shell = popen(command, "w");
+    assert_non_null(shell);
+    assert_true(fputs(sql, shell) >= 0);
+    assert_int_equal(pclose(shell), 0);
+}
+
 void sleep_milliseconds(long milliseconds) {
     struct timespec span = {milliseconds / 1000, milliseconds % 1000 * 1000000};
     while (nanosleep(&span, &span) != 0 && errno == EINTR) {

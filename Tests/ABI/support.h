@@ -141,6 +141,8 @@ json_t *describe(hf_store *store);
 int64_t cache_number(hf_repository *repository, const char *name);
 double seconds_now(void);
 void sleep_milliseconds(long milliseconds);
+/* Has the sqlite3 program run statements on a file. */
+void run_sqlite(const char *path, const char *sql);
 
 /* --- Outcomes of submitted commits ------------------------------------------------------------------- */
 

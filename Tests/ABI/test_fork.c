@@ -1,5 +1,6 @@
 /* Forks: to a child, what it inherited is the parent's; whatever the child does, the parent notices nothing.
  */
+#include "actions.h"
 #include "every_function.h"
 #include "support.h"
 
@@ -124,6 +125,38 @@ static void an_error_of_the_parent_is_forked_in_a_child(fixture *f) {
     expect_good_end(child);
     assert_int_equal(hf_error_status(error), HF_INVALID_JSON);
     hf_error_free(error);
+    free_handles(h);
+}
+
+static void a_stream_and_a_controller_of_the_parent_are_forked_in_a_child(fixture *f) {
+    handles h = open_handles(f, NULL);
+    hf_stream *stream = NULL;
+    expect_ok(hf_stream_open, h.store, NULL, NULL, NULL, NULL, &stream);
+    diary *d = keep_diary(h.repository);
+    hf_controller *controller = d->controller;
+    dispatch(d, "{\"action\":\"request\"}");
+    /* The library's threads must not be at work for the first time: see "Forks" in holdfast.h. */
+    save(h.repository, NULL, "{\"id\":\"a\"}");
+    await_found(d, "default", h.repository, NULL, NULL);
+    pid_t child;
+    hf_buffer state = HF_BUFFER_INIT;
+    const char *action = "{\"action\":\"cancelRequest\"}";
+    if (fork_child(&child) == CHILD) {
+        check(hf_stream_acknowledge(stream, "position", NULL) == HF_FORKED, "hf_stream_acknowledge");
+        check(hf_controller_dispatch(controller, action, HF_NTS, NULL) == HF_FORKED, "dispatching");
+        check(hf_controller_state(controller, &state, NULL) == HF_FORKED, "the state");
+        check(hf_reduce(action, HF_NTS, NULL, 0, &state, NULL) == HF_OK, "the reducer knows no store");
+        hf_controller_free(controller);
+        hf_stream_free(stream);
+        end_child();
+    }
+    expect_good_end(child);
+    expect_ok(hf_controller_dispatch, controller, action, HF_NTS);
+    expect_ok(hf_controller_state, controller, &state);
+    assert_non_null(strstr(state.data, "\"state\":\"canceled\""));
+    hf_buffer_free(&state);
+    close_diary(d);
+    hf_stream_free(stream);
     free_handles(h);
 }
 
@@ -447,6 +480,7 @@ int main(int argc, char **argv) {
     static const scenario scenarios[] = {
         EACH_ENGINE(every_handle_of_the_parent_is_forked_in_a_child),
         EACH_ENGINE(an_error_of_the_parent_is_forked_in_a_child),
+        EACH_ENGINE(a_stream_and_a_controller_of_the_parent_are_forked_in_a_child),
         EACH_ENGINE(what_was_answered_before_the_fork_is_the_child_s_own_memory),
         ONCE(a_child_begins_without_handles_and_without_a_log_receiver),
         EACH_ENGINE(a_child_and_its_child_may_open_stores_of_their_own),

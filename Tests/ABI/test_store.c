@@ -21,15 +21,6 @@ static void write_file(const char *path, const char *text) {
     assert_int_equal(fclose(file), 0);
 }
 
-static void run_sqlite(const char *path, const char *sql) {
-    char command[512];
-    snprintf(command, sizeof command, "sqlite3 -bail '%s' > /dev/null", path);
-    FILE *shell = popen(command, "w");
-    assert_non_null(shell);
-    assert_true(fputs(sql, shell) >= 0);
-    assert_int_equal(pclose(shell), 0);
-}
-
 static void refuse_to_open(hf_status expected, const char *url, const char *options) {
     hf_store *store = NULL;
     hf_error *error = error_of(expected, hf_store_open, url, options, &store);

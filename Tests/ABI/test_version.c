@@ -87,6 +87,7 @@ static void every_status_has_its_own_name(fixture *f) {
         NAMED(HF_NO_MEMORY),
         NAMED(HF_UNSAFE_LOCATION),
         NAMED(HF_SCHEMA_TOO_NEW),
+        NAMED(HF_CURSOR_LOST),
         NAMED(HF_TRANSACTION_ACTIVE),
         NAMED(HF_TRANSACTION_NOT_ACTIVE),
         NAMED(HF_WRONG_DESCRIPTOR),

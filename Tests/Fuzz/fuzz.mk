@@ -8,7 +8,7 @@
 
 FUZZ_SECONDS ?= 600
 FUZZ_BUILD := $(BUILD)/fuzz
-FUZZ_TARGETS := payload entries filters updates handles stored provided
+FUZZ_TARGETS := payload entries filters updates handles stored provided actions streams
 FUZZ_SHARED := Tests/Fuzz/input.c Tests/Fuzz/input.h
 FUZZ_CC = $(dir $(shell readlink -f $$(command -v swift)))clang
 FUZZ_FLAGS := -std=gnu11 -g -O1 -Wall -Wextra -Werror -Iinclude -fuse-ld=lld -fno-sanitize-recover=all \

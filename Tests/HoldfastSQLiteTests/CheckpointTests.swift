@@ -1,7 +1,12 @@
-import Glibc
 import HoldfastCore
 import HoldfastSQLite
 import Testing
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 @Suite(.serialized) struct CheckpointTests {
     let directory = Directory()

@@ -1,7 +1,12 @@
 import CSQLite
-import Glibc
 import HoldfastCore
 import HoldfastSQLite
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 /// A directory of its own for each test, removed with its files.
 final class Directory {

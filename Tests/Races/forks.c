@@ -85,27 +85,30 @@ static void open_and_close_another(int thread) {
     close_place(open_place(url, "{\"durability\":\"relaxed\"}"));
 }
 
+static void call_everything(place p, results *r) {
+    handles h = {p.store, p.things, NULL};
+    for (size_t i = 0; i < function_count; i++) {
+        if (functions[i].roles & STORE && i == 0)
+            continue; /* closing */
+        hf_error *error = NULL;
+        expect(hf_transaction_begin(h.store, NULL, &h.transaction, NULL) == HF_OK, "a transaction begins");
+        functions[i].call(h, r, &error);
+        hf_error_message(error);
+        hf_error_free(error);
+        hf_transaction_free(h.transaction);
+    }
+}
+
 static void *work(void *argument) {
     int thread = (int)(intptr_t)argument;
     results r = {0};
     for (int round = 0; !atomic_load(&stop); round++) {
-        handles h = {places[round % 3].store, places[round % 3].things, NULL};
         save_numbered(thread);
         if (thread == 0)
             open_and_close_another(thread);
         if (thread == 1)
             hf_set_log_callback(log_nothing, NULL, count_destruction, NULL);
-        for (size_t i = 0; i < function_count; i++) {
-            if (functions[i].roles & STORE && i == 0)
-                continue; /* closing */
-            hf_error *error = NULL;
-            expect(hf_transaction_begin(h.store, NULL, &h.transaction, NULL) == HF_OK,
-                   "a transaction begins");
-            functions[i].call(h, &r, &error);
-            hf_error_message(error);
-            hf_error_free(error);
-            hf_transaction_free(h.transaction);
-        }
+        call_everything(places[round % 3], &r);
     }
     free_results(&r);
     return NULL;
@@ -273,6 +276,11 @@ int main(int argc, char **argv) {
     expect(hf_transaction_begin(places[0].store, NULL, &inherited_transaction, NULL) == HF_OK,
            "a transaction is at hand");
 
+    /* The first calls are not what is tried here: see "Forks" in holdfast.h. */
+    results first = {0};
+    for (int i = 0; i < 3; i++)
+        call_everything(places[i], &first);
+    free_results(&first);
     pthread_t threads[THREADS];
     for (intptr_t i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, work, (void *)i);

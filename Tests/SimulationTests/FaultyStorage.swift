@@ -174,9 +174,9 @@ final class FaultySnapshot: StorageSnapshot, @unchecked Sendable {
         try snapshot.scan(scan, body)
     }
 
-    func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]? {
+    func log(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [LogEntry]? {
         try storage.call("log", failsPermille: 3)
-        return try snapshot.log(after: sequence)
+        return try snapshot.log(after: sequence, limit: limit)
     }
 
     func idempotencyRecord(_ key: [UInt8]) throws(HoldfastError) -> IdempotencyRecord? {

@@ -41,6 +41,7 @@ final class Simulation: @unchecked Sendable {
     var ledger = Ledger()
     var claims = Claims()
     private(set) var process: Process!
+    private var followers: Followers?
     private(set) var digest = Fingerprint()
     private(set) var crashes = 0
 
@@ -113,6 +114,8 @@ final class Simulation: @unchecked Sendable {
                 crash()
             } else if chance.happens(2) {
                 isClosing = true
+            } else if chance.happens(4) {
+                settle()
             } else {
                 step()
             }
@@ -158,7 +161,25 @@ final class Simulation: @unchecked Sendable {
     /// The calendar is right when a process begins: how old idempotency keys of earlier ones are, only it can tell.
     private func open() throws(HoldfastError) {
         time.setRight()
+        followers = nil
         process = try Process(on: disk, in: self)
+        if chance.happens(700) { followers = Followers(process, in: self) }
+    }
+
+    /// Without further faults everything that was begun comes to its end, but for what clients have still to ask for. Then
+    /// those who follow must have followed.
+    private func settle() {
+        let hadFaults = hasFaults
+        hasFaults = false
+        for _ in 0..<200 {
+            process.takeEvents(limit: .max)
+            for worker in process.workers.ready { worker.step() }
+            // Long enough for the next look at what others have committed.
+            time.pass(1_000_000)
+        }
+        followers?.judge()
+        if chance.happens(200) { followers?.cancelOne(chance) }
+        hasFaults = hadFaults
     }
 
     private func fill() throws {
@@ -229,6 +250,7 @@ final class Simulation: @unchecked Sendable {
             for client in clients where client.work != nil && client.canStep { client.step() }
         }
         for client in clients where client.work != nil { report("client \(client.number) never came to an end") }
+        settle()
         isClosing = true
         for _ in 0..<1_000 where isClosing { closeFurther() }
         if isClosing { report("the store never closed") }

@@ -110,15 +110,17 @@ extension StorageConformance {
         _ snapshot: any StorageSnapshot, _ range: KeyRange, isReversed: Bool = false,
         after: IndexScan.Position? = nil, is expected: [String]
     ) throws(HoldfastError) {
-        for readsEntities in [true, false] {
+        for parts in [IndexScan.Parts.key, .keyAndEntity, .entity] {
             var found: [String] = []
             let scan = IndexScan(
                 index: 7, repository: songs, range: range, isReversed: isReversed, after: after,
-                readsEntities: readsEntities)
+                parts: parts)
             try snapshot.scan(scan) { key, view in
-                found.append(key.map(String.init).joined(separator: ".") + String(decoding: view.id, as: UTF8.self))
+                let key = parts == .entity ? "" : key.map(String.init).joined(separator: ".")
+                found.append(key + String(decoding: view.id, as: UTF8.self))
                 return true
             }
+            let expected = parts == .entity ? expected.map { String($0.drop { $0.isNumber || $0 == "." }) } : expected
             if found != expected { throw HoldfastError(.internal, "expected \(expected), got \(found)") }
         }
     }

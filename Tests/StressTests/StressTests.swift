@@ -1,4 +1,3 @@
-import Glibc
 import HistoryChecker
 import HoldfastCore
 import HoldfastEngines
@@ -6,6 +5,12 @@ import SeededRandom
 import StorageConformance
 import StressLoad
 import Testing
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 /// Real threads on a real store, recorded and judged. The thread sanitizer watches the same:
 /// `swift test --sanitize=thread --filter StressTests`.

@@ -5,6 +5,7 @@
  *     neighbours [SECONDS]                  all of it; processes come and go for so long (2)
  *     neighbours --WORK PATH ARGUMENT       one process
  */
+#include "judge.h"
 #include "ledger.h"
 #include "recording_vfs.h"
 
@@ -17,7 +18,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -26,27 +26,10 @@ enum { PROCESSES = 4 };
 
 static const char *program;
 static char directory[64], path[128];
-static int wrong;
-
-static void expect(bool is_right, const char *sentence) {
-    if (!is_right) {
-        fprintf(stderr, "WRONG: %s\n", sentence);
-        wrong++;
-    }
-}
-
-static double seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 static void must(const char *doing, hf_status status, hf_error *error) {
-    if (status == HF_OK)
-        return;
-    fprintf(stderr, "WRONG: %s answered %s: %s\n", doing, hf_status_name(status),
-            error ? hf_error_message(error) : "");
-    exit(3);
+    if (status != HF_OK)
+        give_up(doing, status, error);
 }
 
 static void open_visits(hf_store **store, hf_repository **visits) {

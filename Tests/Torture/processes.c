@@ -1,6 +1,7 @@
 /*
  * Processes: what one that has a store open, or a fork of it, can do to another.
  */
+#include "judge.h"
 #include "ledger.h"
 
 #include <fcntl.h>
@@ -9,18 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 static char directory[64], path[128];
-static int wrong;
-
-static void expect(bool is_right, const char *sentence) {
-    if (!is_right) {
-        fprintf(stderr, "WRONG: %s\n", sentence);
-        wrong++;
-    }
-}
 
 /* Opens and closes; the status, and the error's message and detail in `words`. */
 static hf_status try_open(const char *options, char *words, size_t size) {
@@ -64,12 +56,6 @@ static pid_t start_holder(bool forks, pid_t *out_grandchild) {
 static void end(pid_t pid) {
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
-}
-
-static double seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
 /* A lock on a byte of the sidecar file, as another process has it. The byte stands for: */

@@ -9,18 +9,16 @@
  * processes, also one that just has its turn to write, holds nobody up. Whatever a process keeps in memory,
  * no read is older than a commit that any process had completed before it.
  */
+#include "judge.h"
 #include "ledger.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -46,32 +44,6 @@ typedef struct board {
 
 static board *shared;
 static char directory[64], path[128];
-static int wrong;
-
-static void expect(bool is_right, const char *sentence) {
-    if (!is_right) {
-        fprintf(stderr, "WRONG: %s\n", sentence);
-        wrong++;
-    }
-}
-
-static double seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-static void map_board(void) {
-    char name[160];
-    snprintf(name, sizeof name, "%s-board", path);
-    int descriptor = open(name, O_RDWR | O_CREAT, 0600);
-    if (descriptor < 0 || ftruncate(descriptor, sizeof(board)) != 0)
-        exit(2);
-    shared = mmap(NULL, sizeof(board), PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-    if (shared == MAP_FAILED)
-        exit(2);
-    close(descriptor);
-}
 
 /* --- A process ---------------------------------------------------------------------------------- */
 
@@ -82,12 +54,6 @@ typedef struct worker {
     int process, thread;
     unsigned seed;
 } worker;
-
-static void give_up(const char *doing, hf_status status, hf_error *error) {
-    fprintf(stderr, "%s answered %s: %s\n", doing, hf_status_name(status),
-            error ? hf_error_message(error) : "");
-    _exit(3);
-}
 
 static hf_status increment(hf_transaction *t, void *user_data) {
     worker *w = user_data;
@@ -428,7 +394,7 @@ static void caches_stay_fresh(const char *program, double duration) {
 int main(int count, char **arguments) {
     if (count == 5 && strcmp(arguments[1], "--worker") == 0) {
         snprintf(path, sizeof path, "%s", arguments[2]);
-        map_board();
+        shared = board_map(path, sizeof *shared);
         return work(arguments[3], atoi(arguments[4]));
     }
     double duration = count > 1 ? atof(arguments[1]) : 2;
@@ -439,15 +405,13 @@ int main(int count, char **arguments) {
         return 2;
     }
     snprintf(path, sizeof path, "%s/store.db", directory);
-    map_board();
+    shared = board_map(path, sizeof *shared);
     processes_share_counters(arguments[0], "relaxed", duration);
     processes_share_counters(arguments[0], "full", duration);
     a_limit_is_kept(arguments[0]);
     killed_processes_hold_nobody_up(arguments[0], (int)(duration * 15));
     caches_stay_fresh(arguments[0], duration);
-    char board_path[160];
-    snprintf(board_path, sizeof board_path, "%s-board", path);
-    unlink(board_path);
+    board_remove(path);
     ledger_remove(directory, true);
     printf("sharing: %d wrong\n", wrong);
     return wrong > 0;

@@ -2,6 +2,7 @@
  * Slow sync: what callers notice of a disk whose syncs take a second. Submitting does not wait for it,
  * deadlines and withdrawals work behind it, and a close may be told to come back later.
  */
+#include "judge.h"
 #include "ledger.h"
 #include "recording_vfs.h"
 
@@ -9,27 +10,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { SUBMISSIONS = 3000, SYNC_MILLISECONDS = 1000 };
 
-static int wrong;
 static hf_store *store;
 static hf_repository *songs;
 static int ended[SUBMISSIONS + 10];
 static hf_status outcome[SUBMISSIONS + 10];
-
-static void expect(bool is_right, const char *sentence) {
-    printf("%s %s\n", is_right ? "  ok " : "WRONG", sentence);
-    wrong += !is_right;
-}
-
-static double seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 static void on_done(const hf_event *event, void *user_data) {
     size_t number = (size_t)(uintptr_t)user_data;
@@ -197,5 +185,6 @@ int main(void) {
     hf_repository_free(songs);
     hf_store_free(store);
     ledger_remove(directory, true);
+    printf("slow syncs: %d wrong\n", wrong);
     return wrong > 0;
 }

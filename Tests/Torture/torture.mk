@@ -4,14 +4,14 @@
 #     torture               everything, for a night
 
 TORTURE_BUILD := $(BUILD)/torture
-TORTURE_SHARED := Tests/Torture/ledger.c Tests/Torture/recording_vfs.c
+TORTURE_SHARED := Tests/Torture/judge.c Tests/Torture/ledger.c Tests/Torture/recording_vfs.c
 TORTURE_PROGRAMS := $(addprefix $(TORTURE_BUILD)/,replay kill faults processes sharing neighbours slow_sync displaced \
-    corruption care)
+    corruption care followers)
 
-$(TORTURE_BUILD)/%: Tests/Torture/%.c $(TORTURE_SHARED) Tests/Torture/ledger.h Tests/Torture/recording_vfs.h
+$(TORTURE_BUILD)/%: Tests/Torture/%.c $(TORTURE_SHARED) Tests/Torture/judge.h Tests/Torture/ledger.h Tests/Torture/recording_vfs.h
 	@mkdir -p $(TORTURE_BUILD)
 	$(CC) -std=c99 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -Iinclude $< $(TORTURE_SHARED) -o $@ \
-	    -L$(LIBRARY_DIRECTORY) -lholdfast -Wl,-rpath,$(LIBRARY_DIRECTORY) -lsqlite3 -pthread
+	    -L$(LIBRARY_DIRECTORY) -lholdfast -Wl,-rpath,$(LIBRARY_DIRECTORY) -lsqlite3 -ljansson -pthread
 
 .PHONY: test-torture-short torture
 
@@ -26,6 +26,7 @@ test-torture-short: library $(TORTURE_PROGRAMS) ## Power cuts, kills and I/O fau
 	$(TORTURE_BUILD)/displaced
 	$(TORTURE_BUILD)/corruption
 	$(TORTURE_BUILD)/care
+	$(TORTURE_BUILD)/followers
 
 torture: library $(TORTURE_PROGRAMS) ## Power cuts, kills and I/O faults, all of them
 	$(TORTURE_BUILD)/replay --every
@@ -33,3 +34,4 @@ torture: library $(TORTURE_PROGRAMS) ## Power cuts, kills and I/O faults, all of
 	$(TORTURE_BUILD)/faults --every
 	$(TORTURE_BUILD)/corruption 20
 	$(TORTURE_BUILD)/care --every
+	$(TORTURE_BUILD)/followers 120

@@ -2,8 +2,9 @@
  * Event: how the library tells that something asynchronous has ended.
  *
  * Each accepted commit has exactly one event: successes arrive in commit order, failures when they
- * are decided; so has each future that is observed, and a subscription has two. A transaction begun after an
- * event was received sees what it tells of. A store is opened for one of two ways to hear of its events:
+ * are decided; so has each future that is observed, a subscription has two, and a stream any number. A
+ * transaction begun after an event was received sees what it tells of. A store is opened for one of two ways
+ * to hear of its events:
  *
  *   "delivery": "callback" (default)  the store's one callback thread calls the function given with
  *                                     the commit. The call may come before hf_transaction_submit has
@@ -40,10 +41,16 @@ typedef void (*hf_event_fn)(const struct hf_event *HF_NONNULL event, void *HF_NU
 typedef enum HF_OPEN_ENUM hf_event_kind {
     /** A submitted commit has ended. */
     HF_EVENT_COMMIT = 1,
-    /** A future has ended, or a subscription; of the latter nothing comes any more. */
+    /** A future has ended, or a subscription, or a stream; of the latter two nothing comes any more. */
     HF_EVENT_END = 2,
     /** The value that a subscription brings; its end follows. user_data is not freed with this one. */
-    HF_EVENT_VALUE = 3
+    HF_EVENT_VALUE = 3,
+    /** News of a stream, in `value` as stream.h says; with HF_CURSOR_LOST instead where some is lost.
+     * user_data is not freed with this one. */
+    HF_EVENT_CHANGES = 4,
+    /** A controller has a new state, which hf_controller_state answers; several new states may be told as
+     * one. user_data is not freed with this one. */
+    HF_EVENT_STATE = 5
 } hf_event_kind;
 
 /** One event. Later versions may give new kinds; a program ignores kinds it does not know. */
@@ -55,12 +62,12 @@ typedef struct hf_event {
     uint64_t sequence;
     /** The receipt (see transaction.h) of a commit that is stored, else empty. */
     hf_buffer receipt;
-    /** The value of a future that has ended with HF_OK, and of a subscription; else empty. */
+    /** The value of a future that has ended with HF_OK, of a subscription and of a stream; else empty. */
     hf_entity value;
     /** The error when status is not HF_OK, else NULL. */
     hf_error *HF_NULLABLE error;
-    /** As given with the commit, future or operation. Under "queue" delivery `callback` is there for the host
-     * to call, if it likes. */
+    /** As given with the commit, future, operation or stream. Under "queue" delivery `callback` is there for
+     * the host to call, if it likes. */
     hf_event_fn HF_NULLABLE callback;
     void *HF_NULLABLE user_data;
     /** Called with user_data by hf_events_free; not for the host to call. */

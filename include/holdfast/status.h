@@ -94,6 +94,9 @@ typedef enum HF_OPEN_ENUM hf_status {
     HF_UNSAFE_LOCATION = 47,
     /** The store's schema has a greater version than the program knows. The detail has `version`. */
     HF_SCHEMA_TOO_NEW = 48,
+    /** What was committed behind a position is not known any more. The detail has the `position` to go on
+       from. */
+    HF_CURSOR_LOST = 49,
 
     /* What object trees and validators say. */
 

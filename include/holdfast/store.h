@@ -39,6 +39,8 @@ typedef struct hf_store hf_store;
  *   "max_entity_bytes": 64..268435456 (16777216)
  *   "max_depth": 1..200 (100)              nested arrays and objects of an entity
  *   "cache_bytes": 0..2^40 (67108864)      memory for entities that were read; 0: none. See cache.h
+ *                                          beside it SQLite keeps pages of the file: up to 32 MiB for
+ *                                          commits, 64 for each snapshot in use and for two that were
  *   "max_snapshots": 1..64 (16)            snapshots of the past held open for transactions; two file
  *                                          descriptors each. A transaction that loses its snapshot moves
  *                                          forward if nothing it read has changed, else HF_CONFLICT.
@@ -51,7 +53,9 @@ typedef struct hf_store hf_store;
  *   "idempotency_max_age_ms": 0..2^53 (604800000)  how long idempotency keys are kept,
  *   "idempotency_max_count": 0..2^31 (100000)      and at most how many; ages are counted
  *                                          steadily while the store is open, by the calendar in between
- *   "log_retention": 1000..2^31 (100000)   commits kept in the commit log
+ *   "log_retention": 1000..2^31 (100000)   commits kept in the commit log, which conflicts are found in and
+ *                                          streams go on from; it is trimmed every 1024 commits
+ *   "log_max_age_ms": 0..2^53 (no limit)   older ones are not kept; what is there at opening counts from then
  *   "slow_commit_ms": 1..86400000 (1000)   a batch slower than this is logged as a warning
  *   "allow_unsafe_location": bool (false)  allow a symbolic link or a network file system
  *
@@ -162,8 +166,8 @@ hf_status hf_store_describe(hf_store *HF_NULLABLE store, hf_buffer *HF_NULLABLE 
 
 /**
  * How many handles of a kind live in this process: "store", "repository", "transaction", "error",
- * "cursor", "participant"; NULL for all. For tests that nothing leaks. 0 for an unknown kind. Cannot fail.
- * Any thread.
+ * "cursor", "operation", "future", "participant", "stream", "controller"; NULL for all. For tests that
+ * nothing leaks. 0 for an unknown kind. Cannot fail. Any thread.
  */
 size_t hf_handle_count(const char *HF_NULLABLE kind);
 

@@ -33,7 +33,7 @@ int hfp_claim_lock(hfp_claim *claim, hfp_lock_kind kind, int64_t start, int64_t 
 /* Unlocks, closes, and takes the file out of the table; does nothing in a forked child. */
 void hfp_claim_free(hfp_claim *claim);
 
-/* The number by which statfs(2) names the file system on which `path` lies, 0 if it does not tell. */
+/* The number by which Linux' statfs(2) names the file system on which `path` lies, 0 if it does not tell. */
 uint32_t hfp_file_system(const char *path);
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * Platform: the few things of the operating system that Swift cannot reach by itself: waiting on a word
- * (futex), starting a thread that takes no signals, eventfd, and noticing a fork.
+ * (futex), starting a thread that takes no signals, eventfd, and noticing a fork. What is written here for
+ * Apple's systems was never run.
  */
 #ifndef CHOLDFAST_PLATFORM_H
 #define CHOLDFAST_PLATFORM_H
@@ -49,6 +50,8 @@ void hfp_thread_set_frame(const void *innermost);
 /* --- Files ----------------------------------------------------------------------------------------
  * open(2) with O_CLOEXEC and O_NOFOLLOW, made again when interrupted. The descriptor, or -errno. */
 int hfp_open(const char *path, int flags, uint32_t mode);
+/* Writes a file, or the names in a directory, to the disk itself. 0 or an errno. */
+int hfp_sync(int descriptor);
 
 /* --- Event descriptor: readable while set; close-on-exec -------------------------------------------- */
 int hfp_event_create(void); /* the descriptor, or -errno */

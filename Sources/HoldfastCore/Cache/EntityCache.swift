@@ -50,12 +50,14 @@ final class EntityCache: Sendable {
     var isCommitting: Bool { state.withLock { $0.isCommitting } }
 
     /// The entity in the newest state, with that state's sequence. `token` is the storage's own, read by the caller just now.
-    func newest(_ key: EntityKey, _ token: ChangeToken?) -> (head: CommitSequence, entity: Entity)? {
+    func newest(
+        _ key: EntityKey, _ token: ChangeToken?, countsMiss: Bool = true
+    ) -> (head: CommitSequence, entity: Entity)? {
         let now = now()
         return state.withLock { state in
             let place = state.place(of: key.repository)
             guard let token, state.token == token, let entity = state.use(key, at: place, now) else {
-                state.repositories[place].counts.misses += 1
+                if countsMiss { state.repositories[place].counts.misses += 1 }
                 return nil
             }
             state.repositories[place].counts.hits += 1

@@ -52,12 +52,12 @@ extension Store {
             entities += report.entities
             reports.append(report)
         }
-        let isRight = problems.isEmpty && reports.allSatisfy(\.isRight)
-        if !isRight { log.error("the store was verified and is damaged") }
+        let isOK = problems.isEmpty && reports.allSatisfy(\.isOK)
+        if !isOK { log.error("the store was verified and is damaged") }
         var writer = JSONWriter()
         writer.beginObject()
         writer.member("ok")
-        writer.boolean(isRight)
+        writer.boolean(isOK)
         writer.member("problems")
         writer.beginArray()
         for problem in problems { writer.string(problem) }

@@ -10,6 +10,7 @@
 final class BatchCommitter {
     struct Settings: Sendable {
         var logRetention: UInt64 = 100_000
+        var logMaxAgeMilliseconds: UInt64?
         var idempotencyMaxCount = 100_000
         var slowBatchNanoseconds: UInt64 = 1_000_000_000
         /// What is judged. Always everything, except in tests of the tests.
@@ -37,10 +38,12 @@ final class BatchCommitter {
     /// The newest in the log when this process looked last.
     private var storedHead: CommitSequence
     private var reservedThrough: CommitSequence
+    private var logAges: LogAges?
     var recent: RecentCommits
     private var knownIndexes: (records: [IndexRecord], kept: [RepositoryID: [Index]]) = ([], [:])
     let names: Catalogue
     private let cache: EntityCache
+    private let follower: LogFollower
     let origin: Receipt.Origin
     /// For the log, once the lead was passed on.
     private var notes: [StoreLog.Entry] = []
@@ -51,7 +54,8 @@ final class BatchCommitter {
 
     init(
         storage: any Storage, state: StorageState, environment: Environment, settings: Settings, keyAges: KeyAges,
-        names: Catalogue, cache: EntityCache, isHeld: @escaping () -> Bool, publish: @escaping () -> Void,
+        names: Catalogue, cache: EntityCache, follower: LogFollower, isHeld: @escaping () -> Bool,
+        publish: @escaping () -> Void,
         pinSnapshot: @escaping () -> Void, dropSnapshots: @escaping () -> Void
     ) {
         self.storage = storage
@@ -65,9 +69,13 @@ final class BatchCommitter {
         lastSequence = state.head
         storedHead = state.head
         reservedThrough = state.reservedThrough
+        logAges = LogAges(
+            maxAgeMilliseconds: settings.logMaxAgeMilliseconds, head: state.head,
+            now: environment.time.monotonicNanoseconds())
         recent = RecentCommits(start: state.head)
         self.names = names
         self.cache = cache
+        self.follower = follower
         self.pinSnapshot = pinSnapshot
         origin = Receipt.Origin(
             incarnation: hexadecimal(state.incarnation), names: names, storageIsAtomic: storage.isAtomic)
@@ -155,6 +163,9 @@ final class BatchCommitter {
             if reserves { stored.reservedThrough = lastSequence + Self.reservation }
             trimWhenDue(&stored, commits: survivors.count)
             try upkeep.complete(&stored, in: write)
+            if let needsFormer = follower.needsFormer {
+                follower.announce(try CommittedBatch(overlay, in: write, needsFormer: needsFormer))
+            }
             try write.apply(stored)
             do throws(HoldfastError) {
                 // Readers that rely on the state which now ends must keep it.
@@ -162,8 +173,10 @@ final class BatchCommitter {
                 pinSnapshot()
                 let token = try write.commit()
                 cache.endCommit(stored.changes, head: lastSequence, token, keepsVersions: overlay.keepsVersions)
+                follower.stored(token)
             } catch {
                 cache.clear()
+                follower.lost()
                 let isStored = settle(survivors, after: error)
                 for (commit, reason) in refused { commit.end(.failure(isStored ? reason : error)) }
                 return
@@ -171,6 +184,7 @@ final class BatchCommitter {
             if let reserved = stored.reservedThrough { reservedThrough = reserved }
         } catch {
             write.rollback()
+            follower.lost()
             if error.commitState == .unknown { abandon(survivors.map(\.commit), after: error) }
             retryAlone(batch.filter { !$0.isDone }, after: error)
             return
@@ -260,7 +274,9 @@ final class BatchCommitter {
     private func trimWhenDue(_ batch: inout WriteBatch, commits: Int) {
         let before = lastSequence - min(lastSequence, CommitSequence(commits))
         guard before / Self.trimInterval != lastSequence / Self.trimInterval else { return }
-        if lastSequence > settings.logRetention { batch.trimLogBelow = lastSequence - settings.logRetention }
+        let tooMany = lastSequence - min(lastSequence, settings.logRetention)
+        let tooOld = logAges?.advance(to: before, now: environment.time.monotonicNanoseconds()) ?? 0
+        if max(tooMany, tooOld) > 0 { batch.trimLogBelow = max(tooMany, tooOld) }
         batch.trimIdempotencyBefore = keyAges.horizon
         batch.keepIdempotency = settings.idempotencyMaxCount
     }

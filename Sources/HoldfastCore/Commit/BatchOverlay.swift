@@ -68,6 +68,15 @@ struct BatchOverlay {
         removedIndexes.append(index)
     }
 
+    /// What each entry of the log has changed, with the versions that the entities are given.
+    var members: [[EntityChange]] {
+        var start = 0
+        return log.map { entry in
+            defer { start += entry.changes.count }
+            return changes[start..<(start + entry.changes.count)].map(final)
+        }
+    }
+
     /// Of a commit without changes.
     mutating func add(_ entry: LogEntry) { log.append(entry) }
 
@@ -80,20 +89,19 @@ struct BatchOverlay {
     func writeBatch() -> WriteBatch {
         var batch = WriteBatch()
         batch.changes = finalChanges()
-        if keepsVersions {
-            for number in batch.changes.indices {
-                let change = batch.changes[number]
-                if let kept = kept[change.key], kept.sequence == change.version {
-                    batch.changes[number].version = kept.version
-                }
-            }
-        }
+        if keepsVersions { batch.changes = batch.changes.map(final) }
         batch.log = log
         batch.idempotency = Array(idempotency.values)
         batch.createdRepositories = createdRepositories
         batch.indexes = indexes
         batch.removedIndexes = removedIndexes
         return batch
+    }
+
+    /// With the version that the entity is given.
+    private func final(_ change: EntityChange) -> EntityChange {
+        guard let kept = kept[change.key], kept.sequence == change.version else { return change }
+        return EntityChange(key: change.key, version: kept.version, body: change.body)
     }
 
     /// Each entity's last state, ordered by key.

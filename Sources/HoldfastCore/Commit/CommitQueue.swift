@@ -1,6 +1,11 @@
 internal import CHoldfastPlatform
-internal import Glibc
 internal import Synchronization
+
+#if canImport(Darwin)
+    internal import Darwin
+#else
+    internal import Glibc
+#endif
 
 /// Where commits wait for their turn.
 ///
@@ -40,6 +45,7 @@ package final class CommitQueue: Sendable {
     private let state = Lock(State())
     private let committer: LeaderOnly<BatchCommitter>
     private let delivery: Delivery
+    private let follower: LogFollower
     private let log: StoreLog
     private let time: any TimeSource
     private let maxInFlight: Int
@@ -55,11 +61,13 @@ package final class CommitQueue: Sendable {
     private let wakeCommitter: @Sendable () -> Void
 
     init(
-        committer: sending BatchCommitter, delivery: Delivery, log: StoreLog, time: any TimeSource,
+        committer: sending BatchCommitter, delivery: Delivery, follower: LogFollower, log: StoreLog,
+        time: any TimeSource,
         maxInFlight: Int, waitingReaders: WaitingReaders, wakeCommitter: @escaping @Sendable () -> Void
     ) {
         self.committer = LeaderOnly(committer)
         self.delivery = delivery
+        self.follower = follower
         self.log = log
         self.time = time
         self.maxInFlight = maxInFlight
@@ -201,7 +209,7 @@ package final class CommitQueue: Sendable {
         var events: [Event] = []
         events.reserveCapacity(commits.count)
         for commit in commits { commit.tellOwner(&events) }
-        delivery.post(events)
+        follower.post(events)
     }
 
     private func enqueue(_ commit: Commit, _ state: inout State) {

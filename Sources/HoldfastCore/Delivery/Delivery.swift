@@ -8,6 +8,16 @@ public enum DeliveryMode: String, Sendable {
     case queue
 }
 
+/// Hears of events when they are delivered.
+public protocol EventObserver: AnyObject, Sendable {
+    /// Under queue delivery the host takes the events of its own observers; the library's hear just before.
+    var isHost: Bool { get }
+}
+
+extension EventObserver {
+    public var isHost: Bool { true }
+}
+
 /// An outcome on its way to its observer.
 public enum Event: Sendable {
     /// It has ended.
@@ -15,6 +25,10 @@ public enum Event: Sendable {
     case completion(Completion)
     /// The members of its object trees are to be told before its owner is.
     case members(Commit)
+    /// News of a stream, which may be cancelled by the time it is delivered.
+    case stream(StreamNotice)
+    /// The same, taken by the host.
+    case streamTaken(any StreamObserver, StreamEvent)
 
     /// `delivered` hears when that made a place for something else under the store's limit.
     public func deliver(_ delivered: (Int) -> Void = { _ in }) {
@@ -25,6 +39,8 @@ public enum Event: Sendable {
             var events: [Event] = []
             commit.tellMembers(&events)
             for event in events { event.deliver(delivered) }
+        case .stream(let notice): notice.outbox.deliver(notice)
+        case .streamTaken(let observer, let event): observer.received(event)
         }
         if holdsPlace { delivered(1) }
     }
@@ -34,7 +50,7 @@ public enum Event: Sendable {
         switch self {
         case .commit: true
         case .completion(let completion): completion.holdsPlace
-        case .members: false
+        case .members, .stream, .streamTaken: false
         }
     }
 }
@@ -98,12 +114,12 @@ final class Delivery: Sendable {
     /// Whether the caller is the thread that calls observers.
     var isCurrentThread: Bool { state.withLock { $0.worker }?.isCurrent ?? false }
 
-    /// Answers false when it is too late: the store is closed.
+    /// Answers false when it is too late: the store is closed, and the caller is not told of an event by it right now.
     @discardableResult
-    func post(_ events: [Event]) -> Bool {
+    func post(_ events: [Event], whileDelivering isDelivery: Bool = false) -> Bool {
         if events.isEmpty { return true }
         let (isAccepted, worker) = state.withLock { state -> (Bool, (any Worker)?) in
-            if state.isClosing { return (false, nil) }
+            if state.isClosing && !isDelivery { return (false, nil) }
             if state.events.isEmpty && mode == .queue { hfp_event_set(descriptor) }
             state.events += events
             return (true, state.worker)

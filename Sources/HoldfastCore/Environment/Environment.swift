@@ -1,4 +1,8 @@
-internal import Glibc
+#if canImport(Darwin)
+    internal import Darwin
+#else
+    internal import Glibc
+#endif
 
 /// Everything that the core takes from outside itself and its storage: time, chance and threads. A simulator
 /// puts its own in place and runs many clients in one thread from a seed.

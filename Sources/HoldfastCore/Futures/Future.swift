@@ -19,7 +19,7 @@ public struct FutureValue: Sendable {
 public typealias FutureOutcome = Result<FutureValue, HoldfastError>
 
 /// Hears of a future's end, on the thread that delivers; never on the stack of who completes it or asks.
-public protocol FutureObserver: AnyObject, Sendable {
+public protocol FutureObserver: EventObserver {
     func completed(_ completion: Completion)
 }
 

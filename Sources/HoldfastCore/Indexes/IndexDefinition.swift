@@ -47,6 +47,13 @@ struct IndexDefinition: Sendable, Equatable {
         }
     }
 
+    /// Over one path.
+    init(_ path: Path) {
+        fields = [SortOrder.Field(path: path, descending: false)]
+        isUnique = false
+        expiresAfterMilliseconds = nil
+    }
+
     /// From the catalogue.
     init(_ json: [UInt8]) throws(HoldfastError) {
         do throws(HoldfastError) {
@@ -129,5 +136,12 @@ struct Index: Sendable, Equatable {
     init(_ record: IndexRecord) throws(HoldfastError) {
         self.record = record
         definition = try IndexDefinition(record.definition)
+    }
+
+    /// One that nobody has made: for what a planner says about it. It may have arrays.
+    init(imagined definition: IndexDefinition, in repository: RepositoryID) {
+        record = IndexRecord(
+            id: 0, repository: repository, name: "", definition: [], state: .ready, hasArrays: true)
+        self.definition = definition
     }
 }

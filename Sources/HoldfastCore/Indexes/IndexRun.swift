@@ -1,4 +1,8 @@
-internal import Glibc
+#if canImport(Darwin)
+    internal import Darwin
+#else
+    internal import Glibc
+#endif
 
 /// The entries that the entities of one stretch of a repository have in an index, in the order of their keys: what a
 /// build has read in a snapshot, and adds piece by piece. Packed, because there are many.

@@ -86,6 +86,7 @@ extension Status {
         case .noMemory: "HF_NO_MEMORY"
         case .unsafeLocation: "HF_UNSAFE_LOCATION"
         case .schemaTooNew: "HF_SCHEMA_TOO_NEW"
+        case .cursorLost: "HF_CURSOR_LOST"
         case .transactionActive: "HF_TRANSACTION_ACTIVE"
         case .transactionNotActive: "HF_TRANSACTION_NOT_ACTIVE"
         case .wrongDescriptor: "HF_WRONG_DESCRIPTOR"

@@ -1,4 +1,8 @@
-import Glibc
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 /// A JSON number as this library compares it: integers exactly, everything else as a double.
 public enum JSONNumber: Sendable, Comparable {

@@ -36,8 +36,8 @@ final class MemorySnapshot: StorageSnapshot {
         try current().scan(scan, body)
     }
 
-    func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]? {
-        try current().log(after: sequence)
+    func log(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [LogEntry]? {
+        try current().log(after: sequence, limit: limit)
     }
 
     func idempotencyRecord(_ key: [UInt8]) throws(HoldfastError) -> IdempotencyRecord? {

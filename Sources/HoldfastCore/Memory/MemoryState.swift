@@ -65,13 +65,13 @@ extension MemoryState {
     }
 
     /// See `StorageSnapshot.log`.
-    func log(after sequence: CommitSequence) -> [LogEntry]? {
+    func log(after sequence: CommitSequence, limit: Int = .max) -> [LogEntry]? {
         guard sequence < .max else { return [] }
         guard sequence + 1 >= logBegins else { return nil }
         var entries: [LogEntry] = []
         log.walk(from: sequence + 1) { _, entry in
             entries.append(entry)
-            return true
+            return entries.count < limit
         }
         return entries
     }

@@ -116,14 +116,17 @@ public final class Operation: Sendable {
     /// Begins a run and answers its future. Throws when the run was not accepted; every other failure is the future's.
     /// When too many are in flight it waits for a place, never on a thread of the library's.
     ///
-    /// `accept` is handed the future before anything runs; when it throws, nothing does.
+    /// `accept` is handed the future before anything runs; when it throws, nothing does. `waitsForPlace`: else it is
+    /// refused where none is free.
     public func start(
         in transaction: Transaction? = nil, observer: (any FutureObserver)? = nil, isSubscriber: Bool = false,
+        waitsForPlace: Bool = true,
         accept: (Future) throws(HoldfastError) -> Void = { _ in }
     ) throws(HoldfastError) -> Future {
         try store.requireOpen()
         if let transaction { try requireSameStore(transaction) }
-        try store.queue.takePlace(deadline: store.deadline(inMilliseconds: options.timeoutMilliseconds))
+        let patience = waitsForPlace ? options.timeoutMilliseconds : 0
+        try store.queue.takePlace(deadline: store.deadline(inMilliseconds: patience))
         let run = OperationRun(self, in: transaction)
         do throws(HoldfastError) {
             try accept(run.future)

@@ -15,6 +15,8 @@ public struct StoreOptions: Sendable {
     public var idempotencyMaxAgeMilliseconds: UInt64 = 604_800_000
     public var idempotencyMaxCount = 100_000
     public var logRetention: UInt64 = 100_000
+    /// Nil for no limit.
+    public var logMaxAgeMilliseconds: UInt64?
     public var slowCommitMilliseconds: UInt64 = 1000
     public var allowUnsafeLocation = false
     /// Of a provider: whether its functions may be called at the same time.
@@ -53,6 +55,9 @@ public struct StoreOptions: Sendable {
             idempotencyMaxCount = Int(value)
         }
         if let value = try reader.integer("log_retention", in: 1000...(1 << 31)) { logRetention = UInt64(value) }
+        if let value = try reader.integer("log_max_age_ms", in: 0...beyond) {
+            logMaxAgeMilliseconds = UInt64(value)
+        }
         if let value = try reader.integer("slow_commit_ms", in: 1...day) { slowCommitMilliseconds = UInt64(value) }
         if let value = try reader.boolean("allow_unsafe_location") { allowUnsafeLocation = value }
         if let value = try reader.boolean("concurrent_calls") { concurrentCalls = value }

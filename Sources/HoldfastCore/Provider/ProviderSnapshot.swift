@@ -144,7 +144,7 @@ final class ProviderSnapshot: StorageSnapshot {
         try current().state.walk(scan) { (entry) throws(HoldfastError) in
             var goesOn = true
             try entry.key.withBytes { key throws(HoldfastError) in
-                if scan.readsEntities {
+                if scan.parts != .key {
                     _ = try fetch(EntityKey(scan.repository, entry.id)) { view throws(HoldfastError) in
                         goesOn = try body(key, view)
                     }
@@ -158,8 +158,8 @@ final class ProviderSnapshot: StorageSnapshot {
         }
     }
 
-    func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]? {
-        try current().state.log(after: sequence)
+    func log(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [LogEntry]? {
+        try current().state.log(after: sequence, limit: limit)
     }
 
     func idempotencyRecord(_ key: [UInt8]) throws(HoldfastError) -> IdempotencyRecord? {

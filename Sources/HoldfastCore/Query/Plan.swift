@@ -66,7 +66,7 @@ struct Plan: Sendable {
             let isBegun = after.map { range.lower.precedes($0.key, orEquals: true) && $0.key.precedes(range.upper) }
             let scan = IndexScan(
                 index: index.record.id, repository: repository, range: range, isReversed: isReversed,
-                after: isBegun == true ? after : nil)
+                after: isBegun == true ? after : nil, parts: index.record.hasArrays ? .keyAndEntity : .entity)
             // A closure cannot capture an inout parameter across a throwing call.
             var seen = met
             met = []
@@ -77,6 +77,12 @@ struct Plan: Sendable {
                 return goesOn
             }
         }
+    }
+
+    /// Whether a walk comes to `next` after `position`.
+    func goes(from position: IndexScan.Position, to next: IndexScan.Position) -> Bool {
+        let (first, second) = isReversed ? (next, position) : (position, next)
+        return first.key == second.key ? first.id < second.id : first.key.precedes(second.key)
     }
 }
 

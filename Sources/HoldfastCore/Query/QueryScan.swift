@@ -101,8 +101,25 @@ struct QueryScan {
         record(view.id)
         if isOverlaid { return true }
         goesOn = try visit(view)
-        if !goesOn { stopped = IndexScan.Position(key: Array(key), id: EntityID(unchecked: Array(view.id))) }
+        if !goesOn { stopped = try position(key, view) }
         return goesOn
+    }
+
+    /// Where the walk is. Of an index without arrays no keys are read: an entity has one there, which its text tells.
+    private func position(
+        _ key: UnsafeRawBufferPointer, _ view: EntityView
+    ) throws(HoldfastError) -> IndexScan.Position {
+        let id = EntityID(unchecked: Array(view.id))
+        guard let index = plan.index, !index.record.hasArrays else {
+            return IndexScan.Position(key: Array(key), id: id)
+        }
+        let position = IndexScan.Position(key: try index.keys(of: view.body, id, in: "the entity").keys[0], id: id)
+        if let stopped, !plan.goes(from: stopped, to: position) {
+            throw HoldfastError(
+                .corrupt, "the index \"\(index.record.name)\" is damaged: drop it and create it again",
+                detail: [("index", .text(index.record.name)), ("id", .text(id.text))])
+        }
+        return position
     }
 
     private var noKey: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: nil, count: 0) }

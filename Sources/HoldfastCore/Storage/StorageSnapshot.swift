@@ -46,10 +46,10 @@ public protocol StorageSnapshot: AnyObject, Sendable {
         _ scan: IndexScan, _ body: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError)
 
-    /// The log behind `sequence`, oldest first; nil where it was trimmed past that.
+    /// The log behind `sequence`, oldest first, at most so many entries; nil where it was trimmed past that.
     ///
     ///     both         SELECT sequence, commit_id, time, changes FROM holdfast_log WHERE sequence > $1 ORDER BY sequence
-    func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]?
+    func log(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [LogEntry]?
 
     /// Looks up what a commit with this idempotency key left.
     ///
@@ -61,6 +61,10 @@ public protocol StorageSnapshot: AnyObject, Sendable {
 }
 
 extension StorageSnapshot {
+    public func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]? {
+        try log(after: sequence, limit: .max)
+    }
+
     public func scan(
         _ repository: RepositoryID, after: EntityID?, filter: Filter,
         _ body: (EntityView) throws(HoldfastError) -> Bool

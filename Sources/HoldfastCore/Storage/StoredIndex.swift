@@ -76,8 +76,16 @@ public struct IndexScan: Sendable {
     public var isReversed: Bool
     /// Where an earlier walk ended: this one begins behind that entry.
     public var after: Position?
-    /// Without, the entities lent have their id and number alone.
-    public var readsEntities: Bool
+    /// What is lent of each entry.
+    public var parts: Parts
+
+    public enum Parts: Int, Sendable {
+        /// The key, and of the entity its id and number alone.
+        case key
+        case keyAndEntity
+        /// An empty key.
+        case entity
+    }
 
     /// An entry.
     public struct Position: Sendable, Equatable {
@@ -92,13 +100,13 @@ public struct IndexScan: Sendable {
 
     public init(
         index: IndexID, repository: RepositoryID, range: KeyRange, isReversed: Bool = false, after: Position? = nil,
-        readsEntities: Bool = true
+        parts: Parts = .keyAndEntity
     ) {
         self.index = index
         self.repository = repository
         self.range = range
         self.isReversed = isReversed
         self.after = after
-        self.readsEntities = readsEntities
+        self.parts = parts
     }
 }

@@ -46,7 +46,7 @@ final class Catalogue: Sendable {
         }
     }
 
-    private static func isReserved(_ name: String) -> Bool {
+    static func isReserved(_ name: String) -> Bool {
         ["holdfast_", "sqlite_"].contains { name.lowercased().hasPrefix($0) }
     }
 

@@ -79,7 +79,7 @@ final class Expiry: Sendable {
             while true {
                 let now = clock.wallMilliseconds()
                 guard now >= lifetime else { break }
-                let deleted = try delete(in: repository, path, through: Int64(clamping: now - lifetime))
+                let deleted = try delete(in: repository, index, path, through: Int64(clamping: now - lifetime))
                 if deleted == 0 { break }
                 store.log.info(
                     "entities were deleted whose time has passed",
@@ -97,7 +97,7 @@ final class Expiry: Sendable {
     }
 
     private func delete(
-        in repository: Repository, _ path: Path, through time: Int64
+        in repository: Repository, _ index: Index, _ path: Path, through time: Int64
     ) throws(HoldfastError) -> UInt64 {
         let source = JSONValue.object([
             JSONValue.Member(
@@ -114,6 +114,11 @@ final class Expiry: Sendable {
         transaction.isDurable = false
         _ = try repository.store.transact(transaction) { transaction throws(HoldfastError) in
             let due = try repository.find(filter, options, in: transaction)
+            // It may have been dropped since it was looked at. If it goes from here on, that conflicts.
+            guard try Self.indexes(of: repository.store).contains(where: { $0.record.id == index.record.id }) else {
+                count = 0
+                return
+            }
             let writes = due.items.map { Write(key: repository.key(due.id(of: $0)), action: .delete) }
             _ = try repository.perform(writes, in: transaction, wantsResults: false)
             count = UInt64(writes.count)

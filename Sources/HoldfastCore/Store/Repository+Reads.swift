@@ -23,6 +23,16 @@ extension Repository {
         }
     }
 
+    /// The entity in the newest state, if the cache holds it. Asks no file, so that it can be called where nobody may wait;
+    /// but a store of a provider asks that. Nil says nothing, and counts as no miss: whoever gets it fetches.
+    package func cached(_ id: EntityID) throws(HoldfastError) -> (version: CommitSequence, text: [UInt8])? {
+        try store.requireOpen()
+        guard let (_, entity) = store.cache.newest(key(id), store.storage.changeToken, countsMiss: false) else {
+            return nil
+        }
+        return (entity.version, entity.text)
+    }
+
     public func contains(_ id: EntityID, in transaction: Transaction? = nil) throws(HoldfastError) -> Bool {
         try fetch(id, in: transaction) { _, _ in }
     }

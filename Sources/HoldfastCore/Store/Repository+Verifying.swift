@@ -84,12 +84,12 @@ struct RepositoryReport {
         if damagedIDs.count < Self.namedIDs { damagedIDs.append(String(decoding: id, as: UTF8.self)) }
     }
 
-    var isRight: Bool { damaged == 0 && failure == nil && checks.allSatisfy(\.isRight) }
+    var isOK: Bool { damaged == 0 && failure == nil && checks.allSatisfy(\.isOK) }
 
     func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("ok")
-        writer.boolean(isRight)
+        writer.boolean(isOK)
         writer.member("name")
         writer.string(name)
         writer.member("entities")
@@ -137,7 +137,7 @@ private struct IndexCheck {
 
     init(index: Index) { self.index = index }
 
-    var isRight: Bool { found == expected }
+    var isOK: Bool { found == expected }
 
     mutating func expect(_ view: EntityView) {
         for key in (try? IndexKeys(of: view.body, for: index.definition))?.keys ?? [] {
@@ -147,7 +147,7 @@ private struct IndexCheck {
 
     mutating func walk(on snapshot: any StorageSnapshot) throws(HoldfastError) {
         var scan = IndexScan(
-            index: index.record.id, repository: index.record.repository, range: .all, readsEntities: false)
+            index: index.record.id, repository: index.record.repository, range: .all, parts: .key)
         var found = Tally()
         try snapshot.scan(scan) { key, view in
             found.add(key, view)
@@ -160,7 +160,7 @@ private struct IndexCheck {
             right = found.count
             return
         }
-        scan.readsEntities = true
+        scan.parts = .keyAndEntity
         var right: UInt64 = 0
         try snapshot.scan(scan) { key, view in
             let keys = (try? IndexKeys(of: view.body, for: index.definition))?.keys ?? []

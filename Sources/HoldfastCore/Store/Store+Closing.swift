@@ -21,10 +21,26 @@ extension Store {
             events = toldMembers(taken)
             delivery.putBack(events.dropFirst(limit))
             events.removeLast(max(0, events.count - limit))
+            events = events.compactMap { isForeign ? nil : takenByHost($0) }
+            // The controller's middleware may have forked.
+            if isForeign { return [] }
         } while events.isEmpty
         let places = events.count { $0.holdsPlace }
         if places > 0 { queue.delivered(places) }
         return events
+    }
+
+    /// Delivers what is for the library itself. Of a stream that was cancelled nothing is taken.
+    private func takenByHost(_ event: Event) -> Event? {
+        switch event {
+        case .stream(let notice) where notice.outbox.isHost:
+            return notice.outbox.take(notice).map { .streamTaken($0, notice.event) }
+        case .completion(let completion) where completion.observer.isHost: return event
+        case .stream, .completion:
+            event.deliver { queue.delivered($0) }
+            return nil
+        case .commit, .members, .streamTaken: return event
+        }
     }
 
     /// Tells members of object trees; what that leads to stands in their events' places.

@@ -22,6 +22,7 @@ public final class Store: Sendable {
     let openTransactions = Atomic<Int>(0)
     let closing: StoreClosing
     let expiry: Expiry
+    let follower: LogFollower
     /// The process that opened it.
     private let epoch = processEpoch()
 
@@ -59,25 +60,29 @@ public final class Store: Sendable {
             let waitingReaders = WaitingReaders()
             var settings = BatchCommitter.Settings()
             settings.logRetention = options.logRetention
+            settings.logMaxAgeMilliseconds = options.logMaxAgeMilliseconds
             settings.idempotencyMaxCount = options.idempotencyMaxCount
             settings.slowBatchNanoseconds = options.slowCommitMilliseconds * 1_000_000
             settings.checks = checks
             let keyAges = KeyAges(time: environment.time, maxAge: options.idempotencyMaxAgeMilliseconds)
+            let follower = LogFollower(
+                storage: storage, catalogue: catalogue, environment: environment, delivery: delivery, log: log,
+                finished: { committer.wake() })
             let batchCommitter = BatchCommitter(
                 storage: storage, state: state, environment: environment, settings: settings, keyAges: keyAges,
-                names: catalogue, cache: cache,
+                names: catalogue, cache: cache, follower: follower,
                 isHeld: { snapshots.isHeld || waitingReaders.count > 0 },
                 publish: { snapshots.releaseStale() },
                 pinSnapshot: { snapshots.pinBeforeCommit() },
                 dropSnapshots: { snapshots.revoke(olderThanMilliseconds: nil) })
             let queue = CommitQueue(
-                committer: batchCommitter, delivery: delivery, log: log, time: environment.time,
+                committer: batchCommitter, delivery: delivery, follower: follower, log: log, time: environment.time,
                 maxInFlight: options.maxInFlight, waitingReaders: waitingReaders, wakeCommitter: { committer.wake() })
             let operations = OperationWorker(environment, finished: { committer.wake() })
             let expiry = Expiry(environment, clock, finished: { committer.wake() })
             let closing = StoreClosing(
-                storage: storage, queue: queue, operations: operations, expiry: expiry, delivery: delivery,
-                snapshots: snapshots,
+                storage: storage, queue: queue, operations: operations, expiry: expiry, follower: follower,
+                delivery: delivery, snapshots: snapshots,
                 time: environment.time, log: log, committer: committer, validators: catalogue.validators, clock: clock)
 
             self.url = url
@@ -95,6 +100,7 @@ public final class Store: Sendable {
             self.log = log
             self.closing = closing
             self.expiry = expiry
+            self.follower = follower
             storageHost = SnapshotReclaimer(snapshots: snapshots, log: log)
             providerCalls = (storage as? ProviderStorage)?.calls
             incarnation = hexadecimal(state.incarnation)

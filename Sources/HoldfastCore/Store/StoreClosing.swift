@@ -17,6 +17,7 @@ final class StoreClosing: Sendable {
     private let queue: CommitQueue
     private let operations: OperationWorker
     private let expiry: Expiry
+    private let follower: LogFollower
     private let delivery: Delivery
     private let snapshots: SnapshotPool
     private let time: any TimeSource
@@ -29,14 +30,16 @@ final class StoreClosing: Sendable {
     private let ended = Gate()
 
     init(
-        storage: any Storage, queue: CommitQueue, operations: OperationWorker, expiry: Expiry, delivery: Delivery,
-        snapshots: SnapshotPool, time: any TimeSource, log: StoreLog, committer: WorkerSlot, validators: Validators,
+        storage: any Storage, queue: CommitQueue, operations: OperationWorker, expiry: Expiry,
+        follower: LogFollower, delivery: Delivery, snapshots: SnapshotPool, time: any TimeSource, log: StoreLog,
+        committer: WorkerSlot, validators: Validators,
         clock: StoreClock
     ) {
         self.storage = storage
         self.queue = queue
         self.operations = operations
         self.expiry = expiry
+        self.follower = follower
         self.delivery = delivery
         self.snapshots = snapshots
         self.time = time
@@ -91,6 +94,8 @@ final class StoreClosing: Sendable {
         case .open: return .sleep(until: snapshots.tend())
         case .draining:
             guard operations.isFinished, expiry.isFinished, queue.isDrained else { return .sleep() }
+            follower.beginClosing()
+            guard follower.isFinished else { return .sleep() }
             // A thread that is just opening a snapshot is done in a moment, and tells nobody.
             guard snapshots.close() else { return .sleep(until: time.monotonicNanoseconds() + 1_000_000) }
             delivery.close()

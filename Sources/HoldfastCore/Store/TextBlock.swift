@@ -1,4 +1,8 @@
-internal import Glibc
+#if canImport(Darwin)
+    internal import Darwin
+#else
+    internal import Glibc
+#endif
 
 /// Text that grows in a block of malloc's, which a C program can take over without a copy. Closed with a NUL behind its
 /// bytes.

@@ -1,8 +1,13 @@
-import Glibc
 import Synchronization
 import Testing
 
 @testable import HoldfastCore
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 /// The system's steady clock, and a calendar that a test sets.
 private final class SetCalendar: TimeSource {

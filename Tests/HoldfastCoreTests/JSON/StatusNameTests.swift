@@ -1,6 +1,11 @@
-import Glibc
 import HoldfastCore
 import Testing
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
 
 /// The header is the contract; the core's list must say the same.
 @Suite("Status names")

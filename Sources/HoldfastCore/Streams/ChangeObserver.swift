@@ -1,0 +1,126 @@
+/// A stream that tells of changes. Confined to the follower once it is attached.
+final class ChangeObserver {
+    /// More on its way is too much: then it is told from the log.
+    private static let changeLimit = 10_000
+    private static let byteLimit = 16 << 20
+
+    let selection: ChangeSelection
+    let outbox: StreamOutbox
+    private let incarnation: String
+    /// The commit up to which it was told.
+    private(set) var sequence: CommitSequence
+    /// Whether it is told from the log until it has caught up.
+    private var isBehind = false
+
+    init(
+        _ selection: ChangeSelection, _ outbox: StreamOutbox, since sequence: CommitSequence, incarnation: String
+    ) {
+        self.selection = selection
+        self.outbox = outbox
+        self.sequence = sequence
+        self.incarnation = incarnation
+    }
+
+    /// The follower has seen everything up to there.
+    func attach(at position: CommitSequence) { isBehind = sequence < position }
+
+    /// Takes in what was committed, through this commit. Each change is known as `known` answers.
+    func follow(
+        _ entries: some Sequence<LogEntry>, through last: CommitSequence,
+        _ known: (LogEntry) -> [ChangeSelection.Known]
+    ) -> Event? {
+        if isBehind || last <= sequence { return nil }
+        let load = outbox.load { Self.isTooMuch($0) }
+        if Self.isTooMuch(load) {
+            isBehind = true
+            return nil
+        }
+        let batch = batch(entries, through: last, known)
+        sequence = last
+        return batch.commits.isEmpty ? nil : outbox.notice(.changes(batch))
+    }
+
+    private static func isTooMuch(_ load: StreamOutbox.Load) -> Bool {
+        load.changes > changeLimit || load.bytes > byteLimit
+    }
+
+    private func batch(
+        _ entries: some Sequence<LogEntry>, through last: CommitSequence,
+        _ known: (LogEntry) -> [ChangeSelection.Known]
+    ) -> ChangeBatch {
+        var batch = ChangeBatch(position: StreamPosition.text(incarnation, last))
+        for entry in entries where entry.sequence > sequence && entry.sequence <= last {
+            let changes = known(entry).compactMap(selection.change)
+            if !changes.isEmpty {
+                batch.commits.append(ChangeBatch.Commit(sequence: entry.sequence, time: entry.time, changes: changes))
+            }
+        }
+        return batch
+    }
+
+    /// Whether it is behind, and everything that it was told has arrived.
+    var canCatchUp: Bool { isBehind && outbox.load { $0.events > 0 }.events == 0 }
+
+    /// Tells more from the log. `position`: where the follower is.
+    func catchUp(
+        to position: CommitSequence, from snapshot: any StorageSnapshot
+    ) throws(HoldfastError) -> [Event] {
+        while canCatchUp {
+            guard let entries = try snapshot.log(after: sequence, limit: LoggedTexts.pageLength) else {
+                sequence = max(position, snapshot.sequence)
+                isBehind = false
+                return [outbox.notice(.lost(StreamPosition.trimmed(incarnation, sequence)))]
+            }
+            let last = entries.last?.sequence ?? max(position, snapshot.sequence)
+            let texts = try LoggedTexts(entries, from: snapshot, of: selection)
+            var batch = batch(entries, through: last, texts.known)
+            batch.isBehind = true
+            sequence = last
+            isBehind = sequence < position
+            if !batch.commits.isEmpty { return [outbox.notice(.changes(batch))] }
+        }
+        return []
+    }
+}
+
+/// The texts of what the log tells, which has none, as far as they are still those that the commits have stored.
+struct LoggedTexts {
+    /// So many commits are taken from the log at once: their texts are held in memory.
+    static let pageLength = 100
+
+    private var texts: [EntityKey: (version: CommitSequence, text: [UInt8])] = [:]
+
+    init(
+        _ entries: some Sequence<LogEntry>, from snapshot: any StorageSnapshot, of selection: ChangeSelection
+    ) throws(HoldfastError) {
+        let needsTexts = selection.includesEntities || selection.filter != nil
+        try self.init(entries, from: snapshot) { needsTexts && selection.mayConcern($0) }
+    }
+
+    init(
+        _ entries: some Sequence<LogEntry>, from snapshot: any StorageSnapshot, where isMeant: (EntityKey) -> Bool
+    ) throws(HoldfastError) {
+        var keys: Set<EntityKey> = []
+        for entry in entries {
+            for change in entry.changes where isMeant(change.key) { keys.insert(change.key) }
+        }
+        for key in keys.sorted() {
+            var found: (version: CommitSequence, text: [UInt8])?
+            _ = try snapshot.fetch(key) { found = ($0.version, Array($0.body)) }
+            texts[key] = found
+        }
+    }
+
+    /// As it is now.
+    func newest(_ key: EntityKey) -> (version: CommitSequence, text: [UInt8])? { texts[key] }
+
+    func known(_ entry: LogEntry) -> [ChangeSelection.Known] {
+        entry.changes.map { change in
+            var known = ChangeSelection.Known(key: change.key, isDeletion: change.isDeletion, former: .unknown)
+            if !change.isDeletion, let newest = texts[change.key], newest.version <= entry.sequence {
+                known.new = newest.text
+            }
+            return known
+        }
+    }
+}

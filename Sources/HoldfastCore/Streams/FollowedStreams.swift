@@ -1,0 +1,314 @@
+/// A store's streams, and how far they have followed its commits. Confined to the follower's thread.
+///
+/// What this process commits comes with its texts. Everything else is read from the log: then live queries take the texts
+/// as they are by now, and so several commits at once.
+final class FollowedStreams {
+    private let storage: any Storage
+    private let catalogue: Catalogue
+    /// Commits of this process that are stored, or being stored, and were not followed yet.
+    private let ownCommits: () -> [CommittedBatch]
+
+    /// Everything up to this commit was followed; nil while there are no streams.
+    private var position: CommitSequence?
+    /// What the storage says while `position` is the newest.
+    private var token: ChangeToken?
+    /// Something is in the log that could not be followed yet.
+    private var mustFollowLog = false
+    private var observers: [ChangeObserver] = []
+    private var queries: [RepositoryID: LiveQueries] = [:]
+    /// Queries with something to tell that had to wait.
+    private var waiting: [LiveQuery] = []
+    /// Queries whose result could not be read again.
+    private var unread: [LiveQuery] = []
+    /// To be posted.
+    private var events: [Event] = []
+
+    init(storage: any Storage, catalogue: Catalogue, ownCommits: @escaping () -> [CommittedBatch]) {
+        self.storage = storage
+        self.catalogue = catalogue
+        self.ownCommits = ownCommits
+    }
+
+    var isEmpty: Bool { observers.isEmpty && queries.isEmpty }
+
+    /// What is to be posted by now.
+    func takeEvents() -> [Event] {
+        defer { events = [] }
+        return events
+    }
+
+    // MARK: Streams come and go
+
+    func add(_ observer: ChangeObserver) {
+        observer.attach(at: begin(at: observer.sequence))
+        observers.append(observer)
+    }
+
+    func add(_ query: LiveQuery) {
+        let position = begin(at: query.sequence)
+        queries[query.repository, default: LiveQueries()].add(query)
+        events.append(query.outbox.notice(.result(query.snapshot(isReset: false))))
+        // Between its reading and now something may have been committed that was followed already.
+        if query.sequence < position { read(query) }
+    }
+
+    func remove(_ outbox: StreamOutbox) {
+        observers.removeAll { $0.outbox === outbox }
+        waiting.removeAll { $0.outbox === outbox }
+        unread.removeAll { $0.outbox === outbox }
+        for (repository, group) in queries {
+            guard let query = group.all.first(where: { $0.outbox === outbox }) else { continue }
+            queries[repository]!.remove(query)
+            if queries[repository]!.isEmpty { queries[repository] = nil }
+        }
+        if isEmpty { (position, token, mustFollowLog) = (nil, nil, false) }
+    }
+
+    /// Where the streams are. The first one brings them there.
+    private func begin(at sequence: CommitSequence) -> CommitSequence {
+        if let position { return position }
+        position = sequence
+        return sequence
+    }
+
+    /// Tells all that nothing comes any more.
+    func end(with reason: HoldfastError) {
+        for query in waiting { tell(query) }
+        for observer in observers { events.append(observer.outbox.notice(.ended(reason))) }
+        for query in queries.values.flatMap(\.all) { events.append(query.outbox.notice(.ended(reason))) }
+        observers = []
+        queries = [:]
+        waiting = []
+        unread = []
+    }
+
+    // MARK: Following
+
+    /// Takes in what this process has stored.
+    func follow(_ batch: CommittedBatch) throws(HoldfastError) {
+        guard let position, batch.last > position else { return }
+        guard batch.base <= position else {
+            // Others have committed before.
+            return try followLog(knowing: batch)
+        }
+        for commit in batch.commits { follow(commit) }
+        let byNumber = Dictionary(uniqueKeysWithValues: batch.commits.map { ($0.entry.sequence, $0) })
+        tellObservers(batch.commits.lazy.map(\.entry), through: batch.last) { byNumber[$0.sequence]!.known }
+        self.position = batch.last
+        token = batch.token
+    }
+
+    private func follow(_ commit: CommittedBatch.Commit) {
+        let sequence = commit.entry.sequence
+        var touched: [LiveQuery] = []
+        for change in commit.changes where queries[change.key.repository] != nil {
+            touched += follow(change.key, change.text, change.version, at: sequence)
+        }
+        touch(touched, at: sequence)
+    }
+
+    private func follow(
+        _ key: EntityKey, _ text: [UInt8]?, _ version: CommitSequence, at sequence: CommitSequence
+    ) -> [LiveQuery] {
+        var failures: [(query: LiveQuery, error: HoldfastError)] = []
+        let touched = queries[key.repository]!.follow(key.id, text, version, at: sequence) { failures.append(($0, $1)) }
+        for (query, error) in failures { fail(query, error) }
+        return touched
+    }
+
+    /// One commit, or what stands for several, has touched these.
+    private func touch(_ touched: [LiveQuery], at sequence: CommitSequence) {
+        var seen: Set<ObjectIdentifier> = []
+        for query in touched where seen.insert(ObjectIdentifier(query)).inserted {
+            query.advance(to: sequence)
+            query.touches += 1
+            if query.needsReading { read(query) } else { tellOrWait(query) }
+        }
+    }
+
+    /// Whether `poll` has to look from time to time.
+    var needsPolling: Bool {
+        position != nil && (storage.noticesChanges || mustFollowLog || !unread.isEmpty)
+    }
+
+    /// Looks whether somebody else has committed.
+    func poll() throws(HoldfastError) {
+        guard position != nil, storage.noticesChanges || mustFollowLog else { return }
+        if let token, !mustFollowLog, storage.changeToken == token { return }
+        try followLog()
+    }
+
+    /// Takes in what the log tells, of whomever.
+    func followLog(knowing batch: CommittedBatch? = nil) throws(HoldfastError) {
+        guard let position else { return }
+        mustFollowLog = true
+        let snapshot = try storage.beginSnapshot()
+        defer { snapshot.close() }
+        if snapshot.sequence > position {
+            try follow(from: snapshot, after: position, knowing: batch)
+            self.position = snapshot.sequence
+        }
+        token = snapshot.changeToken
+        mustFollowLog = false
+    }
+
+    private func follow(
+        from snapshot: any StorageSnapshot, after position: CommitSequence, knowing batch: CommittedBatch?
+    ) throws(HoldfastError) {
+        let own = observers.isEmpty ? [:] : ownTexts(and: batch)
+        // Who is told waits until all was taken in: in between the rows are no state that ever was.
+        var touched = TouchedQueries()
+        var reached = position
+        do throws(HoldfastError) {
+            while reached < snapshot.sequence {
+                guard let entries = try snapshot.log(after: reached, limit: LoggedTexts.pageLength) else {
+                    return try begin(anewFrom: snapshot)
+                }
+                reached = entries.count < LoggedTexts.pageLength ? snapshot.sequence : entries.last!.sequence
+                try follow(entries, through: reached, from: snapshot, own, &touched)
+            }
+        } catch {
+            // What was taken in already is not seen as a change at the next attempt.
+            for (query, _) in touched.counts.values { readLater(query) }
+            throw error
+        }
+        for (query, count) in touched.counts.values {
+            query.advance(to: snapshot.sequence)
+            query.touches += count
+            if query.needsReading { read(query) } else { tellOrWait(query) }
+        }
+    }
+
+    private func follow(
+        _ entries: [LogEntry], through last: CommitSequence, from snapshot: any StorageSnapshot,
+        _ own: [CommitSequence: [ChangeSelection.Known]], _ touched: inout TouchedQueries
+    ) throws(HoldfastError) {
+        if entries.contains(where: { $0.changes.contains { catalogue.record(of: $0.key.repository) == nil } }) {
+            catalogue.add(try storage.readState().repositories)
+        }
+        let wanted = observers.filter { $0.selection.includesEntities || $0.selection.filter != nil }.map(\.selection)
+        let texts = try LoggedTexts(entries, from: snapshot) { key in
+            queries[key.repository] != nil || wanted.contains { $0.mayConcern(key) }
+        }
+        var touchedBy: [EntityKey: [LiveQuery]] = [:]
+        for entry in entries {
+            for change in entry.changes where queries[change.key.repository] != nil && touchedBy[change.key] == nil {
+                let newest = texts.newest(change.key)
+                touchedBy[change.key] = follow(change.key, newest?.text, newest?.version ?? 0, at: snapshot.sequence)
+            }
+            touched.add(entry.changes.flatMap { touchedBy[$0.key] ?? [] })
+        }
+        tellObservers(entries, through: last) { own[$0.sequence] ?? texts.known($0) }
+    }
+
+    /// What this process knows of commits that are in the log already.
+    private func ownTexts(and batch: CommittedBatch?) -> [CommitSequence: [ChangeSelection.Known]] {
+        var texts: [CommitSequence: [ChangeSelection.Known]] = [:]
+        for commit in (ownCommits() + [batch].compactMap(\.self)).flatMap(\.commits) {
+            texts[commit.entry.sequence] = commit.known
+        }
+        return texts
+    }
+
+    /// The log was trimmed before it was read.
+    private func begin(anewFrom snapshot: any StorageSnapshot) throws(HoldfastError) {
+        for observer in observers { observer.attach(at: snapshot.sequence) }
+        for repository in queries.keys {
+            for query in queries[repository]!.all {
+                try queries[repository]!.read(query, from: snapshot)
+                events.append(query.outbox.notice(.result(query.snapshot(isReset: true))))
+            }
+        }
+    }
+
+    private func tellObservers(
+        _ entries: some Sequence<LogEntry>, through last: CommitSequence,
+        _ known: (LogEntry) -> [ChangeSelection.Known]
+    ) {
+        for observer in observers {
+            if let event = observer.follow(entries, through: last, known) { events.append(event) }
+        }
+    }
+
+    // MARK: Live queries
+
+    private func tellOrWait(_ query: LiveQuery) {
+        if query.needsReading { return }
+        if query.outbox.load(awaitedIf: Self.isTooMuch).events < Self.eventLimit {
+            tell(query)
+        } else if !waiting.contains(where: { $0 === query }) {
+            waiting.append(query)
+        }
+    }
+
+    private func tell(_ query: LiveQuery) {
+        if let change = query.difference() { events.append(query.outbox.notice(.result(change))) }
+    }
+
+    /// More events on their way are too many: then commits are merged.
+    private static let eventLimit = 16
+    private static func isTooMuch(_ load: StreamOutbox.Load) -> Bool { load.events >= eventLimit }
+
+    /// Reads its result again, from the newest state; where that is not possible just now, later.
+    private func read(_ query: LiveQuery) {
+        do throws(HoldfastError) {
+            let snapshot = try storage.beginSnapshot()
+            defer { snapshot.close() }
+            try queries[query.repository]?.read(query, from: snapshot)
+            tellOrWait(query)
+        } catch {
+            switch error.status {
+            case .corrupt, .invalidQuery: fail(query, error)
+            default: readLater(query)
+            }
+        }
+    }
+
+    private func readLater(_ query: LiveQuery) {
+        query.needsReading = true
+        if !unread.contains(where: { $0 === query }) { unread.append(query) }
+    }
+
+    private func fail(_ query: LiveQuery, _ error: HoldfastError) {
+        events.append(query.outbox.notice(.ended(error)))
+        remove(query.outbox)
+    }
+
+    // MARK: Consumers
+
+    /// Serves those that had to wait for their consumers.
+    func serveWaiting() throws(HoldfastError) {
+        let queries = waiting
+        waiting = []
+        for query in queries { tellOrWait(query) }
+        let unread = unread
+        self.unread = []
+        for query in unread { read(query) }
+        let behind = observers.filter(\.canCatchUp)
+        guard !behind.isEmpty, let position else { return }
+        let snapshot = try storage.beginSnapshot()
+        defer { snapshot.close() }
+        for observer in behind { events += try observer.catchUp(to: position, from: snapshot) }
+    }
+}
+
+extension CommittedBatch.Commit {
+    var known: [ChangeSelection.Known] {
+        changes.map {
+            ChangeSelection.Known(key: $0.key, isDeletion: $0.text == nil, new: $0.text, former: $0.former)
+        }
+    }
+}
+
+/// Queries that commits have touched, and how many of them each.
+private struct TouchedQueries {
+    var counts: [ObjectIdentifier: (query: LiveQuery, count: Int)] = [:]
+
+    /// One commit touched these; some may be given more than once.
+    mutating func add(_ queries: [LiveQuery]) {
+        var seen: Set<ObjectIdentifier> = []
+        for query in queries where seen.insert(ObjectIdentifier(query)).inserted {
+            counts[ObjectIdentifier(query), default: (query, 0)].count += 1
+        }
+    }
+}

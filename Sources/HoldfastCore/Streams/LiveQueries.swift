@@ -1,0 +1,164 @@
+/// The live queries of one repository, and which of them a change can concern: those that hold the entity already, and
+/// those whose filter may hold for its new text. Most filters hold one of their paths to a value or a range; such a query
+/// is met only where that path's value is the one, or in the range. So a change that concerns none of many queries
+/// costs a lookup for each path that some of them look at, not a match for each query.
+///
+/// Confined to the follower.
+struct LiveQueries {
+    private struct Holder {
+        let query: LiveQuery
+        let row: ResultRow
+    }
+
+    /// The queries that hold one path to a value, or to a range.
+    private struct Guarded {
+        let definition: IndexDefinition
+        var byValue: [[UInt8]: [LiveQuery]] = [:]
+        var byRange = RangeTree()
+    }
+
+    private(set) var all: [LiveQuery] = []
+    private var holders: [EntityID: [Holder]] = [:]
+    private var guarded: [Guarded] = []
+    /// Those that may hold for any text.
+    private var unguarded: [LiveQuery] = []
+
+    var isEmpty: Bool { all.isEmpty }
+
+    // MARK: Who is here
+
+    mutating func add(_ query: LiveQuery) {
+        all.append(query)
+        hold(query)
+        guard let condition = Self.condition(of: query.filter, in: query.repository) else {
+            unguarded.append(query)
+            return
+        }
+        let place: Int
+        if let known = guarded.firstIndex(where: { $0.definition == condition.definition }) {
+            place = known
+        } else {
+            place = guarded.count
+            guarded.append(Guarded(definition: condition.definition))
+        }
+        for range in condition.ranges {
+            if condition.isValues {
+                guarded[place].byValue[range.lower, default: []].append(query)
+            } else {
+                guarded[place].byRange.add(range, query)
+            }
+        }
+    }
+
+    mutating func remove(_ query: LiveQuery) {
+        all.removeAll { $0 === query }
+        release(query)
+        unguarded.removeAll { $0 === query }
+        guard let condition = Self.condition(of: query.filter, in: query.repository),
+            let place = guarded.firstIndex(where: { $0.definition == condition.definition })
+        else { return }
+        for range in condition.ranges where condition.isValues {
+            guarded[place].byValue[range.lower]?.removeAll { $0 === query }
+            if guarded[place].byValue[range.lower]?.isEmpty == true { guarded[place].byValue[range.lower] = nil }
+        }
+        guarded[place].byRange.remove(query)
+        if guarded[place].byValue.isEmpty && guarded[place].byRange.isEmpty { guarded.remove(at: place) }
+    }
+
+    private mutating func hold(_ query: LiveQuery) {
+        for (id, row) in query.identifiers { holders[id, default: []].append(Holder(query: query, row: row)) }
+    }
+
+    private mutating func release(_ query: LiveQuery) {
+        for (id, _) in query.identifiers { release(id, query) }
+    }
+
+    private mutating func release(_ id: EntityID, _ query: LiveQuery) {
+        holders[id]?.removeAll { $0.query === query }
+        if holders[id]?.isEmpty == true { holders[id] = nil }
+    }
+
+    /// Reads a query's result anew.
+    mutating func read(_ query: LiveQuery, from snapshot: any StorageSnapshot) throws(HoldfastError) {
+        release(query)
+        defer { hold(query) }
+        try query.read(from: snapshot)
+    }
+
+    /// The value, or values, or range to which a filter holds one of its paths; as an index over that path would find it.
+    private static func condition(
+        of filter: Filter, in repository: RepositoryID
+    ) -> (definition: IndexDefinition, ranges: [KeyRange], isValues: Bool)? {
+        var indexes: [Index] = []
+        for case .path(let path, _) in filter.conjuncts {
+            indexes.append(Index(imagined: IndexDefinition(path), in: repository))
+        }
+        let plan = Plan.best(for: filter, among: indexes)
+        guard let index = plan.index, let tests = plan.bounds.first?.tests else { return nil }
+        let isValues =
+            switch tests.first {
+            case .equal, .in: true
+            default: false
+            }
+        return (index.definition, plan.ranges, isValues)
+    }
+
+    // MARK: Changes
+
+    /// Tells those that a change concerns, and answers whose rows are others now. `failed` hears of one that cannot go on.
+    mutating func follow(
+        _ id: EntityID, _ text: [UInt8]?, _ version: CommitSequence, at sequence: CommitSequence,
+        failed: (LiveQuery, HoldfastError) -> Void
+    ) -> [LiveQuery] {
+        var touched: [LiveQuery] = []
+        let holding = holders[id] ?? []
+        for holder in holding where holder.query.sequence < sequence {
+            follow(id, text, version, holder.query, holder.row, &touched, failed)
+        }
+        guard let text else { return touched }
+        for query in candidates(text)
+        where query.sequence < sequence && !holding.contains(where: { $0.query === query }) {
+            follow(id, text, version, query, nil, &touched, failed)
+        }
+        return touched
+    }
+
+    private mutating func follow(
+        _ id: EntityID, _ text: [UInt8]?, _ version: CommitSequence, _ query: LiveQuery, _ old: ResultRow?,
+        _ touched: inout [LiveQuery], _ failed: (LiveQuery, HoldfastError) -> Void
+    ) {
+        do throws(HoldfastError) {
+            guard let effect = try query.follow(id, text, version, old: old) else { return }
+            if old != nil { release(id, query) }
+            if let row = effect.row { holders[id, default: []].append(Holder(query: query, row: row)) }
+            if let dropped = effect.dropped { release(dropped.id, query) }
+            touched.append(query)
+        } catch {
+            failed(query, error)
+        }
+    }
+
+    /// Each once.
+    private func candidates(_ text: [UInt8]) -> [LiveQuery] {
+        var found = unguarded
+        for group in guarded {
+            let keys: IndexKeys?
+            do throws(CorruptJSON) {
+                keys = try text.withBytes { text throws(CorruptJSON) in try IndexKeys(of: text, for: group.definition) }
+            } catch { keys = nil }
+            guard let keys else {
+                // Too many values to look each up.
+                found += group.byValue.values.joined()
+                found += group.byRange.all
+                continue
+            }
+            for key in keys.keys {
+                if let queries = group.byValue[key] { found += queries }
+                group.byRange.find(key, &found)
+            }
+        }
+        guard found.count > 1 else { return found }
+        var seen: Set<ObjectIdentifier> = []
+        return found.filter { seen.insert(ObjectIdentifier($0)).inserted }
+    }
+}

@@ -1,0 +1,274 @@
+internal import Synchronization
+
+/// Follows the commits of a store, whoever's, on a thread of its own, for all its streams. A store without streams has no
+/// such thread.
+///
+///     BatchCommitter → announce, stored → items → the follower's turn → FollowedStreams → StreamOutbox → Delivery
+///     others' commits → the storage's token, looked at every 20 ms → the log ↗
+///
+/// What asynchronous commits' owners are to hear goes the same way, behind the commit itself: so streams hear first.
+///
+/// A commit is announced before anybody can see it. So whoever sees it in the log finds its texts here.
+final class LogFollower: Sendable {
+    /// How often it looks for others' commits.
+    private static let pollInterval: UInt64 = 20_000_000
+    /// So many bytes of texts wait for the follower; what comes beyond is read from the log.
+    private static let byteLimit = 64 << 20
+
+    private enum Item {
+        case observer(ChangeObserver)
+        case query(LiveQuery)
+        case removal(StreamOutbox)
+        case commits(CommittedBatch)
+        /// Something is stored whose texts are not known here.
+        case log
+        /// To be delivered behind what comes before.
+        case events([Event])
+    }
+
+    private struct State {
+        var items: [Item] = []
+        /// How many of the items were taken.
+        var taken = 0
+        var waitingBytes = 0
+        /// What is just being stored.
+        var announced: CommittedBatch?
+        /// Whether what streams are to be told of the items that were taken may not be posted yet.
+        var isWorking = false
+        /// How many streams are open, or being opened.
+        var streams = 0
+        /// How many of them want to know what was there before a change, by repository; nil stands for all.
+        var formerNeeds: [RepositoryID?: Int] = [:]
+        var durableNames: Set<String> = []
+        var worker: (any Worker)?
+        var isClosing = false
+        var isFinished = false
+    }
+
+    private let storage: any Storage
+    private let catalogue: Catalogue
+    private let environment: Environment
+    private let delivery: Delivery
+    private let log: StoreLog
+    private let finished: @Sendable () -> Void
+    private let isActive = Atomic<Bool>(false)
+    private let state = Lock(State())
+
+    /// `finished` hears that it runs no more.
+    init(
+        storage: any Storage, catalogue: Catalogue, environment: Environment, delivery: Delivery, log: StoreLog,
+        finished: @escaping @Sendable () -> Void
+    ) {
+        self.storage = storage
+        self.catalogue = catalogue
+        self.environment = environment
+        self.delivery = delivery
+        self.log = log
+        self.finished = finished
+    }
+
+    // MARK: For streams
+
+    /// From here on commits are announced. Before a stream is attached, and once for each.
+    func begin(_ durableName: String?) throws(HoldfastError) {
+        try state.withLock { state throws(HoldfastError) in
+            if state.isClosing { throw Store.closed }
+            if let durableName, state.durableNames.contains(durableName) {
+                throw HoldfastError(
+                    .invalidState,
+                    "the durable subscription \"\(durableName)\" is open in this process: free that stream first")
+            }
+            if state.worker == nil { state.worker = try startWorker() }
+            if let durableName { state.durableNames.insert(durableName) }
+            state.streams += 1
+            isActive.store(true, ordering: .releasing)
+        }
+    }
+
+    /// Takes back what `begin` has noted.
+    func end(_ durableName: String?) {
+        state.withLock { state in
+            if let durableName { state.durableNames.remove(durableName) }
+            state.streams -= 1
+            if state.streams == 0 { isActive.store(false, ordering: .releasing) }
+        }
+    }
+
+    func outbox(_ observer: any StreamObserver) -> StreamOutbox {
+        StreamOutbox(observer, delivery) { [weak self] in self?.wake() }
+    }
+
+    func attach(_ observer: ChangeObserver) {
+        state.withLock { $0.formerNeeds[observer.selection.repository, default: 0] += 1 }
+        add(.observer(observer))
+    }
+
+    func attach(_ query: LiveQuery) { add(.query(query)) }
+
+    func detach(_ outbox: StreamOutbox, _ selection: ChangeSelection?) {
+        if let selection { state.withLock { $0.formerNeeds[selection.repository]! -= 1 } }
+        add(.removal(outbox))
+    }
+
+    private func add(_ item: Item) {
+        state.withLock { if !$0.isFinished { $0.items.append(item) } }
+        wake()
+    }
+
+    private func wake() { state.withLock { $0.worker }?.wake() }
+
+    private func startWorker() throws(HoldfastError) -> any Worker {
+        let streams = WorkerOnly(
+            FollowedStreams(storage: storage, catalogue: catalogue) { [unowned self] in ownCommits })
+        return try environment.workers.start(name: "hf-streams") { [self] in turn(streams.value) }
+    }
+
+    // MARK: For the committer
+
+    /// Whether what a batch changes is to be announced; then, of which repositories with what was there before.
+    var needsFormer: ((RepositoryID) -> Bool)? {
+        guard isActive.load(ordering: .acquiring) else { return nil }
+        let needs = state.withLock { $0.formerNeeds }
+        return { needs[$0] ?? 0 > 0 || needs[nil] ?? 0 > 0 }
+    }
+
+    /// What will be stored in a moment. Before anybody can see it.
+    func announce(_ batch: CommittedBatch) { state.withLock { $0.announced = batch } }
+
+    /// What was announced is stored, and nothing else is committed in between. `token`: what the storage says now.
+    func stored(_ token: ChangeToken?) {
+        let isNew = state.withLock { state in
+            guard var batch = state.announced else { return false }
+            state.announced = nil
+            batch.token = token
+            if state.waitingBytes + batch.size > Self.byteLimit && !state.items.isEmpty {
+                state.items.append(.log)
+            } else {
+                state.waitingBytes += batch.size
+                state.items.append(.commits(batch))
+            }
+            return true
+        }
+        if isNew { wake() }
+    }
+
+    /// Nobody knows what became of what was announced.
+    func lost() {
+        let isNew = state.withLock { state in
+            defer { state.announced = nil }
+            if state.announced != nil { state.items.append(.log) }
+            return state.announced != nil
+        }
+        if isNew { wake() }
+    }
+
+    /// Delivers events behind what streams are told of the commits before.
+    func post(_ events: [Event]) {
+        if events.isEmpty { return }
+        let isNext = state.withLock { state in
+            if state.isFinished || state.items.isEmpty && !state.isWorking { return true }
+            state.items.append(.events(events))
+            return false
+        }
+        if isNext { delivery.post(events) } else { wake() }
+    }
+
+    /// Announced or stored by this process, and not followed yet.
+    private var ownCommits: [CommittedBatch] {
+        state.withLock { state in
+            var batches = state.items[state.taken...].compactMap {
+                if case .commits(let batch) = $0 { batch } else { nil }
+            }
+            if let announced = state.announced { batches.append(announced) }
+            return batches
+        }
+    }
+
+    // MARK: Its end
+
+    /// What was committed is still told, then every stream ends.
+    func beginClosing() {
+        let worker = state.withLock { state in
+            state.isClosing = true
+            if state.worker == nil { state.isFinished = true }
+            return state.worker
+        }
+        worker?.wake()
+    }
+
+    var isFinished: Bool { state.withLock { $0.isFinished } }
+
+    // MARK: On its thread
+
+    private func turn(_ streams: FollowedStreams) -> Turn {
+        while let item = next() { deal(with: item, streams) }
+        attempt { () throws(HoldfastError) in
+            try streams.serveWaiting()
+            try streams.poll()
+        }
+        delivery.post(streams.takeEvents())
+        let (isIdle, isClosing) = state.withLock { state in
+            state.isWorking = false
+            return (state.items.isEmpty, state.isClosing)
+        }
+        if !isIdle { return .again }
+        if isClosing { return finish(streams) }
+        return .sleep(until: streams.needsPolling ? environment.time.monotonicNanoseconds() &+ Self.pollInterval : nil)
+    }
+
+    private func next() -> Item? {
+        state.withLock { state in
+            guard state.taken < state.items.count else {
+                state.items.removeAll(keepingCapacity: state.items.count < 1000)
+                state.taken = 0
+                return nil
+            }
+            state.isWorking = true
+            let item = state.items[state.taken]
+            // What it holds goes with the one who deals with it.
+            state.items[state.taken] = .events([])
+            state.taken += 1
+            if case .commits(let batch) = item { state.waitingBytes -= batch.size }
+            return item
+        }
+    }
+
+    private func deal(with item: Item, _ streams: FollowedStreams) {
+        attempt { () throws(HoldfastError) in
+            switch item {
+            case .observer(let observer): streams.add(observer)
+            case .query(let query): streams.add(query)
+            case .removal(let outbox): streams.remove(outbox)
+            case .commits(let batch): try streams.follow(batch)
+            case .log: try streams.followLog()
+            case .events(let events): delivery.post(streams.takeEvents() + events)
+            }
+        }
+    }
+
+    /// What fails is tried again at the next turn: what is stored stays in the log.
+    private func attempt(_ body: () throws(HoldfastError) -> Void) {
+        do throws(HoldfastError) {
+            try body()
+        } catch {
+            log.warning("the commits could not be followed just now", [("reason", .text(error.message))])
+        }
+    }
+
+    private func finish(_ streams: FollowedStreams) -> Turn {
+        streams.end(with: Store.closed)
+        delivery.post(streams.takeEvents())
+        state.withLock { state in
+            state.isFinished = true
+            state.worker = nil
+        }
+        finished()
+        return .finished
+    }
+}
+
+/// What only one worker's turns touch. Sendable, because a worker never runs two turns at once.
+private final class WorkerOnly<Value>: @unchecked Sendable {
+    let value: Value
+    init(_ value: sending Value) { self.value = value }
+}

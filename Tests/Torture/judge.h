@@ -1,0 +1,28 @@
+/*
+ * Judge: what the torture programs find wrong, and what their processes see of each other.
+ */
+#ifndef JUDGE_H
+#define JUDGE_H
+
+#include <holdfast.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* How often this process has expected in vain. */
+extern int wrong;
+
+/* Counts and prints the sentence if it is not so. */
+void expect(bool is_right, const char *sentence);
+
+/* Ends this process at once where a call of the library has answered what it must not. */
+void give_up(const char *doing, hf_status status, hf_error *error) __attribute__((noreturn));
+
+/* Of a clock that never jumps. */
+double seconds(void);
+
+/* A block of so many bytes that every process with this path shares, zero at first; it lies in a file beside
+ * the store's, until board_remove. */
+void *board_map(const char *path, size_t size);
+void board_remove(const char *path);
+
+#endif
