@@ -5,6 +5,9 @@ internal import HoldfastCore
 struct EntityCoding: Sendable {
     let encoder: JSONEncoder
     let decoder: JSONDecoder
+    /// Whether entities are written as the standard encoder does, and come back as the standard decoder has them.
+    private let encodesAsStandard: Bool
+    private let decodesAsStandard: Bool
     /// Which members key paths mean.
     let paths: PathFinder
 
@@ -12,6 +15,8 @@ struct EntityCoding: Sendable {
     init(encoder: JSONEncoder?, decoder: JSONDecoder?, key: String) {
         self.encoder = encoder ?? Self.standardEncoder
         self.decoder = decoder ?? Self.standardDecoder
+        encodesAsStandard = encoder == nil
+        decodesAsStandard = decoder == nil
         paths = PathFinder(encoder: self.encoder, key: key)
     }
 
@@ -23,9 +28,10 @@ struct EntityCoding: Sendable {
     }()
     private static let standardDecoder = JSONDecoder()
 
-    func encode(_ value: some Encodable, what: String, status: Status) throws -> Data {
+    func encode(_ value: some Encodable, what: String, status: Status) throws -> [UInt8] {
+        if encodesAsStandard, let text = EntityWriter.encode(value) { return text }
         do {
-            return try encoder.encode(value)
+            return Array(try encoder.encode(value))
         } catch {
             throw HoldfastError(status, "the \(what) cannot be encoded: \(Self.reason(error))", cause: error)
         }
@@ -33,10 +39,11 @@ struct EntityCoding: Sendable {
 
     /// A stored text that does not fit the type is an error that names it; nothing is skipped.
     func decode<Entity: Decodable>(
-        _ type: Entity.Type, from text: Data, id: @autoclosure () -> String, repository: String
+        _ type: Entity.Type, from text: [UInt8], id: @autoclosure () -> String, repository: String
     ) throws -> Entity {
+        if decodesAsStandard, let entity = EntityText.decode(type, from: text) { return entity }
         do {
-            return try decoder.decode(type, from: text)
+            return try decoder.decode(type, from: Data(text))
         } catch {
             let id = id()
             let named = try encoder.encode(["repository": repository, "id": id])

@@ -2,6 +2,7 @@ internal import HoldfastCore
 
 /// Values by key, whose calls block the thread, as reading a file does. All throw `RepositoryError`.
 public protocol KeyValueStore<Value>: Sendable {
+    /// What is kept under a key.
     associatedtype Value: Sendable
 
     /// The value of this key, or nil.
@@ -46,13 +47,17 @@ public struct KeyValueRepository<Value: Codable & Sendable>: KeyValueStore {
         entries = store.repository(of: KeyValueEntry<Value>.self, named: name)
     }
 
-    public func get(_ key: String) throws -> Value? { try entries.fetchNow(id: key)?.value }
+    public func get(_ key: String) throws -> Value? { try entries.now { try $0.fetch(id: key)?.value } }
 
-    public func save(_ value: Value, forKey key: String) throws { _ = try entries.put(entry(key, value), .none) }
+    public func save(_ value: Value, forKey key: String) throws {
+        try entries.now { _ = try $0.save(entry(key, value)) }
+    }
 
-    public func update(_ value: Value, forKey key: String) throws { _ = try entries.put(entry(key, value), .present) }
+    public func update(_ value: Value, forKey key: String) throws {
+        try entries.now { _ = try $0.update(entry(key, value)) }
+    }
 
-    public func delete(_ key: String) throws { try entries.deleteNow(id: key) }
+    public func delete(_ key: String) throws { try entries.now { try $0.delete(id: key) } }
 
     private func entry(_ key: String, _ value: Value) -> KeyValueEntry<Value> { KeyValueEntry(id: key, value: value) }
 }

@@ -7,6 +7,7 @@
 /// A type that keeps its entities in its own way implements `save` that answers nothing, `fetchAll`, `fetch`, `delete` and
 /// `invalidateCache`.
 public protocol Repository<Entity>: Sendable {
+    /// What it stores.
     associatedtype Entity: Codable & Identifiable & Sendable where Entity.ID: Sendable
 
     /// Stores an entity, new or not.

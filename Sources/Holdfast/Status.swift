@@ -70,6 +70,8 @@ public enum Status: Sendable, Hashable, CaseIterable {
     case unsafeLocation
     /// The store's schema has a greater version than the program knows.
     case schemaTooNew
+    /// What was committed behind a position is not known any more.
+    case cursorLost
     /// The object tree is in another transaction.
     case transactionActive
     /// The object tree is in no transaction.
@@ -130,6 +132,7 @@ extension Status {
             case .noMemory: .noMemory
             case .unsafeLocation: .unsafeLocation
             case .schemaTooNew: .schemaTooNew
+            case .cursorLost: .cursorLost
             case .transactionActive: .transactionActive
             case .transactionNotActive: .transactionNotActive
             case .wrongDescriptor: .wrongDescriptor

@@ -41,7 +41,10 @@ extension Store {
     /// As `transaction`, at most once for each key: the first commit with the key is stored and its receipt kept. When
     /// the key was used before, `body` does not run, and that receipt is answered with `isReplayed`.
     ///
-    /// - Parameter idempotencyKey: 1 to 255 bytes. How long keys are kept is an option of the store.
+    /// - Parameters:
+    ///   - idempotencyKey: 1 to 255 bytes. How long keys are kept is an option of the store.
+    ///   - options: As of the other `transaction`.
+    ///   - body: As of the other `transaction`.
     @discardableResult
     public nonisolated(nonsending) func transaction(
         idempotencyKey: String, _ options: TransactionOptions = .init(),

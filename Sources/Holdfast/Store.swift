@@ -41,14 +41,26 @@ public final class Store: Sendable {
         _ options: StoreOptions, provider: (any StoreProvider)? = nil, threads: WaitingThreads = .shared,
         _ open: @escaping @Sendable (HoldfastCore.StoreOptions) throws(CoreError) -> HoldfastCore.Store
     ) async throws -> Store {
+        let (options, places) = try prepared(options)
+        let core = try await threads.waiting { () throws(CoreError) in try open(options) }
+        return Store(core, places: places, provider: provider, threads: threads)
+    }
+
+    /// On this thread, which may wait.
+    static func openNow(_ url: String, _ options: StoreOptions) throws -> Store {
+        let (options, places) = try prepared(options)
+        let core = try translatingErrors { () throws(CoreError) in try StoreURL.open(url, options: options) }
+        return Store(core, places: places, provider: nil, threads: .shared)
+    }
+
+    private static func prepared(_ options: StoreOptions) throws -> (HoldfastCore.StoreOptions, Places) {
         var options = try options.checked()
         options.delivery = .callback
         let places = Places(options.maxInFlight)
         // A place is given back a moment before the core counts its commit as delivered, at most one at a time: with
         // one more, the core's own limit is never met, and submitting never waits.
         options.maxInFlight += 1
-        let core = try await threads.waiting { [options] () throws(CoreError) in try open(options) }
-        return Store(core, places: places, provider: provider, threads: threads)
+        return (options, places)
     }
 
     deinit {
@@ -60,11 +72,19 @@ public final class Store: Sendable {
     /// Closing a closed store does nothing. Throws `.timeout` when it takes longer than allowed, and goes on closing; `.io`
     /// when the last write to the file failed: the store is closed all the same, and what was acknowledged as durable is.
     public func close(timeout: Duration? = nil) async throws {
-        let milliseconds = timeout.map { UInt64(clamping: min($0.milliseconds, 1 << 40)) }
-        let isClosed = try await waiting { [core] () throws(CoreError) in
-            try core.close(timeoutMilliseconds: milliseconds)
-        }
-        if !isClosed { throw HoldfastError(.timeout, "the store is still closing: call close again to wait on") }
+        try await waiting { [core] () throws(CoreError) in try Self.close(core, timeout) }
+    }
+
+    /// On this thread, which may wait.
+    func closeNow(timeout: Duration?) throws {
+        try requireOutsideProvider()
+        try requireBlockingAllowed()
+        try translatingErrors { () throws(CoreError) in try Self.close(core, timeout) }
+    }
+
+    private static func close(_ core: HoldfastCore.Store, _ timeout: Duration?) throws(CoreError) {
+        let isClosed = try core.close(timeoutMilliseconds: timeout.map(waitingMilliseconds))
+        if !isClosed { throw CoreError(.timeout, "the store is still closing: call close again to wait on") }
     }
 
     /// Makes everything committed before this call durable, also what was committed as `.relaxed`.

@@ -70,6 +70,10 @@ public struct StoreDescription: Sendable, Hashable, Decodable {
     public var position: String
     /// Commits that are under way.
     public var inFlight: Int
+    /// Commits that wait to be stored.
+    public var waiting: Int { queue.waiting }
+    /// The cache, of all repositories together.
+    public var cache: CacheStatistics
     /// The version of the program's schema, where one is recorded.
     public var schemaVersion: Int?
     /// Snapshots held open.
@@ -83,8 +87,15 @@ public struct StoreDescription: Sendable, Hashable, Decodable {
     /// By name.
     public var repositories: [RepositoryDescription]
 
+    private var queue: Queue
+
+    private struct Queue: Sendable, Hashable, Decodable {
+        var waiting: Int
+    }
+
     private enum CodingKeys: String, CodingKey {
-        case url, engine, format, incarnation, sequence, position, snapshots, transactions, sizes, repositories
+        case url, engine, format, incarnation, sequence, position, snapshots, transactions, sizes, repositories, cache
+        case queue
         case isReadOnly = "read_only"
         case inFlight = "in_flight"
         case schemaVersion = "schema_version"

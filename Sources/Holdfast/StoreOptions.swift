@@ -42,6 +42,9 @@ public struct StoreOptions: Sendable, Hashable {
     public var idempotencyMaxCount = 100_000
     /// How many commits the commit log keeps: at least 1,000.
     public var logRetention = 100_000
+    /// How long it keeps them at most: commits that are older are not kept, whatever `logRetention` says. Nil for no limit.
+    /// What is there when the store is opened counts from then.
+    public var logMaxAge: Duration?
     /// A batch of commits slower than this is logged as a warning: 1 ms to a day.
     public var slowCommit = Duration.seconds(1)
     /// Whether a symbolic link or a network file system may hold the store.
@@ -67,6 +70,7 @@ extension StoreOptions: Encodable {
         case idempotencyMaxAge = "idempotency_max_age_ms"
         case idempotencyMaxCount = "idempotency_max_count"
         case logRetention = "log_retention"
+        case logMaxAge = "log_max_age_ms"
         case slowCommit = "slow_commit_ms"
         case allowUnsafeLocation = "allow_unsafe_location"
     }
@@ -88,6 +92,7 @@ extension StoreOptions: Encodable {
         try container.encode(idempotencyMaxAge.milliseconds, forKey: .idempotencyMaxAge)
         try container.encode(idempotencyMaxCount, forKey: .idempotencyMaxCount)
         try container.encode(logRetention, forKey: .logRetention)
+        try container.encodeIfPresent(logMaxAge?.milliseconds, forKey: .logMaxAge)
         try container.encode(slowCommit.milliseconds, forKey: .slowCommit)
         try container.encode(allowUnsafeLocation, forKey: .allowUnsafeLocation)
     }

@@ -8,8 +8,8 @@ public enum CacheTrim: Sendable, Hashable, CaseIterable {
     case critical
 }
 
-/// What a repository's cache has done since the store was opened, and holds now.
-public struct CacheStatistics: Sendable, Hashable {
+/// What a cache has done since the store was opened, and holds now.
+public struct CacheStatistics: Sendable, Hashable, Decodable {
     /// Reads that it answered,
     public var hits: UInt64
     /// and those that it could not.
@@ -30,8 +30,9 @@ public struct CacheStatistics: Sendable, Hashable {
 
 /// The cache: entities that were read, kept in memory as they are committed. None of these calls changes what is stored.
 ///
-/// Reading an entity of an id fills it, from the storage, and so does reading all; commits keep it up to date, and what
-/// a transaction has not committed is never in it. It is shared by all of a store's repositories of one name.
+/// Reading an entity of an id fills it, from the storage. A repository with a policy is also filled by what this program
+/// commits there, and by reading all. Commits keep up to date what is in it, and what a transaction has not committed is
+/// never in it. It is shared by all of a store's repositories of one name.
 extension StoreRepository {
     /// Lets go of all entities: the next reads ask the storage.
     public func invalidateCache() async {

@@ -19,12 +19,26 @@ extension StoreRepository {
     /// The entity of this id with its version, or nil.
     public func fetchVersioned(id: Entity.ID) async throws -> Versioned<Entity>? {
         let id = try text(of: id)
+        if let cached = try await cached(id) { return cached }
         let found = try await read { core, transaction throws(CoreError) in
-            var found: (version: UInt64, text: Data)?
-            _ = try core.fetch(id, in: transaction) { found = ($0, Data($1)) }
+            var found: (version: UInt64, text: [UInt8])?
+            _ = try core.fetch(id, in: transaction) { found = ($0, Array($1)) }
             return found
         }
         return try found.map { Versioned(entity: try decode($0.text, id: id), version: $0.version) }
+    }
+
+    /// The entities of these ids, in this order, as of one state of the store; ids without an entity are left out.
+    public func fetchMany(ids: [Entity.ID]) async throws -> [Entity] {
+        let json = try json(of: ids)
+        let list = try await read { core, transaction throws(CoreError) in
+            try json.withBytes { json throws(CoreError) in try core.fetchMany(json, in: transaction) }
+        }
+        return try decode(list, as: Entity.self)
+    }
+
+    func json(of ids: [Entity.ID]) throws -> [UInt8] {
+        try coding.encode(ids.map { try text(of: $0).text }, what: "list of ids", status: .invalidID)
     }
 
     /// Every entity, ordered by the bytes of the ids' texts.

@@ -1,88 +1,32 @@
-internal import Foundation
-internal import HoldfastCore
-
 /// The blocking calls, and their transactions. Outside a transaction each is a commit or a read of its own; inside one,
 /// it joins. They wait for files and locks and for nothing else, so that in a task they are merely impolite: there the
 /// asynchronous calls do the same without blocking.
 extension StoreRepository: SyncRepository {
+    /// What the blocking calls call an entity.
     public typealias Element = Entity
 
     /// Every entity, ordered by the bytes of the ids' texts.
-    public var getAll: [Entity] {
-        get throws {
-            try now { core, transaction in
-                let list = try translatingErrors { () throws(CoreError) in try core.fetchAll(in: transaction) }
-                return try decode(list, as: Entity.self)
-            }
-        }
-    }
+    public var getAll: [Entity] { get throws { try now { try $0.fetchAll() } } }
 
     /// Whether there are no entities.
-    public var isEmpty: Bool {
-        get throws {
-            try now { core, transaction in
-                try translatingErrors { () throws(CoreError) in try !core.exists(.all, in: transaction) }
-            }
-        }
-    }
+    public var isEmpty: Bool { get throws { try now { try !$0.exists() } } }
 
     /// Whether there is an entity of the same id.
-    public func contains(element: Entity) throws -> Bool {
-        try now { core, transaction in
-            let id = try text(of: element.id)
-            return try translatingErrors { () throws(CoreError) in try core.contains(id, in: transaction) }
-        }
-    }
+    public func contains(element: Entity) throws -> Bool { try now { try $0.contains(id: element.id) } }
 
     @discardableResult
-    public func add(element: Entity) throws -> Entity { try put(element, .absent) }
+    public func add(element: Entity) throws -> Entity { try now { try $0.add(element) } }
 
     @discardableResult
-    public func update(element: Entity) throws -> Entity { try put(element, .present) }
+    public func update(element: Entity) throws -> Entity { try now { try $0.update(element) } }
 
-    public func delete(element: Entity) throws { try deleteNow(id: element.id) }
+    public func delete(element: Entity) throws { try now { try $0.delete(id: element.id) } }
 
-    func fetchNow(id: Entity.ID) throws -> Entity? {
-        try now { core, transaction in
-            let id = try text(of: id)
-            var found: Data?
-            _ = try translatingErrors { () throws(CoreError) in try core.fetch(id, in: transaction) { found = Data($1) }
-            }
-            return try found.map { try decode($0, id: id) }
-        }
-    }
+    public func deleteAll() throws { try now { _ = try $0.deleteAll() } }
 
-    func deleteNow(id: Entity.ID) throws {
-        try now { core, transaction in
-            let id = try text(of: id)
-            try translatingErrors { () throws(CoreError) in try core.delete(id, in: transaction) }
-        }
-    }
-
-    public func deleteAll() throws {
-        try now { core, transaction in
-            _ = try translatingErrors { () throws(CoreError) in try core.deleteAll(.all, in: transaction) }
-        }
-    }
-
-    func put(_ entity: Entity, _ precondition: Write.Precondition) throws -> Entity {
-        try now { core, transaction in
-            let (writes, stored) = try self.writes([entity], precondition, core)
-            _ = try translatingErrors { () throws(CoreError) in
-                try core.perform(writes, in: transaction, wantsResults: false)
-            }
-            return stored[0]
-        }
-    }
-
-    private func now<Value>(
-        _ body: (HoldfastCore.Repository, HoldfastCore.Transaction?) throws -> Value
-    ) throws -> Value {
-        do {
-            return try body(coreNow(), TransactionScope.transaction(of: store))
-        } catch {
-            throw RepositoryError(error)
-        }
+    /// A blocking call, with the errors of a `SyncRepository`.
+    func now<Value>(_ body: (BlockingRepository<Entity>) throws -> Value) throws -> Value {
+        do { return try body(blocking) } catch { throw RepositoryError(error) }
     }
 
     // MARK: As transactions

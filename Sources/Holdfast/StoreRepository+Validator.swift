@@ -45,7 +45,7 @@ where Entity.ID: EntityIdentifier {
                 throw HoldfastError(.corrupt, "the id \"\(id.text)\" in \"\(repository)\" is no \(Entity.ID.self)")
             }
             let entity = try text.map {
-                try coding.decode(Entity.self, from: Data($0), id: id.text, repository: repository)
+                try coding.decode(Entity.self, from: $0, id: id.text, repository: repository)
             }
             let scope = TransactionScope(transaction, isolation: nil, within: TransactionScope.current)
             try TransactionScope.$current.withValue(scope) { try validator(known, entity) }

@@ -12,7 +12,9 @@ extension StoreRepository {
     public func add(_ entity: Entity) async throws -> Entity { try await put([entity], .absent)[0] }
 
     /// Replaces an existing entity. Throws `.notFound`, `.versionMismatch`, `.invalidEntity`, `.invalidID`.
-    /// - Parameter expectedVersion: The version that it must have; nil (or 0) for any.
+    /// - Parameters:
+    ///   - entity: What it is to be from now on.
+    ///   - expectedVersion: The version that it must have; nil (or 0) for any.
     @discardableResult
     public func update(_ entity: Entity, expectedVersion: UInt64? = nil) async throws -> Entity {
         try await put([entity], .expecting(expectedVersion ?? 0))[0]
@@ -39,15 +41,8 @@ extension StoreRepository {
     public func patch(
         id: Entity.ID, _ changes: [String: (any Encodable & Sendable)?], expectedVersion: UInt64? = nil
     ) async throws -> Entity {
-        let id = try text(of: id)
-        let json = try coding.encode(changes.mapValues { AnyValue(value: $0) }, what: "patch", status: .invalidEntity)
-        let core = try await core()
-        let write = try translatingErrors { () throws(CoreError) in
-            try Array(json).withBytes { bytes throws(CoreError) in
-                try core.patch(id, bytes, .expecting(expectedVersion ?? 0))
-            }
-        }
-        return try decode(Data(try await perform([write], wantsResults: true)[0]), id: id)
+        let write = try write(patching: id, changes, .expecting(expectedVersion ?? 0), try await core())
+        return try decode(try await perform([write], wantsResults: true)[0], id: write.key.id)
     }
 
     /// Changes an entity by an update. Outside a transaction it is worked out on the newest state when its turn comes, so
@@ -55,27 +50,19 @@ extension StoreRepository {
     ///
     /// Throws `.notFound`, `.versionMismatch`, `.invalidQuery` (the update fits no entity), `.invalidEntity` (it does not
     /// fit this one, or the id would change); the detail of both tells `operator` and `path`.
-    /// - Parameter initial: The entity to begin with where there is none; not with an expected version.
+    /// - Parameters:
+    ///   - id: The entity's.
+    ///   - update: What to change in it.
+    ///   - initial: The entity to begin with where there is none; not with an expected version.
+    ///   - expectedVersion: The version that it must have; nil (or 0) for any.
     /// - Returns: The entity as it is stored now.
     @discardableResult
     public func modify(
         id: Entity.ID, _ update: Update<Entity>, initial: Entity? = nil, expectedVersion: UInt64? = nil
     ) async throws -> Entity {
-        let id = try text(of: id)
-        let json = try update.json(coding)
-        let first = try initial.map { Array(try coding.encode($0, what: "initial entity", status: .invalidEntity)) }
-        let core = try await core()
-        let write = try translatingErrors { () throws(CoreError) in
-            try json.withBytes { json throws(CoreError) in
-                guard let first else {
-                    return try core.modify(id, json, initial: nil, .expecting(expectedVersion ?? 0))
-                }
-                return try first.withBytes { first throws(CoreError) in
-                    try core.modify(id, json, initial: first, .expecting(expectedVersion ?? 0))
-                }
-            }
-        }
-        return try decode(Data(try await perform([write], wantsResults: true)[0]), id: id)
+        let write = try write(
+            modifying: id, update, initial: initial, .expecting(expectedVersion ?? 0), try await core())
+        return try decode(try await perform([write], wantsResults: true)[0], id: write.key.id)
     }
 
     /// Deletes the entity of this id. Throws `.notFound`.
@@ -103,6 +90,18 @@ extension StoreRepository {
     /// `save` for each; of an id that comes twice the last stays.
     @discardableResult
     public func saveMany(_ entities: [Entity]) async throws -> [Entity] { try await put(entities, .none) }
+
+    /// `patch` for each, whatever its version; of an id that comes twice, one after the other.
+    /// - Returns: The entities as they are stored now, in this order.
+    @discardableResult
+    public func patchMany(
+        _ patches: [(id: Entity.ID, changes: [String: (any Encodable & Sendable)?])]
+    ) async throws -> [Entity] {
+        let core = try await core()
+        let writes = try eachNamed(patches) { try write(patching: $0.id, $0.changes, .present, core) }
+        let results = try await perform(writes, wantsResults: true)
+        return try zip(writes, results).map { try decode($1, id: $0.key.id) }
+    }
 
     /// `delete` for each.
     public func deleteMany(ids: [Entity.ID]) async throws {
@@ -156,27 +155,57 @@ extension StoreRepository {
     func writes(
         _ entities: [Entity], _ precondition: Write.Precondition, _ core: HoldfastCore.Repository
     ) throws -> (writes: [Write], stored: [Entity]) {
-        var stored: [Entity] = []
-        stored.reserveCapacity(entities.count)
-        var writes: [Write] = []
-        writes.reserveCapacity(entities.count)
-        for (index, entity) in entities.enumerated() {
+        let writes = try eachNamed(entities) { entity in
+            let write = try write(entity, precondition, core)
+            return (write, try assignedEntity(write) ?? entity)
+        }
+        return (writes.map(\.0), writes.map(\.1))
+    }
+
+    /// What `body` makes of each. Of several, an error tells which one it is about.
+    private func eachNamed<Element, Value>(_ elements: [Element], _ body: (Element) throws -> Value) throws -> [Value] {
+        try elements.enumerated().map { index, element in
             do {
-                let write = try write(entity, precondition, core)
-                writes.append(write)
-                stored.append(try assignedEntity(write) ?? entity)
-            } catch var error as HoldfastError where entities.count > 1 {
+                return try body(element)
+            } catch var error as HoldfastError where elements.count > 1 {
                 error.message = "element \(index), counted from 0: \(error.message)"
                 throw error
             }
         }
-        return (writes, stored)
+    }
+
+    func write(
+        modifying id: Entity.ID, _ update: Update<Entity>, initial: Entity?, _ precondition: Write.Precondition,
+        _ core: HoldfastCore.Repository
+    ) throws -> Write {
+        let id = try text(of: id)
+        let json = try update.json(coding)
+        let first = try initial.map { try coding.encode($0, what: "initial entity", status: .invalidEntity) }
+        return try translatingErrors { () throws(CoreError) in
+            try json.withBytes { json throws(CoreError) in
+                guard let first else { return try core.modify(id, json, initial: nil, precondition) }
+                return try first.withBytes { first throws(CoreError) in
+                    try core.modify(id, json, initial: first, precondition)
+                }
+            }
+        }
+    }
+
+    func write(
+        patching id: Entity.ID, _ changes: [String: (any Encodable & Sendable)?], _ precondition: Write.Precondition,
+        _ core: HoldfastCore.Repository
+    ) throws -> Write {
+        let id = try text(of: id)
+        let json = try coding.encode(changes.mapValues { AnyValue(value: $0) }, what: "patch", status: .invalidEntity)
+        return try translatingErrors { () throws(CoreError) in
+            try json.withBytes { bytes throws(CoreError) in try core.patch(id, bytes, precondition) }
+        }
     }
 
     private func write(
         _ entity: Entity, _ precondition: Write.Precondition, _ core: HoldfastCore.Repository
     ) throws -> Write {
-        let json = Array(try coding.encode(entity, what: "entity", status: .invalidEntity))
+        let json = try coding.encode(entity, what: "entity", status: .invalidEntity)
         var write = try translatingErrors { () throws(CoreError) in
             try json.withBytes { bytes throws(CoreError) in
                 // Only what may be new is assigned an id.
@@ -213,7 +242,7 @@ extension StoreRepository {
     /// The entity with the id that it was assigned, if it was.
     private func assignedEntity(_ write: Write) throws -> Entity? {
         guard write.textBeforeAssignment != nil, case .put(let text) = write.action else { return nil }
-        return try decode(Data(text), id: write.key.id)
+        return try decode(text, id: write.key.id)
     }
 
     // MARK: Carrying them out

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HoldfastCore
+internal import Synchronization
 
 /// A named collection of a store's entities, as JSON objects.
 ///
@@ -8,8 +9,13 @@ internal import HoldfastCore
 /// commit of its own, judged on the newest state when its turn comes: it never meets a conflict, and returns when it
 /// is stored. Calls of many tasks share their syncs.
 ///
-/// No call makes a thread of Swift's pool wait. A cancelled task's commit is withdrawn while it is queued
+/// No asynchronous call makes a thread of Swift's pool wait. A cancelled task's commit is withdrawn while it is queued
 /// (`CancellationError`); once it is being stored, its true outcome is told.
+///
+/// `add`, `update`, `delete` and `deleteAll` have forms without `async`, too: a described `AnyTransaction`, or a blocking
+/// call. In asynchronous functions and closures Swift takes the asynchronous ones. In the top-level code of a `main.swift`
+/// it takes the others even after `try await`, and only warns, so that nothing may come of `try await songs.add(song)`:
+/// write such calls in a function.
 ///
 /// Every call may throw `.closed`, `.io`, `.corrupt`, the first one also `.invalidName`, `.invalidOption` (another key
 /// than at the repository's creation) and `.exists` (another repository's name differs only in case); writes also
@@ -26,6 +32,8 @@ where Entity.ID: EntityIdentifier {
     let coding: EntityCoding
     private let cachePolicy: CachePolicy?
     private let opened = Lock<HoldfastCore.Repository?>(nil)
+    /// How many fetches the cache has answered.
+    private let fetchesFromCache = Atomic<UInt64>(0)
 
     init(store: Store, name: String, key: String, cachePolicy: CachePolicy?, coding: EntityCoding) {
         self.store = store
@@ -37,12 +45,13 @@ where Entity.ID: EntityIdentifier {
 
     /// Opens the repository now rather than at the first call, creating it where the store has none of this name: by a
     /// commit of its own, whatever transaction the call is made in.
-    public func open() async throws { _ = try await core() }
+    /// - Parameter creating: Whether it is created; else `.notFound` is thrown where there is none.
+    public func open(creating: Bool = true) async throws { _ = try await core(creating: creating) }
 
-    func core() async throws -> HoldfastCore.Repository {
+    func core(creating: Bool = true) async throws -> HoldfastCore.Repository {
         try store.requireOutsideProvider()
         if let ready = opened.withLock({ $0 }) { return ready }
-        let options = try options()
+        let options = try options(creating: creating)
         return try await store.waiting { [self] () throws(CoreError) in try open(options) }
     }
 
@@ -55,6 +64,20 @@ where Entity.ID: EntityIdentifier {
         return try translatingErrors { () throws(CoreError) in try open(options) }
     }
 
+    /// The entity in the newest state, if the cache holds it and may answer. Nobody waits for that, so a task that does
+    /// nothing else lets the others of its pool have a turn now and then.
+    func cached(_ id: EntityID) async throws -> Versioned<Entity>? {
+        // A provider would have to be asked whether it is the newest.
+        guard store.provider == nil, TransactionScope.transaction(of: store) == nil else { return nil }
+        try Task.checkCancellation()
+        let core = try await core()
+        guard let (version, text) = try translatingErrors({ () throws(CoreError) in try core.cached(id) }) else {
+            return nil
+        }
+        if fetchesFromCache.wrappingAdd(1, ordering: .relaxed).newValue.isMultiple(of: 64) { await Task.yield() }
+        return Versioned(entity: try decode(text, id: id), version: version)
+    }
+
     private func open(_ options: RepositoryOptions) throws(CoreError) -> HoldfastCore.Repository {
         try store.provider?.requireKeeps(name)
         let repository = try store.core.repository(name, options: options)
@@ -63,8 +86,8 @@ where Entity.ID: EntityIdentifier {
     }
 
     /// Checked and named by the core's own reader, so that every face refuses the same.
-    private func options() throws -> RepositoryOptions {
-        let json = Array(try JSONEncoder().encode(NamedOptions(key: key, cache: cachePolicy)))
+    private func options(creating: Bool = true) throws -> RepositoryOptions {
+        let json = Array(try JSONEncoder().encode(NamedOptions(key: key, create: creating, cache: cachePolicy)))
         return try translatingErrors { () throws(CoreError) in
             try json.withBytes { bytes throws(CoreError) in try RepositoryOptions(json: bytes) }
         }
@@ -81,7 +104,7 @@ where Entity.ID: EntityIdentifier {
         }
     }
 
-    func decode(_ text: Data, id: EntityID) throws -> Entity {
+    func decode(_ text: [UInt8], id: EntityID) throws -> Entity {
         try coding.decode(Entity.self, from: text, id: id.text, repository: name)
     }
 }
@@ -89,5 +112,6 @@ where Entity.ID: EntityIdentifier {
 /// A repository's options as the C interface names them.
 private struct NamedOptions: Encodable {
     var key: String
+    var create: Bool
     var cache: CachePolicy?
 }

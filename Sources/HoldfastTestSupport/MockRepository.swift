@@ -9,7 +9,16 @@ public import Holdfast
 public final class MockRepository<Entity: Codable & Identifiable & Sendable>: Repository where Entity.ID: Sendable {
     /// What may be called.
     public enum Function: Hashable, Sendable, CaseIterable {
-        case save, fetchAll, fetch, delete, invalidateCache
+        /// `save(_:)`.
+        case save
+        /// `fetchAll()`.
+        case fetchAll
+        /// `fetch(id:)`.
+        case fetch
+        /// `delete(id:)`.
+        case delete
+        /// `invalidateCache()`.
+        case invalidateCache
     }
 
     /// What it was called for, and what it is to fail at. (`invalidateCache` cannot fail.)

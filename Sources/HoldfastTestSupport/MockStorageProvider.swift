@@ -13,7 +13,14 @@ public final class MockStorageProvider<Entity: Codable & Identifiable & Sendable
 where Entity.ID: Sendable {
     /// What may be called.
     public enum Function: Hashable, Sendable, CaseIterable {
-        case save, fetchAll, fetch, delete
+        /// `save(_:)`.
+        case save
+        /// `fetchAll()`.
+        case fetchAll
+        /// `fetch(id:)`.
+        case fetch
+        /// `delete(id:)`.
+        case delete
     }
 
     /// What it was called for, and what it is to fail at.

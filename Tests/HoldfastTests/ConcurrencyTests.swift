@@ -20,6 +20,26 @@ struct ConcurrencyTests {
         }
     }
 
+    @Test(
+        "that fetch without an end what the cache holds let others have their turn", .timeLimit(.minutes(2)),
+        arguments: Engine.allCases)
+    func polling(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let songs = store.repository(of: Song.self)
+            try await songs.save(Song(id: "s", title: "", plays: 0))
+            for _ in 0..<2 { try await #expect(songs.fetch(id: "s")?.plays == 0) }
+            try await #expect(songs.cacheStatistics().hits == 1)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                // More of them than the pool has threads.
+                for _ in 0..<2 * ProcessInfo.processInfo.activeProcessorCount {
+                    group.addTask { while try await songs.fetch(id: "s")?.plays == 0 {} }
+                }
+                group.addTask { try await songs.save(Song(id: "s", title: "", plays: 1)) }
+                try await group.waitForAll()
+            }
+        }
+    }
+
     @Test("wait for a place when more commits are wanted than the store lets in", arguments: Engine.allCases)
     func fewPlaces(engine: Engine) async throws {
         var options = StoreOptions()

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The README's Swift program, as a package outside the tree that requires this one by version, from a local git tag.
-# Needs the network for OpenCombine alone. What is tested is the last commit, not the working tree.
+# The Swift programs of the README and of the documentation's pages, in a package outside the tree that requires this one by
+# version, from a local git tag. Each prints what its comments say. Needs the network for OpenCombine alone. What is required
+# is the last commit, not the working tree; the programs are the working tree's.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d)
@@ -9,15 +10,33 @@ trap 'rm -rf "$work"' EXIT
 git clone --quiet --no-hardlinks "$root" "$work/holdfast"
 git -C "$work/holdfast" tag 1.0.0
 
-mkdir -p "$work/outside/Sources/Outside"
-sed "s|@URL@|file://$work/holdfast|" "$root/Tests/Packages/Package.swift.in" > "$work/outside/Package.swift"
-sed -n '/^```swift$/,/^```$/p' "$root/README.md" | sed '/^```/d' > "$work/outside/Sources/Outside/main.swift"
+mkdir "$work/outside"
+find "$root"/Sources/*/*.docc -name '*.md' -o -name '*.swift' \
+    | xargs python3 "$root/Tests/Readme/documents.py" "$work/outside" "$root/README.md"
+programs=$(ls "$work/outside/Sources")
+sed -e "s|@URL@|file://$work/holdfast|" -e "s|@PROGRAMS@|$(printf '"%s", ' $programs)|" \
+    "$root/Tests/Packages/Package.swift.in" > "$work/outside/Package.swift"
 
-cd "$work"
 # A cache of its own: the clone's place means nothing to later runs.
-swift run --package-path "$work/outside" --cache-path "$work/cache" Outside | tee "$work/printed"
+swift build --package-path "$work/outside" --cache-path "$work/cache"
 grep -q '"version" : "1.0.0"' "$work/outside/Package.resolved"
-grep -qF 'Song(id: "s1", title: "Gloria", plays: 1)' "$work/printed"
-grep -qxF 'from a callback 2' "$work/printed"
-grep -qxF '2 Gloria 0' "$work/printed"
-grep -qxF 'true 1' "$work/printed"
+
+failed=0
+for program in $programs; do
+    # A directory each, for stores with files.
+    mkdir "$work/$program"
+    (cd "$work/$program" && timeout 120 "$work/outside/.build/debug/$program" > printed) \
+        || { echo "FAILED: $program ended with $?" >&2; failed=1; }
+    told=$work/outside/$program.txt
+    [ ! -e "$told" ] || diff "$told" "$work/$program/printed" || { echo "FAILED: $program" >&2; failed=1; }
+done
+[ "$failed" = 0 ]
+
+cd "$work/READMEProgram"
+cat printed
+grep -qF 'Song(id: "s1", title: "Gloria", plays: 1)' printed
+grep -qxF 'from a callback 2' printed
+grep -qxF '2 Gloria 0' printed
+grep -qxF 'true 1' printed
+grep -qxF 'put Birdland' printed
+grep -qxF '["Amandrai", "Birdland", "Birdland"]' printed

@@ -15,7 +15,7 @@ public struct RepositoryVerification: Sendable, Hashable, Decodable {
     /// The repository's name.
     public var name: String
     /// Whether nothing is wrong.
-    public var isRight: Bool
+    public var isOK: Bool
     /// How many entities there are.
     public var entities: Int
     /// How many of them cannot be read, or are stored under another id than their own.
@@ -29,7 +29,7 @@ public struct RepositoryVerification: Sendable, Hashable, Decodable {
 
     private enum CodingKeys: String, CodingKey {
         case name, entities, damaged, failure, indexes
-        case isRight = "ok"
+        case isOK = "ok"
         case damagedIDs = "damaged_ids"
     }
 }

@@ -28,7 +28,7 @@ public struct CompactReport: Sendable, Hashable, Decodable {
 /// What checking a whole store showed.
 public struct StoreVerification: Sendable, Hashable, Decodable {
     /// Whether nothing is wrong.
-    public var isRight: Bool
+    public var isOK: Bool
     /// What the engine finds wrong in its file, a sentence each.
     public var problems: [String]
     /// By name.
@@ -36,7 +36,7 @@ public struct StoreVerification: Sendable, Hashable, Decodable {
 
     private enum CodingKeys: String, CodingKey {
         case problems, repositories
-        case isRight = "ok"
+        case isOK = "ok"
     }
 }
 
@@ -47,9 +47,11 @@ extension Store {
     /// own, and appears under its name when it is complete and synced.
     ///
     /// Throws `.exists`, `.unsupported` (a store without a file: export it), `.cannotOpen`, `.full`, `.io`, `.corrupt`.
-    /// - Parameter progress: In bytes.
+    /// - Parameters:
+    ///   - path: Of the new file, which must not exist.
+    ///   - progress: In bytes.
     @discardableResult
-    public func backUp(to path: String, progress: WorkProgress? = nil) async throws -> BackupReport {
+    public func backup(to path: String, progress: WorkProgress? = nil) async throws -> BackupReport {
         try await working(progress) { [core] work throws(CoreError) in try core.backUp(to: path, work.tell) }
     }
 
@@ -59,6 +61,7 @@ extension Store {
     /// Throws `.exists`, `.busy` (a process has the store open), `.notAStore`, `.formatTooNew`, `.corrupt` (the backup is
     /// damaged), `.unsupported` (a URL without a file), `.cannotOpen`, `.unsafeLocation`, `.full`, `.io`.
     /// - Parameters:
+    ///   - backup: The path of the file.
     ///   - url: As for `open`, of an SQLite file.
     ///   - replacing: Whether a store that is there is replaced. It stays as it is until the copy is complete.
     ///   - options: `lockTimeout` and `allowUnsafeLocation` count.

@@ -22,8 +22,9 @@ extension Store {
     /// the first migration fails. Several processes may do it at once: each step is done by one of them.
     ///
     /// Throws `.schemaTooNew` (the store's version is greater than the program's), `.invalidArgument` (the plan has gaps, or
-    /// begins after the store's version), what a migration throws, unchanged, and what `backUp` and transactions throw.
+    /// begins after the store's version), what a migration throws, unchanged, and what `backup` and transactions throw.
     /// - Parameters:
+    ///   - plan: The migrations, in their order.
     ///   - backup: Whether a store with a file is backed up first, if there is something to do, to a file beside it.
     ///   - progress: Of the backup, in bytes.
     @discardableResult

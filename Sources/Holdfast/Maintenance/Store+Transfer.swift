@@ -35,7 +35,7 @@ public struct ImportReport: Sendable, Hashable, Decodable {
 extension Store {
     /// Exports the store, all of it as of one commit, while others go on writing.
     ///
-    ///     try await store.export { try file.write(contentsOf: $0) }
+    ///     try await store.exportLines { try file.write(contentsOf: $0) }
     ///
     /// Throws `.notFound` (no such repository), `.corrupt`, `.io`, `.closed`, and what `write` throws.
     /// - Parameters:
@@ -43,7 +43,7 @@ extension Store {
     ///   - progress: In entities, without a total.
     ///   - write: Takes whole lines, one piece after the other, on a thread of the library.
     @discardableResult
-    public func export(
+    public func exportLines(
         _ repositories: [String]? = nil, progress: WorkProgress? = nil,
         to write: @escaping @Sendable (Data) throws -> Void
     ) async throws -> ExportReport {
@@ -68,6 +68,7 @@ extension Store {
     /// `.exists`, `.uniqueViolation`, `.keyReused`, what commits throw, and what `read` throws.
     /// - Parameters:
     ///   - repository: Where lines go that name none.
+    ///   - existing: What becomes of an entity whose id is taken.
     ///   - resume: A name of 1 to 200 bytes. Run again with the same name and lines, the import stores only what an earlier
     ///     run did not.
     ///   - createsIndexes: Whether the export's indexes are created.
@@ -108,10 +109,15 @@ extension Store {
     ///
     /// Throws `.notFound` (no such table or column), `.cannotOpen`, `.notAStore` (no SQLite file), and what `importLines` does.
     /// - Parameters:
+    ///   - table: The name of the table or view.
+    ///   - path: The path of the file.
     ///   - repository: Where they go; nil: to the repository of the table's name.
     ///   - id: The column whose value becomes the id; nil: the one called as the repository's key, else the primary key if it
     ///     is one column, else the row's number, else an id is assigned.
     ///   - json: Columns whose text is JSON.
+    ///   - existing: As of `importLines`.
+    ///   - resume: As of `importLines`.
+    ///   - progress: In entities, without a total.
     @discardableResult
     public func importTable(
         _ table: String, of path: String, into repository: String? = nil, id: String? = nil, json: [String] = [],

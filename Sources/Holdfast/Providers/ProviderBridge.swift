@@ -40,18 +40,24 @@ final class ProviderBridge<Provider: StorageProvider>: HostProvider, StoreProvid
     private let form: ProvidedForm<Provider.Entity>
     private let atomic: (any AtomicStorageProvider<Provider.Entity>)?
     private let counting: (any ChangeCountingStorageProvider<Provider.Entity>)?
+    private let searching: (any SearchingStorageProvider<Provider.Entity>)?
+    private let durable: (any DurableStorageProvider<Provider.Entity>)?
 
     init(_ provider: Provider, _ form: ProvidedForm<Provider.Entity>) {
         self.provider = provider
         self.form = form
         atomic = provider as? any AtomicStorageProvider<Provider.Entity>
         counting = provider as? any ChangeCountingStorageProvider<Provider.Entity>
+        searching = provider as? any SearchingStorageProvider<Provider.Entity>
+        durable = provider as? any DurableStorageProvider<Provider.Entity>
     }
 
     var abilities: HostProviderAbilities {
         var abilities: HostProviderAbilities = []
         if atomic != nil { abilities.insert(.apply) }
         if counting != nil { abilities.insert(.changeToken) }
+        if searching != nil { abilities.insert(.find) }
+        if durable != nil { abilities.insert(.sync) }
         return abilities
     }
 
@@ -87,6 +93,24 @@ final class ProviderBridge<Provider: StorageProvider>: HostProvider, StoreProvid
             guard let isIn = form.isIn else { return try await provider.fetchAll() }
             return try await provider.fetch(matching: { isIn(repository, $0) })
         }
+        try hand(entities, to: visit)
+    }
+
+    func find(
+        _ repository: String, _ filter: [UInt8], _ visit: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void
+    ) throws(CoreError) {
+        guard keeps(repository) else { return }
+        let entities = try run { [self] in
+            let found = try await searching?.find(String(decoding: filter, as: UTF8.self), in: repository) ?? []
+            guard let isIn = form.isIn else { return found }
+            return found.filter { isIn(repository, $0) }
+        }
+        try hand(entities, to: visit)
+    }
+
+    private func hand(
+        _ entities: [Provider.Entity], to visit: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void
+    ) throws(CoreError) {
         try failing {
             for entity in entities {
                 let (id, json) = try form.stored(entity)
@@ -112,6 +136,8 @@ final class ProviderBridge<Provider: StorageProvider>: HostProvider, StoreProvid
     }
 
     func changeToken() throws(CoreError) -> UInt64 { try run { [self] in try await counting?.changeCount ?? 0 } }
+
+    func sync() throws(CoreError) { try run { [self] in try await durable?.sync() } }
 
     // MARK: Calling them
 

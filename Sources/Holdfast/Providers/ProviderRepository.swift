@@ -10,6 +10,7 @@ internal import HoldfastCore
 /// to the repository any more.
 public final class ProviderRepository<Provider: StorageProvider>: Repository
 where Provider.Entity.ID: EntityIdentifier {
+    /// What the provider keeps.
     public typealias Entity = Provider.Entity
 
     /// Where the entities are. Who writes to it besides must be one that a `ChangeCountingStorageProvider` tells of, or call

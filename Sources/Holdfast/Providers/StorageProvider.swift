@@ -14,7 +14,9 @@
 /// trees and a cache. Its functions must not use that store: such a call is refused with `.reentrant`.
 ///
 /// Four functions are enough; the others have defaults. A provider that can store several changes together says so as an
-/// `AtomicStorageProvider`, and one that others write to besides as a `ChangeCountingStorageProvider`.
+/// `AtomicStorageProvider`, one that others write to besides as a `ChangeCountingStorageProvider`, one that can search as a
+/// `SearchingStorageProvider`, and one that can make sure that what it has outlives a power cut as a
+/// `DurableStorageProvider`.
 ///
 /// Ids are told apart by their bytes in a store, while Swift takes some texts for equal that are written in other bytes: "é" as
 /// one letter, and as two. A provider of such ids must not mix them up.
@@ -22,6 +24,7 @@
 /// What it throws fails the call that needed it, with `.hostError`, or `.corrupt` where it was a `DecodingError`: the error
 /// names what was to be done, and carries what was thrown as its cause.
 public protocol StorageProvider<Entity>: Sendable {
+    /// What it keeps.
     associatedtype Entity: Codable & Identifiable & Sendable where Entity.ID: Sendable
 
     /// Stores an entity, in place of one of the same id.
@@ -81,4 +84,21 @@ public protocol AtomicStorageProvider<Entity>: StorageProvider {
 public protocol ChangeCountingStorageProvider<Entity>: StorageProvider {
     /// A number that is another one after each change, whoever made it. Asked for at every read.
     var changeCount: UInt64 { get async throws }
+}
+
+/// A provider that can search, so that a query need not read every entity.
+public protocol SearchingStorageProvider<Entity>: StorageProvider {
+    /// The entities that match a filter, in any order. Others may be among them, for the store holds each against the filter:
+    /// to understand a part of it is enough. What is left out is not found.
+    /// - Parameters:
+    ///   - filter: JSON, such as `{"plays":{"$gt":9}}`, in the language that `Filter` is made of.
+    ///   - repository: Of which repository, for a provider that keeps several.
+    func find(_ filter: String, in repository: String) async throws -> [Entity]
+}
+
+/// A provider that is told when its changes are to outlive a power cut: by commits of `.full` durability, before they are
+/// acknowledged, and by `Store.sync`. Of another one, what it has taken counts as durable.
+public protocol DurableStorageProvider<Entity>: StorageProvider {
+    /// Makes everything that was saved, deleted and applied before durable.
+    func sync() async throws
 }

@@ -17,6 +17,7 @@ extension Store {
     /// Blocking calls of repositories are refused in tasks, with `.wouldDeadlock`.
     ///
     /// - Parameters:
+    ///   - provider: Where the entities are.
     ///   - name: The repository's name; without one, the type's name in lower case, as `repository(of:)` takes it.
     ///   - options: Those about files have no meaning.
     public static func open<Provider: StorageProvider>(
@@ -34,12 +35,12 @@ extension Store {
                         throw HoldfastError(.invalidID, "the id \"\(id)\" is no \(Provider.Entity.ID.self)")
                     },
                     entity: { repository, id, json in
-                        try coding.decode(Provider.Entity.self, from: json, id: id, repository: repository)
+                        try coding.decode(Provider.Entity.self, from: Array(json), id: id, repository: repository)
                     },
                     stored: { entity in
                         (
                             entity.id.identifierText ?? "",
-                            try coding.encode(entity, what: "entity", status: .invalidEntity)
+                            Data(try coding.encode(entity, what: "entity", status: .invalidEntity))
                         )
                     })), options)
     }

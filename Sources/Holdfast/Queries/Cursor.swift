@@ -13,7 +13,7 @@ internal import HoldfastCore
 /// Coming to the end, leaving the loop, an error and the task's cancellation (`CancellationError`) give the snapshot back.
 public struct Cursor<Element: Sendable>: AsyncSequence, Sendable {
     typealias Opening = @Sendable () async throws -> HoldfastCore.Cursor?
-    typealias Decoding = @Sendable (_ text: Data, _ id: ArraySlice<UInt8>) throws -> Element
+    typealias Decoding = @Sendable (_ text: [UInt8], _ id: ArraySlice<UInt8>) throws -> Element
 
     let store: Store
     let open: Opening
@@ -31,7 +31,6 @@ public struct Cursor<Element: Sendable>: AsyncSequence, Sendable {
         /// Dropping it gives its snapshot back.
         private var cursor: HoldfastCore.Cursor?
         private var piece = EntityList()
-        private var block = Data()
         private var next = 0
 
         init(store: Store, open: @escaping Opening, decode: @escaping Decoding) {
@@ -51,7 +50,7 @@ public struct Cursor<Element: Sendable>: AsyncSequence, Sendable {
                 }
                 let item = piece.items[next]
                 next += 1
-                return try decode(block[item.text], piece.ids[item.id])
+                return try decode(piece.text(of: item), piece.ids[item.id])
             } catch {
                 close()
                 throw error
@@ -65,13 +64,12 @@ public struct Cursor<Element: Sendable>: AsyncSequence, Sendable {
             }
             guard let cursor else { return }
             piece = try await store.waiting { () throws(CoreError) in try cursor.next(0) }
-            block = piece.json.withBytes { Data($0) }
             next = 0
         }
 
         private mutating func close() {
             (open, cursor) = (nil, nil)
-            (piece, block, next) = (EntityList(), Data(), 0)
+            (piece, next) = (EntityList(), 0)
         }
     }
 }

@@ -64,13 +64,19 @@ extension Filter {
     }
 
     /// A part of the text matches a regular expression of PCRE2.
-    /// - Parameter options: Letters of "imsx".
+    /// - Parameters:
+    ///   - member: The text.
+    ///   - pattern: The expression. One that proves too expensive is refused by the query, with `.invalidQuery`.
+    ///   - options: Letters of "imsx".
     public static func matches(
         _ member: any KeyPath<Entity, String> & Sendable, _ pattern: String, options: String = ""
     ) -> Filter { regex(member, pattern, options) }
 
     /// The member is there, and a part of the text matches a regular expression of PCRE2.
-    /// - Parameter options: Letters of "imsx".
+    /// - Parameters:
+    ///   - member: The text.
+    ///   - pattern: The expression. One that proves too expensive is refused by the query, with `.invalidQuery`.
+    ///   - options: Letters of "imsx".
     public static func matches(
         _ member: any KeyPath<Entity, String?> & Sendable, _ pattern: String, options: String = ""
     ) -> Filter { regex(member, pattern, options) }

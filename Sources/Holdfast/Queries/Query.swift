@@ -4,15 +4,39 @@ internal import HoldfastCore
 /// A value is taken as a literal whatever it looks like, and a filter that comes again with other values is compiled once.
 public typealias QueryParameters = [String: (any Encodable & Sendable)?]
 
-/// All that a query is asked with.
-struct Query<Entity: Codable & Sendable>: Sendable {
-    var filter: Filter<Entity> = .all
-    var sort: [Order<Entity>] = []
-    var skip = 0
-    /// Nil for all.
-    var limit: Int?
+/// All that a query is asked with, as one value: `songs.observe(Query(\.plays > 9, sort: [.descending(\.plays)], limit: 10))`.
+public struct Query<Entity: Codable & Sendable>: Sendable {
+    /// Which entities are meant.
+    public var filter: Filter<Entity> = .all
+    /// In which order; without, that of the ids' bytes.
+    public var sort: [Order<Entity>] = []
+    /// How many of the first are left out.
+    public var skip = 0
+    /// How many at most; nil for all.
+    public var limit: Int?
+    /// Values for the parameters of the filter.
+    public var parameters: QueryParameters = [:]
     var fields: Fields<Entity>?
-    var parameters: QueryParameters = [:]
+
+    /// A query for the entities that match.
+    public init(
+        _ filter: Filter<Entity> = .all, sort: [Order<Entity>] = [], skip: Int = 0, limit: Int? = nil,
+        parameters: QueryParameters = [:]
+    ) {
+        self.init(filter: filter, sort: sort, skip: skip, limit: limit, parameters: parameters)
+    }
+
+    init(
+        filter: Filter<Entity> = .all, sort: [Order<Entity>] = [], skip: Int = 0, limit: Int? = nil,
+        fields: Fields<Entity>? = nil, parameters: QueryParameters = [:]
+    ) {
+        self.filter = filter
+        self.sort = sort
+        self.skip = skip
+        self.limit = limit
+        self.fields = fields
+        self.parameters = parameters
+    }
 
     /// The query as the core takes it.
     func compiled(
@@ -32,6 +56,18 @@ struct Query<Entity: Codable & Sendable>: Sendable {
                 (try core.filter(bytes, options.parameters), options)
             }
         }
+    }
+
+    /// What it finds, once it was compiled.
+    func list(
+        _ core: HoldfastCore.Repository, _ filter: HoldfastCore.Filter, _ options: QueryOptions,
+        _ transaction: HoldfastCore.Transaction?
+    ) throws(CoreError) -> EntityList {
+        // For the core, 0 means all.
+        if limit != 0 { return try core.find(filter, options, in: transaction) }
+        let none = EntityList()
+        try none.finish()
+        return none
     }
 
     /// Read by the core's own reader, so that every face refuses the same; empty where all are the defaults.

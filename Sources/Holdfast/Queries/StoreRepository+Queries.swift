@@ -56,7 +56,7 @@ extension StoreRepository {
             try core.find(options, in: transaction) { view in
                 if failure.withLock({ $0 != nil }) { return false }
                 do {
-                    return try predicate(decode(Data(view.body), id: EntityID(unchecked: Array(view.id))))
+                    return try predicate(decode(Array(view.body), id: EntityID(unchecked: Array(view.id))))
                 } catch {
                     failure.withLock { $0 = error }
                     return false
@@ -72,6 +72,14 @@ extension StoreRepository {
         _ filter: Filter<Entity> = .all, sort: [Order<Entity>] = [], skip: Int = 0, parameters: QueryParameters = [:]
     ) async throws -> Entity? {
         try await find(filter, sort: sort, skip: skip, limit: 1, parameters: parameters).first
+    }
+
+    /// Some members of the first of the entities that `find` would answer, as another type, or nil.
+    public func first<Answer: Decodable & Sendable>(
+        _ filter: Filter<Entity> = .all, fields: Fields<Entity>, as type: Answer.Type = Answer.self,
+        sort: [Order<Entity>] = [], skip: Int = 0, parameters: QueryParameters = [:]
+    ) async throws -> Answer? {
+        try await find(filter, fields: fields, as: type, sort: sort, skip: skip, limit: 1, parameters: parameters).first
     }
 
     /// How many entities match.
@@ -151,19 +159,14 @@ extension StoreRepository {
 
     private func list(_ query: Query<Entity>) async throws -> EntityList {
         try await read(query) { core, filter, options, transaction throws(CoreError) in
-            // For the core, 0 means all.
-            if query.limit != 0 { return try core.find(filter, options, in: transaction) }
-            let none = EntityList()
-            try none.finish()
-            return none
+            try query.list(core, filter, options, transaction)
         }
     }
 
     func decode<Answer: Decodable>(_ list: EntityList, as type: Answer.Type) throws -> [Answer] {
-        let block = list.json.withBytes { Data($0) }
-        return try list.items.map {
+        try list.items.map {
             try coding.decode(
-                type, from: block[$0.text], id: String(decoding: list.ids[$0.id], as: UTF8.self), repository: name)
+                type, from: list.text(of: $0), id: String(decoding: list.ids[$0.id], as: UTF8.self), repository: name)
         }
     }
 

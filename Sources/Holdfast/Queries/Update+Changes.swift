@@ -58,6 +58,8 @@ extension Update {
 
     /// Appends several to the array.
     /// - Parameters:
+    ///   - member: The array.
+    ///   - values: What is appended, in this order.
     ///   - position: Where they go, below 0 from the end; nil: at the end.
     ///   - slice: How many of all are kept, below 0 the last ones; nil: all.
     public static func push<List: ArrayMember>(

@@ -3,7 +3,7 @@ internal import HoldfastCore
 
 /// What to change in entities, in MongoDB's update operators: by key paths, or by path, or as JSON.
 ///
-///     try await songs.modify(id: "s1", [.increase(\.plays, by: 1), .push(\.album.tracks, "Gloria")])
+///     try await songs.modify(id: "s1", [.increment(\.plays, by: 1), .push(\.album.tracks, "Gloria")])
 ///     try await songs.modify(id: "s1", ["$inc": ["plays": 1], "$push": ["album.tracks": "Gloria"]])
 ///     try await songs.modify(id: "s1", Update(json: #"{"$push": {"tags": {"$each": ["a"], "$slice": -9}}}"#))
 ///

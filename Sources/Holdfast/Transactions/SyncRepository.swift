@@ -9,6 +9,7 @@
 /// All throw `RepositoryError`, and what a caller's own function throws unchanged. Reads tell of failures too: nothing
 /// is left out silently.
 public protocol SyncRepository<Element>: Sendable {
+    /// What it keeps.
     associatedtype Element: Identifiable & Sendable
 
     /// Every element, in an order that stays.

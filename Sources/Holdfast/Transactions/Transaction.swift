@@ -3,6 +3,7 @@
 ///
 /// One that is `Sendable` has a `publisher` too.
 public protocol Transaction<Result> {
+    /// What a run answers.
     associatedtype Result: Sendable
 
     /// Runs it on this thread, and returns or throws what comes of it.

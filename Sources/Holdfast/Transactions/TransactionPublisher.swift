@@ -10,7 +10,8 @@ internal import HoldfastCore
 ///
 /// It is cold: a subscriber that asks for a value has the transaction run, each its own time; one that asks for none
 /// has nothing happen. The events come on a thread of Swift's pool, after the run. Cancelling before it begins prevents
-/// it; a commit that is queued is withdrawn; what is committed stays, and nothing is heard any more.
+/// it; a commit that is queued is withdrawn; what is committed stays. Nothing is heard any more then, except for an event that
+/// another thread is telling just as it is cancelled.
 ///
 /// As an asynchronous sequence, a publisher has `values`.
 public struct TransactionPublisher<Result: Sendable>: Publisher, Sendable {

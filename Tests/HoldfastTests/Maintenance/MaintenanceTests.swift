@@ -22,11 +22,11 @@ struct MaintenanceTests {
     func backup() async throws {
         try await withSongs { store, directory, songs in
             let heard = Heard()
-            let report = try await store.backUp(to: "\(directory)/copy", progress: heard.progress)
+            let report = try await store.backup(to: "\(directory)/copy", progress: heard.progress)
             #expect(report.path == "\(directory)/copy")
             #expect(heard.told.last?.0 == report.bytes)
             #expect(heard.told.last?.1 == report.bytes)
-            await expectError(.exists) { try await store.backUp(to: "\(directory)/copy") }
+            await expectError(.exists) { try await store.backup(to: "\(directory)/copy") }
             try await songs.deleteAll()
 
             await expectError(.busy) {
@@ -47,15 +47,15 @@ struct MaintenanceTests {
     func givingUp() async throws {
         try await withSongs { store, directory, songs in
             await #expect(throws: Refusal.self) {
-                try await store.backUp(to: "\(directory)/copy") { _, _ in throw Refusal() }
+                try await store.backup(to: "\(directory)/copy") { _, _ in throw Refusal() }
             }
             let task = Task {
                 withUnsafeCurrentTask { $0?.cancel() }
-                try await store.backUp(to: "\(directory)/copy")
+                try await store.backup(to: "\(directory)/copy")
             }
             await #expect(throws: CancellationError.self) { try await task.value }
             #expect(try FileManager.default.contentsOfDirectory(atPath: directory).allSatisfy { !$0.contains("copy") })
-            try await store.backUp(to: "\(directory)/copy")
+            try await store.backup(to: "\(directory)/copy")
         }
     }
 
@@ -65,7 +65,7 @@ struct MaintenanceTests {
             let begun = PendingResult<Void, Never>(identifier: "begun")
             let goOn = DispatchSemaphore(value: 0)
             let task = Task {
-                try await store.backUp(to: "\(directory)/copy") { _, _ in
+                try await store.backup(to: "\(directory)/copy") { _, _ in
                     begun.complete(.success(()))
                     goOn.wait()
                 }
@@ -85,7 +85,7 @@ struct MaintenanceTests {
             try await songs.createIndex(.ascending(\.plays))
             let heard = Heard()
             let verification = try await store.verify(progress: heard.progress)
-            #expect(verification.isRight)
+            #expect(verification.isOK)
             #expect(verification.problems == [])
             #expect(verification.repositories.map(\.name) == ["song"])
             #expect(verification.repositories[0].entities == 1000)
@@ -97,9 +97,9 @@ struct MaintenanceTests {
             #expect(report.bytesAfter < report.bytesBefore)
         }
         try await withStore(.memory) { store in
-            try await #expect(store.verify().isRight)
+            try await #expect(store.verify().isOK)
             await expectError(.unsupported) { try await store.compact() }
-            await expectError(.unsupported) { try await store.backUp(to: "/nowhere") }
+            await expectError(.unsupported) { try await store.backup(to: "/nowhere") }
         }
     }
 
@@ -111,7 +111,7 @@ struct MaintenanceTests {
             try await songs.createIndex(.ascending(\.plays), name: "plays")
             try await store.repository(of: Account.self).save(Account(id: 1, balance: 5))
             let lines = Pieces()
-            let report = try await store.export { lines.add($0) }
+            let report = try await store.exportLines { lines.add($0) }
             #expect(report.entities == 1001)
             #expect(lines.all.split(separator: UInt8(ascii: "\n")).count == 1003)
 
@@ -131,9 +131,9 @@ struct MaintenanceTests {
                 #expect(skipped.skipped == 1001)
             }
             let one = Pieces()
-            try await store.export(["account"]) { one.add($0) }
+            try await store.exportLines(["account"]) { one.add($0) }
             #expect(one.all.split(separator: UInt8(ascii: "\n")).count == 3)
-            await expectError(.notFound) { try await store.export(["none"]) { one.add($0) } }
+            await expectError(.notFound) { try await store.exportLines(["none"]) { one.add($0) } }
         }
     }
 
@@ -141,7 +141,7 @@ struct MaintenanceTests {
     func failingLines() async throws {
         try await withStore(.memory) { store in
             try await store.repository(of: Song.self).save(Song(id: "s1", title: ""))
-            await #expect(throws: Refusal.self) { try await store.export { _ in throw Refusal() } }
+            await #expect(throws: Refusal.self) { try await store.exportLines { _ in throw Refusal() } }
             await #expect(throws: Refusal.self) { try await store.importLines { throw Refusal() } }
             let bare = Pieces()
             bare.add(Data(#"{"id":"a","title":"x","plays":0}"#.utf8 + [10] + #"{"id":"b""#.utf8))

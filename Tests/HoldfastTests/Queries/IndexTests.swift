@@ -40,7 +40,7 @@ struct IndexTests {
                 indexes.map(\.hasArrays) == [false, true] && indexes.allSatisfy { $0.state == .ready && !$0.isUnique })
             try await #expect(albums.explain(.contains(\.tags, "piano")).index == "tags")
             let verification = try await albums.verify()
-            #expect(verification.isRight && verification.entities == 12)
+            #expect(verification.isOK && verification.entities == 12)
             #expect(verification.indexes.map(\.entries) == [12, 18])
             await expectError(.exists) { try await albums.createIndex(.ascending(\.plays), name: "both") }
             try await albums.dropIndex("tags")

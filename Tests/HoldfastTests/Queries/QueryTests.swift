@@ -35,6 +35,9 @@ struct QueryTests {
                 albums.find(\.year == 1964, fields: .only(\.title), as: Title.self) == [
                     Title(id: "a04", title: "Title 4")
                 ])
+            let last = try await albums.first(fields: .only(\.title), as: Title.self, sort: [.descending(\.year)])
+            #expect(last?.title == "Title 11")
+            try await #expect(albums.first(\.year == 1900, fields: .only(\.title), as: Title.self) == nil)
             let json = try await albums.findJSON(\.year >= 1970, fields: .only("label.name"), limit: 1)
             #expect(String(decoding: json, as: UTF8.self) == #"[{"id":"a10","label":{"name":"RCA"}}]"#)
             let whole = try await albums.findJSON()

@@ -1,0 +1,139 @@
+internal import HoldfastCore
+
+/// A store's calls for whoever owns a thread: each waits on the thread that makes it, where those of ``Store`` let their
+/// task wait. They are the same calls otherwise, with the same errors, and both may be made of one store.
+///
+///     let store = try BlockingStore.open("music.db")
+///     let songs = store.repository(of: Song.self)
+///     try store.transaction {
+///         guard var song = try songs.fetch(id: "s1") else { return }
+///         song.plays += 1
+///         try songs.save(song)
+///     }
+///
+/// In a task they are impolite, because the others of its pool wait, too; over a store with a provider they are refused
+/// there as `.wouldDeadlock`.
+public struct BlockingStore: Sendable {
+    /// The same store, to be awaited: what is not here is there.
+    public let store: Store
+
+    /// As the asynchronous ``Store/open(_:_:)``.
+    public static func open(_ url: String, _ options: StoreOptions = .init()) throws -> BlockingStore {
+        try Store.openNow(url, options).blocking
+    }
+
+    /// As ``Store/close(timeout:)``.
+    public func close(timeout: Duration? = nil) throws { try store.closeNow(timeout: timeout) }
+
+    /// A repository of the store: ``Store/repository(of:named:key:cachePolicy:encoder:decoder:)`` and then
+    /// ``StoreRepository/blocking``.
+    /// - Parameters:
+    ///   - type: The entities' type.
+    ///   - name: The repository's name; without one, the type's in lower case.
+    ///   - key: The member of the encoded entity that holds its id.
+    public func repository<Entity>(
+        of type: Entity.Type, named name: String? = nil, key: String = "id"
+    ) -> BlockingRepository<Entity> {
+        store.repository(of: type, named: name, key: key).blocking
+    }
+
+    /// Makes everything committed before this call durable.
+    public func sync() throws { try now { () throws(CoreError) in try store.core.sync() } }
+
+    /// Runs `body` as one transaction, as ``Store/transaction(_:_:)`` does: blocking calls in it join it, whatever it throws
+    /// rolls it back, and after a conflict it **runs again**.
+    /// - Returns: What `body` returned in the run that was committed.
+    @discardableResult
+    public func transaction<Value>(
+        _ options: TransactionOptions = .init(), _ body: () throws -> Value
+    ) throws -> Value {
+        if TransactionScope.transaction(of: store) != nil { return try body() }
+        return try run(options.checked(), body).value!
+    }
+
+    /// As `transaction`, and answers the receipt too. Only for the outermost transaction: else `.invalidState`.
+    @discardableResult
+    public func transactionWithReceipt<Value>(
+        _ options: TransactionOptions = .init(), _ body: () throws -> Value
+    ) throws -> (value: Value, receipt: Receipt) {
+        try store.requireOutermost()
+        let (value, receipt) = try run(options.checked(), body)
+        return (value!, receipt)
+    }
+
+    /// As `transaction`, at most once for each key: ``Store/transaction(idempotencyKey:_:_:)``.
+    /// - Parameters:
+    ///   - idempotencyKey: 1 to 255 bytes.
+    ///   - options: As of `transaction`.
+    ///   - body: As of `transaction`; does not run where the key was used before.
+    @discardableResult
+    public func transaction(
+        idempotencyKey: String, _ options: TransactionOptions = .init(), _ body: () throws -> Void
+    ) throws -> Receipt {
+        try store.requireOutermost()
+        return try run(options.checked(idempotencyKey: idempotencyKey), body).receipt
+    }
+
+    /// Runs `body` so that its own part can be undone: ``Store/savepoint(_:)``. Only inside a transaction, and not in one
+    /// with object trees (`.unsupported`), which the asynchronous one is for.
+    @discardableResult
+    public func savepoint<Value>(_ body: () throws -> Value) throws -> Value {
+        guard let transaction = TransactionScope.transaction(of: store) else {
+            throw HoldfastError(.invalidState, "a savepoint belongs to a transaction: open one around it")
+        }
+        guard transaction.treeDescriptor == nil else {
+            throw HoldfastError(
+                .unsupported, "object trees take part in this transaction: use the asynchronous savepoint of the store")
+        }
+        let savepoint = try now { () throws(CoreError) in try transaction.savepoint() }
+        do {
+            return try body()
+        } catch {
+            // Should this fail, the transaction has ended, and with it what was written.
+            try? transaction.rollBack(to: savepoint)
+            throw error
+        }
+    }
+
+    /// The value is nil where the key was used before.
+    private func run<Value>(
+        _ options: HoldfastCore.TransactionOptions, _ body: () throws -> Value
+    ) throws -> (value: Value?, receipt: Receipt) {
+        var value: Value?
+        let receipt = try now { () throws(CoreError) in
+            try store.core.transact(options) { transaction throws(CoreError) in
+                let scope = TransactionScope(transaction, isolation: nil, within: TransactionScope.current)
+                do {
+                    value = try TransactionScope.$current.withValue(scope, operation: body)
+                } catch {
+                    throw CoreError(thrown: error)
+                }
+            }
+        }
+        return (value, Receipt(receipt, attempts: receipt.attempts))
+    }
+
+    private func now<Value>(_ body: () throws(CoreError) -> Value) throws -> Value {
+        try store.requireOutsideProvider()
+        try store.requireBlockingAllowed()
+        return try translatingErrors(body)
+    }
+}
+
+extension Store {
+    /// The store's calls for whoever owns a thread.
+    public var blocking: BlockingStore { BlockingStore(store: self) }
+}
+
+extension CoreError {
+    /// What stands for an error of the host's, which comes out again behind it. A conflict remains one, so that the
+    /// transaction runs again.
+    fileprivate init(thrown error: any Error) {
+        guard let conflict = Holdfast.HoldfastError(behind: error), conflict.status == .conflict else {
+            self.init(.refused, "the body of the transaction has thrown")
+            thrown = error
+            return
+        }
+        self.init(.conflict, conflict.message)
+    }
+}

@@ -1,0 +1,46 @@
+import Holdfast
+
+struct Record: Codable, Identifiable, Sendable {
+    var id: String
+    var title: String
+    var year: Int
+    var isLent = false
+}
+
+struct Loan: Codable, Identifiable, Sendable {
+    var id: String?  // assigned by the store
+    var record: String
+    var reader: String
+}
+
+let store = try await Store.open("library.db")
+let records = store.repository(of: Record.self)
+let loans = store.repository(of: Loan.self)
+
+try await records.saveMany([
+    Record(id: "r1", title: "Horses", year: 1975), Record(id: "r2", title: "Medusa", year: 1995),
+    Record(id: "r3", title: "Easter", year: 1978),
+])
+
+struct AlreadyLent: Error {}
+
+func lend(_ id: String, to reader: String) async throws {
+    try await store.transaction {
+        guard var record = try await records.fetch(id: id), !record.isLent else { throw AlreadyLent() }
+        record.isLent = true
+        try await records.update(record)
+        try await loans.add(Loan(record: id, reader: reader))
+    }
+}
+
+try await lend("r1", to: "Ada")
+
+func showWhatIsThere() async throws {
+    var results = records.observe(\.isLent == false, sort: [.ascending(\.title)]).makeAsyncIterator()
+    print(try await results.next()?.elements.map(\.title) ?? [])  // ["Easter", "Medusa"]
+    try await lend("r2", to: "Grace")
+    print(try await results.next()?.elements.map(\.title) ?? [])  // ["Easter"]
+}
+
+try await showWhatIsThere()
+try await store.close()

@@ -1,0 +1,138 @@
+internal import Foundation
+internal import HoldfastCore
+
+/// What a live query finds, as a whole, with how that differs from what it found before.
+public struct LiveResult<Entity: Sendable>: Sendable {
+    /// All entities, in order.
+    public var elements: [Entity]
+    /// The version of each. Where only some members are asked for, that of the last change of these.
+    public var versions: [UInt64]
+    /// What it finds and is none of the elements because it is no such entity: an error `.corrupt` that names its id, for each.
+    public var unreadable: [HoldfastError]
+    /// How the elements differ from those before: applied to them, it gives these. What has moved, or changed in its place,
+    /// is removed and inserted, the two associated with each other. Nil of the first result, and where the commits in
+    /// between are not known.
+    public var difference: CollectionDifference<Entity>?
+    /// How many commits that touched the result it brings together; 0 of the first.
+    public var mergedCommits: Int
+    /// The commit up to which this is the result.
+    public var position: String
+}
+
+/// A live query's result, as it is followed.
+struct FollowedResult<Entity: Decodable & Sendable> {
+    private struct Row {
+        var entity: Entity?
+        var error: HoldfastError?
+        var version: UInt64
+        /// Where it was in the result before; nil of a new one.
+        var old: Int?
+    }
+
+    private let coding: EntityCoding
+    private let repository: String
+    private var rows: [Row] = []
+
+    init(_ coding: EntityCoding, repository: String) {
+        self.coding = coding
+        self.repository = repository
+    }
+
+    /// Takes in what the core tells, and answers the result from then on.
+    mutating func follow(_ change: ResultChange) -> LiveResult<Entity> {
+        if let snapshot = change.snapshot {
+            rows = snapshot.map(row)
+            return result(change, difference: nil)
+        }
+        let before = rows
+        for index in rows.indices { rows[index].old = index }
+        take(change)
+        let changed = Set(change.changed.map(\.position))
+        for placed in change.changed {
+            let old = rows[placed.position].old
+            rows[placed.position] = row(placed.entity)
+            rows[placed.position].old = old
+        }
+        return result(change, difference: difference(from: before, change, changed: changed))
+    }
+
+    /// Takes out what is removed or moved, and puts in what is inserted or moved, in ascending order.
+    private mutating func take(_ change: ResultChange) {
+        let before = rows
+        let gone = Set(change.removed.map(\.position)).union(change.moved.map(\.from))
+        let arriving =
+            change.inserted.map { (place: $0.position, row: row($0.entity)) }
+            + change.moved.map { (place: $0.to, row: before[$0.from]) }
+        var staying = before.indices.lazy.filter { !gone.contains($0) }.makeIterator()
+        var new: [Row] = []
+        new.reserveCapacity(before.count - gone.count + arriving.count)
+        for (place, row) in arriving.sorted(by: { $0.place < $1.place }) {
+            while new.count < place, let index = staying.next() { new.append(before[index]) }
+            new.append(row)
+        }
+        while let index = staying.next() { new.append(before[index]) }
+        rows = new
+    }
+
+    private func row(_ entity: HoldfastCore.Entity) -> Row {
+        do {
+            let decoded = try coding.decode(
+                Entity.self, from: entity.text, id: entity.id.text, repository: repository)
+            return Row(entity: decoded, version: entity.version)
+        } catch {
+            // What decoding throws, whatever the type's own decoder did.
+            let error = error as? HoldfastError ?? HoldfastError(.corrupt, "\(error)", cause: error)
+            return Row(error: error, version: entity.version)
+        }
+    }
+
+    private func result(_ change: ResultChange, difference: CollectionDifference<Entity>?) -> LiveResult<Entity> {
+        LiveResult(
+            elements: rows.compactMap(\.entity), versions: rows.compactMap { $0.entity == nil ? nil : $0.version },
+            unreadable: rows.compactMap(\.error), difference: difference, mergedCommits: change.merged,
+            position: change.position)
+    }
+
+    /// Of the elements alone, whose places are fewer where something is unreadable.
+    private func difference(
+        from before: [Row], _ change: ResultChange, changed: Set<Int>
+    ) -> CollectionDifference<Entity>? {
+        let places = (before: Self.places(before), after: Self.places(rows))
+        let moved = Set(change.moved.map(\.to))
+        var changes: [CollectionDifference<Entity>.Change?] = []
+        for removed in change.removed { changes.append(removal(removed.position)) }
+        for (index, row) in rows.enumerated() {
+            guard let old = row.old else {
+                changes.append(insertion(index))
+                continue
+            }
+            if moved.contains(index) || changed.contains(index) {
+                let isThere = (before: before[old].entity != nil, after: row.entity != nil)
+                changes.append(removal(old, to: isThere.after ? index : nil))
+                changes.append(insertion(index, from: isThere.before ? old : nil))
+            }
+        }
+        return CollectionDifference(changes.compactMap { $0 })
+
+        func removal(_ place: Int, to new: Int? = nil) -> CollectionDifference<Entity>.Change? {
+            before[place].entity.map {
+                .remove(offset: places.before[place], element: $0, associatedWith: new.map { places.after[$0] })
+            }
+        }
+
+        func insertion(_ place: Int, from old: Int? = nil) -> CollectionDifference<Entity>.Change? {
+            rows[place].entity.map {
+                .insert(offset: places.after[place], element: $0, associatedWith: old.map { places.before[$0] })
+            }
+        }
+    }
+
+    /// How many elements stand before each row.
+    private static func places(_ rows: [Row]) -> [Int] {
+        var count = 0
+        return rows.map { row in
+            defer { if row.entity != nil { count += 1 } }
+            return count
+        }
+    }
+}

@@ -1,0 +1,121 @@
+internal import HoldfastCore
+
+/// Where a stream's events wait for the task that takes them. The core knows what waits here, and where it is not taken
+/// tells less often, and of more at once.
+final class StreamMailbox: StreamObserver {
+    private struct State {
+        var events: [StreamEvent] = []
+        var waiter: CheckedContinuation<Void, Never>?
+        var stream: ChangeStream?
+        var isCancelled = false
+    }
+
+    private let state = Lock(State())
+    let holdsLoad = true
+
+    /// What fills it, unless it was cancelled meanwhile.
+    func attach(_ stream: ChangeStream) {
+        let isLate = state.withLock { state in
+            if !state.isCancelled { state.stream = stream }
+            return state.isCancelled
+        }
+        if isLate { stream.cancel() }
+    }
+
+    func received(_ event: StreamEvent) {
+        let waiter = state.withLock { state in
+            if !state.isCancelled { state.events.append(event) }
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.resume()
+    }
+
+    /// Waits for an event and takes it. To be called by one task at a time, whose cancellation ends the stream.
+    func next() async throws -> StreamEvent {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isReady = state.withLock { state in
+                    if !state.events.isEmpty || state.isCancelled { return true }
+                    state.waiter = continuation
+                    return false
+                }
+                if isReady { continuation.resume() }
+            }
+        } onCancel: {
+            // Runs under the task's own lock, for which whoever tells an event just now may be waiting, to wake the task.
+            // So nothing is waited for here: the task itself lets go of the stream.
+            stop()
+        }
+        let (event, stream) = state.withLock { state in
+            (state.isCancelled ? nil : state.events.removeFirst(), state.stream)
+        }
+        guard let event else { throw CancellationError() }
+        stream?.handled()
+        return event
+    }
+
+    /// Takes no more events, and wakes the task.
+    private func stop() {
+        let waiter = state.withLock { state in
+            defer { (state.events, state.waiter, state.isCancelled) = ([], nil, true) }
+            return state.waiter
+        }
+        waiter?.resume()
+    }
+
+    /// Ends the stream: the core has let go of everything when this returns.
+    func cancel() {
+        stop()
+        let stream = state.withLock { state in
+            defer { state.stream = nil }
+            return state.stream
+        }
+        stream?.cancel()
+    }
+}
+
+/// A stream that an iteration holds: it is opened when its first event is asked for, and ends with the iteration, with its
+/// task, or with an error.
+final class StreamConsumer: Sendable {
+    typealias Opening = @Sendable (StreamMailbox) async throws -> ChangeStream
+
+    private enum Stage {
+        case new(Opening)
+        case open(ChangeStream)
+        case ended
+    }
+
+    private let mailbox = StreamMailbox()
+    private let stage: Lock<Stage>
+
+    init(_ open: @escaping Opening) { stage = Lock(.new(open)) }
+
+    deinit { mailbox.cancel() }
+
+    /// What it is, once it is open.
+    var stream: ChangeStream? { stage.withLock { if case .open(let stream) = $0 { stream } else { nil } } }
+
+    /// The next event; nil after the end, which is thrown once.
+    func next() async throws -> StreamEvent? {
+        do {
+            try Task.checkCancellation()
+            switch stage.withLock({ $0 }) {
+            case .ended: return nil
+            case .open: break
+            case .new(let open):
+                let stream = try await open(mailbox)
+                mailbox.attach(stream)
+                stage.withLock { $0 = .open(stream) }
+            }
+            let event = try await mailbox.next()
+            if case .ended(let error) = event { throw HoldfastError(error) }
+            if case .lost(let error) = event { throw HoldfastError(error) }
+            return event
+        } catch {
+            stage.withLock { $0 = .ended }
+            mailbox.cancel()
+            throw error
+        }
+    }
+}
