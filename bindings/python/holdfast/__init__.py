@@ -14,8 +14,11 @@ Every failure is an `Error` whose class names the status.
 
 from . import _interpreter  # noqa: F401  first: the modules below cannot even be loaded there
 from .cache import CachePolicy
+from .changes import ChangeBatch, CommittedChanges, EntityChange
+from .controller import Controller, reduce
 from .cursor import Cursor
 from .deferred import DeferredRepository, ModifyResult
+from .difference import Difference, Moved, Placed, Removed, Snapshot, apply_difference
 from .errors import (
     BusyError,
     CancelledError,
@@ -24,6 +27,7 @@ from .errors import (
     CommitState,
     ConflictError,
     CorruptError,
+    CursorLostError,
     CycleError,
     Error,
     ExistsError,
@@ -71,8 +75,10 @@ from .operation import Operation, Subscription, operation
 from .preferences import Preference, Preferences
 from .provider import ProviderWrite, StorageProvider, open_provider
 from .receipt import Change, Receipt
+from .redux import PersistenceMiddleware
 from .repository import Repository
 from .store import Store, handle_count, open
+from .stream import ChangeStream, LiveQuery, Stream
 from .transaction import Transaction, TransactionState
 from .tree import ANY_TRANSACTION, Transactable
 from .version import feature_available, version_text
@@ -85,14 +91,21 @@ __all__ = [
     "CancelledError",
     "CannotOpenError",
     "Change",
+    "ChangeBatch",
+    "ChangeStream",
     "ClosedError",
     "CommitFuture",
     "CommitState",
+    "CommittedChanges",
     "ConflictError",
+    "Controller",
     "CorruptError",
     "Cursor",
+    "CursorLostError",
     "CycleError",
     "DeferredRepository",
+    "Difference",
+    "EntityChange",
     "Error",
     "ExistsError",
     "Expression",
@@ -115,14 +128,18 @@ __all__ = [
     "InvalidStateError",
     "InvalidUrlError",
     "KeyReusedError",
+    "LiveQuery",
     "Maintenance",
     "Model",
     "ModifyResult",
+    "Moved",
     "NoMemoryError",
     "NotAStoreError",
     "NotFoundError",
     "Operation",
     "OperationFuture",
+    "PersistenceMiddleware",
+    "Placed",
     "Preference",
     "Preferences",
     "ProviderWrite",
@@ -130,11 +147,14 @@ __all__ = [
     "Receipt",
     "ReentrantError",
     "RefusedError",
+    "Removed",
     "Repository",
     "RepositoryMapping",
     "SchemaTooNewError",
+    "Snapshot",
     "StorageProvider",
     "Store",
+    "Stream",
     "Subscription",
     "TimeoutError",
     "Transactable",
@@ -149,12 +169,14 @@ __all__ = [
     "VersionUnsupportedError",
     "WouldDeadlockError",
     "WrongDescriptorError",
+    "apply_difference",
     "await_result",
     "feature_available",
     "handle_count",
     "open",
     "open_provider",
     "operation",
+    "reduce",
     "restore",
     "version_text",
 ]

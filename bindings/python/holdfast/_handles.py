@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Callable, Generic, NoReturn, Optional, TypeVar
 
-from . import errors
+from . import _interrupts, errors
 from ._library import lib
 from ._signatures import hf_buffer, hf_entity, hf_entity_list, hf_error
 
@@ -75,22 +75,26 @@ class Handle:
             self.free()
 
 
+#: Integers by which native code knows Python objects, never 0, none twice in a process.
+tokens = itertools.count(1)
+
+
 class Registry(Generic[T]):
     """Python objects that native code knows by an integer, with a lock of its own."""
 
     def __init__(self) -> None:
         self._objects: dict[int, T] = {}
-        self._tokens = itertools.count(1)
         self.renew()
 
     def renew(self) -> None:
         """Replaces the lock, which another thread may have held when this process was forked."""
-        self._lock = threading.Lock()
+        # The garbage collector may remove an object while this thread adds another.
+        self._lock = threading.RLock()
 
     def add(self, item: T) -> int:
         """Keeps an object and answers its token, never 0."""
         with self._lock:
-            token = next(self._tokens)
+            token = next(tokens)
             self._objects[token] = item
         return token
 
@@ -98,6 +102,11 @@ class Registry(Generic[T]):
         """The object of a token."""
         with self._lock:
             return self._objects[token]
+
+    def find(self, token: int) -> Optional[T]:
+        """The object of a token, or None."""
+        with self._lock:
+            return self._objects.get(token)
 
     def remove(self, token: int) -> Optional[T]:
         """Lets an object go and answers it, or None."""
@@ -146,9 +155,13 @@ class Result:
             self.idle.append(self)
 
     def check(self, status: int) -> None:
-        """Raises the exception of a failed call."""
-        if status:
-            errors.fail(status, self.error)
+        """Raises the exception of a failed call, and Ctrl-C in what the library called."""
+        if status or _interrupts.kept:
+            try:
+                if status:
+                    errors.fail(status, self.error)
+            finally:
+                _interrupts.raise_kept()
 
     def bytes(self) -> "bytes":
         """The entity's bytes."""

@@ -1,6 +1,5 @@
 """Members: objects of the host's in transactions, and what they raise when the library calls them."""
 
-import _thread
 import ctypes
 import itertools
 import sys
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from . import errors
 from ._handles import Handle, Result, call
+from ._interrupts import Keeping
 from ._library import lib
 from ._signatures import (
     HF_CONFLICT,
@@ -231,19 +231,15 @@ def _on_rollback_to(savepoint: int, token: int) -> None:
             owner.on_rollback_to(savepoint)  # type: ignore[attr-defined]
 
 
-class _NoFailure:
+class _NoFailure(Keeping):
     """Around a method that has nobody to tell of its exception: that goes on, for ctypes hands it to the
-    unraisable hook, and is noted for the receipt. Ctrl-C is raised again later."""
+    unraisable hook, and is noted for the receipt."""
 
     def __init__(self, descriptor: Any) -> None:
         self._descriptor = descriptor
 
-    def __enter__(self) -> None:
-        pass
-
     def __exit__(self, kind: Any, error: Optional[BaseException], traceback: Any) -> bool:
-        if isinstance(error, KeyboardInterrupt):
-            _thread.interrupt_main()
+        if super().__exit__(kind, error, traceback):
             return True
         if error is not None and self._descriptor is not None:
             transaction = receivers.get(ctypes.string_at(self._descriptor, DESCRIPTOR_BYTES))

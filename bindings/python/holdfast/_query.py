@@ -18,14 +18,22 @@ Fields = Union[Mapping[str, Any], Sequence[str], None]
 
 def filter_arguments(filter: Filter) -> tuple[Optional[bytes], int]:
     """The text of a filter and its length; NULL for all."""
-    if filter is None:
+    members = plain_filter(filter)
+    if members is None:
         return None, 0
+    text = dump(members)
+    return text, len(text)
+
+
+def plain_filter(filter: Filter) -> Optional[dict[str, Any]]:
+    """A filter as a dict; None for all."""
+    if filter is None:
+        return None
     if isinstance(filter, Expression):
         filter = filter.to_filter()
     elif not isinstance(filter, Mapping):
         raise TypeError(f"A filter is a dict or an expression of F, not {type(filter).__name__}.")
-    text = dump(dict(filter))
-    return text, len(text)
+    return dict(filter)
 
 
 def query_options(

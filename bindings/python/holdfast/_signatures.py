@@ -33,6 +33,9 @@ HF_CANCELLED = 33
 HF_CLOSED = 35
 HF_REFUSED = 55
 HF_HOST_ERROR = 60
+# The kinds of events that a stream or controller goes on after.
+EVENT_CHANGES = 4
+EVENT_STATE = 5
 
 
 # Opaque handles, one distinct type each, so that ctypes refuses one for another.
@@ -58,6 +61,14 @@ class hf_operation(ctypes.Structure):
 
 class hf_future(ctypes.Structure):
     """The pending result of anything asynchronous."""
+
+
+class hf_stream(ctypes.Structure):
+    """What was committed, in order."""
+
+
+class hf_controller(ctypes.Structure):
+    """Actions in, state out."""
 
 
 class hf_participant(ctypes.Structure):
@@ -109,6 +120,7 @@ class hf_event(ctypes.Structure):
 
 # Functions that the host hands over.
 hf_event_fn = ctypes.CFUNCTYPE(None, POINTER(hf_event), c_void_p)
+hf_middleware_fn = ctypes.CFUNCTYPE(None, POINTER(c_char), c_size_t, POINTER(c_char), c_size_t, c_void_p)
 hf_transaction_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_transaction), c_void_p)
 hf_index_progress = ctypes.CFUNCTYPE(c_bool, c_uint64, c_void_p)
 hf_progress = ctypes.CFUNCTYPE(c_bool, c_uint64, c_uint64, c_void_p)
@@ -218,6 +230,8 @@ _transaction = POINTER(hf_transaction)
 _cursor = POINTER(hf_cursor)
 _operation = POINTER(hf_operation)
 _future = POINTER(hf_future)
+_stream = POINTER(hf_stream)
+_controller = POINTER(hf_controller)
 _participant = POINTER(hf_participant)
 _descriptor = POINTER(c_uint8)
 _error = POINTER(hf_error)
@@ -283,6 +297,18 @@ FUNCTIONS = {
     "hf_future_observe": (hf_status, (_future, hf_event_fn, c_void_p, destructor, _out_error)),
     "hf_future_cancel": (hf_status, (_future, _out_error)),
     "hf_future_free": (None, (_future,)),
+    "hf_stream_open": (
+        hf_status,
+        (_store, c_char_p, hf_event_fn, c_void_p, destructor, POINTER(_stream), _out_error),
+    ),
+    "hf_stream_open_query": (
+        hf_status,
+        (_repository, *_bytes, c_char_p, hf_event_fn, c_void_p, destructor, POINTER(_stream), _out_error),
+    ),
+    "hf_stream_acknowledge": (hf_status, (_stream, c_char_p, _out_error)),
+    "hf_stream_free": (None, (_stream,)),
+    "hf_store_changes_since": (hf_status, (_store, c_char_p, c_char_p, _buffer, _out_error)),
+    "hf_store_position": (hf_status, (_store, _buffer, _out_error)),
     "hf_await": (
         hf_status,
         (hf_starter_fn, c_void_p, c_char_p, c_int64, _entity, POINTER(_future), _out_error),
@@ -303,6 +329,14 @@ FUNCTIONS = {
         (_operation, _transaction, hf_event_fn, c_void_p, destructor, POINTER(_future), _out_error),
     ),
     "hf_operation_free": (None, (_operation,)),
+    "hf_controller_create": (
+        hf_status,
+        (_repository, hf_middleware_fn, hf_event_fn, c_void_p, destructor, POINTER(_controller), _out_error),
+    ),
+    "hf_controller_dispatch": (hf_status, (_controller, *_bytes, _out_error)),
+    "hf_controller_state": (hf_status, (_controller, _buffer, _out_error)),
+    "hf_controller_free": (None, (_controller,)),
+    "hf_reduce": (hf_status, (*_bytes, *_bytes, _buffer, _out_error)),
     "hf_transaction_enlist": (hf_status, (_transaction, _participant, _out_error)),
     "hf_transaction_validate": (hf_status, (_transaction, _out_error)),
     "hf_participant_create": (

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar
 from . import _members, errors
 from ._codec import options_of
 from ._handles import Registry, Result, native_buffer, text_of
+from ._interrupts import raise_kept
 from ._library import lib
 from ._signatures import HF_CONFLICT, HF_HOST_ERROR, HF_OK, hf_transaction_fn
 from .events import CommitFuture, Submission
@@ -97,13 +98,13 @@ def transact(body: Body[Any], options: Mapping[str, Any]) -> bytes:
             exception = body.exception or body.raised.refusal
             if exception is not None and status not in (HF_OK, HF_CONFLICT):
                 lib.hf_error_free(result.error)
+                raise_kept()
                 raise exception
             if status == HF_HOST_ERROR:
                 # The body answered nothing: Ctrl-C arrived before its first line, and was lost there.
                 lib.hf_error_free(result.error)
                 raise KeyboardInterrupt
-            if status:
-                raise_from(status, result, body.conflict)
+            raise_from(status, result, body.conflict)
             text = text_of(receipt)
         if not body.ran and not Receipt.from_json(text).replayed:
             raise KeyboardInterrupt  # likewise
@@ -114,7 +115,7 @@ def transact(body: Body[Any], options: Mapping[str, Any]) -> bytes:
 
 
 def raise_from(status: int, result: Result, conflict: Optional[errors.ConflictError]) -> None:
-    """Raises a failed call's exception; a conflict that the function met last is its cause."""
+    """Raises a call's exception, if it has failed; a conflict that the function met last is its cause."""
     try:
         result.check(status)
     except errors.ConflictError as error:

@@ -2,13 +2,13 @@
 
 import enum
 import itertools
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable, ClassVar, Literal, Optional, Union
 
 from . import errors
 from ._handles import call
+from ._interrupts import Keeping, tell
 from ._library import lib
 from ._signatures import destructor, hf_clock_fn
 
@@ -88,7 +88,6 @@ Clock = Callable[[], float]
 _clocks: dict[int, Clock] = {}
 _tokens = itertools.count(1)
 _NONE = hf_clock_fn()
-_log = logging.getLogger("holdfast")
 
 
 def set_clock(store: "Store", clock: Optional[Clock]) -> None:
@@ -109,9 +108,8 @@ def _free(token: int) -> None:
 
 @hf_clock_fn
 def _now(token: int) -> int:
-    try:
-        return round(_clocks[token]() * 1_000_000_000)
+    nanoseconds = None
     # Behind an exception ctypes would answer what happens to lie in memory.
-    except BaseException:
-        _log.exception("the clock of a store failed")
-        return 0
+    with Keeping():
+        nanoseconds = tell(lambda: round(_clocks[token]() * 1_000_000_000))
+    return nanoseconds or 0

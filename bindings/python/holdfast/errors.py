@@ -277,6 +277,17 @@ class SchemaTooNewError(Error):
     status = 48
 
 
+class CursorLostError(Error):
+    """The position is not in the store's log any more, or is another store's: read what is stored anew."""
+
+    status = 49
+
+    @property
+    def position(self) -> Optional[str]:
+        """Where to go on: a transaction begun now reads everything that was committed up to there."""
+        return self.detail.get("position")
+
+
 class TransactionActiveError(Error):
     """The object tree is in another transaction."""
 

@@ -9,13 +9,15 @@ import ctypes
 import logging
 import os
 import threading
-from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, Protocol, TypeVar
 
 from . import errors
 from ._handles import FORKED, Handle, OfOneProcess, Registry, call, text_of
 from ._library import lib
 from ._members import Raised, call_members
 from ._signatures import (
+    EVENT_CHANGES,
+    EVENT_STATE,
     HF_CANCELLED,
     HF_CONFLICT,
     HF_OK,
@@ -192,7 +194,7 @@ class Submission:
         self.value = value
         self.retry = retry
 
-    def complete(self, event: hf_event) -> None:
+    def hear(self, event: hf_event) -> None:
         """Completes the future with what an event tells, or runs the transaction again."""
         future = self.future
         if event.status == HF_OK:
@@ -213,13 +215,27 @@ class Submission:
                 future.set_exception(error)
         future._let_go()
 
+    def abandon(self, error: BaseException) -> None:
+        """The store was freed before its event came."""
+        self.future.set_exception(error)
+
+
+class Listener(Protocol):
+    """Who is told of events, on the thread that takes them."""
+
+    def hear(self, event: hf_event) -> None:
+        """Takes what an event tells."""
+
+    def abandon(self, error: BaseException) -> None:
+        """No event comes any more."""
+
 
 class Events:
     """Takes the events of one store. Holds no reference to the Store object, so that one can be collected."""
 
     def __init__(self, pointer: Any) -> None:
         self._pointer = pointer
-        self._pending: Registry[Submission] = Registry()
+        self._pending: Registry[Listener] = Registry()
         self._lock = threading.Lock()
         self._thread: Optional[threading.Thread] = None
         self._worker: Optional[concurrent.futures.ThreadPoolExecutor] = None
@@ -234,6 +250,15 @@ class Events:
             self.run_later(submission.future, lambda: self._submit(submission))
         else:
             self._submit(submission)
+
+    def register(self, listener: Listener) -> int:
+        """Answers the token that the events of a stream or controller are to carry."""
+        self._start()
+        return self._pending.add(listener)
+
+    def forget(self, token: int) -> None:
+        """Tells whoever has this token nothing any more."""
+        self._pending.remove(token)
 
     def run_later(self, future: "CommitFuture[Any]", work: Callable[[], None]) -> None:
         """Runs work for a future on the worker thread; what it raises goes to the future."""
@@ -289,16 +314,16 @@ class Events:
             for index in range(count):
                 self._deliver(events[index])
             lib.hf_events_free(events, count)
-        for submission in self._pending.remove_all():
-            error = errors.ClosedError("The store was freed before the commit ended.")
-            submission.future.set_exception(error)
+        for listener in self._pending.remove_all():
+            listener.abandon(errors.ClosedError("The store was freed before the commit ended."))
 
     def _deliver(self, event: hf_event) -> None:
-        submission = self._pending.remove(event.user_data or 0)
-        if submission is None:
+        goes_on = event.kind in (EVENT_CHANGES, EVENT_STATE)
+        listener = (self._pending.find if goes_on else self._pending.remove)(event.user_data or 0)
+        if listener is None:
             return
         try:
-            submission.complete(event)
+            listener.hear(event)
         # Whatever a callback raises, also SystemExit, must not end the delivery of other commits.
         except BaseException:
             _log.exception("a callback of a commit's future failed")

@@ -3,13 +3,13 @@
 import asyncio
 import ctypes
 import functools
-import logging
 from collections.abc import Generator, Iterable
 from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar
 
 from . import errors
 from ._codec import dump
 from ._handles import Handle, OfOneProcess, Result, call, native_buffer
+from ._interrupts import tell, tell_error
 from ._library import lib
 from ._signatures import hf_operation
 from .deferred import Description
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from .store import Store
 
 T = TypeVar("T")
-
-_log = logging.getLogger("holdfast")
 
 
 class Subscription:
@@ -58,17 +56,10 @@ class Subscription:
         self._end(error)
 
     def _end(self, error: Optional[BaseException]) -> None:
-        try:
-            if error is None:
-                if self._on_finished is not None:
-                    self._on_finished()
-            elif self._on_error is not None:
-                self._on_error(error)
-            else:
-                _log.error("an operation without on_error failed", exc_info=error)
-        # Whatever a callback raises, also SystemExit, must not end the delivery to others.
-        except BaseException:
-            _log.exception("a subscriber's callback failed")
+        if error is None:
+            tell(self._on_finished)
+        else:
+            tell_error(self._on_error, error)
 
 
 class Operation(OfOneProcess, Generic[T]):

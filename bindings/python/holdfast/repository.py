@@ -9,6 +9,7 @@ from . import errors
 from ._callbacks import Callbacks
 from ._codec import Codec, dump, id_of, load, native_text, options_of, plain_id
 from ._handles import Handle, OfOneProcess, Result, call, json_of, native_buffer, native_list, text_of
+from ._interrupts import kept, raise_kept
 from ._library import lib, without_signature
 from ._queries import Queries
 from ._query import Filter, Parameters, filter_arguments, query_options
@@ -18,6 +19,7 @@ from .cache import Cache, cache_options, trim_level
 from .deferred import DeferredRepository, ModifyResult, payload
 from .mapping import RepositoryMapping
 from .operation import Operation
+from .stream import RepositoryStreams
 from .transaction import current_pointer, current_scope
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ _fetch = without_signature("hf_repository_fetch")
 _idle_results, _LARGEST_KEPT = Result.idle, Result.LARGEST_KEPT
 
 
-class Repository(OfOneProcess, Queries[T]):
+class Repository(OfOneProcess, Queries[T], RepositoryStreams[T]):
     """A named collection of entities of one class.
 
     Calls join the store's current transaction; without one, each reads the newest committed state, and each
@@ -217,6 +219,8 @@ class Repository(OfOneProcess, Queries[T]):
                 result.check(status)
             _idle_results.append(result)
             return None
+        if kept:
+            raise_kept()
         length = result.entity.length
         fetched = result.text[:length]
         if length <= _LARGEST_KEPT:

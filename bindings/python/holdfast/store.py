@@ -26,6 +26,7 @@ from .operation import Operation, operation, sequence_of
 from .preferences import Preferences
 from .receipt import Receipt
 from .repository import Repository
+from .stream import StoreStreams
 from .transaction import Transaction, current_transaction
 
 if TYPE_CHECKING:
@@ -48,8 +49,8 @@ def open(url: Union[str, "os.PathLike[str]"], **options: Any) -> "Store":
     `url` is the path of an SQLite file ("music.db", "sqlite:music.db") or "memory:". The options are those of
     `hf_store_open` in holdfast/store.h, by the same names: create, read_only, durability, max_in_flight,
     max_entity_bytes, max_depth, cache_bytes, max_snapshots, snapshot_max_age_ms, wal_limit_bytes,
-    lock_timeout_ms, idempotency_max_age_ms, idempotency_max_count, log_retention, slow_commit_ms,
-    allow_unsafe_location.
+    lock_timeout_ms, idempotency_max_age_ms, idempotency_max_count, log_retention, log_max_age_ms,
+    slow_commit_ms, allow_unsafe_location.
     """
     return Store(url, **options)
 
@@ -59,7 +60,7 @@ def handle_count(kind: Optional[str] = None) -> int:
     return lib.hf_handle_count(None if kind is None else kind.encode())
 
 
-class Store(OfOneProcess, Maintenance):
+class Store(OfOneProcess, Maintenance, StoreStreams):
     """One database. A context manager that closes it at the end of the block.
 
     All times are in seconds. Methods may be called from any thread. In a forked child they raise ForkedError,
@@ -422,11 +423,6 @@ class Store(OfOneProcess, Maintenance):
         """The store's state, for people and programs that watch over it; `hf_store_describe` in
         holdfast/store.h tells each member."""
         return self._report(lib.hf_store_describe)
-
-    @property
-    def position(self) -> str:
-        """The token of the newest visible commit's place in the store's history."""
-        return self.describe()["position"]
 
     def set_clock(self, clock: Optional[Clock]) -> None:
         """Replaces the clock by which cached entities expire, for tests; None for the system's.

@@ -18,12 +18,21 @@ sys.path.insert(0, str(PACKAGE))
 # For the programs that tests start.
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(PACKAGE), os.environ.get("PYTHONPATH")]))
 
+from actions import Diary  # noqa: E402
 from nodes import Family  # noqa: E402
 
 import holdfast  # noqa: E402
 
 # A shell lets what it starts in the background ignore Ctrl-C, and so would these tests and what they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def only_what_is_new_is_collected() -> None:
+    """The garbage collector need not look through pytest and all that is loaded, each time. What the README's
+    tests have left in cycles goes here, and not while the next test counts."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
@@ -79,3 +88,15 @@ def songs(store: holdfast.Store) -> "holdfast.Repository[dict[str, Any]]":
 @pytest.fixture
 def family() -> Family:
     return Family()
+
+
+@pytest.fixture
+def diary() -> Diary:
+    return Diary()
+
+
+@pytest.fixture
+def controller(songs: "holdfast.Repository[Any]", diary: Diary) -> Iterator[holdfast.Controller[Any]]:
+    """A controller of `songs`, its actions noted in the diary."""
+    with holdfast.Controller(songs, diary) as controller:
+        yield controller

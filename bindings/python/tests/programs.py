@@ -38,7 +38,7 @@ class Program:
         return subprocess.CompletedProcess(self.process.args, self.process.returncode, output, errors)
 
 
-def start_program(text: str, *arguments: str, development: bool = True) -> Program:
+def start_program(text: str, *arguments: str, development: bool = True, **options: Any) -> Program:
     """Starts a program."""
     command = [
         sys.executable,
@@ -48,8 +48,35 @@ def start_program(text: str, *arguments: str, development: bool = True) -> Progr
         *arguments,
     ]
     return Program(
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, close_fds=True)
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
     )
+
+
+class Writer:
+    """Another process that has a store open, and runs lines of Python that use `store` and its `songs`."""
+
+    TEXT = """
+        import sys, holdfast
+        with holdfast.open(sys.argv[1]) as store:
+            songs = store.repository("songs")
+            for line in sys.stdin:
+                exec(line)
+                print("done", flush=True)
+    """
+
+    def __init__(self, path: str) -> None:
+        self._program = start_program(self.TEXT, path, development=False, stdin=subprocess.PIPE)
+
+    def __call__(self, line: str) -> None:
+        """Runs a line to its end."""
+        assert self._program.process.stdin is not None
+        self._program.process.stdin.write(line + "\n")
+        self._program.process.stdin.flush()
+        assert self._program.wait_for_line() == "done"
+
+    def close(self) -> None:
+        """Ends the process, and the store with it."""
+        assert self._program.wait().returncode == 0
 
 
 def fork(function: Callable[[], Any]) -> int:

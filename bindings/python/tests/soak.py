@@ -12,6 +12,7 @@ import logging
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import holdfast
 import holdfast.aio
@@ -30,6 +31,18 @@ class Logged(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         self.messages.append(self.format(record))
+
+
+ACTIONS = [
+    {"action": "request", "request": {"limit": 1}},
+    {"action": "save", "element": {"id": "s0", "plays": -1}},
+    {"action": "cancelRequest"},
+]
+
+
+def is_saved(state: "dict[str, Any]") -> bool:
+    """Whether the save of a controller has succeeded."""
+    return state["persist"]["state"] == "succeeded"
 
 
 def memory() -> int:
@@ -84,6 +97,18 @@ def blocking(store: holdfast.Store) -> None:
         later.fetch("s1").submit().cancel()
         with songs.iterate() as cursor:
             next(cursor)
+        with songs.observe(limit=1) as query, store.changes() as changes:
+            query.next()
+            songs.save({"id": "s0", "plays": number + 1})
+            query.next()
+            changes.next()
+        for _ in songs.observe():
+            break
+        with holdfast.Controller(songs, lambda *_: None, lambda _: None) as controller:
+            for action in ACTIONS:
+                controller.dispatch(action)
+            controller.wait_for(is_saved)
+        holdfast.Controller(songs, lambda *_: None).dispatch(ACTIONS[0])
         root, leaf = Leaf(), Leaf()
         leaf.attach(root)
 
@@ -109,6 +134,13 @@ async def awaited(store: holdfast.aio.Store) -> None:
     for task in tasks[:: ROUND // 20]:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+    for _ in range(ROUND // 50):
+        async with holdfast.aio.Controller(songs, lambda *_: None, lambda _: None) as controller:
+            for action in ACTIONS:
+                await controller.dispatch(action)
+            await controller.wait_for(is_saved)
+        async with songs.observe(limit=1) as query:
+            await query.next()
 
 
 async def soak(count: int) -> int:

@@ -47,6 +47,8 @@ ABSENT = {
     "Operation": set(),
     "Cursor": set(),
     "Preferences": set(),
+    "ChangeStream": set(),
+    "LiveQuery": set(),
 }
 
 

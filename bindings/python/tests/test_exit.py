@@ -95,3 +95,48 @@ def test_a_process_that_just_dies_keeps_what_was_acknowledged(path: str, end: st
     with holdfast.open(path) as store:
         songs = store.repository("songs")
         assert [id for id in ended.stdout.split() if id not in songs] == []
+
+
+def test_the_interpreter_ends_with_streams_that_are_followed(path: str) -> None:
+    program = """
+        import sys, threading
+        import holdfast
+        store = holdfast.open(sys.argv[1])
+        songs = store.repository("songs")
+        def follow():
+            for event in songs.observe():
+                begun.set()
+        begun = threading.Event()
+        threading.Thread(target=follow, daemon=True).start()
+        heard = store.changes().subscribe(lambda batch: None)
+        left = store.changes()
+        begun.wait()
+        for number in range(100):
+            store.submit(lambda: songs.save({"id": number}))
+    """
+    for _ in range(3):
+        ended = run_program(program, path)
+        assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_the_interpreter_ends_with_controllers_that_are_at_work(path: str) -> None:
+    program = """
+        import sys, threading
+        import holdfast
+        store = holdfast.open(sys.argv[1])
+        songs = store.repository("songs")
+        heard = []
+        controller = holdfast.Controller(songs, lambda action, _: heard.append(action), heard.append)
+        def follow():
+            for state in controller.states():
+                heard.append(state)
+        threading.Thread(target=follow, daemon=True).start()
+        controller.dispatch({"action": "request"})
+        for number in range(100):
+            controller.dispatch({"action": "save", "id": number, "element": {"id": number}})
+    """
+    for _ in range(3):
+        ended = run_program(program, path)
+        assert (ended.returncode, ended.stderr) == (0, "")
+    with holdfast.open(path) as store:
+        assert store.repository("songs").count() > 0

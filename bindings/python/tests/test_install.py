@@ -7,6 +7,8 @@ import venv
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 PROGRAM = """
 import holdfast
 from holdfast import _library
@@ -23,6 +25,7 @@ with holdfast.open("music.db") as store:
 OUTSIDE = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
 PACKAGE = Path(__file__).parents[1]
+PIP = (sys.executable, "-m", "pip")
 
 
 def run(*command: "str | Path", **options: Any) -> str:
@@ -32,34 +35,32 @@ def run(*command: "str | Path", **options: Any) -> str:
     return ended.stdout
 
 
-def test_an_installed_package_brings_its_library_and_works(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package, built as `pip install` builds it."""
+    directory = tmp_path_factory.mktemp("wheel")
+    run(*PIP, "wheel", "--quiet", "--no-deps", "--wheel-dir", directory, PACKAGE, env=OUTSIDE)
+    (wheel,) = directory.iterdir()
+    return wheel
+
+
+def test_an_installed_package_brings_its_library_and_works(wheel: Path, tmp_path: Path) -> None:
     python = tmp_path / "venv" / "bin" / "python"
-    venv.create(tmp_path / "venv", with_pip=True)
-    run(python, "-m", "pip", "install", "--quiet", PACKAGE, env=OUTSIDE)
-    files = run(python, "-m", "pip", "show", "--files", "holdfast", env=OUTSIDE)
+    venv.create(tmp_path / "venv")
+    pip = [*PIP, "--python", python]
+    run(*pip, "install", "--quiet", wheel, env=OUTSIDE)
+    files = run(*pip, "show", "--files", "holdfast", env=OUTSIDE)
     assert "holdfast/libholdfast.so" in files and "holdfast/py.typed" in files
+    assert "holdfast/command/inspect_page/page.html" in files
     environment = {name: value for name, value in OUTSIDE.items() if name != "HOLDFAST_LIBRARY"}
     plays, library = run(python, "-c", PROGRAM, cwd=tmp_path, env=environment).split()
     assert plays == "2"
     assert Path(library).is_relative_to(tmp_path / "venv")
-    run(python, "-m", "pip", "install", "--quiet", f"{PACKAGE}[command]", env=OUTSIDE)
+    run(*pip, "install", "--quiet", f"{wheel}[command]", env=OUTSIDE)
     command = tmp_path / "venv" / "bin" / "holdfast"
     told = run(command, "--format", "lines", "get", "music.db", "songs", "s1", cwd=tmp_path, env=environment)
     assert told == '{"id":"s1","plays":2}\n'
 
 
-def test_the_wheel_is_for_any_python_3_on_this_platform(tmp_path: Path) -> None:
-    run(
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "--quiet",
-        "--no-deps",
-        "--wheel-dir",
-        tmp_path,
-        PACKAGE,
-        env=OUTSIDE,
-    )
-    (wheel,) = tmp_path.glob("*.whl")
-    assert "-py3-none-linux_" in wheel.name
+def test_the_wheel_is_for_any_python_3_on_this_platform(wheel: Path) -> None:
+    assert wheel.suffix == ".whl" and "-py3-none-linux_" in wheel.name

@@ -1,6 +1,7 @@
 """Backup, restore, checking, compacting, upgrades: what an operator of a store does."""
 
 import asyncio
+import contextlib
 import functools
 import sqlite3
 import threading
@@ -127,6 +128,27 @@ def test_verify_names_damaged_entities(path: str, statement: str, damaged: list[
         assert report["repositories"][0]["damaged_ids"] == damaged
         # The others stay readable.
         assert store.repository("songs").fetch("s9") == {"id": "s9"}
+
+
+def test_a_cursor_along_a_damaged_index_ends_and_names_it(path: str) -> None:
+    with holdfast.open(path) as store:
+        songs = store.repository("songs")
+        songs.save_many([{"id": f"s{n}", "n": n, "text": "x" * 100_000} for n in range(10, 30)])
+        songs.create_index("n")
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        ((number,),) = connection.execute("SELECT id FROM holdfast_index")
+        table = f"holdfast_index_{number}"
+        connection.execute(f"UPDATE {table} SET key = (SELECT max(key) FROM {table})")
+        connection.commit()
+    with holdfast.open(path) as store:
+        songs = store.repository("songs")
+        assert not songs.verify()["ok"]
+        with pytest.raises(holdfast.CorruptError, match='index "n" is damaged: drop it'):
+            for number, _ in enumerate(songs.iterate({"n": {"$gte": 0}})):
+                assert number < 100
+        songs.drop_index("n")
+        songs.create_index("n")
+        assert len(list(songs.iterate({"n": {"$gte": 0}}))) == 20
 
 
 def test_verify_tells_what_the_engine_finds_wrong(path: str) -> None:

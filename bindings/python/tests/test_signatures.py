@@ -3,6 +3,7 @@
 import ctypes
 import ctypes.util
 import inspect
+import re
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,32 @@ def test_the_table_names_every_function_of_the_headers_and_no_other() -> None:
     assert set(_signatures.FUNCTIONS) == set(CONTRACT.functions)
 
 
+# What Python has in a form of its own: futures, waiting, transactions of trees alone, logging.
+OWN_FORM = {
+    "hf_await",
+    "hf_error_participant",
+    "hf_future_complete",
+    "hf_future_create",
+    "hf_future_fail",
+    "hf_future_is_ended",
+    "hf_future_observe",
+    "hf_future_wait",
+    "hf_operation_create_function",
+    "hf_operation_start",
+    "hf_operation_subscribe",
+    "hf_participant_transact",
+    "hf_participant_user_data",
+    "hf_set_log_callback",
+    "hf_transaction_submit_future",
+}
+
+
+def test_the_package_uses_every_function_that_it_has_no_form_of_its_own_for() -> None:
+    sources = Path(_signatures.__file__).parent.rglob("*.py")
+    text = "".join(path.read_text() for path in sources if path != Path(_signatures.__file__))
+    assert set(CONTRACT.functions) - set(re.findall(r"\bhf_\w+", text)) == OWN_FORM
+
+
 @pytest.mark.parametrize("name", sorted(CONTRACT.functions))
 def test_a_function_has_the_header_s_result_and_parameters(name: str) -> None:
     declared = CONTRACT.functions[name]
@@ -96,6 +123,11 @@ def test_the_constants_are_the_headers_numbers() -> None:
     copies = {name: value for name, value in vars(_signatures).items() if name.startswith("HF_")}
     assert copies
     assert copies == {name: statuses[name] for name in copies}
+    kinds = CONTRACT.enums["hf_event_kind"]
+    assert (_signatures.EVENT_CHANGES, _signatures.EVENT_STATE) == (
+        kinds["HF_EVENT_CHANGES"],
+        kinds["HF_EVENT_STATE"],
+    )
     assert _signatures.API_VERSION == CONTRACT.constants["HF_API_VERSION"]
 
 

@@ -13,7 +13,8 @@ TimeoutError's cause.
 
 What differs from the package: transactions, savepoints and cursors are entered with `async with`; functions
 handed to `transact`, `submit` and `operation` are coroutine functions; `submit` answers a task; `position`
-and `schema_version` are methods; a filter is no function; preferences are no attributes; and a repository
+and `schema_version` are methods; streams and controllers are opened when they are entered or first awaited,
+and call functions from the loop; a filter is no function; preferences are no attributes; and a repository
 has no `create`, `as_mapping`, `len`, `in` or `[]`.
 """
 
@@ -21,11 +22,14 @@ import holdfast
 from holdfast import *  # noqa: F403
 
 from ._events import CommitFuture
+from .controller import Controller
 from .maintenance import Maintenance, restore
 from .operation import Operation, Subscription, operation
 from .preferences import Preferences
+from .redux import PersistenceMiddleware
 from .repository import Cursor, Repository
 from .store import Opening, Store, open, open_provider
+from .stream import ChangeStream, LiveQuery, Stream
 from .transaction import Transaction
 from .waiting import await_result
 
@@ -33,15 +37,20 @@ from .waiting import await_result
 OperationFuture = CommitFuture
 
 __all__ = [
+    "ChangeStream",
     "CommitFuture",
+    "Controller",
     "Cursor",
+    "LiveQuery",
     "Maintenance",
     "Opening",
     "Operation",
     "OperationFuture",
+    "PersistenceMiddleware",
     "Preferences",
     "Repository",
     "Store",
+    "Stream",
     "Subscription",
     "Transaction",
     "await_result",

@@ -6,18 +6,20 @@ futures completed, so that the loop's other work is not held up by ten thousand 
 
 import asyncio
 import collections
+import contextlib
 import contextvars
 import ctypes
-import itertools
 import threading
 from typing import Any, Callable, Generic, Optional, TypeVar
 
 from .. import errors
-from .._handles import Handle, OfOneProcess, call, text_of
+from .._codec import load
+from .._handles import Handle, OfOneProcess, call, native_buffer, text_of, tokens
+from .._interrupts import Keeping, raise_kept
 from .._library import lib
 from .._members import Raised, call_members
 from .._signatures import HF_OK, hf_event, hf_future
-from ..events import NO_CALLBACK, NO_DESTRUCTOR
+from ..events import NO_CALLBACK, NO_DESTRUCTOR, Listener
 from ..receipt import Receipt
 
 T = TypeVar("T")
@@ -176,11 +178,13 @@ class LoopEvents:
         self.loop = asyncio.get_running_loop()
         self._pointer = pointer
         self._events = (hf_event * _BATCH)()
-        self._tokens = itertools.count(1)
         # Handed over, by the tokens that their events carry; and those that are not yet, because the library
         # would wait for a place, on the loop's thread, or because this turn of the loop has had its share.
         self._under_way: dict[int, CommitFuture[Any]] = {}
+        self._listeners: dict[int, Listener] = {}
         self._places = max_in_flight
+        # At most so many of the places are taken by effects of controllers.
+        self._effects = 0
         self._waiting: collections.deque[CommitFuture[Any]] = collections.deque()
         self._handed_over_now = 0
         self._idle: list[asyncio.Future[None]] = []
@@ -199,6 +203,22 @@ class LoopEvents:
         if len(self._waiting) == 1:
             self._hand_over()
         return future
+
+    def register(self, listener: Listener) -> int:
+        """Answers the token that the events of a stream or controller are to carry."""
+        if asyncio.get_running_loop() is not self.loop:
+            raise errors.InvalidStateError("The store belongs to the event loop in which it was opened.")
+        token = next(tokens)
+        self._listeners[token] = listener
+        return token
+
+    def forget(self, token: int) -> None:
+        """Tells whoever has this token nothing any more."""
+        self._listeners.pop(token, None)
+
+    def expect_effect(self) -> None:
+        """An action is about to be dispatched whose effect may take a place."""
+        self._effects += 1
 
     async def all_handed_over(self) -> None:
         """Waits until nothing waits for a place."""
@@ -222,14 +242,14 @@ class LoopEvents:
 
     def _hand_over(self) -> None:
         """Hands over what there is place for, up to this turn's share."""
-        while self._waiting and len(self._under_way) < self._places and self._handed_over_now < _BATCH:
+        while self._waiting and self._handed_over_now < _BATCH and self._has_place():
             if self._handed_over_now == 0:
                 self.loop.call_soon(self._begin_turn)
             self._handed_over_now += 1
             future = self._waiting.popleft()
             if future.done():  # cancelled while it waited
                 continue
-            token = next(self._tokens)
+            token = next(tokens)
             self._under_way[token] = future
             try:
                 future._submission.hand_over(token)
@@ -242,6 +262,16 @@ class LoopEvents:
         if not self._waiting:
             self._tell_idle()
 
+    def _has_place(self) -> bool:
+        if self._effects and len(self._under_way) + self._effects >= self._places:
+            # Of the ends of effects nobody hears here. Where asking fails, as in a closed store, so does
+            # what is handed over.
+            self._effects = 0
+            with contextlib.suppress(errors.Error), native_buffer() as text:
+                call(lib.hf_store_describe, self._pointer, ctypes.byref(text))
+                self._effects = max(0, load(text_of(text))["in_flight"] - len(self._under_way))
+        return len(self._under_way) + self._effects < self._places
+
     def _begin_turn(self) -> None:
         self._handed_over_now = 0
         self._hand_over()
@@ -251,23 +281,33 @@ class LoopEvents:
         count = lib.hf_store_events(self._pointer, self._events, _BATCH, 0)
         for index in range(count):
             event = self._events[index]
-            future = self._under_way.pop(event.user_data or 0, None)
+            token = event.user_data or 0
+            future = self._under_way.pop(token, None)
             if future is not None:
                 future._complete(event)
                 future._submission.let_go()
+            elif token in self._listeners:
+                with Keeping():
+                    self._listeners[token].hear(event)
         if count > 0:
             lib.hf_events_free(self._events, count)
         self._hand_over()
         if count < 0:  # closed and drained, or freed
             self._end()
+        raise_kept()
 
     def _end(self) -> None:
         self.stop()
         left = [*self._under_way.values(), *self._waiting]
         self._under_way.clear()
         self._waiting.clear()
+        ended = errors.ClosedError("The store was closed before the commit ended.")
         for future in left:
-            future._fail(errors.ClosedError("The store was closed before the commit ended."))
+            future._fail(ended)
+        listeners = list(self._listeners.values())
+        self._listeners.clear()
+        for listener in listeners:
+            listener.abandon(ended)
         self._tell_idle()
 
     def _tell_idle(self) -> None:

@@ -10,6 +10,7 @@ from .._query import Fields, Filter, Parameters
 from ..cache import Cache, cache_options
 from ..deferred import DeferredRepository, ModifyResult
 from .operation import Operation
+from .stream import RepositoryStreams
 
 if TYPE_CHECKING:
     from .. import cursor
@@ -22,7 +23,7 @@ EntityLike = Any
 Update = Union[Mapping[str, Any], bytes]
 
 
-class Repository(OfOneProcess, Generic[T]):
+class Repository(OfOneProcess, RepositoryStreams[T]):
     """A named collection of entities of one class: a `holdfast.Repository` whose calls are awaited.
 
     Parameters, results and errors are those of the methods of the same names there. Calls join the store's
@@ -246,14 +247,12 @@ class Repository(OfOneProcess, Generic[T]):
         return await self._in_thread(lambda songs: songs.cache_statistics())
 
     async def _in_thread(self, function: Callable[["blocking.Repository[T]"], Any]) -> Any:
-        store, cls = self._store, self._codec.cls
+        return await self._store._in_thread(lambda: function(self._open()))
 
-        def call() -> Any:
-            return function(
-                blocking.Repository(store._blocking, self.name, cls=cls, key=self._key, cache=self._cache)
-            )
-
-        return await store._in_thread(call)
+    def _open(self) -> "blocking.Repository[T]":
+        """The repository for calls on threads of their own."""
+        store, cls = self._store._blocking, self._codec.cls
+        return blocking.Repository(store, self.name, cls=cls, key=self._key, cache=self._cache)
 
 
 class Cursor(OfOneProcess, Generic[T]):

@@ -33,6 +33,7 @@ from .maintenance import Maintenance
 from .operation import Operation, operation
 from .preferences import Preferences
 from .repository import Repository
+from .stream import StoreStreams
 from .transaction import Transaction
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class Opening(OfOneProcess):
         return Store(store, keys, self._options.get("max_in_flight", _MAX_IN_FLIGHT))
 
 
-class Store(OfOneProcess, Maintenance):
+class Store(OfOneProcess, Maintenance, StoreStreams):
     """One database, for the event loop in which it was opened. A context manager that closes it.
 
     The calls of repositories and transactions run on the library's threads and come back through the loop:
@@ -333,10 +334,6 @@ class Store(OfOneProcess, Maintenance):
     async def describe(self) -> dict[str, Any]:
         """The store's state: see `holdfast.Store.describe`."""
         return await self._in_thread(self._blocking.describe)
-
-    async def position(self) -> str:
-        """The token of the newest visible commit's place in the store's history."""
-        return (await self.describe())["position"]
 
     def set_clock(self, clock: Optional[Clock]) -> None:
         """Replaces the clock by which cached entities expire, for tests: see `holdfast.Store.set_clock`."""

@@ -7,6 +7,7 @@ import click
 from ..version import version_text
 from .care import backup, compact, restore, verify
 from .completion import completion
+from .inspect import inspect
 from .output import Output
 from .reading import find, get, info
 from .session import Commands, Session
@@ -49,6 +50,7 @@ for command in (
     verify,
     compact,
     watch,
+    inspect,
     shell,
 ):
     program.add_command(command)

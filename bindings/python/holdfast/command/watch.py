@@ -1,21 +1,15 @@
 """The command `watch`: what any process commits, as it is committed."""
 
-import ctypes
 import itertools
-import time
 from collections.abc import Iterator
 from typing import Any, Optional
 
 import click
 
-from .._codec import load
-from .._handles import native_list
+from ..difference import Snapshot
 from ..repository import Repository
 from .parameters import filter_argument, repository_argument, store_argument
 from .session import Session
-
-# How often the store is asked whether something was committed.
-INTERVAL = 0.1
 
 
 @click.command()
@@ -35,8 +29,8 @@ def watch(
 ) -> None:
     """Print changes as any process commits them.
 
-    Goes on until Ctrl-C. With a filter, an entity that no longer matches counts as removed. Of changes that
-    follow each other within a tenth of a second the last is seen.
+    Goes on until Ctrl-C. With a filter, an entity that no longer matches counts as removed. Of changes of an
+    entity that follow each other closely the last may be the only one seen.
 
     \b
     Example:
@@ -51,39 +45,34 @@ def watch(
 def changes(
     repository: "Repository[Any]", filter: Optional[dict[str, Any]], *, initial: bool
 ) -> Iterator[dict[str, Any]]:
-    """Changes of what the filter finds: "change", "id", and unless it was removed "version" and "entity".
-
-    The result is read again after every commit and compared by ids and versions.
-    """
-    sequence: Optional[int] = None
+    """Changes of what the filter finds: "change", "id", and unless it was removed "version" and "entity"."""
     versions: Optional[dict[str, int]] = {} if initial else None
-    while True:
-        newest = repository.store.describe()["sequence"]
-        if newest == sequence:
-            time.sleep(INTERVAL)
-            continue
-        sequence = newest
-        result = _versioned(repository, filter)
-        if versions is not None:
-            for id, (version, text) in result.items():
-                if versions.get(id) != version:
-                    kind = "changed" if id in versions else "added"
-                    yield {"change": kind, "id": id, "version": version, "entity": load(text)}
-            for id in versions.keys() - result.keys():
-                yield {"change": "removed", "id": id}
-        versions = {id: version for id, (version, _) in result.items()}
+    with repository.observe(filter) as events:
+        for event in events:
+            if isinstance(event, Snapshot):
+                ids = [str(entity[repository.key]) for entity in event.entities]
+                found = dict(zip(ids, zip(event.versions, event.entities)))
+                if versions is not None:
+                    yield from _compared(versions, found)
+                versions = {id: version for id, (version, _) in found.items()}
+                continue
+            assert versions is not None
+            for removed in event.removed:
+                del versions[removed.id]
+                yield {"change": "removed", "id": removed.id}
+            for change, placed in (("added", event.inserted), ("changed", event.changed)):
+                for it in placed:
+                    versions[it.id] = it.version
+                    yield {"change": change, "id": it.id, "version": it.version, "entity": it.entity}
 
 
-def _versioned(
-    repository: "Repository[Any]", filter: Optional[dict[str, Any]]
-) -> dict[str, tuple[int, bytes]]:
-    """What a filter finds: the version and the JSON by the id."""
-    with native_list() as entities:
-        repository._find(entities, filter)
-        return {
-            ctypes.string_at(view.id, view.id_length).decode(): (
-                view.version,
-                ctypes.string_at(view.data, view.length),
-            )
-            for view in (entities.items[index] for index in range(entities.count))
-        }
+def _compared(
+    versions: dict[str, int], found: dict[str, tuple[int, dict[str, Any]]]
+) -> Iterator[dict[str, Any]]:
+    """What has changed where all was told anew."""
+    for id in versions.keys() - found.keys():
+        yield {"change": "removed", "id": id}
+    for id, (version, entity) in found.items():
+        if versions.get(id) != version:
+            change = "changed" if id in versions else "added"
+            yield {"change": change, "id": id, "version": version, "entity": entity}

@@ -1,0 +1,162 @@
+"""Sources: what a stream asks the library for, and how it reads what that tells."""
+
+import ctypes
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, Optional, TypeVar
+
+from . import errors
+from ._codec import Codec, load, options_of, plain_id
+from ._handles import call
+from ._inbox import Told
+from ._library import lib
+from ._query import Fields, Filter, Parameters, filter_arguments, plain_filter, query_options
+from ._signatures import hf_stream
+from .changes import ChangeBatch, Decode
+from .difference import Difference, Moved, Placed, QueryEvent, Removed, Snapshot, follow
+from .events import NO_CALLBACK, NO_DESTRUCTOR
+
+T = TypeVar("T")
+
+
+class Source(Generic[T]):
+    """A stream of the library's that can be opened, and opened again behind what was read."""
+
+    #: The place behind what was read last.
+    position: Optional[str] = None
+
+    def open(self, token: int) -> Any:
+        """Opens the native stream, whose events will carry the token, and answers its pointer."""
+        pointer = ctypes.POINTER(hf_stream)()
+        try:
+            self._open(NO_CALLBACK, token, NO_DESTRUCTOR, ctypes.byref(pointer))
+        except errors.CursorLostError as error:
+            self.position = error.position
+            raise
+        return pointer
+
+    def read(self, told: Told) -> T:
+        """What the stream's user gets, or raises what is told."""
+        if isinstance(told, errors.CursorLostError):
+            self.position = told.position
+        if isinstance(told, BaseException):
+            raise told
+        value = self._read(told)
+        self.position = value.position  # type: ignore[attr-defined]
+        return value
+
+    def _open(self, *arguments: Any) -> None:
+        raise NotImplementedError
+
+    def _read(self, text: bytes) -> Any:
+        raise NotImplementedError
+
+
+class ChangeSource(Source["ChangeBatch[Any]"]):
+    """Changes of a store, or of a part of it."""
+
+    def __init__(self, store: Any, options: Mapping[str, Any], decode: Decode) -> None:
+        self._store = store
+        self._options = dict(options)
+        self._decode = decode
+        self.position = self._options.pop("since", None)
+
+    def _open(self, *arguments: Any) -> None:
+        options = options_of({**self._options, "since": self.position})
+        call(lib.hf_stream_open, self._store.pointer, options, *arguments)
+
+    def _read(self, text: bytes) -> "ChangeBatch[Any]":
+        return ChangeBatch.from_json(text, self._decode)
+
+
+class QuerySource(Source[QueryEvent]):
+    """A live query."""
+
+    def __init__(
+        self,
+        repository: Any,
+        filter: Filter = None,
+        *,
+        sort: Optional[Mapping[str, int]] = None,
+        skip: int = 0,
+        limit: Optional[int] = None,
+        fields: Fields = None,
+        parameters: Parameters = None,
+    ) -> None:
+        self._repository = repository
+        self._decode = as_members if fields else decoder(repository._codec)
+        self._query = (*filter_arguments(filter), query_options(sort, skip, limit, fields, parameters))
+        self._entities: Optional[list[Any]] = None
+
+    def _open(self, *arguments: Any) -> None:
+        call(lib.hf_stream_open_query, self._repository.pointer, *self._query, *arguments)
+
+    def _read(self, text: bytes) -> QueryEvent:
+        data = load(text)
+        if "snapshot" in data:
+            is_reset = data.get("reset", self._entities is not None)
+            self._entities = [self._entity(it) for it in data["snapshot"]]
+            return Snapshot(data["position"], list(self._entities), tuple(data["versions"]), is_reset)
+        parts: dict[str, tuple[Any, ...]] = {
+            "removed": tuple(Removed(it["position"], it["id"]) for it in data["removed"]),
+            "inserted": self._placed(data["inserted"]),
+            "moved": tuple(Moved(it["from"], it["to"], it["id"]) for it in data["moved"]),
+            "changed": self._placed(data["changed"]),
+        }
+        self._entities = follow(self._entities or (), **parts)
+        return Difference(data["position"], list(self._entities), data["merged"], **parts)
+
+    def _placed(self, items: Sequence[Any]) -> tuple[Placed[Any], ...]:
+        return tuple(
+            Placed(it["position"], it["id"], it["version"], self._entity(it["entity"], it["id"]))
+            for it in items
+        )
+
+    def _entity(self, members: Any, id: Any = None) -> Any:
+        id = str(members.get(self._repository.key)) if id is None else id
+        return self._decode(self._repository.name, id, members)
+
+
+def change_options(
+    repository: Optional[str] = None,
+    *,
+    id: Any = None,
+    filter: Filter = None,
+    fields: Optional[Sequence[str]] = None,
+    old: bool = False,
+    entities: bool = True,
+    since: Optional[str] = None,
+) -> dict[str, Any]:
+    """The options of a stream by their names in the library; None where it is the default."""
+    if isinstance(fields, str):
+        raise TypeError("Fields are a list of paths, not one text.")
+    return {
+        "repository": repository,
+        "id": None if id is None else str(plain_id(id)),
+        "filter": plain_filter(filter),
+        "fields": fields and list(fields),
+        "old": old or None,
+        "entities": None if entities else False,
+        "since": since,
+    }
+
+
+def as_members(repository: str, id: str, members: Any) -> Any:
+    """An entity as a dict."""
+    return members
+
+
+def decoder(codec: Codec[Any]) -> Decode:
+    """What makes entities of a repository's class."""
+    if codec.cls is None:
+        return as_members
+
+    def decode(repository: str, id: str, members: Any) -> Any:
+        try:
+            return codec.from_members(members)
+        except Exception as raised:  # of the class
+            message = f'The entity "{id}" of "{repository}" is no {codec.cls.__name__}: {raised}'
+            error = errors.CorruptError(message, detail={"repository": repository, "id": id})
+            error.__cause__ = raised
+            return error
+
+    return decode

@@ -1,0 +1,246 @@
+"""Streams: changes and live queries, as asynchronous iterators."""
+
+import asyncio
+import functools
+import time
+from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar
+
+from .. import errors
+from .. import stream as blocking
+from .._codec import Codec, native_text
+from .._handles import Handle, OfOneProcess, call
+from .._inbox import Inbox
+from .._interrupts import tell, tell_error
+from .._library import lib
+from .._query import Filter
+from .._sources import ChangeSource, QuerySource, Source, as_members, change_options, decoder
+from ..changes import ChangeBatch
+from ..difference import QueryEvent
+from ._events import in_thread
+
+if TYPE_CHECKING:
+    from .store import Store
+
+T = TypeVar("T")
+E = TypeVar("E")
+
+
+class Stream(OfOneProcess, Generic[E]):
+    """Events in the order of commits: an asynchronous iterator, and a context manager that closes it.
+
+    It is opened when it is entered or its first event is awaited, and tells of what is committed from then
+    on. Iterating ends when the stream or the store is closed. The rest as `holdfast.Stream`.
+    """
+
+    _inbox: Inbox
+    _handle: Optional[Handle] = None
+    _task: "Optional[asyncio.Task[None]]" = None
+    _is_closed = False
+
+    def __init__(self, store: "Store", source: Callable[[], Source[E]]) -> None:
+        self._store = store
+        self._make_source = source
+        self._source: Optional[Source[E]] = None
+        self._changed = asyncio.Event()
+
+    async def __aenter__(self) -> Any:
+        if self._handle is None:
+            await self._begin()
+        return self
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.close()
+
+    def __aiter__(self) -> "Stream[E]":
+        return self
+
+    async def __anext__(self) -> E:
+        try:
+            return await self.next()
+        except errors.ClosedError:
+            raise StopAsyncIteration from None
+
+    @property
+    def position(self) -> Optional[str]:
+        """The place in the store's history behind the last event that was taken; None before the first."""
+        return self._source and self._source.position
+
+    async def next(self, timeout: Optional[float] = None) -> E:
+        """The next event, waited for at most `timeout` seconds. Cancelling the wait loses none.
+
+        Raises TimeoutError, and ClosedError when nothing comes any more.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while True:
+            if self._is_closed:
+                raise errors.ClosedError("The stream was closed.")
+            if self._handle is None:
+                await self._begin()
+            await self._wait(deadline)
+            event = await self._take()
+            if event is not None:
+                return event
+
+    def subscribe(
+        self,
+        on_event: Callable[[E], object],
+        on_finished: Optional[Callable[[], object]] = None,
+        on_error: Optional[Callable[[BaseException], object]] = None,
+    ) -> "Stream[E]":
+        """Has each event handed to a function, on the loop, until the stream is closed; answers the stream.
+        `on_finished` hears that the store was closed; `on_error` of errors, and of what `on_event` raises;
+        without it they are logged."""
+        self._task = asyncio.ensure_future(self._serve(on_event, on_finished, on_error))
+        return self
+
+    def close(self) -> "asyncio.Future[None]":
+        """Ends the stream at once: its events reach nobody any more. May be called again. What it answers
+        is there to be awaited, and need not be."""
+        self._is_closed = True
+        if self._handle is not None:
+            self._inbox.close()
+            self._handle.free()
+        closed = asyncio.get_running_loop().create_future()
+        closed.set_result(None)
+        return closed
+
+    async def _begin(self) -> None:
+        """Opens the native stream; again, where it had to be left."""
+        self._store._blocking._handle.check_process()
+        if self._handle is not None:
+            self._handle.free()
+        events = self._store._events
+        inbox = Inbox(self._changed.set)
+        token = events.register(inbox)
+        try:
+            async with self._store._threads:
+                open = functools.partial(self._open, token)
+                pointer = await in_thread(open, discard=lib.hf_stream_free)
+        except BaseException as error:
+            events.forget(token)
+            # Where the stream went on it goes on still, from a later position.
+            self._is_closed = self._handle is None or not isinstance(error, errors.CursorLostError)
+            raise
+        self._inbox = inbox
+        self._handle = Handle(pointer, functools.partial(blocking.free, events, token))
+        if self._is_closed:
+            self.close()
+
+    def _open(self, token: int) -> Any:
+        if self._source is None:
+            self._source = self._make_source()
+        return self._source.open(token)
+
+    async def _wait(self, deadline: Optional[float]) -> None:
+        while not self._inbox.is_ready:
+            self._changed.clear()
+            remaining = None if deadline is None else max(0.0, deadline - time.monotonic())
+            try:
+                await asyncio.wait_for(self._changed.wait(), remaining)
+            except asyncio.TimeoutError:
+                if not self._inbox.is_ready:
+                    raise errors.TimeoutError("No event came in time; the stream goes on.") from None
+
+    async def _take(self) -> Optional[E]:
+        """The next event; None where there is none yet."""
+        assert self._source is not None
+        told = self._inbox.take()
+        if told is not None:
+            try:
+                return self._source.read(told)
+            except errors.InvalidArgumentError:
+                # The difference does not fit: the whole result is needed.
+                self._inbox.begin_anew()
+                raise
+        if self._inbox.is_closed:
+            raise errors.ClosedError("The stream has ended.")
+        if self._inbox.is_full:
+            await self._begin()
+        return None
+
+    async def _serve(
+        self,
+        on_event: Callable[[E], object],
+        on_finished: Optional[Callable[[], object]],
+        on_error: Optional[Callable[[BaseException], object]],
+    ) -> None:
+        while True:
+            try:
+                event = await self.next()
+            except errors.ClosedError:
+                if not self._is_closed:
+                    tell(on_finished)
+                return
+            except Exception as error:
+                tell_error(on_error, error)
+                continue
+            try:
+                on_event(event)
+            except Exception as error:
+                tell_error(on_error, error)
+
+
+class ChangeStream(Stream["ChangeBatch[T]"], Generic[T]):
+    """Changes as they are committed: see `holdfast.ChangeStream`."""
+
+    async def acknowledge(self, position: str) -> None:
+        """Notes that what comes up to here is dealt with: see `holdfast.ChangeStream.acknowledge`."""
+        if self._handle is None:
+            raise errors.InvalidStateError("The stream was not opened yet.")
+        text = native_text(position)
+        pointer = self._handle.pointer
+        await self._store._in_thread(lambda: call(lib.hf_stream_acknowledge, pointer, text))
+
+
+class LiveQuery(Stream[QueryEvent], Generic[T]):
+    """A query's result as it changes: see `holdfast.LiveQuery`."""
+
+
+class StoreStreams:
+    """What a `Store` tells of its commits."""
+
+    _blocking: Any
+    _in_thread: Callable[..., Any]
+
+    async def position(self) -> str:
+        """The token of the newest visible commit's place in the store's history."""
+        return await self._in_thread(lambda: self._blocking.position)
+
+    def changes(self, repository: Optional[str] = None, **options: Any) -> "ChangeStream[dict[str, Any]]":
+        """Changes: `async for batch in store.changes("songs")`. Options: see `holdfast.Store.changes`."""
+        return _change_stream(self, change_options(repository, **options), as_members)
+
+    def subscribe(
+        self, name: str, repository: Optional[str] = None, **options: Any
+    ) -> "ChangeStream[dict[str, Any]]":
+        """A durable subscription. Options: see `holdfast.Store.subscribe`."""
+        return _change_stream(self, {**change_options(repository, **options), "durable": name}, as_members)
+
+    async def changes_since(
+        self, position: Optional[str] = None, repository: Optional[str] = None, **options: Any
+    ) -> "ChangeBatch[dict[str, Any]]":
+        """What was committed behind a position. Options: see `holdfast.Store.changes_since`."""
+        return await self._in_thread(lambda: self._blocking.changes_since(position, repository, **options))
+
+
+class RepositoryStreams(Generic[T]):
+    """What a `Repository` tells of its entities."""
+
+    name: str
+    _codec: Codec[T]
+    _store: "Store"
+    _open: Callable[[], Any]
+
+    def changes(self, **options: Any) -> "ChangeStream[T]":
+        """Changes of this repository, with entities of its class. Options: see
+        `holdfast.Repository.changes`."""
+        return _change_stream(self._store, change_options(self.name, **options), decoder(self._codec))
+
+    def observe(self, filter: Filter = None, **options: Any) -> "LiveQuery[T]":
+        """What `find` answers, and then how it changes: `async for event in songs.observe({...})`. Options:
+        see `holdfast.Repository.observe`."""
+        return LiveQuery(self._store, lambda: QuerySource(self._open(), filter, **options))
+
+
+def _change_stream(store: Any, options: Any, decode: Any) -> "ChangeStream[Any]":
+    return ChangeStream(store, lambda: ChangeSource(store._blocking, options, decode))
