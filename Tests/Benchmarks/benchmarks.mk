@@ -10,12 +10,13 @@ BENCH_SHARED := $(addprefix Tests/Benchmarks/,documents.c measure.c documents.h 
 
 BENCH_ENGINES := $(addprefix $(BENCH_BUILD)/,holdfast sqlite lmdb rocksdb)
 BENCH_FIRST_READS := $(addprefix $(BENCH_BUILD)/first_read_,holdfast sqlite)
-BENCH_OTHERS := $(addprefix $(BENCH_BUILD)/,asynchronous care floors load_library trees)
+BENCH_OTHERS := $(addprefix $(BENCH_BUILD)/,asynchronous care floors load_library streams trees)
 BENCH_PROGRAMS := $(BENCH_ENGINES) $(BENCH_FIRST_READS) $(BENCH_OTHERS)
 
 BENCH_LIBRARIES_holdfast := -L$(LIBRARY_DIRECTORY) -lholdfast -Wl,-rpath,$(LIBRARY_DIRECTORY)
 BENCH_LIBRARIES_asynchronous := $(BENCH_LIBRARIES_holdfast)
 BENCH_LIBRARIES_care := $(BENCH_LIBRARIES_holdfast)
+BENCH_LIBRARIES_streams := $(BENCH_LIBRARIES_holdfast)
 BENCH_LIBRARIES_trees := $(BENCH_LIBRARIES_holdfast)
 BENCH_LIBRARIES_sqlite := -lsqlite3
 BENCH_LIBRARIES_lmdb := -llmdb
@@ -43,7 +44,7 @@ $(BENCH_BUILD)/holdfast $(BENCH_BUILD)/first_read_holdfast $(BENCH_BUILD)/asynch
 $(BENCH_BUILD)/documents.ndjson: Tests/Benchmarks/make_documents.py
 	$(PYTHON) $< $@
 
-.PHONY: bench bench-dependencies bench-programs test-benchmarks
+.PHONY: bench bench-dependencies bench-programs bench-swift test-benchmarks
 
 # By themselves, because the other targets do without these packages.
 bench-dependencies:
@@ -55,9 +56,16 @@ $(VENV)/lmdb: $(VENV)/tools
 
 bench-programs: bench-dependencies library $(BENCH_PROGRAMS) $(BENCH_BUILD)/documents.ndjson $(VENV)/lmdb
 
+# A package of its own, the only one that names GRDB.
+bench-swift: | $(BENCH_BUILD)
+	swift build -c release --package-path Tests/Benchmarks/Swift --scratch-path $(BUILD)/benchmarks-swift
+	@ln -sf $(BUILD)/benchmarks-swift/release/SwiftEngines $(BENCH_BUILD)/swift_engines
+
 ROUNDS ?= 5
 
-bench: bench-programs ## Measures all, or LINES="async-commits …", in ROUNDS=5, into .build/bench.json
+# To build GRDB takes minutes.
+bench: bench-programs $(if $(LINES),$(if $(filter swift-%,$(LINES)),bench-swift),bench-swift)
+bench: ## Measures all, or LINES="async-commits …", in ROUNDS=5, into .build/bench.json
 	$(VENV)/bin/python Tests/Benchmarks/bench.py $(BENCH_BUILD) $(BENCH_BUILD)/documents.ndjson $(LIBRARY) \
 	    $(BUILD)/bench.json --rounds $(ROUNDS) --lines $(LINES)
 

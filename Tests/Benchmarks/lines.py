@@ -29,6 +29,8 @@ from programs import (
     in_python,
     tree,
 )
+from stream_lines import STREAM_LINES
+from swift_lines import SWIFT_LINES
 
 
 def on_store(
@@ -264,6 +266,7 @@ LINES = (
     *cared("backup"),
     *cared("export"),
     *cared("import"),
+    *STREAM_LINES,
     Line(
         "futures",
         "futures created, completed, waited for and freed",
@@ -446,6 +449,7 @@ LINES = (
         must=5,
         stretch=3,
     ),
+    *SWIFT_LINES,
     Line("library-size", "size of the library", "MB", None, must=12, stretch=8),
     Line(
         "library-load",

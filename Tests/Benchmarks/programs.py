@@ -34,9 +34,33 @@ def in_python(
     )
 
 
+def in_swift(engine: str, workload: str, count: int, in_flight: int = 0) -> Run:
+    """The package in Swift/: Holdfast's Swift API and GRDB."""
+    arguments = ("{directory}", "{documents}", "{count}", str(max(1, in_flight)))
+    return Run(
+        ("{build}/swift_engines", engine, workload, *arguments),
+        count,
+        in_flight=in_flight,
+    )
+
+
 def care(workload: str, count: int) -> Run:
     return Run(
         ("{build}/care", workload, "{directory}", "{documents}", "{count}"), count
+    )
+
+
+def stream(workload: str, count: int, queries: int = 0) -> Run:
+    return Run(
+        (
+            "{build}/streams",
+            workload,
+            "{directory}",
+            "{documents}",
+            "{count}",
+            str(queries),
+        ),
+        count,
     )
 
 

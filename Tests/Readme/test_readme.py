@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import documents
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -15,11 +16,7 @@ LIBRARY = Path(os.environ["HOLDFAST_LIBRARY"])
 
 
 def blocks(language):
-    return re.findall(
-        rf"^```{language}\n(.*?)^```",
-        (ROOT / "README.md").read_text(),
-        re.DOTALL | re.MULTILINE,
-    )
+    return documents.blocks(ROOT / "README.md", language)
 
 
 @pytest.fixture
@@ -27,37 +24,86 @@ def python_path(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "bindings/python"))
 
 
-def test_the_c_program_compiles_under_strict_warnings_and_prints_its_receipt(tmp_path):
-    (program,) = blocks("c")
-    (tmp_path / "app.c").write_text(program)
+def run_c(directory, program):
+    """Compiles a program under strict warnings, runs it, and answers what it prints."""
+    (directory / "app.c").write_text(program)
     # The linker wants the library under its short name, which stands beside the versioned one.
-    subprocess.run(
-        [
-            "cc",
-            "-std=c99",
-            "-Wall",
-            "-Wextra",
-            "-Wpedantic",
-            "-Werror",
-            "app.c",
-            "-o",
-            "app",
-        ]
-        + [
-            f"-I{ROOT}/include",
-            f"-L{LIBRARY.parent}",
-            "-lholdfast",
-            f"-Wl,-rpath,{LIBRARY.parent}",
-        ],
-        cwd=tmp_path,
-        check=True,
-    )
-    printed = subprocess.run(
-        ["./app"], cwd=tmp_path, check=True, capture_output=True, text=True
+    command = "cc -std=c99 -Wall -Wextra -Wpedantic -Werror app.c -o app".split()
+    command += [f"-I{ROOT}/include", f"-L{LIBRARY.parent}", "-lholdfast"]
+    command += [f"-Wl,-rpath,{LIBRARY.parent}"]
+    subprocess.run(command, cwd=directory, check=True)
+    return subprocess.run(
+        ["./app"], cwd=directory, check=True, capture_output=True, text=True, timeout=60
     ).stdout
-    receipt = json.loads(printed)
+
+
+def test_the_c_program_prints_its_receipt(tmp_path):
+    (program,) = (block for block in blocks("c") if "main" in block)
+    receipt = json.loads(run_c(tmp_path, program))
     assert receipt["durable"] is True
     assert [change["id"] for change in receipt["changes"]] == ["s1"]
+
+
+# What stands around the functions of a block.
+C_BEGINNING = """
+#include <holdfast.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static void check(hf_status status) { if (status != HF_OK) abort(); }
+static void save(hf_repository *songs, const char *json) {
+    check(hf_repository_save(songs, NULL, json, HF_NTS, NULL, NULL));
+}
+"""
+C_END = """
+int main(void) {
+    hf_store *store;
+    hf_repository *songs;
+    check(hf_store_open("memory:", NULL, &store, NULL));
+    check(hf_repository_open(store, "songs", NULL, &songs, NULL));
+    save(songs, "{\\"id\\":\\"s1\\",\\"plays\\":10}");
+    %s
+    hf_repository_free(songs);
+    hf_store_free(store);
+    return 0;
+}
+"""
+
+
+def test_what_is_followed_in_c_is_told_as_json(tmp_path):
+    (functions,) = (block for block in blocks("c") if "hf_stream_open_query" in block)
+    end = """
+    hf_stream *stream = follow(songs);
+    save(songs, "{\\"id\\":\\"s2\\",\\"plays\\":11}");
+    check(hf_store_close(store, -1, NULL)); /* told of everything before */
+    hf_stream_free(stream);
+    """
+    printed = run_c(tmp_path, C_BEGINNING + functions + C_END % end)
+    snapshot, difference = map(json.loads, printed.splitlines())
+    assert snapshot["snapshot"] == [{"id": "s1", "plays": 10}]
+    assert [it["id"] for it in difference["inserted"]] == ["s2"]
+    assert difference["removed"] == difference["moved"] == difference["changed"] == []
+
+
+def test_actions_in_c_lead_to_the_state_that_they_should(tmp_path):
+    (functions,) = (block for block in blocks("c") if "hf_controller_create" in block)
+    end = """
+    hf_controller *controller = act(songs);
+    hf_buffer state = HF_BUFFER_INIT;
+    do
+        check(hf_controller_state(controller, &state, NULL));
+    while (strstr(state.data, "succeeded") == NULL || strstr(state.data, "\\"s1\\",\\"s5\\"") == NULL);
+    hf_controller_free(controller);
+    puts(state.data);
+    hf_buffer_free(&state);
+    """
+    printed = run_c(tmp_path, C_BEGINNING + functions + C_END % end)
+    *actions, state = map(json.loads, printed.splitlines())
+    told = [action["action"] for action in actions]
+    assert told[:2] == ["request", "save"]
+    assert set(told[2:]) <= {"received", "changed", "saved"} and "saved" in told
+    assert [song["id"] for song in state["request"]["elements"]] == ["s1", "s5"]
+    assert state["persist"]["state"] == "succeeded"
 
 
 def test_the_python_program_runs_and_counts_its_plays(tmp_path):
@@ -148,6 +194,55 @@ def test_what_is_described_runs_later_and_what_is_awaited_is_stored(python_path)
         assert songs.fetch_all() == [{"id": "s1", "plays": 3}, {"id": "s2", "plays": 0}]
         assert scope["answer"] == "from a callback"
         assert asyncio.run(scope["main"]()) == 1001
+
+
+def test_what_is_committed_is_told_as_it_says(python_path, capsys):
+    import holdfast
+
+    (program,) = (block for block in blocks("python") if "songs.observe(" in block)
+    with holdfast.open("memory:") as store:
+        songs = store.repository("songs")
+        titles = {"s1": "Gloria", "s2": "Why", "s3": "Kimberly"}
+        songs.save_many(
+            [{"id": id, "title": title, "plays": 10} for id, title in titles.items()]
+        )
+        exec(program, {"store": store, "songs": songs})
+    assert capsys.readouterr().out.splitlines() == [
+        "['Kimberly', 'Why', 'Gloria']",
+        "update s1 10 -> 11",
+        "['delete']",
+    ]
+
+
+def test_actions_lead_to_the_states_that_they_should(python_path, capsys):
+    import holdfast
+
+    (program,) = (block for block in blocks("python") if "holdfast.Controller" in block)
+    with holdfast.open("memory:") as store:
+        songs = store.repository("songs")
+        songs.save_many(
+            [{"id": title, "title": title, "plays": 10} for title in ("Why", "Gloria")]
+        )
+        exec(program, {"songs": songs, "holdfast": holdfast})
+    assert capsys.readouterr().out == "['Amandrai', 'Gloria', 'Why']\n"
+
+
+def test_two_middlewares_serve_a_store_in_redux_s_way(python_path):
+    import holdfast
+
+    (program,) = (block for block in blocks("python") if "pydux" in block)
+    with holdfast.open("memory:") as store:
+        store.repository("songs").save({"id": "s1", "title": "Gloria"})
+        scope = {"store": store, "holdfast": holdfast}
+        exec(program, scope)
+        app = scope["app"]
+        while app.get_state()["titles"]["request"]["state"] == "loading":
+            scope["outcomes"].get(timeout=10)()
+        assert app.get_state()["titles"]["request"]["ids"] == ["s1"]
+        assert app.get_state()["artists"]["persist"]["state"] == "succeeded"
+        assert store.repository("artists").count() == 1
+        scope["artists"].close()
+        scope["titles"].close()
 
 
 def test_objects_and_entities_change_together_or_not_at_all(python_path, capsys):

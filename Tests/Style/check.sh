@@ -8,7 +8,9 @@ failed=0
 forbid() { # what it would mean, pattern, paths
     local meaning=$1 pattern=$2
     shift 2
-    if grep -rnE --include='*.swift' --include='*.c' --include='*.h' --include='*.py' "$pattern" "$@"; then
+    # A catalogue's programs are none of the library.
+    if grep -rnE --include='*.swift' --include='*.c' --include='*.h' --include='*.py' --exclude-dir='*.docc' \
+        "$pattern" "$@"; then
         echo "FAILED: $meaning" >&2
         failed=1
     fi
@@ -29,7 +31,7 @@ while IFS= read -r file; do
         echo "FAILED: $file: only CHoldfastPayload sees jansson" >&2
         failed=1
     fi
-done < <(find Sources include -name '*.[ch]' -not -path 'Sources/CHoldfastPayload/*')
+done < <(find Sources include -name '*.[ch]' -not -path 'Sources/CHoldfastPayload/*' -not -path 'Sources/CJansson/*')
 
 while read -r lines file; do
     if [ "$file" != total ] && [ "$lines" -gt 500 ]; then
