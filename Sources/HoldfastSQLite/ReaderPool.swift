@@ -6,6 +6,8 @@ typealias Reader = Lock<ReaderSlot>
 struct ReaderSlot: Sendable {
     /// nil once the connection was taken away.
     var connection: Connection?
+    /// Why it was.
+    var loss = ReaderPool.taken
     /// Counts the snapshots that this reader has served: what a closed snapshot asks no longer matches.
     var lease: UInt64 = 0
 }
@@ -67,12 +69,12 @@ final class ReaderPool: Sendable {
             switch state.phase {
             case .serving: break
             case .withheld: throw Self.withheld
-            case .closed: throw Self.taken
+            case .closed: throw Store.closed
             }
             let reader =
                 if let idle = state.idle.popLast() { idle } else { Reader(ReaderSlot(connection: try open())) }
             let (lease, sequence) = try reader.withLock { slot throws(HoldfastError) -> (UInt64, CommitSequence) in
-                guard let connection = slot.connection else { throw Self.taken }
+                guard let connection = slot.connection else { throw slot.loss }
                 do throws(HoldfastError) {
                     try connection.run(.begin, "reading")
                     return (slot.lease, try connection.head())
@@ -134,12 +136,13 @@ final class ReaderPool: Sendable {
             state = State(phase: phase)
             return readers
         }
-        for reader in readers { Self.close(reader) }
+        for reader in readers { Self.close(reader, phase == .closed ? Store.closed : Self.taken) }
         index.withLock { $0 = nil }
     }
 
-    private static func close(_ reader: Reader) {
+    private static func close(_ reader: Reader, _ loss: HoldfastError = taken) {
         reader.withLock { slot in
+            slot.loss = loss
             slot.connection?.close()
             slot.connection = nil
         }

@@ -54,7 +54,8 @@ final class SQLiteSnapshot: StorageSnapshot {
         _ body: (Connection) throws(HoldfastError) -> Result
     ) throws(HoldfastError) -> Result {
         try reader.withLock { slot throws(HoldfastError) in
-            guard slot.lease == lease, let connection = slot.connection else { throw ReaderPool.taken }
+            guard slot.lease == lease else { throw ReaderPool.taken }
+            guard let connection = slot.connection else { throw slot.loss }
             return try body(connection)
         }
     }

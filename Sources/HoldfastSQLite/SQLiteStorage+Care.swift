@@ -20,14 +20,14 @@ extension SQLiteStorage {
         let head = try source.head()
         try copy.make(from: source, head: head, incarnation: Self.newIncarnation(environment)) {
             done, total throws(HoldfastError) in
-            if isClosing.load(ordering: .acquiring) { throw Self.closed }
+            if isClosing.load(ordering: .acquiring) { throw Store.closed }
             return try progress(done, total)
         }
         return head
     }
 
     public func compact() throws(HoldfastError) -> (before: UInt64, after: UInt64) {
-        guard let lock = storeLock.withLock({ $0 }) else { throw Self.closed }
+        guard let lock = storeLock.withLock({ $0 }) else { throw Store.closed }
         // A file that becomes shorter is damage to every other process that has it open.
         let isAlone = try lock.isLast()
         defer { try? lock.enter() }
@@ -65,8 +65,6 @@ extension SQLiteStorage {
                 free: UInt64(clamping: free * pageBytes))
         }
     }
-
-    static let closed = HoldfastError(.closed, "the store is closed: open it again")
 
     static func newIncarnation(_ environment: Environment) -> [UInt8] {
         (0..<16).map { _ in UInt8(truncatingIfNeeded: environment.random.next()) }

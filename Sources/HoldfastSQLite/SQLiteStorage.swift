@@ -86,7 +86,7 @@ public final class SQLiteStorage: Storage {
         let (reader, lease, sequence) = try readers.begin()
         defer { readers.end(reader, lease: lease) }
         return try reader.withLock { slot throws(HoldfastError) in
-            guard let connection = slot.connection else { throw ReaderPool.taken }
+            guard let connection = slot.connection else { throw slot.loss }
             return try body(connection, sequence)
         }
     }

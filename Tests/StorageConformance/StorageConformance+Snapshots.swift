@@ -89,6 +89,18 @@ extension StorageConformance {
             try expect(.io) { () throws(HoldfastError) in _ = try snapshot.log(after: 0) }
             try expect(.io) { () throws(HoldfastError) in _ = try snapshot.idempotencyRecord([1]) }
         },
+        Check("what is read from a storage that was closed answers closed") { place in
+            let storage = try place.open()
+            try storage.begin(with: [EntityChange(songs, "a", 1, "{}")])
+            let snapshot = try storage.beginSnapshot()
+            try storage.close(head: 1)
+            try expect(.closed) { () throws(HoldfastError) in _ = try snapshot.fetch(songs, "a") }
+            try expect(.closed) { () throws(HoldfastError) in _ = try snapshot.list(songs) }
+            try expect(.closed) { () throws(HoldfastError) in _ = try storage.readState() }
+            try expect(.closed) { () throws(HoldfastError) in _ = try storage.beginSnapshot() }
+            try expect(.closed) { () throws(HoldfastError) in _ = try storage.contains(commit: 1, at: 1) }
+            snapshot.close()
+        },
         Check("several threads read one snapshot, while another is closed under its reader") { place in
             let storage = try place.open()
             try storage.begin(with: (0..<100).map { EntityChange(songs, "s\($0)", 1, "{\"n\":\($0)}") })

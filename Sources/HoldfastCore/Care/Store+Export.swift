@@ -15,18 +15,6 @@ extension Store {
         _ options: ExportOptions, _ write: (UnsafeRawBufferPointer) throws(HoldfastError) -> Void,
         progress: Progress
     ) throws(HoldfastError) -> [UInt8] {
-        do throws(HoldfastError) {
-            return try exportNow(options, write, progress)
-        } catch {
-            // Closing takes the snapshot away.
-            try requireOpen()
-            throw error
-        }
-    }
-
-    private func exportNow(
-        _ options: ExportOptions, _ write: (UnsafeRawBufferPointer) throws(HoldfastError) -> Void, _ progress: Progress
-    ) throws(HoldfastError) -> [UInt8] {
         try requireOpen()
         // Of its own, which nobody takes back: what was written cannot be taken back either.
         let snapshot = try storage.beginSnapshot()

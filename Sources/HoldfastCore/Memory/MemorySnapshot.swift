@@ -47,7 +47,7 @@ final class MemorySnapshot: StorageSnapshot {
     func close() { state.withLock { $0 = nil } }
 
     private func current() throws(HoldfastError) -> MemoryState {
-        guard let state = state.withLock({ $0 }), storage.isCurrent(epoch) else {
+        guard let state = state.withLock({ $0 }), try storage.isCurrent(epoch) else {
             throw HoldfastError(.io, "the snapshot has ended: begin another")
         }
         return state

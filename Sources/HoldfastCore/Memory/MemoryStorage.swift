@@ -81,7 +81,12 @@ public final class MemoryStorage: Storage {
 
     // MARK: For its snapshots and its writes
 
-    func isCurrent(_ epoch: UInt64) -> Bool { self.epoch.load(ordering: .acquiring) == epoch }
+    /// Whether nothing has ended the snapshots that were begun in this epoch; `.closed` if closing has.
+    func isCurrent(_ epoch: UInt64) throws(HoldfastError) -> Bool {
+        if self.epoch.load(ordering: .acquiring) == epoch { return true }
+        try guarded.withLock { (guarded) throws(HoldfastError) in try Self.requireOpen(guarded) }
+        return false
+    }
 
     /// Ends the write transaction; what is not nil becomes the state.
     func endWrite(publishing state: MemoryState?) {
@@ -99,6 +104,6 @@ public final class MemoryStorage: Storage {
     }
 
     private static func requireOpen(_ guarded: Guarded) throws(HoldfastError) {
-        if guarded.isClosed { throw HoldfastError(.closed, "the storage is closed: open the store anew") }
+        if guarded.isClosed { throw Store.closed }
     }
 }

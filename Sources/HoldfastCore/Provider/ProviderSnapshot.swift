@@ -175,7 +175,8 @@ final class ProviderSnapshot: StorageSnapshot {
 
     /// Once it is closed, what it needs of the past may be gone.
     private func requireCurrent(_ guarded: ProviderStorage.Guarded) throws(HoldfastError) {
-        guard let view = view.withLock({ $0 }), view.epoch == guarded.epoch else { throw Self.ended }
+        guard let view = view.withLock({ $0 }) else { throw Self.ended }
+        guard view.epoch == guarded.epoch else { throw guarded.isClosed ? Store.closed : Self.ended }
     }
 
     private static let ended = HoldfastError(.io, "the snapshot has ended: begin another")

@@ -259,6 +259,6 @@ public final class ProviderStorage: Storage {
     }
 
     private static func requireOpen(_ guarded: Guarded) throws(HoldfastError) {
-        if guarded.isClosed { throw HoldfastError(.closed, "the storage is closed: open the store anew") }
+        if guarded.isClosed { throw Store.closed }
     }
 }

@@ -89,8 +89,9 @@ public protocol Storage: AnyObject, Sendable {
     ///                  ORDER BY sequence LIMIT 1
     func contains(commit identifier: UInt64, at sequence: CommitSequence) throws(HoldfastError) -> Bool
 
-    /// Notes that no sequence after `head`, and after the newest in the log, was used, so that none is skipped at the next open, and lets go of the
-    /// place. Snapshots are closed before. Called once; the storage is not used afterwards, also if it throws.
+    /// Notes that no sequence after `head`, and after the newest in the log, was used, so that none is skipped at the next
+    /// open, and lets go of the place. Called once, also if it throws. Whoever is reading is not waited for: from here on
+    /// snapshots that were not closed, and calls that read, answer `.closed`.
     ///
     ///     SQLite       UPDATE holdfast_meta SET value = $head WHERE name = 'reserved'; PRAGMA wal_checkpoint(TRUNCATE)
     ///     PostgreSQL   nothing to note: the counter row has it

@@ -32,13 +32,7 @@ struct RepositoryReport {
         // Of its own, which nobody takes back.
         let snapshot = try repository.store.storage.beginSnapshot()
         defer { if !repository.store.isForeign { snapshot.close() } }
-        do throws(HoldfastError) {
-            try look(at: repository, on: snapshot, progress)
-        } catch {
-            // Closing takes the snapshot away.
-            try repository.store.requireOpen()
-            throw error
-        }
+        try look(at: repository, on: snapshot, progress)
     }
 
     private mutating func look(

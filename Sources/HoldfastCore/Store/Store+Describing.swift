@@ -4,7 +4,7 @@ extension Store {
     /// As `hf_store_describe` documents it. `addMembers` writes what only a face knows.
     public func describe(_ addMembers: (inout JSONWriter) -> Void = { _ in }) throws(HoldfastError) -> [UInt8] {
         try requireOpen()
-        let state = try readState()
+        let state = try storage.readState()
         catalogue.add(state.repositories)
         let (size, schema) = (try storage.size(), try knownSchemaVersion())
         var writer = JSONWriter()

@@ -122,7 +122,7 @@ public final class Store: Sendable {
         log.info("store opened", [("engine", .text(storage.engine)), ("milliseconds", .number(milliseconds))])
     }
 
-    static let closed = HoldfastError(.closed, "the store is closed: open it again")
+    package static let closed = HoldfastError(.closed, "the store is closed: open it again")
 
     static let forked = HoldfastError(
         .forked, "the store belongs to the process that forked this one: open it anew here")
@@ -180,23 +180,13 @@ public final class Store: Sendable {
 
     /// Takes note of the repositories that other processes have created.
     func refreshCatalogue() throws(HoldfastError) {
-        catalogue.add(try readState().repositories)
+        catalogue.add(try storage.readState().repositories)
     }
 
     /// The newest commit's sequence, of whatever process.
-    func head() throws(HoldfastError) -> CommitSequence { try readState().head }
+    func head() throws(HoldfastError) -> CommitSequence { try storage.readState().head }
 
     /// What the storage holds by now.
-    func readState() throws(HoldfastError) -> StorageState {
-        do throws(HoldfastError) {
-            return try storage.readState()
-        } catch {
-            // Closing takes the storage's readers away from whoever is just reading.
-            try requireOpen()
-            throw error
-        }
-    }
-
     public func begin(_ options: TransactionOptions = .init()) throws(HoldfastError) -> Transaction {
         try requireOpen()
         return Transaction(store: self, options: options)

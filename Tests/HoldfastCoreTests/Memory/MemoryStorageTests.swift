@@ -46,6 +46,6 @@ struct MemoryStorageTests {
         #expect(throws: HoldfastError.self) { try storage.beginWrite(durable: true) }
         #expect(throws: HoldfastError.self) { try storage.sync() }
         let error = #expect(throws: HoldfastError.self) { try snapshot.log(after: 0) }
-        #expect(error?.status == .io)
+        #expect(error?.status == .closed)
     }
 }
