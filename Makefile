@@ -50,7 +50,8 @@ library: ## Builds .build/holdfast/libholdfast.so
 	swift build -c release --product holdfast --scratch-path $(BUILD)/release-library \
 	    --explicit-target-dependency-import-check error --disable-local-rpath -Xswiftc -static-stdlib \
 	    -Xlinker --version-script=$(CURDIR)/bindings/c/exports.map -Xlinker --gc-sections -Xlinker -s \
-	    -Xlinker -soname=$(SONAME) -Xlinker -z -Xlinker nodelete
+	    -Xlinker -soname=$(SONAME) -Xlinker -z -Xlinker nodelete \
+	    -Xcc -DHOLDFAST_OWN_RUNTIME $(foreach function,pthread_mutex_lock pthread_mutex_unlock swift_once,-Xlinker --wrap=$(function))
 	@mkdir -p $(LIBRARY_DIRECTORY)
 	@cmp -s $(BUILD)/release-library/release/libholdfast.so $(LIBRARY) || \
 	    install -m 755 $(BUILD)/release-library/release/libholdfast.so $(LIBRARY)

@@ -45,10 +45,7 @@
  * answers HF_FORKED in the child. Where it runs on a thread of the library's, the child ends, as by _exit(0),
  * when it returns. A fork may wait a moment for other threads; a signal handler must not fork. Programs that
  * are executed (exec, vfork, posix_spawn) inherit no descriptor. _Fork and clone go unnoticed and are not
- * supported. One moment is not safe: where another thread, of the host's or of the library's own, does a
- * kind of work for the first time in this process, Swift's runtime may hold a lock of its own, for which a
- * child that is forked just then waits for ever when it calls the library. Fork before such work, or when it
- * is done.
+ * supported.
  *
  * The library never prints, never exits, and installs no signal handlers.
  */

@@ -1,4 +1,5 @@
 #include "CHoldfastPlatform.h"
+#include "runtime_locks.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,20 +21,28 @@ static void before_fork(void) {
     hfp_fork_hold();
     if (before != NULL)
         before();
+    /* Last, because `before` may itself make the runtime work. */
+    hfp_runtime_hold();
 }
 
-static void after_fork_in_parent(void) {
+static void call_after(void) {
     if (after != NULL)
         after();
     hfp_fork_release();
 }
 
+static void after_fork_in_parent(void) {
+    hfp_runtime_release();
+    call_after();
+}
+
 static void after_fork_in_child(void) {
+    hfp_runtime_renew();
     __atomic_fetch_add(&epoch, 1, __ATOMIC_RELEASE);
     for (size_t i = 0; i < count; i++)
         close(unshared[i]);
     count = 0;
-    after_fork_in_parent();
+    call_after();
 }
 
 __attribute__((constructor)) static void watch_forks(void) {
@@ -42,8 +51,8 @@ __attribute__((constructor)) static void watch_forks(void) {
 
 uint32_t hfp_fork_epoch(void) { return __atomic_load_n(&epoch, __ATOMIC_ACQUIRE); }
 
-void hfp_fork_hold(void) { pthread_mutex_lock(&forks); }
-void hfp_fork_release(void) { pthread_mutex_unlock(&forks); }
+void hfp_fork_hold(void) { hfp_mutex_lock(&forks); }
+void hfp_fork_release(void) { hfp_mutex_unlock(&forks); }
 
 void hfp_around_forks(void (*new_before)(void), void (*new_after)(void)) {
     before = new_before;

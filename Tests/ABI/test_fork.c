@@ -135,9 +135,6 @@ static void a_stream_and_a_controller_of_the_parent_are_forked_in_a_child(fixtur
     diary *d = keep_diary(h.repository);
     hf_controller *controller = d->controller;
     dispatch(d, "{\"action\":\"request\"}");
-    /* The library's threads must not be at work for the first time: see "Forks" in holdfast.h. */
-    save(h.repository, NULL, "{\"id\":\"a\"}");
-    await_found(d, "default", h.repository, NULL, NULL);
     pid_t child;
     hf_buffer state = HF_BUFFER_INIT;
     const char *action = "{\"action\":\"cancelRequest\"}";

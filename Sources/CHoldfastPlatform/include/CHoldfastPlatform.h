@@ -6,6 +6,7 @@
 #ifndef CHOLDFAST_PLATFORM_H
 #define CHOLDFAST_PLATFORM_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -58,6 +59,20 @@ int hfp_event_create(void); /* the descriptor, or -errno */
 void hfp_event_set(int descriptor);
 void hfp_event_clear(int descriptor);
 void hfp_event_close(int descriptor);
+
+/* --- Locks ----------------------------------------------------------------------------------------
+ * pthread_mutex_lock and pthread_mutex_unlock for the library's own mutexes. Where it brings its own copy of
+ * Swift's runtime, those names lead to runtime_locks.c, and the linker's names for the true ones are these.
+ */
+#ifdef HOLDFAST_OWN_RUNTIME
+int __real_pthread_mutex_lock(pthread_mutex_t *mutex);
+int __real_pthread_mutex_unlock(pthread_mutex_t *mutex);
+static inline void hfp_mutex_lock(pthread_mutex_t *mutex) { __real_pthread_mutex_lock(mutex); }
+static inline void hfp_mutex_unlock(pthread_mutex_t *mutex) { __real_pthread_mutex_unlock(mutex); }
+#else
+static inline void hfp_mutex_lock(pthread_mutex_t *mutex) { pthread_mutex_lock(mutex); }
+static inline void hfp_mutex_unlock(pthread_mutex_t *mutex) { pthread_mutex_unlock(mutex); }
+#endif
 
 /* --- Fork ----------------------------------------------------------------------------------------
  * How many forks lie between this process and the one that loaded the library: rises in each child, before

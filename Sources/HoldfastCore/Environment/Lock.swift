@@ -1,3 +1,5 @@
+internal import CHoldfastPlatform
+
 #if canImport(Darwin)
     import Darwin
 #else
@@ -34,6 +36,6 @@ public final class Lock<State>: @unchecked Sendable {
         return try body(&state)
     }
 
-    @usableFromInline func acquire() { pthread_mutex_lock(mutex) }
-    @usableFromInline func release() { pthread_mutex_unlock(mutex) }
+    @usableFromInline func acquire() { hfp_mutex_lock(mutex) }
+    @usableFromInline func release() { hfp_mutex_unlock(mutex) }
 }

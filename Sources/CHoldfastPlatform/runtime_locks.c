@@ -1,0 +1,69 @@
+/*
+ * The locks of Swift's runtime, at a fork.
+ *
+ * Where a thread meets a type, a conformance or a global for the first time, the runtime works it out under a
+ * lock of its own. A child that was forked in that moment would have the lock, but not the thread that holds
+ * it, and wait for ever when it comes to the same place.
+ *
+ * So libholdfast.so, which brings its own copy of the runtime, is linked with --wrap for the functions below,
+ * and compiled with HOLDFAST_OWN_RUNTIME (see Makefile): what the runtime calls is here, and a fork waits
+ * until no thread is inside. The runtime does so for nothing but such work, so this costs nothing later; the
+ * library's own locks do not come this way. Where the runtime is the host's, nothing is wrapped, and a fork
+ * is the host's affair.
+ */
+#include "runtime_locks.h"
+#include "CHoldfastPlatform.h"
+
+#ifdef HOLDFAST_OWN_RUNTIME
+
+#include <pthread.h>
+
+/* Threads inside have it for reading, a fork for writing. */
+static pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER;
+/* How deep this thread is inside. */
+static __thread unsigned depth;
+
+void hfp_runtime_hold(void) { pthread_rwlock_wrlock(&gate); }
+void hfp_runtime_release(void) { pthread_rwlock_unlock(&gate); }
+/* The lock knows its writer by a number that the child's thread does not have. */
+void hfp_runtime_renew(void) { gate = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER; }
+
+static void enter(void) {
+    if (depth++ == 0)
+        pthread_rwlock_rdlock(&gate);
+}
+
+static void leave(void) {
+    if (--depth == 0)
+        pthread_rwlock_unlock(&gate);
+}
+
+int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex);
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex);
+void __wrap_swift_once(void *predicate, void (*body)(void *), void *context);
+void __real_swift_once(void *predicate, void (*body)(void *), void *context);
+
+int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex) {
+    enter();
+    return __real_pthread_mutex_lock(mutex);
+}
+
+int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex) {
+    int result = __real_pthread_mutex_unlock(mutex);
+    leave();
+    return result;
+}
+
+void __wrap_swift_once(void *predicate, void (*body)(void *), void *context) {
+    enter();
+    __real_swift_once(predicate, body, context);
+    leave();
+}
+
+#else
+
+void hfp_runtime_hold(void) {}
+void hfp_runtime_release(void) {}
+void hfp_runtime_renew(void) {}
+
+#endif
