@@ -66,16 +66,13 @@ extension Store {
     public nonisolated(nonsending) func savepoint<Value>(
         _ body: nonisolated(nonsending) () async throws -> Value
     ) async throws -> Value {
-        guard let transaction = TransactionScope.transaction(of: self) else {
-            throw HoldfastError(.invalidState, "a savepoint belongs to a transaction: open one around it")
-        }
-        guard transaction.treeDescriptor == nil else { return try await savepointWithTrees(transaction, body) }
-        let savepoint = try await waiting { () throws(CoreError) in try transaction.savepoint() }
+        let trees = try TransactionScope.trees(forSavepointOf: self)
+        let savepoint = try await trees.savepoint(of: self)
         do {
             return try await body()
         } catch {
             // Should this fail, the transaction has ended, and with it what was written.
-            try? await waiting { () throws(CoreError) in try transaction.rollBack(to: savepoint) }
+            try? await trees.rollBack(to: savepoint, of: self)
             throw error
         }
     }
@@ -90,10 +87,9 @@ extension Store {
         }
     }
 
-    /// With the caller's isolation as a parameter, because only a closure that captures it is run there.
-    func run<Value>(
+    nonisolated(nonsending) func run<Value>(
         _ options: HoldfastCore.TransactionOptions, trees: [any Transactable] = [],
-        isolation: isolated (any Actor)? = #isolation, _ body: nonisolated(nonsending) () async throws -> Value
+        _ body: nonisolated(nonsending) () async throws -> Value
     ) async throws -> (value: Value, receipt: Receipt) {
         let deadline = ContinuousClock.now + .milliseconds(options.timeoutMilliseconds)
         var attempt = 1
@@ -102,27 +98,15 @@ extension Store {
             var options = options
             options.timeoutMilliseconds = UInt64(
                 clamping: max(1, ContinuousClock.now.duration(to: deadline).milliseconds))
-            let transaction = try translatingErrors { () throws(CoreError) in try core.begin(options) }
-            let scope = TransactionScope(transaction, isolation: isolation, within: TransactionScope.current)
+            let transaction = try StoreTransaction(self, options, place: TransactionTrees.Place(#isolation))
             do {
-                let value = try await TransactionScope.$current.withValue(scope) {
-                    _ = isolation
-                    try Self.enlist(trees, in: transaction)
-                    let value = try await body()
-                    try Self.$isValidating.withValue(true) {
-                        try translatingTrees { () throws(CoreError) in try transaction.seal() }
-                    }
-                    return value
-                }
-                let receipt = try await commit(transaction, until: deadline)
-                // Fails only in a forked child, which has no trees.
-                try? transaction.releaseTrees()
+                try await transaction.enlist(trees)
+                let value = try await transaction.joined(body)
+                let receipt = try await transaction.commit(until: deadline)
                 return (value, Receipt(receipt, attempts: receipt.isReplayed ? receipt.attempts : attempt))
             } catch {
                 // It may have ended already; whatever this says must not hide the error.
-                transaction.unseal()
-                try? await waiting { () throws(CoreError) in try transaction.rollback() }
-                try? transaction.releaseTrees()
+                try? await transaction.rollback()
                 guard let conflict = HoldfastError(behind: error), conflict.status == .conflict else { throw error }
                 let pause = Duration.nanoseconds(core.backoff(attempt))
                 guard attempt < options.maxAttempts, ContinuousClock.now + pause < deadline else {
@@ -132,17 +116,6 @@ extension Store {
                 attempt += 1
             }
         }
-    }
-
-    private func commit(
-        _ transaction: HoldfastCore.Transaction, until deadline: ContinuousClock.Instant
-    ) async throws -> HoldfastCore.Receipt {
-        try await places.take(until: deadline)
-        defer { places.giveBack() }
-        let pending = PendingCommit()
-        // Submitting lets go of the snapshot, which may wait for a read in progress.
-        try await waiting { () throws(CoreError) in try transaction.submit(pending) }
-        return try await pending.receipt { try? transaction.cancel() }
     }
 
     private static func gaveUp(_ conflict: HoldfastError, after attempts: Int) -> HoldfastError {

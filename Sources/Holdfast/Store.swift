@@ -77,8 +77,7 @@ public final class Store: Sendable {
 
     /// On this thread, which may wait.
     func closeNow(timeout: Duration?) throws {
-        try requireOutsideProvider()
-        try requireBlockingAllowed()
+        try requireBlocking()
         try translatingErrors { () throws(CoreError) in try Self.close(core, timeout) }
     }
 
@@ -138,8 +137,9 @@ public final class Store: Sendable {
         try translatingErrors { () throws(CoreError) in try provider.requireOutside() }
     }
 
-    /// Refuses a blocking call that would have a thread of Swift's pool wait for the host's provider.
-    func requireBlockingAllowed() throws {
+    /// Refuses a blocking call that would have a thread of Swift's pool wait for the host's provider, or come from inside it.
+    func requireBlocking() throws {
+        try requireOutsideProvider()
         guard provider != nil, !Self.isValidating, withUnsafeCurrentTask(body: { $0 != nil }) else { return }
         throw HoldfastError(
             .wouldDeadlock,

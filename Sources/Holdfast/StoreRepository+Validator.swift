@@ -47,7 +47,7 @@ where Entity.ID: EntityIdentifier {
             let entity = try text.map {
                 try coding.decode(Entity.self, from: $0, id: id.text, repository: repository)
             }
-            let scope = TransactionScope(transaction, isolation: nil, within: TransactionScope.current)
+            let scope = TransactionScope(transaction, trees: nil)
             try TransactionScope.$current.withValue(scope) { try validator(known, entity) }
         } catch {
             throw CoreError(throwing: error)

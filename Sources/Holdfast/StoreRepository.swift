@@ -57,8 +57,7 @@ where Entity.ID: EntityIdentifier {
 
     /// The same on this thread, which may wait.
     func coreNow() throws -> HoldfastCore.Repository {
-        try store.requireOutsideProvider()
-        try store.requireBlockingAllowed()
+        try store.requireBlocking()
         if let ready = opened.withLock({ $0 }) { return ready }
         let options = try options()
         return try translatingErrors { () throws(CoreError) in try open(options) }

@@ -18,7 +18,7 @@ public struct TransactionOptions: Sendable, Hashable {
     /// How long all attempts together may wait to be committed, at most a day. Once a commit is being stored, its true
     /// outcome is told, late if need be.
     public var timeout = Duration.seconds(30)
-    /// How often it runs when it meets conflicts: 1 to 1,000 times.
+    /// How often it runs when it meets conflicts: 1 to 1,000 times. None of `Store.begin`'s, which runs nothing.
     public var maxAttempts = 100
     /// Told by `Store.describe` while the transaction holds a snapshot: 1 to 64 bytes.
     public var name: String?
@@ -41,21 +41,26 @@ extension TransactionOptions {
         var isolation: Isolation
         var durability: Durability?
         var timeout: Int64
-        var maxAttempts: Int
+        var maxAttempts: Int?
         var name: String?
         var idempotencyKey: String?
     }
 
     /// Checked and named by the core's own reader, so that every face refuses the same.
-    func checked(idempotencyKey: String? = nil) throws -> HoldfastCore.TransactionOptions {
-        if idempotencyKey == nil && self == TransactionOptions() { return HoldfastCore.TransactionOptions() }
+    /// `allowsAttempts`: whether `maxAttempts` is an option here.
+    func checked(
+        idempotencyKey: String? = nil, allowsAttempts: Bool = true
+    ) throws -> HoldfastCore.TransactionOptions {
+        let standard = TransactionOptions()
+        if idempotencyKey == nil && self == standard { return HoldfastCore.TransactionOptions() }
         let named = Named(
-            isolation: isolation, durability: durability, timeout: timeout.milliseconds, maxAttempts: maxAttempts,
-            name: name, idempotencyKey: idempotencyKey)
+            isolation: isolation, durability: durability, timeout: timeout.milliseconds,
+            maxAttempts: maxAttempts == standard.maxAttempts ? nil : maxAttempts, name: name,
+            idempotencyKey: idempotencyKey)
         let json = Array(try JSONEncoder().encode(named))
         return try translatingErrors { () throws(CoreError) in
             try json.withBytes { bytes throws(CoreError) in
-                try HoldfastCore.TransactionOptions(json: bytes, allowsAttempts: true)
+                try HoldfastCore.TransactionOptions(json: bytes, allowsAttempts: allowsAttempts)
             }
         }
     }

@@ -6,30 +6,38 @@ final class TransactionScope: Sendable {
     @TaskLocal static var current: TransactionScope?
 
     let transaction: HoldfastCore.Transaction
-    /// Where its object trees are told of the end: in this actor, or, where there is none, in this task.
-    private let isolation: (any Actor)?
-    private let task = TransactionScope.currentTask
+    /// None where no tree may join: in a migration, and while validators are asked.
+    private let trees: TransactionTrees?
     private let outer: TransactionScope?
 
-    init(_ transaction: HoldfastCore.Transaction, isolation: (any Actor)?, within outer: TransactionScope?) {
+    /// Within the scope around it.
+    init(_ transaction: HoldfastCore.Transaction, trees: TransactionTrees?) {
         self.transaction = transaction
-        self.isolation = isolation
-        self.outer = outer
+        self.trees = trees
+        outer = Self.current
     }
 
     /// The transaction that a call on this store joins. An unstructured task that outlives the scope still finds it
     /// and is refused, because its writes would belong to nothing.
     static func transaction(of store: Store) -> HoldfastCore.Transaction? { scope(of: store)?.transaction }
 
-    /// Whether objects that may be used here may be used where the transaction ends.
-    func isShared(with isolation: (any Actor)?) -> Bool {
-        self.isolation === isolation && (isolation != nil || task == Self.currentTask)
+    static func scope(of store: Store) -> TransactionScope? { first { $0.transaction.store === store.core } }
+
+    /// For a tree that is to join.
+    func requireTrees() throws -> TransactionTrees {
+        guard let trees else {
+            throw HoldfastError(.invalidState, "object trees cannot join here: take them into a transaction before")
+        }
+        return trees
     }
 
-    /// Names the running task, as long as it lives.
-    private static var currentTask: Int? { withUnsafeCurrentTask { $0?.hashValue } }
-
-    static func scope(of store: Store) -> TransactionScope? { first { $0.transaction.store === store.core } }
+    /// What a savepoint of the innermost transaction goes through.
+    static func trees(forSavepointOf store: Store) throws -> TransactionTrees {
+        guard let scope = scope(of: store) else {
+            throw HoldfastError(.invalidState, "a savepoint belongs to a transaction: open one around it")
+        }
+        return scope.trees ?? TransactionTrees(scope.transaction, place: nil)
+    }
 
     /// Whether the task is in the transaction of the object trees with this descriptor.
     static func includes(_ descriptor: HoldfastCore.TransactionDescriptor) -> Bool {

@@ -68,8 +68,10 @@ static void a_future_ends_after_its_members_were_told(fixture *f) {
         hf_transaction *t = begin_change(&r, i);
         hf_future *future = NULL;
         expect_ok(hf_transaction_submit_future, t, &future);
-        hf_transaction_free(t);
         expect_ok(hf_future_wait, future, NULL, 10000, NULL, NULL);
+        // It has ended: nobody needs to wait for it any more.
+        expect(HF_INVALID_STATE, hf_transaction_enlist, t, r.root.handle);
+        hf_transaction_free(t);
         expect_calls(&r.child, i, i, i, 0);
         expect_agreement(&r);
         hf_future_free(future);

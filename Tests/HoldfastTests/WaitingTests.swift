@@ -49,27 +49,7 @@ struct ThreadTests {
     @Test("of Swift's pool are never made to wait: with a pool of one, everything goes on")
     func poolOfOne() async {
         await #expect(processExitsWith: .success) {
-            Thread.detachNewThread {
-                Thread.sleep(forTimeInterval: 60)
-                fatalError("nothing goes on")
-            }
-            // All threads of the pool but one are taken for good.
-            let taken = RunningCount()
-            let others = ProcessInfo.processInfo.activeProcessorCount - 1
-            for _ in 0..<others {
-                Task.detached {
-                    taken.begin()
-                    sleep(100)
-                }
-            }
-            while taken.most < others { try await Task.sleep(for: .milliseconds(1)) }
-            // One is left: of tasks that hold on to theirs, only one runs at a time.
-            let count = RunningCount()
-            await withTaskGroup(of: Void.self) { group in
-                for _ in 0..<4 { group.addTask { count.hold() } }
-            }
-            precondition(count.most == 1)
-
+            try await takeAllThreadsButOne()
             try await withDirectory { directory in
                 let path = "\(directory)/store.db"
                 var options = StoreOptions()
@@ -101,6 +81,26 @@ struct ThreadTests {
         }
     }
 
+    @Test("of Swift's pool do not wait for a read in progress when its transaction is committed")
+    func commitBesideRead() async {
+        await #expect(processExitsWith: .success) {
+            try await takeAllThreadsButOne()
+            let library = SlowLibrary()
+            let store = try await Store.open(provider: library)
+            let songs = store.repository(of: Song.self)
+            let transaction = try store.begin()
+            try await transaction.joined { try await songs.save(Song(id: "s1", title: "")) }
+            let reader = Task { try await transaction.joined { try await songs.fetchAll() } }
+            for await _ in library.reading.stream { break }
+            let committer = Task { try await transaction.commit() }
+            // Runs when the committer's task lets go of the thread.
+            await Task { _ = library.goOn.continuation.yield() }.value
+            let (count, changes) = try await (reader.value.count, committer.value.changes.count)
+            precondition(count == 1 && changes == 1)
+            try await store.close()
+        }
+    }
+
     @Test("of a store end when nobody refers to it any more, closed or not")
     func unclosedStores() async {
         await #expect(processExitsWith: .success) {
@@ -124,6 +124,44 @@ struct ThreadTests {
             }
         }
     }
+}
+
+/// All threads of the pool but one are taken for good, for as long as the test may take.
+private func takeAllThreadsButOne() async throws {
+    Thread.detachNewThread {
+        Thread.sleep(forTimeInterval: 60)
+        fatalError("nothing goes on")
+    }
+    let taken = RunningCount()
+    let others = ProcessInfo.processInfo.activeProcessorCount - 1
+    for _ in 0..<others {
+        Task.detached {
+            taken.begin()
+            sleep(100)
+        }
+    }
+    while taken.most < others { try await Task.sleep(for: .milliseconds(1)) }
+    // One is left: of tasks that hold on to theirs, only one runs at a time.
+    let count = RunningCount()
+    await withTaskGroup(of: Void.self) { group in
+        for _ in 0..<4 { group.addTask { count.hold() } }
+    }
+    precondition(count.most == 1)
+}
+
+/// Tells when it is asked for everything, and waits.
+private struct SlowLibrary: StorageProvider {
+    let reading = AsyncStream<Void>.makeStream()
+    let goOn = AsyncStream<Void>.makeStream()
+
+    func save(_ song: Song) {}
+    func fetchAll() async -> [Song] {
+        reading.continuation.yield()
+        for await _ in goOn.stream { break }
+        return []
+    }
+    func fetch(id: String) -> Song? { nil }
+    func delete(id: String) {}
 }
 
 /// How many tasks held on to their thread at once, at most.

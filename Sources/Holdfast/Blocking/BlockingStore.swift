@@ -74,37 +74,56 @@ public struct BlockingStore: Sendable {
         return try run(options.checked(idempotencyKey: idempotencyKey), body).receipt
     }
 
-    /// Runs `body` so that its own part can be undone: ``Store/savepoint(_:)``. Only inside a transaction, and not in one
-    /// with object trees (`.unsupported`), which the asynchronous one is for.
+    /// Runs `body` as one transaction over object trees and the store, as ``Store/transaction(_:_:options:_:)`` does. The trees'
+    /// members are called on this thread; inside another transaction the trees join that, if it runs here too.
+    /// - Parameters:
+    ///   - tree: A member of a tree.
+    ///   - others: Members of others.
+    ///   - options: As of the other `transaction`.
+    ///   - body: As of the other `transaction`.
+    /// - Returns: What `body` returned in the run that was committed.
+    @discardableResult
+    public func transaction<Value>(
+        _ tree: any Transactable, _ others: any Transactable..., options: TransactionOptions = .init(),
+        _ body: () throws -> Value
+    ) throws -> Value {
+        let trees = [tree] + others
+        if let scope = TransactionScope.scope(of: store) {
+            try scope.requireTrees().enlistNow(trees)
+            return try body()
+        }
+        return try run(options.checked(), trees: trees, body).value!
+    }
+
+    /// Runs `body` so that its own part can be undone: ``Store/savepoint(_:)``. Only inside a transaction, and one with object
+    /// trees only where they were enlisted on this thread by a blocking call (else `.invalidState`).
     @discardableResult
     public func savepoint<Value>(_ body: () throws -> Value) throws -> Value {
-        guard let transaction = TransactionScope.transaction(of: store) else {
-            throw HoldfastError(.invalidState, "a savepoint belongs to a transaction: open one around it")
-        }
-        guard transaction.treeDescriptor == nil else {
-            throw HoldfastError(
-                .unsupported, "object trees take part in this transaction: use the asynchronous savepoint of the store")
-        }
-        let savepoint = try now { () throws(CoreError) in try transaction.savepoint() }
+        try store.requireBlocking()
+        let trees = try TransactionScope.trees(forSavepointOf: store)
+        let savepoint = try trees.savepointNow()
         do {
             return try body()
         } catch {
             // Should this fail, the transaction has ended, and with it what was written.
-            try? transaction.rollBack(to: savepoint)
+            try? trees.rollBackNow(to: savepoint)
             throw error
         }
     }
 
     /// The value is nil where the key was used before.
     private func run<Value>(
-        _ options: HoldfastCore.TransactionOptions, _ body: () throws -> Value
+        _ options: HoldfastCore.TransactionOptions, trees: [any Transactable] = [], _ body: () throws -> Value
     ) throws -> (value: Value?, receipt: Receipt) {
         var value: Value?
         let receipt = try now { () throws(CoreError) in
             try store.core.transact(options) { transaction throws(CoreError) in
-                let scope = TransactionScope(transaction, isolation: nil, within: TransactionScope.current)
+                let joining = TransactionTrees(transaction, place: .thread, holdsEnd: false)
                 do {
-                    value = try TransactionScope.$current.withValue(scope, operation: body)
+                    value = try TransactionScope.$current.withValue(TransactionScope(transaction, trees: joining)) {
+                        try joining.enlistNow(trees)
+                        return try body()
+                    }
                 } catch {
                     throw CoreError(thrown: error)
                 }
@@ -114,8 +133,7 @@ public struct BlockingStore: Sendable {
     }
 
     private func now<Value>(_ body: () throws(CoreError) -> Value) throws -> Value {
-        try store.requireOutsideProvider()
-        try store.requireBlockingAllowed()
+        try store.requireBlocking()
         return try translatingErrors(body)
     }
 }

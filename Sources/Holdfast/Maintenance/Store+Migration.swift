@@ -63,7 +63,7 @@ extension Store {
     private func run(_ migration: Migration, in transaction: HoldfastCore.Transaction) throws(CoreError) {
         do {
             try CallingThread.run { [self] in
-                let scope = TransactionScope(transaction, isolation: nil, within: nil)
+                let scope = TransactionScope(transaction, trees: nil)
                 try await TransactionScope.$current.withValue(scope) { try await migration.body(self) }
             }
         } catch {

@@ -26,8 +26,7 @@ extension Store {
     ) async throws -> Value {
         let trees = [tree] + others
         if let scope = TransactionScope.scope(of: self) {
-            try requireIsolation(of: scope, #isolation)
-            try Self.enlist(trees, in: scope.transaction)
+            try await scope.requireTrees().enlist(trees, of: self)
             return try await body()
         }
         return try await run(options.checked(), trees: trees, body).value
@@ -41,38 +40,5 @@ extension Store {
     ) async throws -> (value: Value, receipt: Receipt) {
         try requireOutermost()
         return try await run(options.checked(), trees: [tree] + others, body)
-    }
-
-    /// On this side, where alone the trees' members may be called.
-    nonisolated(nonsending) func savepointWithTrees<Value>(
-        _ transaction: HoldfastCore.Transaction, _ body: nonisolated(nonsending) () async throws -> Value
-    ) async throws -> Value {
-        try requireIsolation(of: TransactionScope.scope(of: self)!, #isolation)
-        let savepoint = try translatingTrees { () throws(CoreError) in try transaction.savepoint() }
-        do {
-            return try await body()
-        } catch {
-            try? transaction.rollBack(to: savepoint)
-            throw error
-        }
-    }
-
-    // MARK: Joining
-
-    private func requireIsolation(of scope: TransactionScope, _ isolation: (any Actor)?) throws {
-        guard scope.isShared(with: isolation) else {
-            throw HoldfastError(
-                .invalidState,
-                "the transaction was begun in another isolation, where object trees would be told of its end: begin it "
-                    + "in the trees' own")
-        }
-    }
-
-    static func enlist(_ trees: [any Transactable], in transaction: HoldfastCore.Transaction) throws {
-        for tree in trees {
-            try translatingTrees { () throws(CoreError) in
-                try transaction.enlist(tree.transactionContext.participant, holdingEnd: true)
-            }
-        }
     }
 }

@@ -45,14 +45,19 @@ public final class TransactionContext {
 
 /// The object behind a participant.
 final class TransactableHost: ParticipantHost, @unchecked Sendable {
-    // Sendable: used only where the tree's owner calls the tree, because trees of stores are held (see
-    // `Transaction.enlist`) and end there too.
+    // Sendable: its functions are called only where the tree's owner calls the tree, because trees of stores are held
+    // (see `TransactionTrees`) and end there too; and nothing else changes.
 
     private weak var owner: (any Transactable)?
+    /// Asked on any thread. One that is gone, and has nothing to keep, is asked no more.
+    let hasSavepoints: Bool
     /// Set once, before anybody else knows the host. It has the host, and alone has it called.
     unowned var participant: Participant?
 
-    init(_ owner: any Transactable) { self.owner = owner }
+    init(_ owner: any Transactable) {
+        self.owner = owner
+        hasSavepoints = owner is any SavepointTransactable
+    }
 
     func began(_ descriptor: HoldfastCore.TransactionDescriptor) {
         owner?.onBegin(transaction: TransactionDescriptor(descriptor, participant))
@@ -60,7 +65,11 @@ final class TransactableHost: ParticipantHost, @unchecked Sendable {
 
     func validate(in transaction: HoldfastCore.Transaction?) throws(CoreError) {
         do {
-            try owner?.onValidateCommit()
+            guard let transaction else { return try owner?.onValidateCommit() ?? () }
+            // What it reads and writes joins.
+            try TransactionScope.$current.withValue(TransactionScope(transaction, trees: nil)) {
+                try owner?.onValidateCommit()
+            }
         } catch {
             throw CoreError(throwing: error)
         }
@@ -74,8 +83,6 @@ final class TransactableHost: ParticipantHost, @unchecked Sendable {
         owner?.onRollback(transaction: TransactionDescriptor(descriptor, participant))
     }
 
-    // One that is gone has nothing to keep.
-    var hasSavepoints: Bool { owner == nil || owner is any SavepointTransactable }
     func savepoint(_ number: UInt64) { (owner as? any SavepointTransactable)?.onSavepoint(number) }
     func rollBack(to number: UInt64) { (owner as? any SavepointTransactable)?.onRollback(to: number) }
 }

@@ -36,6 +36,15 @@ public final class Lock<State>: @unchecked Sendable {
         return try body(&state)
     }
 
+    /// As `withLock`; nil, without waiting, where somebody else has it.
+    public func withLockIfFree<Result, Failure: Error>(
+        _ body: (inout State) throws(Failure) -> Result
+    ) throws(Failure) -> Result? {
+        guard pthread_mutex_trylock(mutex) == 0 else { return nil }
+        defer { release() }
+        return try body(&state)
+    }
+
     @usableFromInline func acquire() { hfp_mutex_lock(mutex) }
     @usableFromInline func release() { hfp_mutex_unlock(mutex) }
 }

@@ -23,7 +23,7 @@ public final class TreeTransaction: @unchecked Sendable {
     let isEnlisted: Bool
     private let epoch = processEpoch()
     /// Whether the end waits for `release`, and which it is.
-    private var isHeld: Bool
+    private var isHeld = false
     private var heldEnd: Phase?
 
     private(set) var phase = Phase.open
@@ -45,17 +45,14 @@ public final class TreeTransaction: @unchecked Sendable {
     private var savepoints: [UInt64] = []
     private var savepointsMade: UInt64 = 0
 
-    init(isEnlisted: Bool, isHeld: Bool = false) {
-        self.isEnlisted = isEnlisted
-        self.isHeld = isHeld
-    }
+    init(isEnlisted: Bool) { self.isEnlisted = isEnlisted }
 
     var hasEnded: Bool { phase == .ended }
 
     // MARK: Joining
 
     /// Takes the participant's tree in, and begins its members.
-    func enlist(_ participant: Participant) throws(HoldfastError) {
+    public func enlist(_ participant: Participant) throws(HoldfastError) {
         let begins = try TreeLock.withLock { () throws(HoldfastError) -> Bool in
             switch phase {
             case .open, .validating: break
@@ -203,13 +200,21 @@ public final class TreeTransaction: @unchecked Sendable {
         try? isCommitted ? commit() : rollback()
     }
 
-    /// Tells all members of the end that was held; to go back, if there was none.
-    func release() throws(HoldfastError) {
+    /// Has the end wait for `release`.
+    func holdEnd() { TreeLock.withLock { isHeld = isHeld || !hasEnded } }
+
+    /// Whether the end waits for `release`.
+    var isEndHeld: Bool { TreeLock.withLock { isHeld } }
+
+    /// Tells all members of the end that was held. Answers false where it has not come.
+    public func release() throws(HoldfastError) -> Bool {
         let end = TreeLock.withLock {
-            isHeld = false
+            if heldEnd != nil { isHeld = false }
             return heldEnd
         }
+        guard let end else { return false }
         if case .committing = end { try commit() } else { try rollback() }
+        return true
     }
 
     /// Children first, the trees in reverse.
@@ -310,12 +315,13 @@ public final class TreeTransaction: @unchecked Sendable {
         }
     }
 
-    func savepoint(_ number: UInt64) throws(HoldfastError) {
+    /// For those of a store's transaction, whose number this is.
+    public func savepoint(_ number: UInt64) throws(HoldfastError) {
         try requireSavepoints()
         try callAll(childrenFirst: false) { $0.savepoint(number) }
     }
 
-    func rollBack(to number: UInt64) throws(HoldfastError) {
+    public func rollBack(to number: UInt64) throws(HoldfastError) {
         try callAll(childrenFirst: true) { $0.rollBack(to: number) }
     }
 

@@ -5,21 +5,26 @@ internal import CHoldfastPlatform
 extension Transaction {
     // MARK: Joining
 
-    /// Takes the participant's whole tree into the transaction, and begins its members. Where they may be called on this
-    /// side only, the first has the end held: validation is `seal`'s, and `releaseTrees` tells them of the end.
-    public func enlist(_ participant: Participant, holdingEnd isHeld: Bool = false) throws(HoldfastError) {
+    /// Takes the participant's whole tree into the transaction, and begins its members.
+    public func enlist(_ participant: Participant) throws(HoldfastError) { try trees().enlist(participant) }
+
+    /// What trees are enlisted in. Where their members may be called on their own side only, its end is held: validation is
+    /// `seal`'s, and `release` tells them of the end.
+    public func trees(holdingEnd isHeld: Bool = false) throws(HoldfastError) -> TreeTransaction {
         try store.requireOpen()
-        let trees = try state.withLock { state throws(HoldfastError) in
-            if state.phase == .committing || state.sealing == .done || state.sealing == .ready {
-                throw TreeTransaction.sealed
-            }
+        return try state.withLock { state throws(HoldfastError) in
+            if state.settledPhase == .committing { throw TreeTransaction.sealed }
             try Self.requireOpen(state)
-            if state.sealing != .none { try Self.requireValidator(state) }
-            let trees = state.trees ?? TreeTransaction(isEnlisted: true, isHeld: isHeld)
+            switch state.sealing {
+            case .none: break
+            case .validating: try Self.requireValidator(state)
+            case .claimed, .ready, .done: throw TreeTransaction.sealed
+            }
+            let trees = state.trees ?? TreeTransaction(isEnlisted: true)
+            if isHeld { trees.holdEnd() }
             state.trees = trees
             return trees
         }
-        try trees.enlist(participant)
     }
 
     /// The descriptor of its object trees, once there are any.
@@ -27,20 +32,30 @@ extension Transaction {
 
     // MARK: Held ends
 
-    /// Validates on this thread, where there are trees, for the commit that comes from another.
-    public func seal() throws(HoldfastError) {
-        let isWanted = try withOpen { state throws(HoldfastError) in
+    /// Whether validators are to be asked before the commit. Where they are, everybody else is kept out until `unseal` or
+    /// the commit. Nil, without waiting, where somebody is just reading, if it `mayWait` no longer than others write.
+    public func claim(mayWait: Bool = true) throws(HoldfastError) -> Bool? {
+        func claim(_ state: inout State) throws(HoldfastError) -> Bool {
+            try Self.requireOpen(state)
             try Self.requireUnsealed(state)
-            return wantsValidation(state)
+            guard wantsValidation(state) else { return false }
+            state.sealing = .claimed
+            return true
         }
-        guard isWanted else { return }
+        try store.requireOpen()
+        return mayWait ? try state.withLock(claim) : try state.withLockIfFree(claim)
+    }
+
+    /// Validates on this thread what was claimed, for the commit that comes from another.
+    public func seal() throws(HoldfastError) {
         try validate(isManager: false)
         state.withLock { $0.sealing = .ready }
     }
 
-    /// Takes `seal` back, where no commit came.
+    /// Takes `claim` or `seal` back, where no commit came.
     public func unseal() {
-        if takeSeal() { unseal(after: nil) }
+        let isMine = state.withLock { $0.sealing == .claimed || $0.sealing == .ready }
+        if isMine { unseal(after: nil) }
     }
 
     func takeSeal() -> Bool {
@@ -51,33 +66,38 @@ extension Transaction {
         }
     }
 
-    /// Once it has ended: tells the members.
-    public func releaseTrees() throws(HoldfastError) { try state.withLock { $0.trees }?.release() }
-
     // MARK: Savepoints
 
     public func savepoint() throws(HoldfastError) -> UInt64 {
-        let trees = try withOpen { state throws(HoldfastError) in
-            try Self.requireUnsealed(state)
-            return state.trees
-        }
-        try trees?.requireSavepoints()
-        let number = try withOpen { $0.buffer.savepoint() }
+        let (number, trees) = try markSavepoint()
         try trees?.savepoint(number)
         return number
     }
 
     public func rollBack(to savepoint: UInt64) throws(HoldfastError) {
+        try rollBackWrites(to: savepoint)?.rollBack(to: savepoint)
+    }
+
+    /// `savepoint`, but for the members of the trees, whom the caller calls where they may be called.
+    public func markSavepoint() throws(HoldfastError) -> (number: UInt64, trees: TreeTransaction?) {
+        let trees = try withOpen { state throws(HoldfastError) in
+            try Self.requireUnsealed(state)
+            return state.trees
+        }
+        try trees?.requireSavepoints()
+        return (try withOpen { $0.buffer.savepoint() }, trees)
+    }
+
+    /// The same for `rollBack(to:)`.
+    public func rollBackWrites(to savepoint: UInt64) throws(HoldfastError) -> TreeTransaction? {
         let (exists, trees) = try withOpen { state throws(HoldfastError) in
             try Self.requireUnsealed(state)
             return (state.buffer.rollBack(to: savepoint), state.trees)
         }
-        if !exists {
-            throw HoldfastError(
-                .invalidArgument,
-                "the transaction has no savepoint \(savepoint): it was never made, or rolled back over")
-        }
-        try trees?.rollBack(to: savepoint)
+        if exists { return trees }
+        throw HoldfastError(
+            .invalidArgument,
+            "the transaction has no savepoint \(savepoint): it was never made, or rolled back over")
     }
 
     // MARK: Validating
@@ -102,6 +122,8 @@ extension Transaction {
         let (trees, start) = try state.withLock { state throws(HoldfastError) in
             if state.isManaged && !isManager { throw Self.managed }
             try Self.requireOpen(state)
+            // What was claimed is this caller's.
+            if state.sealing == .claimed { state.sealing = .none }
             try Self.requireUnsealed(state)
             let trees = state.trees ?? TreeTransaction(isEnlisted: true)
             state.trees = trees

@@ -29,11 +29,20 @@ public final class Transaction: Sendable {
         /// The object trees that end with it, once there are any.
         var trees: TreeTransaction?
         var sealing = Sealing.none
+
+        /// What was submitted may have ended meanwhile.
+        var settledPhase: Phase {
+            guard phase == .committing, let submitted, submitted.isDone else { return phase }
+            if case .success? = submitted.outcome { return .committed }
+            return .failed
+        }
     }
 
     /// What keeps others out between the first validator and the commit.
     enum Sealing: Equatable {
         case none
+        /// By `claim`, for `seal`.
+        case claimed
         /// Only this thread, which calls the validators, may go on.
         case validating(thread: UInt64)
         /// By `seal`, for the commit that comes.
@@ -74,11 +83,7 @@ public final class Transaction: Sendable {
         return state.withLock { state in
             // A store that closes rolls back what is open.
             if state.phase == .open && store.isClosed { return .rolledBack }
-            guard state.phase == .committing, let submitted = state.submitted, submitted.isDone else {
-                return state.phase
-            }
-            if case .success? = submitted.outcome { return .committed }
-            return .failed
+            return state.settledPhase
         }
     }
 
@@ -219,7 +224,11 @@ public final class Transaction: Sendable {
             if state.isManaged && !isManager { throw Self.managed }
             if !isSealed {
                 try Self.requireUnsealed(state)
-                if wantsValidation(state) { return nil }
+                if wantsValidation(state) {
+                    // Of such trees the members are called by `seal` alone.
+                    if let trees = state.trees, trees.isEndHeld { throw TreeTransaction.sealed }
+                    return nil
+                }
             }
             if !state.buffer.isEmpty { try store.requireWritable() }
             let writes = state.buffer.writes()
@@ -245,7 +254,7 @@ public final class Transaction: Sendable {
 
     static func requireOpen(_ state: State) throws(HoldfastError) {
         let ended =
-            switch state.phase {
+            switch state.settledPhase {
             case .open: ""
             case .committing: "is being committed"
             case .committed: "was committed"

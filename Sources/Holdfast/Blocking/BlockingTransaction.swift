@@ -1,0 +1,95 @@
+internal import HoldfastCore
+
+/// A transaction whose steps are calls, for whoever owns a thread: the calls of ``StoreTransaction``, which wait on the
+/// thread that makes them.
+///
+///     let transaction = try store.begin()
+///     try transaction.joined { try accounts.save(changed) }
+///     try transaction.commit()
+///
+/// Object trees that are enlisted here are told on this thread, and on it the transaction is to be ended.
+public struct BlockingTransaction: Sendable {
+    /// The same transaction, to be awaited.
+    public let transaction: StoreTransaction
+
+    /// Where it stands.
+    public var state: StoreTransaction.State {
+        get throws { try now { () throws(CoreError) in StoreTransaction.State(transaction.core.phase) } }
+    }
+
+    /// Runs `body` as a part of the transaction: blocking calls in it join. ``StoreTransaction/joined(_:)``.
+    /// - Returns: What `body` returned.
+    @discardableResult
+    public func joined<Value>(_ body: () throws -> Value) throws -> Value {
+        let scope = TransactionScope(transaction.core, trees: transaction.trees)
+        return try TransactionScope.$current.withValue(scope, operation: body)
+    }
+
+    /// Takes object trees into the transaction and begins their members: ``StoreTransaction/enlist(_:)``. From now on it
+    /// is validated, committed and rolled back on this thread.
+    public func enlist(_ trees: any Transactable...) throws {
+        try requireAllowed()
+        try transaction.trees.enlistNow(trees)
+    }
+
+    /// Marks a place to which the transaction can be rolled back: ``StoreTransaction/savepoint()``.
+    public func savepoint() throws -> UInt64 {
+        try requireAllowed()
+        return try transaction.trees.savepointNow()
+    }
+
+    /// Discards what was written after the savepoint: ``StoreTransaction/rollback(to:)``.
+    public func rollback(to savepoint: UInt64) throws {
+        try requireAllowed()
+        try transaction.trees.rollBackNow(to: savepoint)
+    }
+
+    /// Asks whoever is to be asked before a commit: ``StoreTransaction/validate()``.
+    public func validate() throws { try ending { isSealed in if isSealed { transaction.core.unseal() } } }
+
+    /// Stores everything, or nothing, and waits for it: ``StoreTransaction/commit()``.
+    @discardableResult
+    public func commit() throws -> Receipt {
+        let receipt = try ending { _ in try translatingErrors { () throws(CoreError) in try transaction.core.commit() }
+        }
+        return Receipt(receipt, attempts: receipt.attempts)
+    }
+
+    /// Discards the transaction: ``StoreTransaction/rollback()``.
+    public func rollback() throws {
+        try transaction.trees.require(.thread)
+        defer { transaction.trees.release() }
+        try now { () throws(CoreError) in try transaction.core.rollback() }
+    }
+
+    private func ending<Value>(_ body: (_ isSealed: Bool) throws -> Value) throws -> Value {
+        try transaction.beginEnding()
+        defer { transaction.doneEnding() }
+        defer { transaction.trees.release() }
+        let isClaimed = try now { () throws(CoreError) in try transaction.core.claim() } ?? false
+        if isClaimed { try transaction.sealClaimed(at: .thread) }
+        return try body(isClaimed)
+    }
+
+    private func requireAllowed() throws { try transaction.store.requireBlocking() }
+
+    private func now<Value>(_ body: () throws(CoreError) -> Value) throws -> Value {
+        try requireAllowed()
+        return try translatingErrors(body)
+    }
+}
+
+extension StoreTransaction {
+    /// The transaction's calls for whoever owns a thread.
+    public var blocking: BlockingTransaction { BlockingTransaction(transaction: self) }
+}
+
+extension BlockingStore {
+    /// Begins a transaction whose steps are calls: ``Store/begin(idempotencyKey:_:)``.
+    /// - Parameters:
+    ///   - idempotencyKey: 1 to 255 bytes.
+    ///   - options: As there.
+    public func begin(
+        idempotencyKey: String? = nil, _ options: TransactionOptions = .init()
+    ) throws -> BlockingTransaction { try store.begin(idempotencyKey: idempotencyKey, options).blocking }
+}
