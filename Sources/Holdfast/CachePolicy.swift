@@ -1,5 +1,7 @@
+internal import HoldfastCore
+
 /// Which entity a full cache lets go of.
-public enum CacheStrategy: String, Sendable, Hashable, CaseIterable, Encodable {
+public enum CacheStrategy: String, Sendable, Hashable, CaseIterable, Codable {
     /// The one that was used longest ago; reading and storing both count as use.
     case lru
     /// The one that came first; storing it anew keeps its place.
@@ -45,7 +47,7 @@ public struct CachePolicy: Sendable, Hashable {
     public static let noCache = CachePolicy(maxSize: 0)
 }
 
-extension CachePolicy: Encodable {
+extension CachePolicy: Codable {
     private enum CodingKeys: String, CodingKey {
         case strategy
         case ttl = "time_to_live_ms"
@@ -60,5 +62,22 @@ extension CachePolicy: Encodable {
         try container.encode(ttl.milliseconds, forKey: .ttl)
         try container.encodeIfPresent(maxSize, forKey: .maxSize)
         try container.encodeIfPresent(maxBytes, forKey: .maxBytes)
+    }
+    /// Decodes a policy as the C interface tells it.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            ttl: .milliseconds(try container.decode(Int64.self, forKey: .ttl)),
+            maxSize: try container.decodeIfPresent(Int.self, forKey: .maxSize),
+            maxBytes: try container.decodeIfPresent(Int.self, forKey: .maxBytes),
+            strategy: try container.decode(CacheStrategy.self, forKey: .strategy))
+    }
+}
+
+extension CachePolicy {
+    init(_ core: HoldfastCore.CachePolicy) {
+        self.init(
+            ttl: .milliseconds(core.timeToLiveMilliseconds), maxSize: core.maxEntries, maxBytes: core.maxBytes,
+            strategy: core.strategy == .fifo ? .fifo : .lru)
     }
 }

@@ -91,6 +91,9 @@ public final class Store: Sendable {
         try await waiting { [core] () throws(CoreError) in try core.sync() }
     }
 
+    /// The library's own version, such as "0.1.0".
+    public static var libraryVersion: String { "\(HoldfastCore.libraryVersion)" }
+
     /// What the store tells about itself. Reads little from the storage.
     public func describe() throws -> StoreDescription {
         let json = try translatingErrors { () throws(CoreError) in try core.describe() }

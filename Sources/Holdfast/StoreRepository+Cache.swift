@@ -9,7 +9,7 @@ public enum CacheTrim: Sendable, Hashable, CaseIterable {
 }
 
 /// What a cache has done since the store was opened, and holds now.
-public struct CacheStatistics: Sendable, Hashable, Decodable {
+public struct CacheStatistics: Sendable, Hashable {
     /// Reads that it answered,
     public var hits: UInt64
     /// and those that it could not.
@@ -26,6 +26,33 @@ public struct CacheStatistics: Sendable, Hashable, Decodable {
     public var entries: Int
     /// Their size.
     public var bytes: Int
+    /// What governs them; of a whole store, what governs those of repositories without a policy of their own.
+    public var policy: CachePolicy
+    /// Whether they share the store's general list, having no policy of their own.
+    public var isShared: Bool
+}
+
+extension CacheStatistics: Decodable {
+    private enum CodingKeys: String, CodingKey {
+        case hits, misses, fills, evictions, expirations, invalidations, entries, bytes, policy
+    }
+
+    private struct Shared: Decodable {
+        var shared: Bool
+    }
+
+    /// Decodes the numbers as the C interface tells them.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        func count(_ key: CodingKeys) throws -> UInt64 { try container.decode(UInt64.self, forKey: key) }
+        (hits, misses, fills) = (try count(.hits), try count(.misses), try count(.fills))
+        (evictions, expirations) = (try count(.evictions), try count(.expirations))
+        invalidations = try count(.invalidations)
+        entries = try container.decode(Int.self, forKey: .entries)
+        bytes = try container.decode(Int.self, forKey: .bytes)
+        policy = try container.decode(CachePolicy.self, forKey: .policy)
+        isShared = try container.decode(Shared.self, forKey: .policy).shared
+    }
 }
 
 /// The cache: entities that were read, kept in memory as they are committed. None of these calls changes what is stored.
@@ -70,7 +97,8 @@ extension CacheStatistics {
         self.init(
             hits: core.counts.hits, misses: core.counts.misses, fills: core.counts.fills,
             evictions: core.counts.evictions, expirations: core.counts.expirations,
-            invalidations: core.counts.invalidations, entries: core.entries, bytes: core.bytes)
+            invalidations: core.counts.invalidations, entries: core.entries, bytes: core.bytes,
+            policy: CachePolicy(core.policy), isShared: core.isShared)
     }
 }
 

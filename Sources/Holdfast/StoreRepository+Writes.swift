@@ -11,7 +11,8 @@ extension StoreRepository {
     @discardableResult
     public func add(_ entity: Entity) async throws -> Entity { try await put([entity], .absent)[0] }
 
-    /// Replaces an existing entity. Throws `.notFound`, `.versionMismatch`, `.invalidEntity`, `.invalidID`.
+    /// Replaces an existing entity. Throws `.notFound`, `.versionMismatch`, `.invalidEntity`, `.invalidID`. Its new version,
+    /// to be expected next time, is the `sequence` of the receipt that ``Store/transactionWithReceipt(_:_:)`` answers.
     /// - Parameters:
     ///   - entity: What it is to be from now on.
     ///   - expectedVersion: The version that it must have; nil (or 0) for any.
@@ -97,10 +98,8 @@ extension StoreRepository {
     public func patchMany(
         _ patches: [(id: Entity.ID, changes: [String: (any Encodable & Sendable)?])]
     ) async throws -> [Entity] {
-        let core = try await core()
-        let writes = try eachNamed(patches) { try write(patching: $0.id, $0.changes, .present, core) }
-        let results = try await perform(writes, wantsResults: true)
-        return try zip(writes, results).map { try decode($1, id: $0.key.id) }
+        let writes = try writes(patching: patches, await core())
+        return try decode(await perform(writes, wantsResults: true), of: writes)
     }
 
     /// `delete` for each.
@@ -160,6 +159,16 @@ extension StoreRepository {
             return (write, try assignedEntity(write) ?? entity)
         }
         return (writes.map(\.0), writes.map(\.1))
+    }
+
+    func writes(
+        patching patches: [(id: Entity.ID, changes: [String: (any Encodable & Sendable)?])],
+        _ core: HoldfastCore.Repository
+    ) throws -> [Write] { try eachNamed(patches) { try write(patching: $0.id, $0.changes, .present, core) } }
+
+    /// What writes have left.
+    func decode(_ texts: [[UInt8]], of writes: [Write]) throws -> [Entity] {
+        try zip(writes, texts).map { try decode($1, id: $0.key.id) }
     }
 
     /// What `body` makes of each. Of several, an error tells which one it is about.

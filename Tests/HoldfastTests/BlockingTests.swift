@@ -59,6 +59,63 @@ struct BlockingTests {
         }
     }
 
+    @Test(
+        "answers queries as its asynchronous sibling does, and hands out entities one by one",
+        arguments: Engine.allCases)
+    func queries(engine: Engine) async throws {
+        struct Tagged: Codable, Identifiable, Sendable, Equatable {
+            var id: String
+            var tags: [String]
+            var plays: Int
+        }
+        try await withStore(engine) { store in
+            let repository = store.repository(of: Tagged.self)
+            try await repository.addMany(
+                (0..<30).map { Tagged(id: "t\(10 + $0)", tags: ["a", "b\($0 % 2)"], plays: $0 / 10) })
+            try await repository.createIndex(.ascending(\.plays))
+            let expected = (
+                plays: try await repository.distinct(\.plays),
+                tags: try await repository.distinct(\.tags, \.plays == 1),
+                json: try await repository.findJSON(\.plays == 2, limit: 3),
+                explained: try await repository.explain(\.plays == 2),
+                found: try await repository.find(sort: [.descending(\.plays)], limit: 5) { $0.tags.contains("b1") }
+            )
+            try await onThread {
+                let blocking = repository.blocking
+                try #expect(blocking.distinct(\.plays) == expected.plays)
+                try #expect(blocking.distinct(\.tags, \.plays == 1) == expected.tags)
+                try #expect(blocking.distinct("plays", as: Int.self, \.plays > 0) == [1, 2])
+                #expect(throws: HoldfastError.self) { try blocking.distinct("plays", as: String.self) }
+                try #expect(blocking.findJSON(\.plays == 2, limit: 3) == expected.json)
+                try #expect(blocking.explain(\.plays == 2) == expected.explained && expected.explained.index != nil)
+                try #expect(
+                    blocking.find(sort: [.descending(\.plays)], limit: 5) { $0.tags.contains("b1") } == expected.found)
+                try #expect(blocking.find(limit: 0) { _ in true }.isEmpty)
+                #expect(throws: Refusal()) { try blocking.find { _ in throw Refusal() } }
+
+                var ids: [String] = []
+                try blocking.iterate(\.plays == 1, sort: [.descending(\.plays)], skip: 1, limit: 4) {
+                    ids.append($0.id)
+                }
+                #expect(ids == ["t28", "t27", "t26", "t25"])
+                try blocking.iterate(limit: 0) { _ in throw Refusal() }
+                #expect(throws: Refusal()) { try blocking.iterate { _ in throw Refusal() } }
+
+                let patched = try blocking.patchMany([("t10", ["plays": 100]), ("t11", ["tags": ["c"]])])
+                #expect(patched.map(\.plays) == [100, 0] && patched[1].tags == ["c"])
+                #expect(throws: HoldfastError.self) { try blocking.patchMany([("t12", ["plays": 7]), ("none", [:])]) }
+                try #expect(blocking.fetch(id: "t12")?.plays == 0)
+                // All of it joins a transaction.
+                try store.blocking.transaction {
+                    try blocking.save(Tagged(id: "t99", tags: [], plays: -1))
+                    try #expect(blocking.distinct(\.plays).contains(-1))
+                    try blocking.iterate(\.plays < 0) { ids.append($0.id) }
+                }
+                #expect(ids.last == "t99")
+            }
+        }
+    }
+
     @Test("opens and closes a store")
     func openAndClose() async throws {
         try await withDirectory { directory in

@@ -17,6 +17,14 @@ struct StoreTests {
         }
     }
 
+    @Test("tells the version of its library, the one that is built and installed")
+    func libraryVersion() throws {
+        let makefile = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Makefile")
+        let text = try String(contentsOf: makefile.standardized, encoding: .utf8)
+        let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("VERSION := ") })
+        #expect(line == "VERSION := \(Store.libraryVersion)")
+    }
+
     @Test("stores the bytes that the encoder gives, and gives them in a fixed order")
     func bytes() async throws {
         struct Raw: Codable, Identifiable, Sendable {

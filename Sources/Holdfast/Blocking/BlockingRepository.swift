@@ -4,7 +4,8 @@ internal import HoldfastCore
 /// of its own; inside one, it joins.
 public struct BlockingRepository<Entity: Codable & Identifiable & Sendable>: Sendable
 where Entity.ID: EntityIdentifier {
-    /// The same repository, to be awaited: indexes, cursors, live queries and what else is not here are there.
+    /// The same repository, to be awaited: what is not here is there. A thread without tasks has one do it:
+    /// `try AnyTransaction { try await songs.createIndex(.ascending(\.plays)) }.perform()`.
     public let repository: StoreRepository<Entity>
 
     // MARK: Reading
@@ -149,6 +150,15 @@ where Entity.ID: EntityIdentifier {
     @discardableResult
     public func saveMany(_ entities: [Entity]) throws -> [Entity] { try put(entities, .none) }
 
+    /// `patch` for each, or for none: ``StoreRepository/patchMany(_:)``.
+    @discardableResult
+    public func patchMany(
+        _ patches: [(id: Entity.ID, changes: [String: (any Encodable & Sendable)?])]
+    ) throws -> [Entity] {
+        let writes = try repository.writes(patching: patches, repository.coreNow())
+        return try repository.decode(perform(writes, wantsResults: true), of: writes)
+    }
+
     /// `delete` for each, or for none.
     public func deleteMany(ids: [Entity.ID]) throws {
         let core = try repository.coreNow()
@@ -199,7 +209,7 @@ where Entity.ID: EntityIdentifier {
         }
     }
 
-    private func list(_ query: Query<Entity>) throws -> EntityList {
+    func list(_ query: Query<Entity>) throws -> EntityList {
         try asking(query) { core, filter, options, transaction throws(CoreError) in
             try query.list(core, filter, options, transaction)
         }
@@ -209,7 +219,7 @@ where Entity.ID: EntityIdentifier {
         _ body: (HoldfastCore.Repository, HoldfastCore.Transaction?) throws(CoreError) -> EntityList
     ) throws -> [Entity] { try repository.decode(now(body), as: Entity.self) }
 
-    private func asking<Value>(
+    func asking<Value>(
         _ query: Query<Entity>,
         _ body: (
             HoldfastCore.Repository, HoldfastCore.Filter, QueryOptions, HoldfastCore.Transaction?

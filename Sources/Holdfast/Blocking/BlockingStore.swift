@@ -14,7 +14,8 @@ internal import HoldfastCore
 /// In a task they are impolite, because the others of its pool wait, too; over a store with a provider they are refused
 /// there as `.wouldDeadlock`.
 public struct BlockingStore: Sendable {
-    /// The same store, to be awaited: what is not here is there.
+    /// The same store, to be awaited: what is not here is there. A thread without tasks has one do it:
+    /// `try AnyTransaction { try await store.backup(to: path) }.perform()`.
     public let store: Store
 
     /// As the asynchronous ``Store/open(_:_:)``.

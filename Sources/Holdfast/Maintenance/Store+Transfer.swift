@@ -20,6 +20,23 @@ public struct ExportReport: Sendable, Hashable, Decodable {
     public var entities: Int
 }
 
+/// Where an export was cut short: behind its last whole line.
+public struct ExportPosition: Sendable, Hashable {
+    /// `sequence` of the export's first line.
+    public var sequence: UInt64
+    /// `repository` of its last whole line,
+    public var repository: String
+    /// and `id` of that.
+    public var id: String
+
+    /// A place in an export.
+    public init(sequence: UInt64, repository: String, id: String) {
+        self.sequence = sequence
+        self.repository = repository
+        self.id = id
+    }
+}
+
 /// What an import has stored.
 public struct ImportReport: Sendable, Hashable, Decodable {
     /// How many entities there were.
@@ -37,19 +54,26 @@ extension Store {
     ///
     ///     try await store.exportLines { try file.write(contentsOf: $0) }
     ///
-    /// Throws `.notFound` (no such repository), `.corrupt`, `.io`, `.closed`, and what `write` throws.
+    /// Throws `.notFound` (no such repository), `.conflict` (something was committed since the export that is gone on with:
+    /// export anew), `.corrupt`, `.io`, `.closed`, and what `write` throws.
     /// - Parameters:
     ///   - repositories: Which of them; nil: all.
+    ///   - position: Goes on with an export of the same repositories that was cut short; its first line is not repeated.
     ///   - progress: In entities, without a total.
     ///   - write: Takes whole lines, one piece after the other, on a thread of the library.
     @discardableResult
     public func exportLines(
-        _ repositories: [String]? = nil, progress: WorkProgress? = nil,
+        _ repositories: [String]? = nil, after position: ExportPosition? = nil, progress: WorkProgress? = nil,
         to write: @escaping @Sendable (Data) throws -> Void
     ) async throws -> ExportReport {
         try await working(progress) { [core] work throws(CoreError) in
             var options = ExportOptions()
             options.repositories = repositories
+            options.after = try position.map { position throws(CoreError) in
+                ExportOptions.Position(
+                    sequence: position.sequence, repository: position.repository,
+                    id: try Array(position.id.utf8).withBytes { id throws(CoreError) in try EntityID(checking: id) })
+            }
             return try core.export(options) { lines throws(CoreError) in
                 try work.calling("takes an export's lines") { try write(Data(lines)) }
             } progress: {

@@ -51,20 +51,26 @@ extension StoreRepository {
     ) async throws -> [Entity] {
         let query = Query<Entity>(sort: sort, skip: skip, limit: limit)
         if limit == 0 { return [] }
+        // Set and read by the thread that makes the call, and then here.
         let failure = Lock<(any Error)?>(nil)
         let list = try await read(query) { [self] core, _, options, transaction throws(CoreError) in
-            try core.find(options, in: transaction) { view in
-                if failure.withLock({ $0 != nil }) { return false }
-                do {
-                    return try predicate(decode(Array(view.body), id: EntityID(unchecked: Array(view.id))))
-                } catch {
-                    failure.withLock { $0 = error }
-                    return false
-                }
-            }
+            var thrown: (any Error)?
+            defer { failure.withLock { [thrown] in $0 = thrown } }
+            return try core.find(options, in: transaction) { isMeant($0, predicate, &thrown) }
         }
         if let error = failure.withLock({ $0 }) { throw error }
         return try decode(list, as: Entity.self)
+    }
+
+    /// Whether a function answers true for an entity; false for all after it has thrown.
+    func isMeant(_ view: EntityView, _ predicate: (Entity) throws -> Bool, _ failure: inout (any Error)?) -> Bool {
+        if failure != nil { return false }
+        do {
+            return try predicate(decode(Array(view.body), id: EntityID(unchecked: Array(view.id))))
+        } catch {
+            failure = error
+            return false
+        }
     }
 
     /// The first of the entities that `find` would answer, or nil.
@@ -99,8 +105,10 @@ extension StoreRepository {
 
     // MARK: Distinct values
 
+    // Of an array its elements are meant, also where no type says so.
     /// The distinct values of a member in the entities that match, in the order of `sort`. Of equal values such as 1 and
     /// 1.0, one; what is missing gives none.
+    @_disfavoredOverload
     public func distinct<Value: Codable & Sendable>(
         _ member: any KeyPath<Entity, Value> & Sendable, _ filter: Filter<Entity> = .all,
         parameters: QueryParameters = [:]
@@ -131,6 +139,10 @@ extension StoreRepository {
         let values = try await read(Query(filter: filter, parameters: parameters)) {
             core, filter, _, transaction throws(CoreError) in try core.distinct(path, filter, in: transaction)
         }
+        return try decode(values: values, as: type)
+    }
+
+    func decode<Value: Decodable>(values: [UInt8], as type: Value.Type) throws -> [Value] {
         do { return try coding.decoder.decode([Value].self, from: Data(values)) } catch {
             throw HoldfastError(
                 .corrupt, "a value in \"\(name)\" is no \(type): \(EntityCoding.reason(error))", cause: error)

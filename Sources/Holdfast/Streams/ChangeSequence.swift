@@ -144,6 +144,23 @@ extension Store {
         return try await feed(position, limit, stream)
     }
 
+    /// A feed of one entity, in a repository that must be there (`.notFound`).
+    /// - Parameters:
+    ///   - repository: The repository.
+    ///   - id: Of the entity, which need not be there.
+    ///   - position: As of the other feeds.
+    ///   - limit: As of the other feeds.
+    ///   - options: What is told of a change.
+    public func changes<Entity>(
+        of repository: StoreRepository<Entity>, id: Entity.ID, since position: String?, limit: Int,
+        _ options: ChangeOptions = .init()
+    ) async throws -> ChangeBatch {
+        var stream = StreamOptions(options)
+        stream.repository = repository.name
+        stream.id = try repository.text(of: id)
+        return try await feed(position, limit, stream)
+    }
+
     private func feed(_ position: String?, _ limit: Int, _ options: StreamOptions) async throws -> ChangeBatch {
         guard (1...100_000).contains(limit) else {
             throw HoldfastError(.invalidArgument, "the limit of a feed is 1 to 100,000 commits")

@@ -137,6 +137,36 @@ struct MaintenanceTests {
         }
     }
 
+    @Test(
+        "goes on with an export that was cut short, as long as nothing was committed since", arguments: Engine.allCases)
+    func resumingExports(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let songs = store.repository(of: Song.self)
+            try await songs.saveMany((0..<100).map { Song(id: "s\(100 + $0)", title: "", plays: $0) })
+            let whole = Pieces()
+            let sequence = try await store.exportLines { whole.add($0) }.sequence
+            let lines = whole.all.split(separator: UInt8(ascii: "\n"))
+            // The header, and the first forty entities.
+            let kept = lines[...40].map { $0 + [UInt8(ascii: "\n")] }.reduce(Data(), +)
+            let rest = Pieces()
+            let position = ExportPosition(sequence: sequence, repository: "song", id: "s139")
+            let report = try await store.exportLines(after: position) { rest.add($0) }
+            #expect(report.sequence == sequence)
+            // The end tells how many this run has written.
+            let end = Data("{\"end\":true,\"entities\":100}\n".utf8)
+            let ownEnd = Data("{\"end\":true,\"entities\":60}\n".utf8)
+            #expect(kept + rest.all.dropLast(ownEnd.count) + end == whole.all)
+            #expect(rest.all.suffix(ownEnd.count) == ownEnd && report.entities == 60)
+            await expectError(.invalidID) {
+                try await store.exportLines(after: ExportPosition(sequence: sequence, repository: "song", id: "")) {
+                    _ in
+                }
+            }
+            try await songs.delete(id: "s100")
+            await expectError(.conflict) { try await store.exportLines(after: position) { _ in } }
+        }
+    }
+
     @Test("passes on what the functions that write and read lines throw")
     func failingLines() async throws {
         try await withStore(.memory) { store in

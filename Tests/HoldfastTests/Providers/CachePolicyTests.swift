@@ -28,6 +28,22 @@ struct CachePolicyTests {
         #expect(CachePolicy.noCache.maxSize == 0)
     }
 
+    @Test("is told with what it has done")
+    func told() async throws {
+        try await withStore(.memory) { store in
+            var policy = CachePolicy(ttl: .milliseconds(1500), maxSize: 7, strategy: .fifo)
+            let songs = store.repository(of: Song.self, cachePolicy: policy)
+            try await songs.save(Song(id: "s1", title: ""))
+            let own = try await songs.cacheStatistics()
+            policy.maxBytes = 67_108_864
+            #expect(own.policy == policy && !own.isShared && own.entries == 1)
+            let others = try await store.repository(of: Account.self).cacheStatistics()
+            #expect(others.policy == CachePolicy(maxBytes: 67_108_864) && others.isShared)
+            let all = try store.describe().cache
+            #expect(all.policy == others.policy && all.isShared && all.entries == 1 && all.fills == own.fills)
+        }
+    }
+
     @Test("of LRU lets go of the entity that was used longest ago, and of one alone")
     func leastRecentlyUsed() async throws {
         let it = try await repository(CachePolicy(maxSize: 2, strategy: .lru))

@@ -79,6 +79,8 @@ struct QueryTests {
             try await #expect(albums.distinct(\.plays) == [0, 1, 2, 3])
             try await #expect(albums.distinct(\.genre, \.year < 1962) == [.rock, .soul])
             try await #expect(albums.distinct(\.tags) == ["piano", "voice"])
+            let tags = try await albums.distinct(\.tags)
+            #expect(tags.map(\.count) == [5, 5], "an array's elements are meant, also where nothing says so")
             try await #expect(albums.distinct(\.scores, \.year < 1963) == [1, 2, 10, 20])
             try await #expect(albums.distinct(\.rating, \.plays == 2) == [1, 5])
             try await #expect(albums.distinct("reviews.author", as: String.self) == ["x", "y"])

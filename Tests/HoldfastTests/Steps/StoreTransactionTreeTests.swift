@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import Holdfast
@@ -288,11 +289,13 @@ struct BlockingTreeTests {
         }
     }
 
-    private final class Refusals: @unchecked Sendable {
-        // Sendable: read when the thread that writes has ended.
-        var statuses: [Status] = []
+    private final class Refusals: Sendable {
+        private let state = Mutex<[Status]>([])
+        var statuses: [Status] { state.withLock { $0 } }
         func note(_ body: () throws -> Void) {
-            do { try body() } catch { if let error = error as? HoldfastError { statuses.append(error.status) } }
+            do { try body() } catch {
+                if let error = error as? HoldfastError { state.withLock { $0.append(error.status) } }
+            }
         }
     }
 }

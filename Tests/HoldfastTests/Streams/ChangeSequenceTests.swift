@@ -112,6 +112,8 @@ struct ChangeSequenceTests {
             #expect(pages == [["s1", "s2", "s3"], ["s4", "s5", "s6"], ["s7"]])
             let all = try await store.changes(since: nil, limit: 100_000)
             #expect(all.changes.filter { $0.repository == "song" }.count == 7)
+            let one = try await store.changes(of: songs, id: "s5", since: nil, limit: 100_000)
+            #expect(one.changes.map(\.id) == ["s5"] && one.position == all.position)
             await expectError(.invalidArgument) { _ = try await store.changes(since: nil, limit: 0) }
             await expectError(.invalidState) { try await all.acknowledge() }
         }
