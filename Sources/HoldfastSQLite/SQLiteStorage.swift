@@ -104,6 +104,9 @@ public final class SQLiteStorage: Storage {
         try queue.withLock { $0 }?.takeTurn(until: deadline) ?? true
     }
 
+    /// A commit of another process was found.
+    func noteOthers() { queue.withLock { $0 }?.noteOthers() }
+
     public func endTurn() { queue.withLock { $0 }?.leave() }
 
     public func beginWrite(durable: Bool) throws(HoldfastError) -> any StorageWrite {

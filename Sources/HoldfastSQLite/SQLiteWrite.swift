@@ -20,6 +20,7 @@ final class SQLiteWrite: StorageWrite {
             if let known = storage.head(if: header) {
                 head = known
             } else {
+                storage.noteOthers()
                 head = try connection.head()
                 connection.catalogueIsCurrent = false
             }
