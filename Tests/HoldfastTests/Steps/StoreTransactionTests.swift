@@ -232,28 +232,31 @@ struct StoreTransactionTests {
 
     private let s = Song(id: "s", title: "")
 
-    @Test("stays open when its commit gets no place, or its task is cancelled before")
-    func noPlace() async throws {
-        var options = StoreOptions()
-        options.maxInFlight = 1
-        try await withStore(.memory, options) { store in
-            let songs = store.repository(of: Song.self)
-            try await songs.setValidator { _, _ in }
-            var impatient = TransactionOptions()
-            impatient.timeout = .zero
-            let transaction = try store.begin(impatient)
-            try await transaction.joined { try await songs.save(Song(id: "s1", title: "")) }
-            try await store.places.take(until: .now)
-            await expectError(.busy) { try await transaction.commit() }
-            store.places.giveBack()
-            let cancelled = Task {
-                withUnsafeCurrentTask { $0?.cancel() }
-                try await transaction.commit()
+    @Test("gone through again after each conflict, loses nothing that tasks add up", arguments: Engine.allCases)
+    func counting(_ engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let accounts = store.repository(of: Account.self)
+            try await accounts.save(Account(id: 1, balance: 0))
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        var count = 0
+                        while count < 50 {
+                            let transaction = try store.begin()
+                            let balance = try await transaction.joined { try await accounts.fetch(id: 1)!.balance }
+                            try await transaction.joined {
+                                _ = try await accounts.save(Account(id: 1, balance: balance + 1))
+                            }
+                            do {
+                                try await transaction.commit()
+                                count += 1
+                            } catch let error as HoldfastError where error.status == .conflict {}
+                        }
+                    }
+                }
+                try await group.waitForAll()
             }
-            await #expect(throws: CancellationError.self) { try await cancelled.value }
-            try await #expect(transaction.state == .open)
-            try await transaction.joined { try await songs.save(Song(id: "s2", title: "")) }
-            try await #expect(transaction.commit().changes.count == 2)
+            try await #expect(accounts.fetch(id: 1)?.balance == 200)
         }
     }
 
