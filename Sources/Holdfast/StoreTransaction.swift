@@ -17,7 +17,8 @@ internal import Synchronization
 /// it has ended, its calls throw `.invalidState`; once its store was closed, `.closed`.
 ///
 /// Any task, and several at once, may use it; their calls take turns. Only object trees bind it: they are told where the
-/// first of them was enlisted, in one actor or one task, and there the transaction is to be ended.
+/// first of them was enlisted, in one actor or one task, and there the transaction is to be ended. (Trees of an actor are
+/// told there also of a transaction that is let go of elsewhere. Those of a task are not: they stay in it, and are `.busy`.)
 ///
 /// For threads without tasks there is ``blocking``.
 public final class StoreTransaction: Sendable {
@@ -132,7 +133,7 @@ public final class StoreTransaction: Sendable {
         try beginEnding()
         defer { doneEnding() }
         // Afterwards, if it has ended.
-        defer { trees.release() }
+        defer { trees.release(at: TransactionTrees.Place(#isolation)) }
         let isSealed = try await seal()
         do {
             try await store.places.take(until: deadline)
@@ -151,7 +152,7 @@ public final class StoreTransaction: Sendable {
     /// committed, or was, or has failed. A cancelled task rolls back like any other.
     public nonisolated(nonsending) func rollback() async throws {
         try trees.require(TransactionTrees.Place(#isolation))
-        defer { trees.release() }
+        defer { trees.release(at: TransactionTrees.Place(#isolation)) }
         try await store.waiting { [core] () throws(CoreError) in try core.rollback() }
     }
 

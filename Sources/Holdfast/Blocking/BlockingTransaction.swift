@@ -58,14 +58,14 @@ public struct BlockingTransaction: Sendable {
     /// Discards the transaction: ``StoreTransaction/rollback()``.
     public func rollback() throws {
         try transaction.trees.require(.thread)
-        defer { transaction.trees.release() }
+        defer { transaction.trees.release(at: .thread) }
         try now { () throws(CoreError) in try transaction.core.rollback() }
     }
 
     private func ending<Value>(_ body: (_ isSealed: Bool) throws -> Value) throws -> Value {
         try transaction.beginEnding()
         defer { transaction.doneEnding() }
-        defer { transaction.trees.release() }
+        defer { transaction.trees.release(at: .thread) }
         let isClaimed = try now { () throws(CoreError) in try transaction.core.claim() } ?? false
         if isClaimed { try transaction.sealClaimed(at: .thread) }
         return try body(isClaimed)

@@ -135,12 +135,13 @@ final class TransactionTrees: Sendable {
         }
     }
 
-    /// Tells them of the end, if it has come.
-    func release() {
-        guard holdsEnd, let enlisted = state.withLock({ $0.enlisted }) else { return }
+    /// Tells them of the end, if it has come, and this is their place: else it is left to whoever is there.
+    func release(at here: Place) {
+        let state = state.withLock { $0 }
+        guard holdsEnd, let enlisted = state.enlisted, state.place?.isSame(as: here) == true else { return }
         // Fails only in a forked child, which has no trees.
         guard (try? enlisted.release()) != false else { return }
-        state.withLock { state in
+        self.state.withLock { state in
             state.enlisted = nil
             state.count = 0
         }

@@ -132,6 +132,28 @@ struct StoreTransactionTreeTests {
         }
     }
 
+    @Test("is told nothing where it does not belong, also when the transaction is let go of there")
+    func droppedElsewhere() async throws {
+        try await withStore(.memory) { store in
+            var transaction: StoreTransaction? = try store.begin()
+            try await transaction?.enlist(tree.root)
+            tree.left.value = 5
+            let alone = AsyncStream<Void>.makeStream()
+            let holder = Task.detached { [transaction] in
+                for await _ in alone.stream { break }
+                withExtendedLifetime(transaction) {}
+            }
+            transaction = nil
+            alone.continuation.yield()
+            await holder.value
+            let end = ContinuousClock.now + .seconds(10)
+            while try store.describe().transactions > 0, ContinuousClock.now < end { await Task.yield() }
+            #expect(try store.describe().transactions == 0)
+            #expect(tree.log.take() == Tree.begin() && tree.left.value == 5)
+            await expectError(.busy) { try tree.root.beginTransaction() }
+        }
+    }
+
     @Test("goes back to a savepoint together with what was written since")
     func savepoints() async throws {
         try await withStore(.memory) { store in
