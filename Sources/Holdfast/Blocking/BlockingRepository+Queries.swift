@@ -3,6 +3,15 @@ internal import HoldfastCore
 
 /// More of what a query answers: the blocking siblings of the calls of the same names.
 extension BlockingRepository {
+    /// The entities that match, with their versions: ``StoreRepository/findVersioned(_:sort:skip:limit:parameters:)``.
+    public func findVersioned(
+        _ filter: Filter<Entity> = .all, sort: [Order<Entity>] = [], skip: Int = 0, limit: Int? = nil,
+        parameters: QueryParameters = [:]
+    ) throws -> [Versioned<Entity>] {
+        try repository.decodeVersioned(
+            list(Query(filter: filter, sort: sort, skip: skip, limit: limit, parameters: parameters)))
+    }
+
     /// The entities that match, or some of their members, as a JSON array:
     /// ``StoreRepository/findJSON(_:fields:sort:skip:limit:parameters:)``.
     public func findJSON(

@@ -1,3 +1,4 @@
+public import Foundation
 internal import HoldfastCore
 
 /// A store's calls for whoever owns a thread: each waits on the thread that makes it, where those of ``Store`` let their
@@ -32,10 +33,16 @@ public struct BlockingStore: Sendable {
     ///   - type: The entities' type.
     ///   - name: The repository's name; without one, the type's in lower case.
     ///   - key: The member of the encoded entity that holds its id.
+    ///   - cachePolicy: How its entities are kept in memory.
+    ///   - encoder: How entities become JSON.
+    ///   - decoder: How they come back.
     public func repository<Entity>(
-        of type: Entity.Type, named name: String? = nil, key: String = "id"
+        of type: Entity.Type, named name: String? = nil, key: String = "id", cachePolicy: CachePolicy? = nil,
+        encoder: JSONEncoder? = nil, decoder: JSONDecoder? = nil
     ) -> BlockingRepository<Entity> {
-        store.repository(of: type, named: name, key: key).blocking
+        store.repository(
+            of: type, named: name, key: key, cachePolicy: cachePolicy, encoder: encoder, decoder: decoder
+        ).blocking
     }
 
     /// Makes everything committed before this call durable.

@@ -29,6 +29,15 @@ extension StoreRepository {
             as: type)
     }
 
+    /// The entities that match, with their versions, to be expected when they are changed.
+    public func findVersioned(
+        _ filter: Filter<Entity> = .all, sort: [Order<Entity>] = [], skip: Int = 0, limit: Int? = nil,
+        parameters: QueryParameters = [:]
+    ) async throws -> [Versioned<Entity>] {
+        try decodeVersioned(
+            await list(Query(filter: filter, sort: sort, skip: skip, limit: limit, parameters: parameters)))
+    }
+
     /// The entities that match, or some of their members, as a JSON array: the bytes that are stored.
     public func findJSON(
         _ filter: Filter<Entity> = .all, fields: Fields<Entity>? = nil, sort: [Order<Entity>] = [], skip: Int = 0,
@@ -180,6 +189,10 @@ extension StoreRepository {
             try coding.decode(
                 type, from: list.text(of: $0), id: String(decoding: list.ids[$0.id], as: UTF8.self), repository: name)
         }
+    }
+
+    func decodeVersioned(_ list: EntityList) throws -> [Versioned<Entity>] {
+        try zip(decode(list, as: Entity.self), list.items).map { Versioned(entity: $0, version: $1.version) }
     }
 
     func read<Value: Sendable>(

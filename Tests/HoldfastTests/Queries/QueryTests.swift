@@ -101,6 +101,29 @@ struct QueryTests {
         }
     }
 
+    @Test("answers versions, to be expected when what was found is changed", arguments: Engine.allCases)
+    func versions(engine: Engine) async throws {
+        try await withAlbums(engine) { albums in
+            try await albums.modify(id: "a03", .set(\.title, "changed"))
+            let found = try await albums.findVersioned(.in(\.id, ["a02", "a03"]), sort: [.descending(\.id)])
+            #expect(found.map(\.entity.id) == ["a03", "a02"] && found[0].version > found[1].version)
+            for var each in found {
+                try await #expect(albums.fetchVersioned(id: each.entity.id) == each)
+                each.entity.title = "mine"
+                try await albums.update(each.entity, expectedVersion: each.version)
+                await expectError(.versionMismatch) {
+                    try await albums.update(each.entity, expectedVersion: each.version)
+                }
+            }
+            try await albums.store.transaction {
+                try await albums.modify(id: "a03", .set(\.title, "own"))
+                try await #expect(albums.findVersioned(\.title == "own").map(\.version) == [0])
+            }
+            let again = try await albums.findVersioned(skip: 1, limit: 2)
+            try await onThread { try #expect(albums.blocking.findVersioned(skip: 1, limit: 2) == again) }
+        }
+    }
+
     @Test("sees, in a transaction, what that has written", arguments: Engine.allCases)
     func transactions(engine: Engine) async throws {
         try await withAlbums(engine) { albums in
