@@ -66,13 +66,14 @@ final class RequestRun<Controller: PersistenceController>: Subscriber, @unchecke
             case .finished: .requestFinished(run: number)
             case .failure(let error): .requestFailed(error, request, run: number)
             }
-        let isNext = state.withLock { state in
-            state.subscription = nil
-            if state.hasEnded || state.end != nil { return false }
+        let (isNext, subscription) = state.withLock { state in
+            let subscription = state.subscription.take()
+            if state.hasEnded || state.end != nil { return (false, subscription) }
             state.end = end
-            return !state.isOutstanding
+            return (!state.isOutstanding, subscription)
         }
-        if isNext { output(end) }
+        // Let go of without the lock: what its publisher does then is the host's affair.
+        withExtendedLifetime(subscription) { if isNext { output(end) } }
     }
 
     /// A result of this run was handled: the next may come.
