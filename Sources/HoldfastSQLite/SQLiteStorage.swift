@@ -116,8 +116,22 @@ public final class SQLiteStorage: Storage {
             try connection.setCommitsAreSynced(durable)
             return connection
         }
+        if let queue = queue.withLock({ $0 }), !queue.hasTurn {
+            connection.setPatience(milliseconds: 0)
+            defer { connection.setBusyTimeout() }
+            do throws(HoldfastError) {
+                return try SQLiteWrite(of: self, on: connection)
+            } catch {
+                guard error.status == .busy else { throw error }
+                queue.noteOthers()
+                _ = try queue.takeTurn(until: environment.time.monotonicNanoseconds() &+ Self.longestTurn)
+            }
+        }
         return try SQLiteWrite(of: self, on: connection)
     }
+
+    /// How long a process that has not asked waits for another that is just writing, in nanoseconds.
+    private static let longestTurn: UInt64 = 30_000_000_000
 
     /// The end of a write transaction.
     func commit(on connection: Connection) throws(HoldfastError) {

@@ -18,8 +18,8 @@ import HoldfastCore
 /// Waiting is looking again after a short sleep: the kernel's own waiting knows no timeouts.
 ///
 /// A process that has met nobody for a while writes without asking, and asks again every millisecond: three locks are a
-/// noticeable part of a commit that is not synced. SQLite's lock is what keeps two from writing at once, so another that
-/// comes in between waits for that one, at most about as long.
+/// noticeable part of a commit that is not synced. SQLite's lock is what keeps two from writing at once: another that comes
+/// in between waits for that lock, about as long, and who then finds it taken gets in line.
 final class WriteQueue: Sendable {
     private static let places: Int64 = 8
 
@@ -65,7 +65,10 @@ final class WriteQueue: Sendable {
         }
     }
 
-    /// Somebody else has written.
+    /// Whether the turn was asked for.
+    var hasTurn: Bool { state.withLock { $0.place == 0 } }
+
+    /// Somebody else has written, or is just writing.
     func noteOthers() { state.withLock { $0.met = time.monotonicNanoseconds() } }
 
     /// Ends the turn, or gives up the place.

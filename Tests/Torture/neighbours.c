@@ -10,6 +10,7 @@
 #include "recording_vfs.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sqlite3.h>
@@ -22,7 +23,8 @@
 
 extern char **environ;
 
-enum { PROCESSES = 4 };
+/* SQLite itself waits five seconds for a lock. */
+enum { PROCESSES = 4, SLOW_SYNC_MILLISECONDS = 6000 };
 
 static const char *program;
 static char directory[64], path[128];
@@ -44,6 +46,16 @@ static void note_visit(hf_repository *visits, const char *by) {
     hf_error *error = NULL;
     snprintf(text, sizeof text, "{\"by\":\"%s\"}", by);
     must("adding", hf_repository_add(visits, NULL, text, HF_NTS, NULL, &error), error);
+}
+
+static void note_relaxed_visit(hf_store *store, hf_repository *visits) {
+    hf_transaction *transaction = NULL;
+    hf_error *error = NULL;
+    must("beginning", hf_transaction_begin(store, "{\"durability\":\"relaxed\"}", &transaction, &error),
+         error);
+    must("adding", hf_repository_add(visits, transaction, "{\"by\":\"busy\"}", HF_NTS, NULL, &error), error);
+    must("committing", hf_transaction_commit(transaction, NULL, &error), error);
+    hf_transaction_free(transaction);
 }
 
 static long query(const char *sql) {
@@ -112,6 +124,11 @@ static void end(pid_t pid, int descriptor) {
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
     close(descriptor);
+}
+
+static bool is_readable(int descriptor) {
+    struct pollfd waited = {.fd = descriptor, .events = POLLIN};
+    return poll(&waited, 1, 0) == 1;
 }
 
 static void read_line(int descriptor, char *line, size_t size) {
@@ -246,6 +263,47 @@ static void what_was_told_to_have_failed_does_not_come_back(void) {
     expect(query("select count(*) from visits where body like '%before%'") == 1, "what was stored is there");
 }
 
+/* Who writes all the time does not ask whose turn it is, for a moment. */
+static void a_busy_process_waits_for_one_whose_sync_is_slow(void) {
+    int descriptor;
+    char line[32] = "";
+    hf_store *store;
+    hf_repository *visits;
+    ledger_remove(directory, false);
+    open_visits(&store, &visits);
+    double began = seconds(), longest = 0;
+    while (seconds() - began < 0.3)
+        note_relaxed_visit(store, visits);
+    pid_t slow = start("--slow", "", &descriptor);
+    while (line[0] == 0) {
+        double asked = seconds();
+        note_relaxed_visit(store, visits);
+        if (seconds() - asked > longest)
+            longest = seconds() - asked;
+        if (is_readable(descriptor))
+            read_line(descriptor, line, sizeof line);
+    }
+    expect(atoi(line) == HF_OK, "the slow one stores what it wants to");
+    expect(longest > SLOW_SYNC_MILLISECONDS / 2e3, "who is busy waits for it");
+    end(slow, descriptor);
+    hf_repository_free(visits);
+    hf_store_free(store);
+}
+
+/* Adds a visit whose sync takes longer than SQLite waits for a lock, says what was answered, and waits to be
+ * killed. */
+static void add_slowly(void) {
+    hf_store *store;
+    hf_repository *visits;
+    vfs_install();
+    open_visits(&store, &visits);
+    vfs_slow_syncs(SLOW_SYNC_MILLISECONDS);
+    printf("%d\n", (int)hf_repository_add(visits, NULL, "{\"by\":\"slow\"}", HF_NTS, NULL, NULL));
+    fflush(stdout);
+    for (;;)
+        pause();
+}
+
 /* Adds a visit whose sync fails, says what was answered (-1: unknown), and waits to be killed. */
 static void fail(void) {
     hf_store *store;
@@ -269,6 +327,8 @@ int main(int count, char **arguments) {
             visit(getenv("VISITOR"), atof(arguments[3]));
         else if (strcmp(arguments[1], "--idle") == 0)
             idle();
+        else if (strcmp(arguments[1], "--slow") == 0)
+            add_slowly();
         else
             fail();
         return 0;
@@ -279,6 +339,7 @@ int main(int count, char **arguments) {
     a_repository_that_another_process_makes_is_found();
     an_idle_process_does_not_let_the_log_grow();
     what_was_told_to_have_failed_does_not_come_back();
+    a_busy_process_waits_for_one_whose_sync_is_slow();
     ledger_remove(directory, true);
     printf("neighbours: %d wrong\n", wrong);
     return wrong > 0;

@@ -62,10 +62,10 @@ typedef struct hf_store hf_store;
  * Several processes on one machine may have an SQLite file open at once, each by one handle. They write in
  * turns, in the order in which they ask, and wait for their turn as long as the commit's timeout allows; a
  * process that dies leaves its place. One that has met no other for a tenth of a second asks once a
- * millisecond, so that another which comes in between may wait about as long. A read sees what any of them,
- * or another program, committed before it began, and a transaction conflicts with their commits as with its
- * own process's. Read-only handles hold up nobody. Other programs must not write the file while it is open
- * here.
+ * millisecond: another that comes in between may wait about as long, and a commit that meets it waits until
+ * it has written, whatever its own timeout. A read sees what any of them, or another program, committed
+ * before it began, and a transaction conflicts with their commits as with its own process's. Read-only
+ * handles hold up nobody. Other programs must not write the file while it is open here.
  *
  * out_store receives the handle, freed with hf_store_free.
  *
