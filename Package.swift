@@ -64,6 +64,7 @@ let package = Package(
 
         // What the tests share.
         .target(name: "SeededRandom", path: "Tests/SeededRandom"),
+        .target(name: "DrawnLimits", dependencies: ["HoldfastCore"], path: "Tests/DrawnLimits"),
         .target(name: "HistoryChecker", path: "Tests/HistoryChecker"),
         .target(
             name: "StressLoad", dependencies: ["HoldfastCore", "HistoryChecker", "SeededRandom"],
@@ -78,7 +79,7 @@ let package = Package(
 
         .testTarget(
             name: "HoldfastCoreTests",
-            dependencies: ["HoldfastCore", "CHoldfastPayload", "SeededRandom", "StorageConformance"]),
+            dependencies: ["HoldfastCore", "CHoldfastPayload", "DrawnLimits", "SeededRandom", "StorageConformance"]),
         .testTarget(
             name: "HoldfastSQLiteTests",
             dependencies: ["HoldfastCore", "HoldfastSQLite", "CSQLite", "CHoldfastPlatform", "StorageConformance"]),
@@ -91,12 +92,13 @@ let package = Package(
         .testTarget(name: "HistoryCheckerTests", dependencies: ["HistoryChecker", "SeededRandom"]),
         .testTarget(
             name: "SimulationTests",
-            dependencies: ["HoldfastCore", "HistoryChecker", "SeededRandom"]),
+            dependencies: ["HoldfastCore", "DrawnLimits", "HistoryChecker", "SeededRandom"]),
         .testTarget(
             name: "StressTests",
             dependencies: [
-                "HoldfastCore", "HoldfastEngines", "HistoryChecker", "SeededRandom", "StorageConformance", "StressLoad",
-                "StressProcess",
+                "HoldfastCore", "HoldfastEngines", "DrawnLimits", "HistoryChecker", "SeededRandom",
+                "StorageConformance",
+                "StressLoad", "StressProcess",
             ]),
     ],
     swiftLanguageModes: [.v6]

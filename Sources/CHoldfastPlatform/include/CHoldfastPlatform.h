@@ -60,6 +60,10 @@ void hfp_event_set(int descriptor);
 void hfp_event_clear(int descriptor);
 void hfp_event_close(int descriptor);
 
+/* --- Environment ----------------------------------------------------------------------------------
+ * As getenv(3); NULL also where the process has more rights than whoever started it. */
+const char *hfp_environment(const char *name);
+
 /* --- Locks ----------------------------------------------------------------------------------------
  * pthread_mutex_lock and pthread_mutex_unlock for the library's own mutexes. Where it brings its own copy of
  * Swift's runtime, those names lead to runtime_locks.c, and the linker's names for the true ones are these.

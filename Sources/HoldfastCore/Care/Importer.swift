@@ -3,9 +3,6 @@
 /// With a name to resume under, each commit carries an idempotency key made of that name and of the place where it
 /// begins. An import that is run again answers from the keys what was stored before, and stores the rest.
 struct Importer {
-    private static let batchEntities = 1000
-    private static let batchBytes = 4 << 20
-
     private let store: Store
     private let options: ImportOptions
     private let progress: Progress
@@ -68,7 +65,8 @@ struct Importer {
         positions.append(position)
         bytes += write.size
         read += 1
-        if waiting.count >= Self.batchEntities || bytes >= Self.batchBytes { try flush() }
+        let limits = store.environment.limits
+        if waiting.count >= limits.importEntities || bytes >= limits.importBytes { try flush() }
     }
 
     mutating func flush() throws(HoldfastError) {

@@ -6,9 +6,6 @@
 ///
 /// Ordered by the repository's name and the id. The last line tells a whole export from one that was cut short.
 extension Store {
-    /// So much is handed to `write` at once, about.
-    private static let pieceBytes = 256 << 10
-
     /// Hands `write` pieces of whole lines, all of one state, while others go on writing. `write` is called on this
     /// thread, without a lock. Answers {"sequence","entities"}.
     public func export(
@@ -48,7 +45,7 @@ extension Store {
                 try snapshot.scan(record.id, after: position) { view throws(HoldfastError) in
                     lines.add(view, of: record.name)
                     entities += 1
-                    if lines.text.count < Self.pieceBytes { return true }
+                    if lines.text.count < environment.limits.pieceBytes { return true }
                     position = EntityID(unchecked: Array(view.id))
                     isFinished = false
                     return false

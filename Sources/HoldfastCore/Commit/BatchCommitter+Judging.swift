@@ -65,7 +65,7 @@ extension BatchCommitter {
             var recent = recent
             if reads.snapshot < recent.start {
                 guard let entries = try write.log(after: reads.snapshot) else { throw ConflictCheck.trimmed }
-                recent = RecentCommits(start: reads.snapshot)
+                recent = RecentCommits(start: reads.snapshot, limit: environment.limits.recentChanges)
                 recent.append(entries)
             }
             let check = ConflictCheck(

@@ -17,11 +17,6 @@ final class BatchCommitter {
         var checks = ConflictChecks.all
     }
 
-    /// So many sequences are reserved at once: after an unclean close at most that many are skipped.
-    private static let reservation: CommitSequence = 65_536
-    /// Every so many commits the log and the idempotency keys are trimmed.
-    private static let trimInterval: CommitSequence = 1024
-
     private let storage: any Storage
     let environment: Environment
     let settings: Settings
@@ -72,7 +67,7 @@ final class BatchCommitter {
         logAges = LogAges(
             maxAgeMilliseconds: settings.logMaxAgeMilliseconds, head: state.head,
             now: environment.time.monotonicNanoseconds())
-        recent = RecentCommits(start: state.head)
+        recent = RecentCommits(start: state.head, limit: environment.limits.recentChanges)
         self.names = names
         self.cache = cache
         self.follower = follower
@@ -160,7 +155,9 @@ final class BatchCommitter {
                 return
             }
             var stored = overlay.writeBatch()
-            if reserves { stored.reservedThrough = lastSequence + Self.reservation }
+            if reserves {
+                stored.reservedThrough = lastSequence + CommitSequence(environment.limits.sequenceReservation)
+            }
             trimWhenDue(&stored, commits: survivors.count)
             try upkeep.complete(&stored, in: write)
             if let needsFormer = follower.needsFormer {
@@ -273,7 +270,8 @@ final class BatchCommitter {
 
     private func trimWhenDue(_ batch: inout WriteBatch, commits: Int) {
         let before = lastSequence - min(lastSequence, CommitSequence(commits))
-        guard before / Self.trimInterval != lastSequence / Self.trimInterval else { return }
+        let interval = CommitSequence(environment.limits.trimInterval)
+        guard before / interval != lastSequence / interval else { return }
         let tooMany = lastSequence - min(lastSequence, settings.logRetention)
         let tooOld = logAges?.advance(to: before, now: environment.time.monotonicNanoseconds()) ?? 0
         if max(tooMany, tooOld) > 0 { batch.trimLogBelow = max(tooMany, tooOld) }

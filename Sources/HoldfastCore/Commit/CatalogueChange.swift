@@ -14,12 +14,9 @@ enum CatalogueChange: Sendable {
     /// Takes a piece of its entries away; with the last piece the index itself.
     case clearIndex(IndexID)
 
-    /// A piece of clearing, small enough that commits in the same queue hardly notice.
-    static let clearedEntries = 500
-
     var size: Int {
         switch self {
-        case .buildIndex(_, let piece): piece.size
+        case .buildIndex(_, let piece): 256 + piece.bytes
         default: 256
         }
     }
@@ -76,7 +73,8 @@ extension BatchCommitter {
         case .clearIndex(let id):
             _ = try index(id, in: write, overlay)
             let isDone: Bool
-            do { isDone = try write.removeEntries(of: id, limit: CatalogueChange.clearedEntries) } catch {
+            // Few enough that commits in the same queue hardly notice.
+            do { isDone = try write.removeEntries(of: id, limit: environment.limits.clearedIndexEntries) } catch {
                 throw .storage(error)
             }
             if isDone { overlay.remove(id) }

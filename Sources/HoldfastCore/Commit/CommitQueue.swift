@@ -34,15 +34,8 @@ package final class CommitQueue: Sendable {
         var lastCount = 0
     }
 
-    /// Bounds of one batch. A batch always holds at least one commit.
-    private static let batchBytes = 8 << 20
-    private static let batchCommits = 4096
-    /// How often an owner yields before it sleeps.
-    private static let yields = 16
     /// What those wait for at the gate who want to lead without a batch. The other bits belong to the batches.
     private static let loneLeader: UInt32 = 1 << 31
-    /// How long the leader waits for its process's turn before it looks after those that wait behind it.
-    private static let turnInterval: UInt64 = 20_000_000
 
     private let state = Lock(State())
     private let committer: LeaderOnly<BatchCommitter>
@@ -50,6 +43,7 @@ package final class CommitQueue: Sendable {
     private let follower: LogFollower
     private let log: StoreLog
     private let time: any TimeSource
+    private let limits: Limits
     private let maxInFlight: Int
     private let waitingReaders: WaitingReaders
     /// How many of the accepted were delivered.
@@ -64,14 +58,15 @@ package final class CommitQueue: Sendable {
 
     init(
         committer: sending BatchCommitter, delivery: Delivery, follower: LogFollower, log: StoreLog,
-        time: any TimeSource,
+        environment: Environment,
         maxInFlight: Int, waitingReaders: WaitingReaders, wakeCommitter: @escaping @Sendable () -> Void
     ) {
         self.committer = LeaderOnly(committer)
         self.delivery = delivery
         self.follower = follower
         self.log = log
-        self.time = time
+        time = environment.time
+        limits = environment.limits
         self.maxInFlight = maxInFlight
         self.waitingReaders = waitingReaders
         self.wakeCommitter = wakeCommitter
@@ -166,7 +161,7 @@ package final class CommitQueue: Sendable {
     /// Lets other threads run for a moment, and answers whether a batch has ended meanwhile. For those who wait for one that
     /// is not synced: it takes hardly longer than to put a thread to sleep and to wake it, and on an idle processor less.
     private func batchEnds(after seen: UInt32) -> Bool {
-        for _ in 0..<Self.yields {
+        for _ in 0..<limits.ownerYields {
             sched_yield()
             if batches.number != seen { return true }
         }
@@ -261,11 +256,12 @@ package final class CommitQueue: Sendable {
 
     private func takeBatch() -> [Commit] {
         state.withLock { state in
+            // At least one.
             var count = 0
             var bytes = 0
-            while count < state.waiting.count && count < Self.batchCommits {
+            while count < state.waiting.count && count < limits.batchCommits {
                 bytes += state.waiting[count].size
-                if count > 0 && bytes > Self.batchBytes { break }
+                if count > 0 && bytes > limits.batchBytes { break }
                 count += 1
             }
             let batch: [Commit]
@@ -292,7 +288,7 @@ package final class CommitQueue: Sendable {
         gather()
         var now = time.monotonicNanoseconds()
         var ended: [Commit] = []
-        while !committer.value.takeTurn(until: min(now &+ Self.turnInterval, owner?.deadline ?? .max)) {
+        while !committer.value.takeTurn(until: min(now &+ UInt64(limits.turnInterval), owner?.deadline ?? .max)) {
             now = time.monotonicNanoseconds()
             ended += withdrawLate(now)
             let goesOn = state.withLock { !$0.waiting.isEmpty } && owner?.deadline.map { $0 > now } ?? true

@@ -8,14 +8,17 @@ struct RecentCommits {
     private var entries: [LogEntry] = []
     private var lastWrites: [EntityKey: CommitSequence] = [:]
 
-    /// Beyond so many changes it begins anew, and older snapshots are checked against the stored log.
-    private static let changeLimit = 100_000
+    /// Beyond so many changed keys it begins anew, and older snapshots are checked against the stored log.
+    private let limit: Int
 
-    init(start: CommitSequence) { self.start = start }
+    init(start: CommitSequence, limit: Int) {
+        self.start = start
+        self.limit = limit
+    }
 
     mutating func append(_ newer: some Sequence<LogEntry>) {
         for entry in newer {
-            if lastWrites.count > Self.changeLimit { restart(at: entry.sequence - 1) }
+            if lastWrites.count > limit { restart(at: entry.sequence - 1) }
             entries.append(entry)
             for change in entry.changes { lastWrites[change.key] = entry.sequence }
         }

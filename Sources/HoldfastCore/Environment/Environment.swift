@@ -4,21 +4,27 @@
     internal import Glibc
 #endif
 
-/// Everything that the core takes from outside itself and its storage: time, chance and threads. A simulator
-/// puts its own in place and runs many clients in one thread from a seed.
+/// Everything that the core takes from outside itself and its storage: time, chance, threads, and how far its own limits
+/// go. A simulator puts its own in place and runs many clients in one thread from a seed.
 public struct Environment: Sendable {
     public var time: any TimeSource
     public var random: any RandomSource
     public var workers: any Workers
+    public var limits: Limits
 
-    public init(time: any TimeSource, random: any RandomSource, workers: any Workers) {
+    public init(
+        time: any TimeSource, random: any RandomSource, workers: any Workers, limits: Limits = Limits()
+    ) {
         self.time = time
         self.random = random
         self.workers = workers
+        self.limits = limits
     }
 
     /// The system's clocks, the system's randomness, real threads.
-    public static let system = Environment(time: SystemTime(), random: SystemRandom(), workers: ThreadWorkers())
+    public static let system = Environment(
+        time: SystemTime(), random: SystemRandom(), workers: ThreadWorkers(),
+        limits: (try? Limits.ofProcess.get()) ?? Limits())
 }
 
 public protocol TimeSource: Sendable {

@@ -7,11 +7,6 @@
 /// The entries that the entities of one stretch of a repository have in an index, in the order of their keys: what a
 /// build has read in a snapshot, and adds piece by piece. Packed, because there are many.
 struct IndexRun {
-    /// About what a run takes in memory.
-    private static let limit = 32 << 20
-    /// A piece is small enough that commits in the same queue hardly notice.
-    private static let pieceEntries = 800
-
     private struct Entry {
         /// The key's first bytes, as a number that compares as they do.
         var beginning: UInt64
@@ -37,13 +32,14 @@ struct IndexRun {
 
     /// Reads entities behind `position` and sorts their entries.
     init(
-        _ index: Index, of repository: RepositoryRecord, after position: EntityID?, in snapshot: any StorageSnapshot
+        _ index: Index, of repository: RepositoryRecord, after position: EntityID?, in snapshot: any StorageSnapshot,
+        _ limits: Limits
     ) throws(HoldfastError) {
         sequence = snapshot.sequence
         var run = self
         try snapshot.scan(repository.id, after: position) { view throws(HoldfastError) in
             try run.append(view, index, repository.name)
-            run.isLast = run.bytes.count + run.entries.count * MemoryLayout<Entry>.stride < Self.limit
+            run.isLast = run.bytes.count + run.entries.count * MemoryLayout<Entry>.stride < limits.indexRunBytes
             return run.isLast
         }
         self = run
@@ -95,18 +91,19 @@ struct IndexRun {
     /// How many of the entities' entries have been taken, about.
     var progress: Int { entries.isEmpty ? 0 : entityCount * next / entries.count }
 
-    /// The next entries; nil where none is left.
-    mutating func takePiece(of index: IndexRecord) -> IndexPiece? {
+    /// The next entries, few enough that commits in the same queue hardly notice; nil where none is left.
+    mutating func takePiece(of index: IndexRecord, _ limits: Limits) -> IndexPiece? {
         if next == entries.count { return nil }
         var piece = IndexPiece(sequence: sequence, hasArrays: hasArrays)
-        while next < entries.count, piece.entries.count < Self.pieceEntries, piece.size < IndexPiece.byteLimit {
+        while next < entries.count, piece.entries.count < limits.indexPieceEntries, piece.bytes < limits.indexPieceBytes
+        {
             let entry = entries[next]
             piece.entries.append(
                 IndexEntryChange(
                     index: index.id, key: Array(bytes[entry.start..<entry.start + entry.keyLength]),
                     entity: EntityKey(index.repository, id(of: entry)), number: entry.number, isRemoval: false))
             piece.versions.append(entry.version)
-            piece.size += entry.keyLength + entry.idLength
+            piece.bytes += entry.keyLength + entry.idLength
             next += 1
         }
         return piece
@@ -115,13 +112,11 @@ struct IndexRun {
 
 /// Entries for an index that is being built, of entities as they were in a snapshot.
 struct IndexPiece: Sendable {
-    static let byteLimit = 1 << 20
-
     /// The snapshot's.
     var sequence: CommitSequence
     var hasArrays: Bool
     var entries: [IndexEntryChange] = []
     /// That of each entry's entity.
     var versions: [CommitSequence] = []
-    var size = 256
+    var bytes = 0
 }

@@ -9,8 +9,8 @@ struct QueryScan {
     let isLimited: Bool
     /// What the transaction has written in this repository, ordered by id.
     var own: [(key: EntityKey, entry: WriteBuffer.Entry)] = []
-    /// Whether `matched` is kept, for the read set.
-    var recordsMatches = false
+    /// So many of `matched` are kept for the read set; nil when none are wanted.
+    var matchedLimit: Int?
 
     private(set) var plan: Plan
     /// How many documents the filter was held against.
@@ -85,7 +85,7 @@ struct QueryScan {
         plan = Plan.best(
             for: filter, among: try snapshot.indexes(of: repository), sort: own.isEmpty ? sort : [],
             isLimited: isLimited)
-        matched = recordsMatches && !filter.isAll ? FoundIDs() : nil
+        matched = matchedLimit != nil && !filter.isAll ? FoundIDs() : nil
         isPlanned = true
     }
 
@@ -153,8 +153,8 @@ struct QueryScan {
     }
 
     private mutating func record(_ id: UnsafeRawBufferPointer) {
-        guard matched != nil else { return }
-        if matched!.count < ReadSet.matchedLimit {
+        guard matched != nil, let matchedLimit else { return }
+        if matched!.count < matchedLimit {
             matched!.append(id)
         } else {
             matched = nil

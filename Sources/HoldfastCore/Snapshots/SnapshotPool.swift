@@ -40,11 +40,10 @@ final class SnapshotPool: Sendable {
         var isTended = false
     }
 
-    private static let tendInterval: UInt64 = 1_000_000_000
-
     private let storage: any Storage
     private let cache: EntityCache
     private let time: any TimeSource
+    private let tendInterval: UInt64
     private let limit: Int
     private let maxAge: UInt64
     private let wakeTender: @Sendable () -> Void
@@ -52,12 +51,13 @@ final class SnapshotPool: Sendable {
 
     /// `limit`: of those that are pinned. `wakeTender`: has `tend` called soon.
     init(
-        storage: any Storage, cache: EntityCache, time: any TimeSource, limit: Int, maxAgeMilliseconds: UInt64,
+        storage: any Storage, cache: EntityCache, environment: Environment, limit: Int, maxAgeMilliseconds: UInt64,
         wakeTender: @escaping @Sendable () -> Void
     ) {
         self.storage = storage
         self.cache = cache
-        self.time = time
+        time = environment.time
+        tendInterval = UInt64(environment.limits.tendInterval)
         self.limit = limit
         maxAge = maxAgeMilliseconds &* 1_000_000
         self.wakeTender = wakeTender
@@ -243,7 +243,7 @@ final class SnapshotPool: Sendable {
             return (closing, state.isTended)
         }
         for snapshot in dropped { snapshot.close() }
-        return mustGoOn ? now &+ Self.tendInterval : nil
+        return mustGoOn ? now &+ tendInterval : nil
     }
 
     /// Takes back what was opened longer ago than this; nil takes back all.

@@ -9,7 +9,12 @@ final class Catalogue: Sendable {
     private let state = Lock(State())
     let validators = Validators()
 
-    init(_ records: [RepositoryRecord]) { add(records) }
+    private let limits: Limits
+
+    init(_ records: [RepositoryRecord], _ limits: Limits) {
+        self.limits = limits
+        add(records)
+    }
 
     func add(_ records: [RepositoryRecord]) {
         state.withLock { state in
@@ -33,7 +38,7 @@ final class Catalogue: Sendable {
     func filters(of repository: RepositoryID) -> FilterCache {
         state.withLock { state in
             if let cache = state.filters[repository] { return cache }
-            let cache = FilterCache()
+            let cache = FilterCache(limit: limits.filterTemplates)
             state.filters[repository] = cache
             return cache
         }

@@ -4,9 +4,6 @@
 /// It reads within a transaction, the caller's or one of its own, and so on one snapshot. When the snapshot is taken back
 /// it goes on with a newer one if nothing that it has read is different there, and else meets a conflict.
 public final class Cursor: Sendable {
-    /// A piece ends with the entity that reaches this size.
-    static let pieceBytes = 256 << 10
-
     private struct State {
         var scan: QueryScan
         /// The ids of all that match, in order, where no index gives the order; `next` of them were handed out.
@@ -82,7 +79,7 @@ public final class Cursor: Sendable {
                 return true
             }
             try piece.append(view, options.projection)
-            return UInt64(piece.count) < wanted && piece.json.count < Self.pieceBytes
+            return UInt64(piece.count) < wanted && piece.json.count < repository.store.environment.limits.pieceBytes
         }
         if sorter != nil {
             var ids: [EntityID] = []
@@ -97,7 +94,9 @@ public final class Cursor: Sendable {
 
     private func fetch(_ wanted: UInt64, _ state: inout State, _ list: inout EntityList) throws(HoldfastError) {
         let ids = state.ids!
-        while state.next < ids.count, UInt64(list.count) < wanted, list.json.count < Self.pieceBytes {
+        while state.next < ids.count, UInt64(list.count) < wanted,
+            list.json.count < repository.store.environment.limits.pieceBytes
+        {
             let id = ids[state.next]
             var found: (version: CommitSequence, text: [UInt8])?
             _ = try transaction.fetch(repository.key(id)) { version, text in found = (version, Array(text)) }

@@ -2,10 +2,6 @@
 /// a thread of its own, which a store without such an index does not have. What it does are commits like any other's: a
 /// conflict is met by looking again, and several processes that look at one store do no harm.
 final class Expiry: Sendable {
-    /// So many are deleted in one commit, so that others wait for little.
-    private static let pieceCount: UInt64 = 500
-    private static let interval: UInt64 = 1_000_000_000
-
     private struct State {
         weak var store: Store?
         var worker: (any Worker)?
@@ -16,6 +12,9 @@ final class Expiry: Sendable {
     private let clock: StoreClock
     private let finished: @Sendable () -> Void
     private let state = Lock(State())
+
+    /// Few, so that others wait for little.
+    private var pieceCount: UInt64 { UInt64(environment.limits.expiryPiece) }
 
     /// `finished` hears that it runs no more.
     init(_ environment: Environment, _ clock: StoreClock, finished: @escaping @Sendable () -> Void) {
@@ -67,7 +66,7 @@ final class Expiry: Sendable {
                     "entities whose time has passed could not be deleted", [("reason", .text(error.message))])
             }
         }
-        return .sleep(until: environment.time.monotonicNanoseconds() &+ Self.interval)
+        return .sleep(until: environment.time.monotonicNanoseconds() &+ UInt64(environment.limits.expiryInterval))
     }
 
     private func deleteDue(in store: Store) throws(HoldfastError) {
@@ -84,7 +83,7 @@ final class Expiry: Sendable {
                 store.log.info(
                     "entities were deleted whose time has passed",
                     [("repository", .text(record.name)), ("entities", .number(deleted))])
-                if deleted < Self.pieceCount { break }
+                if deleted < pieceCount { break }
             }
         }
     }
@@ -106,7 +105,7 @@ final class Expiry: Sendable {
         ])
         let filter = Filter(root: .path(path, .lessOrEqual(.integer(time))), source: source)
         var options = QueryOptions()
-        options.limit = Self.pieceCount
+        options.limit = pieceCount
         // Most times there is nothing to do, and no transaction to be made.
         guard try repository.find(filter, options).count > 0 else { return 0 }
         var count: UInt64 = 0

@@ -52,7 +52,7 @@ extension Repository {
         while !isLast {
             // While the snapshot is held, the committer remembers what has changed since.
             let added = try store.read { snapshot throws(HoldfastError) in
-                let run = try IndexRun(index, of: record, after: position, in: snapshot)
+                let run = try IndexRun(index, of: record, after: position, in: snapshot, store.environment.limits)
                 (position, isLast) = (run.last ?? position, run.isLast)
                 return Result { () throws(HoldfastError) in try add(run, to: index.record, done, progress) }
             }
@@ -70,7 +70,7 @@ extension Repository {
         _ run: consuming IndexRun, to index: IndexRecord, _ done: UInt64, _ progress: (UInt64) -> Bool
     ) throws(HoldfastError) -> UInt64? {
         var run = run
-        while let piece = run.takePiece(of: index) {
+        while let piece = run.takePiece(of: index, store.environment.limits) {
             guard let state = try change(.buildIndex(index.id, piece)), !state.isDone else { return nil }
             try store.requireSameProcess()
             guard progress(done + UInt64(run.progress)) else {

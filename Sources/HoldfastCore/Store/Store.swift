@@ -46,6 +46,7 @@ public final class Store: Sendable {
     ) throws(HoldfastError) {
         let began = environment.time.monotonicNanoseconds()
         do throws(HoldfastError) {
+            _ = try Limits.ofProcess.get()
             let state = try storage.readState()
             let delivery = try Delivery(mode: options.delivery, time: environment.time)
             let log = StoreLog(location: storage.location)
@@ -54,9 +55,9 @@ public final class Store: Sendable {
             let clock = StoreClock(environment.time)
             let cache = EntityCache(limitBytes: cacheBytes, head: state.head, clock: clock)
             let snapshots = SnapshotPool(
-                storage: storage, cache: cache, time: environment.time, limit: options.maxSnapshots,
+                storage: storage, cache: cache, environment: environment, limit: options.maxSnapshots,
                 maxAgeMilliseconds: options.snapshotMaxAgeMilliseconds, wakeTender: { committer.wake() })
-            let catalogue = Catalogue(state.repositories)
+            let catalogue = Catalogue(state.repositories, environment.limits)
             let waitingReaders = WaitingReaders()
             var settings = BatchCommitter.Settings()
             settings.logRetention = options.logRetention
@@ -76,7 +77,7 @@ public final class Store: Sendable {
                 pinSnapshot: { snapshots.pinBeforeCommit() },
                 dropSnapshots: { snapshots.revoke(olderThanMilliseconds: nil) })
             let queue = CommitQueue(
-                committer: batchCommitter, delivery: delivery, follower: follower, log: log, time: environment.time,
+                committer: batchCommitter, delivery: delivery, follower: follower, log: log, environment: environment,
                 maxInFlight: options.maxInFlight, waitingReaders: waitingReaders, wakeCommitter: { committer.wake() })
             let operations = OperationWorker(environment, finished: { committer.wake() })
             let expiry = Expiry(environment, clock, finished: { committer.wake() })

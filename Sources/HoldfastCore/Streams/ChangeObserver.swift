@@ -1,24 +1,23 @@
 /// A stream that tells of changes. Confined to the follower once it is attached.
 final class ChangeObserver {
-    /// More on its way is too much: then it is told from the log.
-    private static let changeLimit = 10_000
-    private static let byteLimit = 16 << 20
-
     let selection: ChangeSelection
     let outbox: StreamOutbox
     private let incarnation: String
+    private let limits: Limits
     /// The commit up to which it was told.
     private(set) var sequence: CommitSequence
     /// Whether it is told from the log until it has caught up.
     private var isBehind = false
 
     init(
-        _ selection: ChangeSelection, _ outbox: StreamOutbox, since sequence: CommitSequence, incarnation: String
+        _ selection: ChangeSelection, _ outbox: StreamOutbox, since sequence: CommitSequence, incarnation: String,
+        _ limits: Limits
     ) {
         self.selection = selection
         self.outbox = outbox
         self.sequence = sequence
         self.incarnation = incarnation
+        self.limits = limits
     }
 
     /// The follower has seen everything up to there.
@@ -30,8 +29,8 @@ final class ChangeObserver {
         _ known: (LogEntry) -> [ChangeSelection.Known]
     ) -> Event? {
         if isBehind || last <= sequence { return nil }
-        let load = outbox.load { Self.isTooMuch($0) }
-        if Self.isTooMuch(load) {
+        let load = outbox.load { isTooMuch($0) }
+        if isTooMuch(load) {
             isBehind = true
             return nil
         }
@@ -40,8 +39,9 @@ final class ChangeObserver {
         return batch.commits.isEmpty ? nil : outbox.notice(.changes(batch))
     }
 
-    private static func isTooMuch(_ load: StreamOutbox.Load) -> Bool {
-        load.changes > changeLimit || load.bytes > byteLimit
+    /// More on its way is too much: then it is told from the log.
+    private func isTooMuch(_ load: StreamOutbox.Load) -> Bool {
+        load.changes > limits.observerChanges || load.bytes > limits.observerBytes
     }
 
     private func batch(
@@ -66,7 +66,7 @@ final class ChangeObserver {
         to position: CommitSequence, from snapshot: any StorageSnapshot
     ) throws(HoldfastError) -> [Event] {
         while canCatchUp {
-            guard let entries = try snapshot.log(after: sequence, limit: LoggedTexts.pageLength) else {
+            guard let entries = try snapshot.log(after: sequence, limit: limits.logPage) else {
                 sequence = max(position, snapshot.sequence)
                 isBehind = false
                 return [outbox.notice(.lost(StreamPosition.trimmed(incarnation, sequence)))]
@@ -85,9 +85,6 @@ final class ChangeObserver {
 
 /// The texts of what the log tells, which has none, as far as they are still those that the commits have stored.
 struct LoggedTexts {
-    /// So many commits are taken from the log at once: their texts are held in memory.
-    static let pageLength = 100
-
     private var texts: [EntityKey: (version: CommitSequence, text: [UInt8])] = [:]
 
     init(

@@ -5,6 +5,7 @@
 final class FollowedStreams {
     private let storage: any Storage
     private let catalogue: Catalogue
+    private let limits: Limits
     /// Commits of this process that are stored, or being stored, and were not followed yet.
     private let ownCommits: () -> [CommittedBatch]
 
@@ -23,9 +24,12 @@ final class FollowedStreams {
     /// To be posted.
     private var events: [Event] = []
 
-    init(storage: any Storage, catalogue: Catalogue, ownCommits: @escaping () -> [CommittedBatch]) {
+    init(
+        storage: any Storage, catalogue: Catalogue, limits: Limits, ownCommits: @escaping () -> [CommittedBatch]
+    ) {
         self.storage = storage
         self.catalogue = catalogue
+        self.limits = limits
         self.ownCommits = ownCommits
     }
 
@@ -161,10 +165,10 @@ final class FollowedStreams {
         var reached = position
         do throws(HoldfastError) {
             while reached < snapshot.sequence {
-                guard let entries = try snapshot.log(after: reached, limit: LoggedTexts.pageLength) else {
+                guard let entries = try snapshot.log(after: reached, limit: limits.logPage) else {
                     return try begin(anewFrom: snapshot)
                 }
-                reached = entries.count < LoggedTexts.pageLength ? snapshot.sequence : entries.last!.sequence
+                reached = entries.count < limits.logPage ? snapshot.sequence : entries.last!.sequence
                 try follow(entries, through: reached, from: snapshot, own, &touched)
             }
         } catch {
@@ -234,7 +238,9 @@ final class FollowedStreams {
 
     private func tellOrWait(_ query: LiveQuery) {
         if query.needsReading { return }
-        if query.outbox.load(awaitedIf: Self.isTooMuch).events < Self.eventLimit {
+        // More events on their way are too many: then commits are merged.
+        let limit = limits.liveQueryEvents
+        if query.outbox.load(awaitedIf: { $0.events >= limit }).events < limit {
             tell(query)
         } else if !waiting.contains(where: { $0 === query }) {
             waiting.append(query)
@@ -244,10 +250,6 @@ final class FollowedStreams {
     private func tell(_ query: LiveQuery) {
         if let change = query.difference() { events.append(query.outbox.notice(.result(change))) }
     }
-
-    /// More events on their way are too many: then commits are merged.
-    private static let eventLimit = 16
-    private static func isTooMuch(_ load: StreamOutbox.Load) -> Bool { load.events >= eventLimit }
 
     /// Reads its result again, from the newest state; where that is not possible just now, later.
     private func read(_ query: LiveQuery) {

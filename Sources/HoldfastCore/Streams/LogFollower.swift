@@ -10,11 +10,6 @@ internal import Synchronization
 ///
 /// A commit is announced before anybody can see it. So whoever sees it in the log finds its texts here.
 final class LogFollower: Sendable {
-    /// How often it looks for others' commits.
-    private static let pollInterval: UInt64 = 20_000_000
-    /// So many bytes of texts wait for the follower; what comes beyond is read from the log.
-    private static let byteLimit = 64 << 20
-
     private enum Item {
         case observer(ChangeObserver)
         case query(LiveQuery)
@@ -119,7 +114,9 @@ final class LogFollower: Sendable {
 
     private func startWorker() throws(HoldfastError) -> any Worker {
         let streams = WorkerOnly(
-            FollowedStreams(storage: storage, catalogue: catalogue) { [unowned self] in ownCommits })
+            FollowedStreams(storage: storage, catalogue: catalogue, limits: environment.limits) { [unowned self] in
+                ownCommits
+            })
         return try environment.workers.start(name: "hf-streams") { [self] in turn(streams.value) }
     }
 
@@ -141,7 +138,7 @@ final class LogFollower: Sendable {
             guard var batch = state.announced else { return false }
             state.announced = nil
             batch.token = token
-            if state.waitingBytes + batch.size > Self.byteLimit && !state.items.isEmpty {
+            if state.waitingBytes + batch.size > environment.limits.followerBytes && !state.items.isEmpty {
                 state.items.append(.log)
             } else {
                 state.waitingBytes += batch.size
@@ -213,7 +210,8 @@ final class LogFollower: Sendable {
         }
         if !isIdle { return .again }
         if isClosing { return finish(streams) }
-        return .sleep(until: streams.needsPolling ? environment.time.monotonicNanoseconds() &+ Self.pollInterval : nil)
+        let due = environment.time.monotonicNanoseconds() &+ UInt64(environment.limits.followerPoll)
+        return .sleep(until: streams.needsPolling ? due : nil)
     }
 
     private func next() -> Item? {

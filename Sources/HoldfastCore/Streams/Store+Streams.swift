@@ -16,7 +16,8 @@ extension Store {
                 try setSubscription(name, to: since)
             }
             let outbox = follower.outbox(observer)
-            follower.attach(ChangeObserver(selection, outbox, since: since, incarnation: incarnation))
+            follower.attach(
+                ChangeObserver(selection, outbox, since: since, incarnation: incarnation, environment.limits))
             return ChangeStream(self, outbox, selection, durableName: options.durableName)
         } catch {
             follower.end(options.durableName)

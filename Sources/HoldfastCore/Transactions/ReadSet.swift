@@ -11,9 +11,6 @@ package struct ReadSet: Sendable {
         var matched: FoundIDs?
     }
 
-    /// Beyond so many matches a query relies on its whole repository.
-    static let matchedLimit = 10_000
-
     /// The sequence of the snapshot that all reads saw.
     var snapshot: CommitSequence
     /// With the version that was seen; 0 where there was no entity.

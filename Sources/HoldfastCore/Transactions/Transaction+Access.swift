@@ -96,7 +96,7 @@ extension Transaction {
             var query = query
             if query.predicate == nil {
                 query.own = state.buffer.entries(of: repository)
-                query.recordsMatches = true
+                query.matchedLimit = store.environment.limits.matchedIDs
             }
             var scan = try state.view.read { snapshot throws(HoldfastError) in
                 var scan = query

@@ -7,6 +7,7 @@ struct TransactionView {
     private let cache: EntityCache
     private let storage: any Storage
     private let names: Catalogue
+    private let limits: Limits
     private var shared: SnapshotPool.Shared?
     /// What the host calls the transaction.
     private let owner: String?
@@ -20,6 +21,7 @@ struct TransactionView {
         cache = store.cache
         storage = store.storage
         names = store.catalogue
+        limits = store.environment.limits
     }
 
     /// Lends the entity to `body`, or answers false, and records that it was read. `body` may be called again if the
@@ -147,7 +149,7 @@ struct TransactionView {
                 if let reads, !reads.isEmpty, newer.sequence > reads.snapshot {
                     let check =
                         reads.predicates.isEmpty
-                        ? Self.check(ofKeys: reads, on: storage) : try Self.check(of: reads, on: storage)
+                        ? Self.check(ofKeys: reads, on: storage) : try check(of: reads, on: storage)
                     let conflict = try check.conflict(of: reads) { names.name(of: $0) }
                     if let conflict { throw conflict }
                 }
@@ -172,11 +174,11 @@ struct TransactionView {
             firstChange: { _ throws(HoldfastError) in nil }, newest: { _, _ throws(HoldfastError) in false })
     }
 
-    private static func check(
+    private func check(
         of reads: ReadSet, on snapshot: any StorageSnapshot
     ) throws(HoldfastError) -> ConflictCheck {
         guard let entries = try snapshot.log(after: reads.snapshot) else { throw ConflictCheck.trimmed }
-        var recent = RecentCommits(start: reads.snapshot)
+        var recent = RecentCommits(start: reads.snapshot, limit: limits.recentChanges)
         recent.append(entries)
         return ConflictCheck(
             lastWrite: { recent.lastWrite($0) },

@@ -1,0 +1,22 @@
+public import HoldfastCore
+
+extension Limits {
+    /// Some as they are, some at 1, some in between, the smaller the likelier.
+    public static func drawn(using random: inout some RandomNumberGenerator) -> Limits {
+        var limits = Limits()
+        // Every fourth time what is shipped.
+        if Int.random(in: 0..<4, using: &random) == 0 { return limits }
+        for (_, path) in all {
+            let usual = limits[keyPath: path]
+            switch Int.random(in: 0..<6, using: &random) {
+            case 0..<3: break
+            case 3: limits[keyPath: path] = 1
+            case 4: limits[keyPath: path] = min(usual, Int.random(in: 1...5, using: &random))
+            default:
+                let magnitude = Int.random(in: 0...(Int.bitWidth - usual.leadingZeroBitCount - 1), using: &random)
+                limits[keyPath: path] = Int.random(in: 1...(1 << magnitude), using: &random)
+            }
+        }
+        return limits
+    }
+}
