@@ -56,7 +56,7 @@ public enum Status: Sendable, Hashable, CaseIterable {
     case cannotOpen
     /// The place holds something that is not a Holdfast store.
     case notAStore
-    /// The store was written in a newer format than this library reads.
+    /// The store was written in a newer format than this library reads, or holds what only a newer library understands.
     case formatTooNew
     /// The store or the file system allows no writing.
     case readOnly

@@ -7,6 +7,8 @@ extension Connection {
     func indexes() throws(HoldfastError) -> [IndexRecord] {
         let mark = try mark(.catalogue) ?? 0
         if let known = catalogue, known.mark == mark { return known.indexes }
+        // A newer library may have entered one of a new kind, beside this one.
+        try checkReader()
         let statement = try statement(.indexes)
         defer { statement.reset() }
         var records: [IndexRecord] = []

@@ -18,7 +18,19 @@ extension Connection {
                 .formatTooNew,
                 "\(path) has format \(format), and this library reads up to \(Schema.format): use a newer library")
         }
+        try checkReader()
         return false
+    }
+
+    /// Refuses a file in which there is what only later libraries of this format understand.
+    func checkReader() throws(HoldfastError) {
+        let wanted = try mark(.minimumReader) ?? 1
+        guard wanted <= Schema.reader else {
+            throw HoldfastError(
+                .formatTooNew,
+                "\(path) holds what needs a reader of version \(wanted) of format \(Schema.format), and this library is one "
+                    + "of version \(Schema.reader): use a newer library")
+        }
     }
 
     func create(incarnation: [UInt8]) throws(HoldfastError) {
@@ -29,6 +41,7 @@ extension Connection {
             try setIncarnation(incarnation)
             try setMark(.reserved, 0)
             try setMark(.logStart, 0)
+            try setMark(.minimumReader, Schema.reader)
             try run(.commit, "creating")
         } catch {
             rollbackIfNeeded()

@@ -8,6 +8,10 @@
 ///                                            the log at this sequence, so that the log alone tells the head
 ///                              log_start     log entries below this sequence were trimmed
 ///                              catalogue     the sequence at which the catalogue of indexes changed last
+///                              minimum_reader  what a library must understand of format 1 to use the file, as a
+///                                            number; no row stands for 1. A later 1.x that puts something into a
+///                                            file which earlier ones would misread, as an index of a new kind, sets
+///                                            it in the same commit, and they refuse the file from then on
 ///     holdfast_repository    the catalogue. `id` is never reused. Each row has a view of the repository's name
 ///     holdfast_entity        one row an entity. `body` is the text as it was given, byte for byte. A rowid table
 ///                            with a unique key, because documents in the key's own tree double the price of a write.
@@ -29,6 +33,8 @@
 enum Schema {
     static let applicationID: Int64 = 0x484F_4C44
     static let format: Int64 = 1
+    /// How much this library understands of the format. Greater with each version that puts something new into files.
+    static let reader: Int64 = 1
 
     /// Without `auto_vacuum`, because pages that move about make a checkpoint larger. EXTRA syncs the directory when
     /// the rollback journal, with which SQLite turns to the write-ahead log, is removed: were it there again after a
@@ -149,4 +155,5 @@ enum Query: Int, CaseIterable {
 enum Mark: String {
     case incarnation, reserved, catalogue
     case logStart = "log_start"
+    case minimumReader = "minimum_reader"
 }

@@ -20,6 +20,121 @@ static void a_unique_index_is_not_created_over_values_that_occur_twice(fixture *
     close_room(r);
 }
 
+static const char *unique_n = "{\"fields\":{\"n\":1},\"unique\":true}";
+
+/* 3,000 of them, the last two alike. */
+static room room_with_two_alike(fixture *f) {
+    room r = open_room(f, NULL);
+    hf_transaction *t = begin(r.store, NULL);
+    for (int i = 0; i < 3000; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "{\"id\":\"%04d\",\"n\":%d}", i, i == 2999 ? 2998 : i);
+        save(r.things, t, text);
+    }
+    commit_quietly(t);
+    return r;
+}
+
+static bool create_it_too(uint64_t entities, void *user_data) {
+    hf_repository **things = user_data;
+    hf_repository *other = *things;
+    (void)entities;
+    *things = NULL;
+    if (other != NULL)
+        expect(HF_UNIQUE_VIOLATION, hf_repository_create_index, other, unique_n, NULL, NULL);
+    return true;
+}
+
+static void who_builds_an_index_that_another_takes_away_is_told_why_it_cannot_be(fixture *f) {
+    room r = room_with_two_alike(f);
+    hf_repository *things = r.things;
+    expect(HF_UNIQUE_VIOLATION, hf_repository_create_index, r.things, unique_n, create_it_too, &things);
+    assert_null(things);
+    expect_indexes(r, "[]");
+    close_room(r);
+}
+
+static void *create_unique(void *things) {
+    return (void *)(intptr_t)hf_repository_create_index(things, unique_n, NULL, NULL, NULL);
+}
+
+static void of_several_who_create_a_unique_index_over_two_alike_each_is_refused(fixture *f) {
+    room r = room_with_two_alike(f);
+    for (int round = 0; round < 20; round++) {
+        pthread_t threads[3];
+        for (int i = 0; i < 3; i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, create_unique, r.things), 0);
+        for (int i = 0; i < 3; i++) {
+            void *status;
+            pthread_join(threads[i], &status);
+            assert_int_equal((intptr_t)status, HF_UNIQUE_VIOLATION);
+        }
+        expect_indexes(r, "[]");
+    }
+    close_room(r);
+}
+
+static void of_processes_that_create_a_unique_index_over_two_alike_each_is_refused(fixture *f) {
+    close_room(room_with_two_alike(f));
+    for (int round = 0; round < 4; round++) {
+        pid_t children[2];
+        for (int i = 0; i < 2; i++) {
+            children[i] = fork();
+            if (children[i] == 0) {
+                room r = open_room(f, NULL);
+                hf_status status = hf_repository_create_index(r.things, unique_n, NULL, NULL, NULL);
+                close_room(r);
+                _exit(status == HF_UNIQUE_VIOLATION ? 0 : 1);
+            }
+        }
+        for (int i = 0; i < 2; i++) {
+            int status;
+            assert_int_equal(waitpid(children[i], &status, 0), children[i]);
+            assert_int_equal(status, 0);
+        }
+    }
+}
+
+/* Of an index whose name sorts before that of the unique one. */
+static void damage_definition(fixture *f, const char *definition) {
+    char sql[300];
+    snprintf(sql, sizeof sql, "UPDATE holdfast_index SET definition = '%s' WHERE name = 'a'", definition);
+    run_sqlite(f->url, sql);
+}
+
+static void an_index_that_cannot_be_understood_stops_changes_of_its_repository_alone(fixture *f) {
+    static const char *definitions[] = {"{", "{\"fields\":{\"a\":1},\"where\":{\"a\":5}}"};
+    for (size_t i = 0; i < COUNT_OF(definitions); i++) {
+        room r = open_room(f, NULL);
+        create_index(r, "{\"fields\":{\"a\":1}}");
+        create_index(r, unique_n);
+        save(r.things, NULL, "{\"id\":\"x\",\"n\":1}");
+        close_room(r);
+        damage_definition(f, definitions[i]);
+        r = open_room(f, NULL);
+        for (int attempt = 0; attempt < 3; attempt++) {
+            hf_error *error = error_of(HF_CORRUPT, hf_repository_save, r.things, NULL,
+                                       "{\"id\":\"y\",\"n\":1}", HF_NTS, NULL);
+            expect_detail(error, "index", "\"a\"");
+        }
+        expect_absent(r.things, NULL, "y");
+        expect_count(r.things, NULL, "{\"a\":{\"$exists\":false}}", 1);
+        hf_buffer report = HF_BUFFER_INIT;
+        expect_ok(hf_repository_verify, r.things, &report);
+        assert_non_null(strstr(report.data, "\"ok\":false"));
+        hf_buffer_free(&report);
+        hf_repository *others = open_repository(r.store, "others");
+        save(others, NULL, "{\"id\":\"x\"}");
+        hf_repository_free(others);
+        /* The cure that the message names. */
+        expect_ok(hf_repository_drop_index, r.things, "a");
+        expect(HF_UNIQUE_VIOLATION, hf_repository_save, r.things, NULL, "{\"id\":\"y\",\"n\":1}", HF_NTS,
+               NULL);
+        expect_ok(hf_repository_drop_index, r.things, "n");
+        close_room(r);
+    }
+}
+
 typedef struct progress {
     hf_repository *things;
     uint64_t last;
@@ -196,6 +311,10 @@ static void an_index_that_a_killed_process_began_is_kept_and_gone_on_with(fixtur
 int main(void) {
     static const scenario scenarios[] = {
         EACH_ENGINE(a_unique_index_is_not_created_over_values_that_occur_twice),
+        EACH_ENGINE(who_builds_an_index_that_another_takes_away_is_told_why_it_cannot_be),
+        EACH_ENGINE(of_several_who_create_a_unique_index_over_two_alike_each_is_refused),
+        SQLITE_ONLY(of_processes_that_create_a_unique_index_over_two_alike_each_is_refused),
+        SQLITE_ONLY(an_index_that_cannot_be_understood_stops_changes_of_its_repository_alone),
         EACH_ENGINE(an_index_is_built_between_commits_and_tells_how_far_it_is),
         EACH_ENGINE(an_index_that_is_built_while_others_write_is_right),
         EACH_ENGINE(an_entity_with_too_many_bytes_of_keys_is_refused),

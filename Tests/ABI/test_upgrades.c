@@ -146,6 +146,45 @@ static void the_version_is_there_when_the_store_is_opened_again(fixture *f) {
     close_room(r);
 }
 
+static hf_status do_nothing(hf_transaction *t, int64_t from, int64_t to, void *user_data) {
+    (void)t, (void)from, (void)to, (void)user_data;
+    return HF_OK;
+}
+
+typedef struct program {
+    hf_store *store;
+    int64_t version;
+    pthread_barrier_t *start;
+    hf_status status;
+} program;
+
+static void *run_program(void *opaque) {
+    program *p = opaque;
+    pthread_barrier_wait(p->start);
+    p->status = hf_store_upgrade(p->store, p->version, do_nothing, no_backup, NULL, NULL, NULL, NULL);
+    return NULL;
+}
+
+static void an_older_program_does_not_overwrite_the_version_of_a_store_that_is_new_to_both(fixture *f) {
+    (void)f;
+    for (int round = 0; round < 1000; round++) {
+        hf_store *store = open_store_at("memory:", NULL);
+        pthread_barrier_t start;
+        pthread_barrier_init(&start, NULL, 2);
+        program older = {store, 2, &start, HF_OK}, newer = {store, 3, &start, HF_OK};
+        pthread_t threads[2];
+        assert_int_equal(pthread_create(&threads[0], NULL, run_program, &older), 0);
+        assert_int_equal(pthread_create(&threads[1], NULL, run_program, &newer), 0);
+        pthread_join(threads[0], NULL);
+        pthread_join(threads[1], NULL);
+        assert_int_equal(newer.status, HF_OK);
+        assert_true(older.status == HF_OK || older.status == HF_SCHEMA_TOO_NEW);
+        expect_version(store, 3);
+        pthread_barrier_destroy(&start);
+        hf_store_free(store);
+    }
+}
+
 int main(void) {
     static const scenario scenarios[] = {
         EACH_ENGINE(a_new_store_has_the_newest_version_without_upgrades),
@@ -153,6 +192,7 @@ int main(void) {
         EACH_ENGINE(an_upgrade_that_fails_is_done_again_as_a_whole),
         EACH_ENGINE(an_upgrade_that_meets_a_conflict_runs_again),
         EACH_ENGINE(a_program_that_is_too_old_is_told),
+        ONCE(an_older_program_does_not_overwrite_the_version_of_a_store_that_is_new_to_both),
         SQLITE_ONLY(the_store_is_backed_up_before_its_first_upgrade),
         SQLITE_ONLY(the_version_is_there_when_the_store_is_opened_again),
     };

@@ -30,7 +30,8 @@ typedef bool (*hf_index_progress)(uint64_t entities, void *HF_NULLABLE user_data
 /**
  * Creates an index, and returns when queries use it. Other threads and processes go on reading and writing
  * meanwhile: what is there already is added in small pieces, between commits. Where an equal index of this
- * name exists, nothing happens; one that was begun, by a process that ended, is gone on with.
+ * name exists, nothing happens; one that was begun, by a process that ended, is gone on with. Several may
+ * create the same index at once; each is answered HF_OK only once it is there, or by itself why it cannot be.
  *
  * While there is the index, an entity that would have more than 10,000 entries in it, or more than 1 MiB of
  * keys, is refused with HF_INVALID_ENTITY; so is a commit whose entities have more than 256 MiB of keys in
@@ -65,6 +66,10 @@ hf_status hf_repository_create_index(hf_repository *HF_NULLABLE repository, cons
 /**
  * Takes an index away, and returns when its entries are gone. Queries stop using it at once; the entries are
  * removed in small pieces, between commits.
+ *
+ * It also takes one away whose definition in the file is damaged. Until then such an index is used by no
+ * query, and changes of its repository are refused with HF_CORRUPT and the detail's `index`, because they
+ * could not keep it.
  *
  * name: NUL-terminated. Errors: HF_NOT_FOUND, HF_READ_ONLY.
  */

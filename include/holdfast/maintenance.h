@@ -117,8 +117,9 @@ typedef hf_status (*hf_upgrade_fn)(hf_transaction *HF_NONNULL transaction, int64
  * progress: of the backup, in bytes; NULL if not wanted. user_data: passed to both; borrowed until the call
  * returns. out_report: receives {"from","to","backup"}, backup a path or null; NULL if not wanted.
  *
- * Errors: HF_SCHEMA_TOO_NEW (the store has a greater version), what upgrade answered (with an error that says
- * so), HF_INVALID_ARGUMENT, HF_INVALID_OPTION, HF_READ_ONLY, those of hf_store_backup and hf_store_transact.
+ * Errors: HF_SCHEMA_TOO_NEW (the store has a greater version, or got one meanwhile from a newer program),
+ * what upgrade answered (with an error that says so), HF_INVALID_ARGUMENT, HF_INVALID_OPTION, HF_READ_ONLY,
+ * those of hf_store_backup and hf_store_transact.
  * Any thread, and several processes at once: each step is done by one of them.
  */
 hf_status hf_store_upgrade(hf_store *HF_NULLABLE store, int64_t version, hf_upgrade_fn HF_NULLABLE upgrade,

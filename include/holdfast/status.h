@@ -80,7 +80,9 @@ typedef enum HF_OPEN_ENUM hf_status {
     HF_CANNOT_OPEN = 40,
     /** The place holds something that is not a Holdfast store. */
     HF_NOT_A_STORE = 41,
-    /** The store was written in a newer format than this library reads. */
+    /** The store was written in a newer format than this library reads, or holds what only a newer library of
+     * its format understands; the latter is answered by queries and commits, too, where a newer library has
+     * put it there meanwhile. A file says which reader it needs. */
     HF_FORMAT_TOO_NEW = 42,
     /** The store or the file system allows no writing. */
     HF_READ_ONLY = 43,

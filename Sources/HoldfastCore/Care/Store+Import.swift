@@ -60,7 +60,7 @@ extension Store {
 
     /// Indexes come last: building one is cheaper than keeping it.
     private func end(_ header: ExportLine.Header, _ options: ImportOptions) throws(HoldfastError) {
-        if let version = header.schemaVersion, try schemaVersion() == nil { try setSchemaVersion(version) }
+        if let version = header.schemaVersion { try schemaVersion(initially: version) }
         guard options.createsIndexes else { return }
         for described in header.repositories {
             let repository = try self.repository(described.name)

@@ -41,11 +41,13 @@ extension Store {
     }
 
     /// The number under this name, which is there from now on.
-    func systemRecord(_ name: String, initially value: Int64) throws(HoldfastError) -> Int64 {
+    func systemRecord(
+        _ name: String, initially value: Int64, _ options: TransactionOptions = TransactionOptions()
+    ) throws(HoldfastError) -> Int64 {
         let system = try openSystemRepository()
         let id = EntityID(unchecked: Array(name.utf8))
         var result = value
-        _ = try transact(TransactionOptions()) { transaction throws(HoldfastError) in
+        _ = try transact(options) { transaction throws(HoldfastError) in
             var found: Int64?
             _ = try transaction.fetch(system.key(id)) { _, text throws(HoldfastError) in
                 found = try Self.systemValue(in: text)

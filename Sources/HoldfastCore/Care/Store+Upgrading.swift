@@ -29,10 +29,18 @@ extension Store {
         return version
     }
 
-    func setSchemaVersion(_ version: Int64) throws(HoldfastError) {
-        let system = try openSystemRepository()
-        _ = try Self.systemEntity("schema", version).withBytes { entity throws(HoldfastError) in try system.save(entity)
-        }
+    /// Records this version where none is recorded yet, and answers which is. Another program may be about to do the same.
+    @discardableResult
+    func schemaVersion(initially version: Int64) throws(HoldfastError) -> Int64 {
+        try systemRecord("schema", initially: version, Self.patiently)
+    }
+
+    /// What others change meanwhile is soon done.
+    private static var patiently: TransactionOptions {
+        var options = TransactionOptions()
+        options.isDurable = true
+        options.timeoutMilliseconds = 86_400_000
+        return options
     }
 
     /// Brings the store's schema to `version`, one step after the other, each in a transaction of its own together
@@ -45,21 +53,25 @@ extension Store {
         try requireOpen()
         try refreshCatalogue()
         let isNew = storage.keepsCatalogue && catalogue.all.isEmpty
-        let from = try schemaVersion() ?? (isNew ? version : 0)
-        var backup: String?
-        if from > version {
-            throw HoldfastError(
-                .schemaTooNew,
-                "\(storage.location) has schema version \(from), and this program knows up to \(version): use a newer program",
-                detail: [("version", .number(UInt64(from)))])
+        var recorded = try schemaVersion()
+        if recorded == nil, isNew || version == 0 {
+            try requireWritable()
+            recorded = try schemaVersion(initially: version)
         }
+        let from = recorded ?? 0
+        var reached = from
+        var backup: String?
         if from < version {
             try requireWritable()
             if options.backsUp { backup = try backUpBeforeUpgrade(from: from, progress) }
-            for step in from..<version { try run(upgrade, from: step) }
-        } else if try schemaVersion() == nil {
-            try requireWritable()
-            try setSchemaVersion(version)
+            for step in from..<version { reached = try run(upgrade, from: step) }
+        }
+        // Another program may have gone on beyond what this one knows.
+        if reached > version {
+            throw HoldfastError(
+                .schemaTooNew,
+                "\(storage.location) has schema version \(reached), and this program knows up to \(version): use a newer program",
+                detail: [("version", .number(UInt64(reached)))])
         }
         var writer = JSONWriter()
         writer.beginObject()
@@ -73,17 +85,17 @@ extension Store {
         return writer.bytes
     }
 
-    private func run(_ upgrade: Upgrade, from step: Int64) throws(HoldfastError) {
+    /// Answers which version is recorded by then.
+    private func run(_ upgrade: Upgrade, from step: Int64) throws(HoldfastError) -> Int64 {
         let system = try openSystemRepository()
-        var options = TransactionOptions()
-        options.isDurable = true
-        options.timeoutMilliseconds = 86_400_000
-        _ = try transact(options) { transaction throws(HoldfastError) in
+        var reached = step + 1
+        _ = try transact(Self.patiently) { transaction throws(HoldfastError) in
             var recorded: Int64 = 0
             _ = try transaction.fetch(system.key(Self.schema)) { _, text throws(HoldfastError) in
                 recorded = try Self.systemValue(in: text)
             }
             // Another process may have been faster.
+            reached = max(recorded, step + 1)
             if recorded > step { return }
             try upgrade(transaction, step, step + 1)
             try requireSameProcess()
@@ -92,6 +104,7 @@ extension Store {
             }
         }
         log.info("schema upgraded", [("from", .number(UInt64(step))), ("to", .number(UInt64(step + 1)))])
+        return reached
     }
 
     /// Beside the store, under a name that tells the version; nil for an engine without files.

@@ -35,7 +35,7 @@ final class BatchCommitter {
     private var reservedThrough: CommitSequence
     private var logAges: LogAges?
     var recent: RecentCommits
-    private var knownIndexes: (records: [IndexRecord], kept: [RepositoryID: [Index]]) = ([], [:])
+    private var knownIndexes = KnownIndexes()
     let names: Catalogue
     private let cache: EntityCache
     private let follower: LogFollower
@@ -146,7 +146,8 @@ final class BatchCommitter {
         // Told only after the batch is stored: what a member was refused for may be in it.
         var refused: [(commit: Commit, reason: HoldfastError)] = []
         do throws(HoldfastError) {
-            var upkeep = IndexUpkeep(try indexes(in: write), names: names)
+            knownIndexes.update(to: try write.indexes())
+            var upkeep = IndexUpkeep(knownIndexes, names: names)
             try judge(batch, in: write, isDurable: isDurable, &overlay, &upkeep, &survivors, &refused)
             if overlay.isEmpty {
                 write.rollback()
@@ -210,18 +211,6 @@ final class BatchCommitter {
             // Others have used up what was reserved.
             write.rollback()
         }
-    }
-
-    /// The indexes that commits keep. Understood anew only when the catalogue has changed.
-    private func indexes(in write: any StorageWrite) throws(HoldfastError) -> [RepositoryID: [Index]] {
-        let records = try write.indexes()
-        if records != knownIndexes.records {
-            knownIndexes = (records, [:])
-            for record in records where record.state != .dropping {
-                knownIndexes.kept[record.repository, default: []].append(try Index(record))
-            }
-        }
-        return knownIndexes.kept
     }
 
     /// Takes note of what other processes have committed.

@@ -42,7 +42,8 @@ extension BatchCommitter {
         case .createIndex(let repository, let name, let definition):
             let known = try known(in: write, overlay).first { $0.repository == repository && $0.name == name }
             if let known {
-                guard known.state != .dropping, known.definition == definition.json else {
+                if known.state == .dropping { throw Self.isGoing }
+                guard known.definition == definition.json else {
                     throw .member(
                         HoldfastError(
                             .exists,
@@ -57,12 +58,12 @@ extension BatchCommitter {
                 commit.indexProgress = IndexProgress(record: record)
             }
         case .buildIndex(let id, let piece):
-            let record = try index(id, in: write, overlay)
+            let record = try growing(id, in: write, overlay)
             // Another that builds it may have been faster.
             commit.indexProgress = IndexProgress(isDone: record.state == .ready)
             if record.state == .building { try add(piece, to: record, in: write, &upkeep) }
         case .finishIndex(let id):
-            var record = try index(id, in: write, overlay)
+            var record = try growing(id, in: write, overlay)
             guard record.state == .building else { break }
             record.state = .ready
             overlay.set(record)
@@ -113,6 +114,19 @@ extension BatchCommitter {
     ) throws(Refusal) -> IndexRecord {
         if let record = try known(in: write, overlay).first(where: { $0.id == id }) { return record }
         throw .member(HoldfastError(.notFound, "the index was dropped meanwhile: create it again"))
+    }
+
+    /// One that is being built, or is. Who builds beside another may find that the other has taken it away again.
+    private func growing(
+        _ id: IndexID, in write: any StorageWrite, _ overlay: BatchOverlay
+    ) throws(Refusal) -> IndexRecord {
+        let record = try index(id, in: write, overlay)
+        if record.state == .dropping { throw Self.isGoing }
+        return record
+    }
+
+    private static var isGoing: Refusal {
+        .member(HoldfastError(.notFound, "the index is being dropped: create it again"))
     }
 
     /// Adds the entries of those entities that have not changed since the snapshot in which they were read.

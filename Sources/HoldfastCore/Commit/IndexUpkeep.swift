@@ -4,7 +4,7 @@
 /// old entries, from what the storage still holds, are compared with its new ones.
 struct IndexUpkeep {
     /// The indexes to be kept, by repository; those that are built too, from the commit on that created them.
-    private let indexes: [RepositoryID: [Index]]
+    private let indexes: KnownIndexes
     private let names: Catalogue
 
     /// What an entity that was changed by this batch has in each of its repository's indexes.
@@ -17,7 +17,7 @@ struct IndexUpkeep {
 
     private var size = IndexKeysSize()
 
-    init(_ indexes: [RepositoryID: [Index]], names: Catalogue) {
+    init(_ indexes: KnownIndexes, names: Catalogue) {
         self.indexes = indexes
         self.names = names
     }
@@ -29,6 +29,9 @@ struct IndexUpkeep {
         if indexes.isEmpty { return }
         var new: [EntityKey: [IndexKeys]] = [:]
         for (change, text) in zip(changes, texts) {
+            do throws(HoldfastError) {
+                try indexes.check(change.key.repository, names.name(of: change.key.repository))
+            } catch { throw .member(error) }
             guard let indexes = indexes[change.key.repository] else { continue }
             var keys: [IndexKeys] = []
             for index in indexes {
@@ -174,7 +177,7 @@ struct IndexUpkeep {
     }
 
     private func noteArrays(_ arrays: Set<IndexID>, in batch: inout WriteBatch) {
-        for index in indexes.values.joined() where arrays.contains(index.record.id) && !index.record.hasArrays {
+        for index in indexes.all where arrays.contains(index.record.id) && !index.record.hasArrays {
             if let known = batch.indexes.firstIndex(where: { $0.id == index.record.id }) {
                 batch.indexes[known].hasArrays = true
             } else {

@@ -54,15 +54,11 @@ struct IndexDefinition: Sendable, Equatable {
         expiresAfterMilliseconds = nil
     }
 
-    /// From the catalogue.
+    /// From the catalogue. What it says besides cannot be kept to, so it is not passed over.
     init(_ json: [UInt8]) throws(HoldfastError) {
-        do throws(HoldfastError) {
-            var reader = try OptionReader(json: json, what: "index definition")
-            try self.init(&reader)
-        } catch {
-            throw HoldfastError(
-                .corrupt, "the catalogue of indexes is damaged: restore a backup, or drop the index", cause: error)
-        }
+        var reader = try OptionReader(json: json, what: "index definition")
+        try self.init(&reader)
+        try reader.finish()
     }
 
     var json: [UInt8] {
@@ -120,10 +116,12 @@ struct IndexDefinition: Sendable, Equatable {
 }
 
 extension StorageSnapshot {
-    /// A repository's indexes, understood.
+    /// A repository's indexes that can be understood: a query does without the others.
     func indexes(of repository: RepositoryID) throws(HoldfastError) -> [Index] {
         var indexes: [Index] = []
-        for record in try self.indexes() where record.repository == repository { indexes.append(try Index(record)) }
+        for record in try self.indexes() where record.repository == repository {
+            if let index = try? Index(record) { indexes.append(index) }
+        }
         return indexes
     }
 }
@@ -135,7 +133,12 @@ struct Index: Sendable, Equatable {
 
     init(_ record: IndexRecord) throws(HoldfastError) {
         self.record = record
-        definition = try IndexDefinition(record.definition)
+        do throws(HoldfastError) { definition = try IndexDefinition(record.definition) } catch {
+            throw HoldfastError(
+                .corrupt,
+                "the definition of the index \"\(record.name)\" is damaged: restore a backup, or drop the index",
+                detail: [("index", .text(record.name))], cause: error)
+        }
     }
 
     /// One that nobody has made: for what a planner says about it. It may have arrays.

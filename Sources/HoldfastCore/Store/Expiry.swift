@@ -131,7 +131,8 @@ final class Expiry: Sendable {
         defer { snapshot.close() }
         var indexes: [Index] = []
         for record in try snapshot.indexes() where record.state == .ready {
-            let index = try Index(record)
+            // One that cannot be understood is told by the commits that it refuses.
+            guard let index = try? Index(record) else { continue }
             if index.definition.expiresAfterMilliseconds != nil { indexes.append(index) }
         }
         return indexes

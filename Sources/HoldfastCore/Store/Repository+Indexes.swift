@@ -19,27 +19,35 @@ extension Repository {
                 detail: [("option", .text("name"))])
         }
         try store.requireWritable()
-        // One that was being dropped when its process ended.
+        while try !enter(name, definition, progress) {}
+        if definition.expiresAfterMilliseconds != nil { store.expiry.begin() }
+    }
+
+    /// Answers whether the index is there and ready. It is not where another takes away what this call was building: one
+    /// that built it too and found that it cannot be, or whose progress said to stop, or one that drops it.
+    private func enter(
+        _ name: String, _ definition: IndexDefinition, _ progress: (UInt64) -> Bool
+    ) throws(HoldfastError) -> Bool {
+        // One that is being dropped, or was when its process ended.
         if let old = try indexRecords().first(where: { $0.name == name }), old.state == .dropping {
             try clear(old.id)
         }
-        guard
-            let record = try change(.createIndex(repository: record.id, name: name, definition: definition))?.record,
-            record.state == .building
-        else {
-            if definition.expiresAfterMilliseconds != nil { store.expiry.begin() }
-            return
-        }
+        var entered: IndexID?
         do throws(HoldfastError) {
+            let created = CatalogueChange.createIndex(repository: record.id, name: name, definition: definition)
+            guard let record = try change(created)?.record, record.state == .building else { return true }
+            entered = record.id
             try build(try Index(record), progress)
+            return true
         } catch {
+            switch error.status {
+            case .notFound: return false
             // What stays after another failure, a later call goes on with.
-            if error.status == .uniqueViolation || error.status == .cancelled || error.status == .invalidEntity {
-                try drop(record.id)
+            case .uniqueViolation, .cancelled, .invalidEntity: if let entered { try drop(entered) }
+            default: break
             }
             throw error
         }
-        if definition.expiresAfterMilliseconds != nil { store.expiry.begin() }
     }
 
     /// What was there before the index was entered is read in snapshots, and nobody waits for that; the commits that add
@@ -93,12 +101,15 @@ extension Repository {
     }
 
     private func drop(_ index: IndexID) throws(HoldfastError) {
-        _ = try change(.retireIndex(index))
+        do throws(HoldfastError) { _ = try change(.retireIndex(index)) } catch  where error.status == .notFound {}
         try clear(index)
     }
 
+    /// Several may do this at once.
     private func clear(_ index: IndexID) throws(HoldfastError) {
-        while let piece = try change(.clearIndex(index)), !piece.isDone {}
+        do throws(HoldfastError) {
+            while let piece = try change(.clearIndex(index)), !piece.isDone {}
+        } catch  where error.status == .notFound {}
         try store.sync()
     }
 

@@ -40,7 +40,9 @@ struct RepositoryReport {
     ) throws(HoldfastError) {
         for record in try snapshot.indexes().sorted(by: { $0.name < $1.name })
         where record.repository == repository.record.id && record.state == .ready {
-            checks.append(IndexCheck(index: try Index(record)))
+            do throws(HoldfastError) { checks.append(IndexCheck(index: try Index(record))) } catch {
+                failure = error.message
+            }
         }
         let key = repository.record.key
         do throws(HoldfastError) {

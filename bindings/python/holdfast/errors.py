@@ -236,7 +236,7 @@ class NotAStoreError(Error):
 
 
 class FormatTooNewError(Error):
-    """The store was written in a newer format than the library reads."""
+    """The store was written in a newer format than the library reads, or needs a newer reader of it."""
 
     status = 42
 

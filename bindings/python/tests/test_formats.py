@@ -55,3 +55,30 @@ def test_a_newer_format_is_refused(path: str) -> None:
     connection.close()
     with pytest.raises(holdfast.FormatTooNewError):
         holdfast.open(path)
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_file_that_needs_a_newer_reader_of_the_same_format_is_refused(path: str, read_only: bool) -> None:
+    with holdfast.open(path) as store:
+        store.repository("songs").save({"id": "s1"})
+    connection = sqlite3.connect(path)
+    stored = connection.execute("SELECT value FROM holdfast_meta WHERE name = 'minimum_reader'")
+    assert stored.fetchone() == (1,)
+    with connection:
+        connection.execute("UPDATE holdfast_meta SET value = 2 WHERE name = 'minimum_reader'")
+    connection.close()
+    with pytest.raises(holdfast.FormatTooNewError, match=r"reader of version 2 .* use a newer library"):
+        holdfast.open(path, read_only=read_only)
+
+
+def test_an_index_of_a_kind_that_a_newer_library_has_entered_beside_is_not_passed_over(path: str) -> None:
+    with holdfast.open(path) as store:
+        songs = store.repository("songs")
+        songs.save({"id": "s1"})
+        connection = sqlite3.connect(path)
+        with connection:
+            connection.execute("UPDATE holdfast_meta SET value = 2 WHERE name = 'minimum_reader'")
+            connection.execute("INSERT OR REPLACE INTO holdfast_meta VALUES ('catalogue', 1000000)")
+        connection.close()
+        with pytest.raises(holdfast.FormatTooNewError):
+            songs.save({"id": "s2"})
