@@ -40,6 +40,7 @@ final class Checkpointer: Sendable {
     private let time: any TimeSource
     private let doubt: Doubt
     private let check: @Sendable () throws(HoldfastError) -> Void
+    private let isHeldUp: @Sendable () -> Bool
     private let connect: @Sendable () throws(HoldfastError) -> Connection
     private let state = Lock(State())
     /// Apart from the state, whose lock is held during a checkpoint.
@@ -53,15 +54,17 @@ final class Checkpointer: Sendable {
     /// Whether the worker knows that there is something to do in the end.
     private let isAwake = Atomic(false)
 
+    /// `isHeldUp`: whether this process is reading from the log although it was asked not to.
     init(
         settings: Settings, time: any TimeSource, doubt: Doubt,
-        check: @escaping @Sendable () throws(HoldfastError) -> Void,
+        check: @escaping @Sendable () throws(HoldfastError) -> Void, isHeldUp: @escaping @Sendable () -> Bool,
         connect: @escaping @Sendable () throws(HoldfastError) -> Connection
     ) {
         self.settings = settings
         self.time = time
         self.doubt = doubt
         self.check = check
+        self.isHeldUp = isHeldUp
         self.connect = connect
     }
 
@@ -142,6 +145,8 @@ final class Checkpointer: Sendable {
         // Most is copied and synced above, what has come since here, so that writers wait for little.
         _ = checkpoint(.passive, waiting: 0)
         if bytes > settings.limitBytes { askForSnapshots(olderThan: nil) }
+        // Writers would wait in vain while somebody goes on reading from a snapshot that was taken back.
+        if isHeldUp() { return state.withLock { retryLater(&$0) } }
         checkpoint(.restart, waiting: bytes > settings.limitBytes ? 250 : 20)
     }
 
@@ -169,7 +174,7 @@ final class Checkpointer: Sendable {
                 try? check()
                 copied.store(max(before, result.frames), ordering: .relaxed)
                 guard !result.isBlocked else {
-                    retryLater(kind, &state)
+                    retryLater(&state)
                     return kind == .passive ? nil : result.frames
                 }
                 if kind != .passive {
@@ -196,7 +201,7 @@ final class Checkpointer: Sendable {
     }
 
     /// After somebody stood in the way: tried less and less often below the limit, because writers wait each time.
-    private func retryLater(_ kind: Connection.Checkpoint, _ state: inout State) {
+    private func retryLater(_ state: inout State) {
         let bytes = frames.load(ordering: .relaxed) * Self.pageBytes
         state.restartAt = min(bytes * 2, max(bytes + settings.restartBytes, settings.limitBytes))
         let milliseconds = min(max(settings.snapshotMaxAge / 4, 50), 10_000)

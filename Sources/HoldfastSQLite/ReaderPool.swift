@@ -1,16 +1,5 @@
 import HoldfastCore
-
-/// A connection that one snapshot at a time reads with.
-typealias Reader = Lock<ReaderSlot>
-
-struct ReaderSlot: Sendable {
-    /// nil once the connection was taken away.
-    var connection: Connection?
-    /// Why it was.
-    var loss = ReaderPool.taken
-    /// Counts the snapshots that this reader has served: what a closed snapshot asks no longer matches.
-    var lease: UInt64 = 0
-}
+import Synchronization
 
 /// The connections that read. Idle ones are kept for the next snapshot, because opening one means reading the schema.
 final class ReaderPool: Sendable {
@@ -71,49 +60,46 @@ final class ReaderPool: Sendable {
             case .withheld: throw Self.withheld
             case .closed: throw Store.closed
             }
-            let reader =
-                if let idle = state.idle.popLast() { idle } else { Reader(ReaderSlot(connection: try open())) }
-            let (lease, sequence) = try reader.withLock { slot throws(HoldfastError) -> (UInt64, CommitSequence) in
-                guard let connection = slot.connection else { throw slot.loss }
-                do throws(HoldfastError) {
-                    try connection.run(.begin, "reading")
-                    return (slot.lease, try connection.head())
-                } catch {
-                    connection.close()
-                    slot.connection = nil
-                    throw error
-                }
-            }
+            let reader = if let idle = state.idle.popLast() { idle } else { Reader(try open()) }
+            let (lease, sequence) = try reader.begin()
             state.lent[ObjectIdentifier(reader)] = reader
             return (reader, lease, sequence)
         }
     }
 
-    /// Ends the reader's transaction, after which the lease no longer holds. May be called again.
-    func end(_ reader: Reader, lease: UInt64) {
-        let hasEnded = reader.withLock { slot in
-            guard slot.lease == lease else { return false }
-            slot.lease += 1
-            // A transaction that only read has nothing to lose; a connection that cannot end it is not kept.
-            if let connection = slot.connection, (try? connection.run(.commit, "reading")) == nil {
-                connection.close()
-                slot.connection = nil
-            }
-            return true
+    /// Reads with what `begin` gave.
+    func read<Result>(
+        _ reader: Reader, _ lease: UInt64, _ body: (Connection) throws(HoldfastError) -> Result
+    ) throws(HoldfastError) -> Result {
+        defer {
+            atomicMemoryFence(ordering: .sequentiallyConsistent)
+            if reader.isUnwanted(lease) { settle(reader) }
         }
-        guard hasEnded else { return }
+        return try reader.read(lease, body)
+    }
+
+    /// Ends the reader's transaction, after which the lease no longer holds: at once, or, where a call is just reading,
+    /// when that returns. Waits for nobody. May be called again.
+    func end(_ reader: Reader, lease: UInt64) {
+        reader.end(lease)
+        settle(reader)
+    }
+
+    /// Whether somebody is still reading from a snapshot that was closed meanwhile.
+    var hasLingering: Bool { state.withLock { $0.lent.values.contains { $0.isLingering } } }
+
+    private func settle(_ reader: Reader) {
+        guard reader.settle() else { return }
         let isKept = state.withLock { state in
             guard state.lent.removeValue(forKey: ObjectIdentifier(reader)) != nil, state.phase == .serving,
-                state.idle.count < Self.idleLimit, reader.withLock({ $0.connection != nil })
+                state.idle.count < Self.idleLimit, reader.isOpen
             else { return false }
             // The one that was used last is used next, so those at the bottom are the ones that wait longest.
-            if state.idle.count >= Self.warmLimit {
-                state.idle[state.idle.count - Self.warmLimit].withLock { $0.connection?.releaseMemory() }
-            }
+            if state.idle.count >= Self.warmLimit { state.idle[state.idle.count - Self.warmLimit].releaseMemory() }
             state.idle.append(reader)
             return true
         }
-        if !isKept { Self.close(reader) }
+        if !isKept { reader.close() }
     }
 
     /// Closes every connection and gives no snapshot until `serve`. Those that are open find theirs gone.
@@ -136,16 +122,9 @@ final class ReaderPool: Sendable {
             state = State(phase: phase)
             return readers
         }
-        for reader in readers { Self.close(reader, phase == .closed ? Store.closed : Self.taken) }
+        for reader in readers { reader.interrupt(forGood: phase == .closed) }
+        for reader in readers { reader.close() }
         index.withLock { $0 = nil }
-    }
-
-    private static func close(_ reader: Reader, _ loss: HoldfastError = taken) {
-        reader.withLock { slot in
-            slot.loss = loss
-            slot.connection?.close()
-            slot.connection = nil
-        }
     }
 
     static let taken = HoldfastError(

@@ -1,6 +1,6 @@
 import HoldfastCore
 
-/// A read transaction on a connection of its own, which is locked for each call.
+/// A read transaction on a connection of its own, which is locked for each call. Closing it waits for no call.
 final class SQLiteSnapshot: StorageSnapshot {
     let sequence: CommitSequence
 
@@ -27,7 +27,12 @@ final class SQLiteSnapshot: StorageSnapshot {
     func scan(
         _ repository: RepositoryID, after: EntityID?, _ body: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
-        try read { connection throws(HoldfastError) in try connection.scan(repository, after: after, body) }
+        try read { connection throws(HoldfastError) in
+            try connection.scan(repository, after: after) { view throws(HoldfastError) in
+                try reader.requireNotTaken()
+                return try body(view)
+            }
+        }
     }
 
     func indexes() throws(HoldfastError) -> [IndexRecord] {
@@ -37,7 +42,12 @@ final class SQLiteSnapshot: StorageSnapshot {
     func scan(
         _ scan: IndexScan, _ body: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
-        try read { connection throws(HoldfastError) in try connection.scan(scan, body) }
+        try read { connection throws(HoldfastError) in
+            try connection.scan(scan) { key, view throws(HoldfastError) in
+                try reader.requireNotTaken()
+                return try body(key, view)
+            }
+        }
     }
 
     func log(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [LogEntry]? {
@@ -53,10 +63,6 @@ final class SQLiteSnapshot: StorageSnapshot {
     private func read<Result>(
         _ body: (Connection) throws(HoldfastError) -> Result
     ) throws(HoldfastError) -> Result {
-        try reader.withLock { slot throws(HoldfastError) in
-            guard slot.lease == lease else { throw ReaderPool.taken }
-            guard let connection = slot.connection else { throw slot.loss }
-            return try body(connection)
-        }
+        try pool.read(reader, lease, body)
     }
 }

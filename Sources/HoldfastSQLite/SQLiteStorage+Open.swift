@@ -74,6 +74,7 @@ extension SQLiteStorage {
                 limitBytes: Int(clamping: options.walLimitBytes), snapshotMaxAge: options.snapshotMaxAgeMilliseconds),
             time: environment.time, doubt: doubt,
             check: { () throws(HoldfastError) in try files.check(readers.walHeader) },
+            isHeldUp: { readers.hasLingering },
             connect: { () throws(HoldfastError) in try connect(path, .readWrite, cacheKibibytes: 256) })
         try storeLock.enter()
         try checkpointer.start(environment.workers)

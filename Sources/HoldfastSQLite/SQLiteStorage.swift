@@ -85,10 +85,7 @@ public final class SQLiteStorage: Storage {
     ) throws(HoldfastError) -> Result {
         let (reader, lease, sequence) = try readers.begin()
         defer { readers.end(reader, lease: lease) }
-        return try reader.withLock { slot throws(HoldfastError) in
-            guard let connection = slot.connection else { throw slot.loss }
-            return try body(connection, sequence)
-        }
+        return try readers.read(reader, lease) { connection throws(HoldfastError) in try body(connection, sequence) }
     }
 
     // MARK: Writing

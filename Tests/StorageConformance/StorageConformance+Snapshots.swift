@@ -89,6 +89,47 @@ extension StorageConformance {
             try expect(.io) { () throws(HoldfastError) in _ = try snapshot.log(after: 0) }
             try expect(.io) { () throws(HoldfastError) in _ = try snapshot.idempotencyRecord([1]) }
         },
+        Check("closing a snapshot does not wait for a call that reads from it, which goes on") { place in
+            let storage = try place.open()
+            try storage.begin(with: (0..<3).map { EntityChange(songs, "s\($0)", 1, "{}") })
+            let snapshot = try storage.beginSnapshot()
+            let gate = Gate()
+            let read = Lock<(count: Int, isClosed: Bool, failure: HoldfastError?)>((0, false, nil))
+            let reader = try ThreadWorkers().start(name: "reader") {
+                do throws(HoldfastError) {
+                    try snapshot.scan(songs, after: nil) { _ throws(HoldfastError) in
+                        let isFirst = read.withLock { read in
+                            read.count += 1
+                            return read.count == 1
+                        }
+                        if isFirst {
+                            gate.advance()
+                            // Until it was closed, or it is clear that closing it waits.
+                            for _ in 0..<300 where !read.withLock({ $0.isClosed }) {
+                                gate.wait(while: gate.number, nanoseconds: 10_000_000)
+                            }
+                            if !read.withLock({ $0.isClosed }) {
+                                throw HoldfastError(.timeout, "closing waited for what is read")
+                            }
+                        }
+                        return true
+                    }
+                } catch {
+                    read.withLock { $0.failure = error }
+                }
+                return .finished
+            }
+            while read.withLock({ $0.count }) == 0 { gate.wait(while: gate.number, nanoseconds: 1_000_000) }
+            snapshot.close()
+            read.withLock { $0.isClosed = true }
+            _ = reader.waitUntilFinished(deadline: nil)
+            try expect(read.withLock { $0.failure?.message }, is: nil, "failure")
+            try expect(read.withLock { $0.count }, is: 3, "songs read")
+            try expect(.io) { () throws(HoldfastError) in _ = try snapshot.list(songs) }
+            try storage.store(WriteBatch(at: 2, [EntityChange(songs, "a", 2, "{}")]))
+            let now = try storage.look { s throws(HoldfastError) in try s.list(songs).count }
+            try expect(now, is: 4, "songs now")
+        },
         Check("what is read from a storage that was closed answers closed") { place in
             let storage = try place.open()
             try storage.begin(with: [EntityChange(songs, "a", 1, "{}")])

@@ -45,7 +45,8 @@ typedef struct hf_store hf_store;
  *                                          descriptors each. A transaction that loses its snapshot moves
  *                                          forward if nothing it read has changed, else HF_CONFLICT.
  *   "snapshot_max_age_ms": 100..86400000 (60000)   a snapshot older than this is taken back once there
- *                                          is a newer state
+ *                                          is a newer state. A call that is reading from it goes on to its
+ *                                          end, and no commit waits for it
  *   "wal_limit_bytes": 1048576..2^40 (268435456)   SQLite: a write-ahead log beyond this takes snapshots back
  *   "lock_timeout_ms": 0..86400000 (5000)  SQLite: how long to wait for a process that is just opening,
  *                                          recovering or closing the store; another open in this process

@@ -265,7 +265,7 @@ final class SnapshotPool: Sendable {
 
     private func revoke(_ isMeant: (Shared) -> Bool) {
         let closing = state.withLock { Self.revoke($0.open.filter(isMeant), &$0) }
-        // Closing waits for a read in progress, so not under the lock.
+        // The engine has locks of its own.
         for snapshot in closing { snapshot.close() }
     }
 

@@ -56,7 +56,8 @@ public protocol StorageSnapshot: AnyObject, Sendable {
     ///     both         SELECT fingerprint, sequence, time, receipt FROM holdfast_idempotency WHERE key = $1
     func idempotencyRecord(_ key: [UInt8]) throws(HoldfastError) -> IdempotencyRecord?
 
-    /// Ends the snapshot. Waits for a call in progress; calls after it answer `.io`. May be called again.
+    /// Ends the snapshot; calls after it answer `.io`. Waits for nobody: it is the committer who calls it, too. A call in
+    /// progress goes on, and what it reads from is let go of when it returns. May be called again.
     func close()
 }
 
