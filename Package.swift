@@ -36,12 +36,10 @@ let package = Package(
         // Swift cannot make.
         .target(name: "CHoldfastPayload", dependencies: ["CJansson"]),
         .target(name: "CHoldfastPlatform"),
-        // C below the engine: SQLite's own interface for files, whose tables of functions Swift cannot fill.
-        .target(name: "CHoldfastWAL", dependencies: ["CSQLite"]),
 
         .target(name: "HoldfastCore", dependencies: ["CHoldfastPayload", "CHoldfastPlatform", "CPCRE2"]),
         .target(
-            name: "HoldfastSQLite", dependencies: ["HoldfastCore", "CSQLite", "CHoldfastPlatform", "CHoldfastWAL"]),
+            name: "HoldfastSQLite", dependencies: ["HoldfastCore", "CSQLite", "CHoldfastPlatform"]),
 
         // Which engine keeps a store: the only target that names them all, for the two faces.
         .target(name: "HoldfastEngines", dependencies: ["HoldfastCore", "HoldfastSQLite"]),

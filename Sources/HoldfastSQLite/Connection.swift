@@ -1,5 +1,4 @@
 import CHoldfastPlatform
-import CHoldfastWAL
 import CSQLite
 import HoldfastCore
 
@@ -37,7 +36,6 @@ final class Connection: @unchecked Sendable {
     /// Of the connection that writes: whether nobody can have changed it since, so that the mark need not be read.
     var catalogueIsCurrent = false
     private var isOpen = true
-    private var isGathering = false
     private let epoch = hfp_fork_epoch()
     private let time = SystemTime()
     /// What is left of it, in nanoseconds; see `setPatience`.
@@ -98,15 +96,6 @@ final class Connection: @unchecked Sendable {
                 Unmanaged<Connection>.fromOpaque(context!).takeUnretainedValue().walFrames = Int(frames)
                 return SQLITE_OK
             }, Unmanaged.passUnretained(self).toOpaque())
-    }
-
-    /// Writes to the log what belongs together in one piece; see CHoldfastWAL.h. Inside a transaction, because SQLite opens
-    /// the log with the first.
-    func gatherLogWrites() {
-        if isGathering { return }
-        isGathering = true
-        // Without memory for it everything goes on as before.
-        if let walFile { _ = hfw_gather(walFile.file) }
     }
 
     // MARK: Statements

@@ -15,7 +15,6 @@ final class SQLiteWrite: StorageWrite {
         self.connection = connection
         do throws(HoldfastError) {
             try connection.run(.beginImmediate, "beginning a commit in")
-            connection.gatherLogWrites()
             header = storage.readers.walHeader()
             if let known = storage.head(if: header) {
                 head = known

@@ -111,7 +111,7 @@ struct ExpressionTests {
         let build = URL(fileURLWithPath: String(program)).deletingLastPathComponent().path
         let sources = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../Sources").standardized.path
         let moduleMaps =
-            ["CHoldfastPayload", "CHoldfastPlatform", "CHoldfastWAL", "COpenCombineHelpers"]
+            ["CHoldfastPayload", "CHoldfastPlatform", "COpenCombineHelpers"]
             .map { "\(build)/\($0).build/module.modulemap" }
             + ["CPCRE2", "CSQLite"].map { "\(sources)/\($0)/module.modulemap" }
         try await withDirectory { directory in
