@@ -149,15 +149,30 @@ public func hf_await(
             throw HoldfastError(.forked, "the starter forked: the parent waits, not this process")
         }
         var isKept = false
-        defer { if !isKept { hf_future_free(handle) } }
-        if status != hf_status.HF_OK { throw hostError(status, "the starter answered") }
-        do throws(HoldfastError) {
-            try fill(out_value, nil, with: wait.result())
-        } catch {
-            if let out_future, !wait.future.isCompleted {
-                out_future.pointee = handle
-                isKept = true
+        defer {
+            if !isKept {
+                // Else a completion that has the handle in hand would be accepted, and lost.
+                _ = wait.giveUp()
+                hf_future_free(handle)
             }
+        }
+        func keep() {
+            guard let out_future else { return }
+            out_future.pointee = handle
+            isKept = true
+        }
+        if status != hf_status.HF_OK { throw hostError(status, "the starter answered") }
+        var outcome = try wait.outcome()
+        if outcome == nil && out_future == nil { outcome = wait.giveUp() }
+        guard let outcome else {
+            keep()
+            throw wait.timedOut
+        }
+        let value = try outcome.get()
+        do throws(HoldfastError) {
+            try fill(out_value, nil, with: value)
+        } catch {
+            keep()
             throw error
         }
     }

@@ -334,6 +334,60 @@ static void await_that_runs_out_of_time_hands_over_the_future_if_it_is_wanted(fi
     expect(HF_INVALID_HANDLE, hf_future_complete, kept, "nobody waits", HF_NTS);
 }
 
+/* A thread that completes the future which it is handed, about when the time of who awaits it is up. */
+typedef struct completer {
+    pthread_t thread;
+    _Atomic(hf_future *) future; /* to be completed; NULL when that was done */
+    _Atomic double due;
+    atomic_bool is_over;
+    hf_status answer;
+} completer;
+
+static void *complete_when_due(void *argument) {
+    completer *c = argument;
+    while (!c->is_over) {
+        hf_future *future = c->future;
+        if (future == NULL || seconds_now() < c->due)
+            continue;
+        c->answer = hf_future_complete(future, "just in time", HF_NTS, NULL);
+        c->future = NULL;
+    }
+    return NULL;
+}
+
+static hf_status hand_to_completer(hf_future *future, void *argument) {
+    completer *c = argument;
+    c->future = future;
+    return HF_OK;
+}
+
+static void a_result_that_comes_as_the_time_is_up_is_returned_kept_or_refused(fixture *f) {
+    (void)f;
+    enum { ROUNDS = 3000 };
+    completer c = {.answer = HF_OK};
+    assert_int_equal(pthread_create(&c.thread, NULL, complete_when_due, &c), 0);
+    hf_entity value = HF_ENTITY_INIT;
+    size_t lost = 0, refused_in_vain = 0;
+    for (size_t i = 0; i < ROUNDS; i++) {
+        bool is_wanted = i % 2 == 0;
+        hf_future *kept = NULL;
+        c.due = seconds_now() + 0.001 + (double)(i % 200) / 1e6;
+        hf_status status = hf_await(hand_to_completer, &c, NULL, 1, &value, is_wanted ? &kept : NULL, NULL);
+        while (c.future != NULL) {
+        }
+        if (status == HF_TIMEOUT && kept != NULL)
+            status = hf_future_wait(kept, NULL, 0, &value, NULL, NULL);
+        lost += c.answer == HF_OK && status != HF_OK;
+        refused_in_vain += c.answer != HF_OK && status == HF_OK;
+        hf_future_free(kept);
+    }
+    c.is_over = true;
+    pthread_join(c.thread, NULL);
+    assert_int_equal(lost, 0);
+    assert_int_equal(refused_in_vain, 0);
+    hf_entity_free(&value);
+}
+
 static hf_status await_another(hf_future *future, void *depth) {
     size_t *left = depth;
     if (--*left > 0) {
@@ -366,6 +420,7 @@ int main(void) {
         EACH_ENGINE(futures_outlive_their_store_and_nobody_is_called_after_it),
         ONCE(await_turns_a_callback_into_a_result),
         ONCE(await_that_runs_out_of_time_hands_over_the_future_if_it_is_wanted),
+        ONCE(a_result_that_comes_as_the_time_is_up_is_returned_kept_or_refused),
         ONCE(a_thousand_awaits_may_be_nested),
     };
     return run_scenarios("futures", scenarios, COUNT_OF(scenarios));

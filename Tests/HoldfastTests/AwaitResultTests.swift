@@ -69,8 +69,35 @@ struct AwaitResultTests {
             }
         }
         let done = late.withLock { $0 }
-        #expect(done?(.success(1)) == true)
-        #expect(done?(.failure(Missing())) == false)
+        // Nobody would hear of it.
+        #expect(done?(.success(1)) == false)
+        await #expect(throws: AwaitError.timeOut(identifier: "late")) {
+            try await awaitResult(identifier: "late", timeout: .milliseconds(10)) { done in late.withLock { $0 = done }
+            }
+        }
+        let other = late.withLock { $0 }
+        #expect(other?(.success(1)) == false)
+    }
+
+    @Test("returns every result whose completion was accepted, also when it comes as the time is up")
+    func resultsAtTheLastMoment() async throws {
+        for round in 0..<200 {
+            let wasAccepted = Mutex(false)
+            let ended = DispatchSemaphore(value: 0)
+            let found = try await onThread { () -> Int? in
+                defer { ended.wait() }
+                return try? awaitResult(timeout: .milliseconds(2)) { (done: AwaitCompletion<Int, Missing>) in
+                    let due = ContinuousClock.now + .microseconds(1_900 + round)
+                    Thread.detachNewThread {
+                        while ContinuousClock.now < due {}
+                        let isAccepted = done(.success(round))
+                        wasAccepted.withLock { $0 = isAccepted }
+                        ended.signal()
+                    }
+                }
+            }
+            #expect(wasAccepted.withLock { $0 } == (found != nil))
+        }
     }
 
     @Test("names the caller's identifier when the time is up, counted from before the block")

@@ -60,13 +60,13 @@ hf_status hf_future_fail(hf_future *HF_NULLABLE future, hf_status status, const 
  * Waits for the end. May be called again, and by several threads at once: each gets the result.
  *
  * identifier: NUL-terminated UTF-8 that a time-out's error names; NULL allowed. timeout_ms: in milliseconds
- * of a steady clock; -1 for ever, 0 not at all. out_value: receives the value, its `version` being the
- * entity's where it is one that is stored; NULL if not wanted. out_receipt: receives the receipt of the
- * commit, or an empty text where there was none; NULL if not wanted.
+ * of a steady clock; -1 for ever, 0 not at all, another negative number is HF_INVALID_ARGUMENT. out_value:
+ * receives the value, its `version` being the entity's where it is one that is stored; NULL if not wanted.
+ * out_receipt: receives the receipt of the commit, or an empty text where there was none; NULL if not wanted.
  *
  * Errors: the future's own; HF_TIMEOUT (the error's detail has the `identifier`, hf_future_is_ended answers
  * false: wait again, cancel or free), HF_CANCELLED, HF_WOULD_DEADLOCK (on a thread of the library's, while it
- * is pending), HF_NO_MEMORY, HF_INVALID_HANDLE, HF_FORKED. Any thread. Blocks.
+ * is pending), HF_INVALID_ARGUMENT, HF_NO_MEMORY, HF_INVALID_HANDLE, HF_FORKED. Any thread. Blocks.
  */
 hf_status hf_future_wait(hf_future *HF_NULLABLE future, const char *HF_NULLABLE identifier,
                          int64_t timeout_ms, hf_entity *HF_NULLABLE out_value,
@@ -117,8 +117,9 @@ HF_WARN_UNUSED hf_status hf_transaction_submit_future(hf_transaction *HF_NULLABL
 /**
  * Starts something that will complete the future, by a callback, on any thread, or at once.
  *
- * future: borrowed; it may be completed as long as hf_await waits, and afterwards that answers
- * HF_INVALID_HANDLE or HF_INVALID_STATE. Answers HF_OK, or why nothing was started: hf_await returns it.
+ * future: borrowed; it may be completed as long as hf_await waits. Once nobody waits any longer, completing
+ * it answers HF_INVALID_HANDLE or HF_INVALID_STATE. Answers HF_OK, or why nothing was started: hf_await
+ * returns it, whatever the future was completed with.
  */
 typedef hf_status (*hf_starter_fn)(hf_future *HF_NONNULL future, void *HF_NULLABLE user_data);
 
@@ -128,8 +129,12 @@ typedef hf_status (*hf_starter_fn)(hf_future *HF_NONNULL future, void *HF_NULLAB
  *
  * starter: called once. user_data: handed to it; NULL allowed. identifier, timeout_ms: as hf_future_wait; the
  * time counts from before the starter runs. out_value: receives the value; NULL if not wanted. out_future:
- * receives the future, freed with hf_future_free, when the wait ends with HF_TIMEOUT, so that it can be
- * waited for again or cancelled; else NULL; NULL if not wanted: then nobody waits any longer.
+ * receives the future, freed with hf_future_free, when the wait ends with HF_TIMEOUT, or without memory for
+ * the value, so that it can be waited for again or cancelled; else NULL; NULL if not wanted: then nobody
+ * waits any longer, and the future ends as cancelled.
+ *
+ * No result is lost: where hf_future_complete answers HF_OK, hf_await returns the value, or out_future has
+ * it.
  *
  * Errors: what the future was completed with or the starter answered; HF_TIMEOUT, HF_CANCELLED,
  * HF_WOULD_DEADLOCK (on a thread of the library's, before anything was started), HF_INVALID_ARGUMENT,

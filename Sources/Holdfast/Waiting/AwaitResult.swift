@@ -22,8 +22,8 @@ public struct AwaitCompletion<Success: Sendable, Failure: Error>: Sendable {
 /// - Parameters:
 ///   - identifier: Named by `AwaitError`.
 ///   - timeout: How long at most, counted from before the block starts; nil for ever, zero or less not at all. When the
-///     time is up, `AwaitError.timeOut` is thrown, the work goes on, and its late result is dropped: keep a
-///     `PendingResult` to wait again.
+///     time is up, `AwaitError.timeOut` is thrown and the work goes on; its completion answers false, because nobody
+///     hears of its late result: keep a `PendingResult` to wait again.
 ///   - asyncExecutionBlock: Starts the work and hands the completion on.
 /// - Returns: What the work succeeded with. What it failed with is thrown unchanged.
 @available(*, noasync, message: "it would block a thread of Swift's pool: write try await awaitResult")
@@ -32,15 +32,13 @@ public func awaitResult<Success: Sendable, Failure: Error>(
     asyncExecutionBlock: (_ completed: AwaitCompletion<Success, Failure>) -> Void
 ) throws -> Success {
     try requireWaitingThread(identifier)
-    var wait: FutureWait?
     var pending: PendingResult<Success, Failure>?
     return try translatingWaits(identifier) { () throws(CoreError) in
         let started = try FutureWait(milliseconds: timeout.map(waitingMilliseconds), identifier: identifier)
-        wait = started
         let result = PendingResult<Success, Failure>(identifier: identifier, future: started.future)
         pending = result
         asyncExecutionBlock(AwaitCompletion(pending: result))
-        _ = try wait!.result()
+        if try started.outcome() == nil && result.giveUp() { throw started.timedOut }
     } result: {
         try pending!.outcomeAfterWait()
     }
@@ -56,5 +54,11 @@ public nonisolated(nonsending) func awaitResult<Success: Sendable, Failure: Erro
     let deadline = timeout.map { ContinuousClock.now + $0 }
     let pending = PendingResult<Success, Failure>(identifier: identifier)
     asyncExecutionBlock(AwaitCompletion(pending: pending))
-    return try await pending.value(until: deadline)
+    do {
+        return try await pending.value(until: deadline)
+    } catch {
+        // The work's own failure stays. Where it is the wait that ended, a result that came with its end is not lost.
+        if pending.giveUp() { throw error }
+        return try pending.outcomeAfterWait()
+    }
 }

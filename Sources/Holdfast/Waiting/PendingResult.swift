@@ -130,6 +130,9 @@ public final class PendingResult<Success: Sendable, Failure: Error>: Sendable {
     }
 
     func outcomeAfterWait() throws -> Success { try get(outcome!) }
+
+    /// Ends it after a wait that nobody makes again, so that a later completion is told. False: a result came before.
+    func giveUp() -> Bool { end(.cancelled) }
 }
 
 /// A wait of the core's, in the words of `AwaitError`. A result that comes just when the time is up is kept.

@@ -164,19 +164,21 @@ public final class Future: Sendable {
     /// Waits at most so long (nil: for ever, 0: not at all). Time running out ends the wait alone: the error names what
     /// was waited for by `identifier`.
     public func wait(milliseconds: UInt64?, identifier: String? = nil) throws(HoldfastError) -> FutureValue {
-        try wait(until: deadline(milliseconds), milliseconds: milliseconds ?? 0, identifier: identifier)
+        guard let outcome = try outcome(until: deadline(milliseconds)) else {
+            throw Self.timedOut(milliseconds ?? 0, identifier)
+        }
+        return try outcome.get()
     }
 
     fileprivate func deadline(_ milliseconds: UInt64?) -> UInt64? {
         milliseconds.map { time.monotonicNanoseconds() &+ $0 &* 1_000_000 }
     }
 
-    fileprivate func wait(
-        until deadline: UInt64?, milliseconds: UInt64, identifier: String?
-    ) throws(HoldfastError) -> FutureValue {
+    /// Nil when the time is up. What it throws is why waiting here is refused.
+    fileprivate func outcome(until deadline: UInt64?) throws(HoldfastError) -> FutureOutcome? {
         while true {
             let seen = end.number
-            if let outcome = state.withLock({ $0.outcome }) { return try outcome.get() }
+            if let outcome = state.withLock({ $0.outcome }) { return outcome }
             try Self.requireHostThread()
             if delivery != nil && ProviderCalls.isInsideAny {
                 throw HoldfastError(
@@ -189,9 +191,17 @@ public final class Future: Sendable {
                 continue
             }
             let now = time.monotonicNanoseconds()
-            if now >= deadline { throw Self.timedOut(milliseconds, identifier) }
+            if now >= deadline { return nil }
             end.wait(while: seen, nanoseconds: deadline - now)
         }
+    }
+
+    /// Ends it where nobody will wait any longer, so that whoever completes it from now on is told. Answers the outcome
+    /// of who came before.
+    fileprivate func giveUp() -> FutureOutcome? {
+        let isFirst = complete(
+            .failure(HoldfastError(.cancelled, "nobody waits for the future any longer: its time was up")))
+        return isFirst ? nil : state.withLock { $0.outcome }
     }
 
     fileprivate static func requireHostThread() throws(HoldfastError) {
@@ -202,7 +212,7 @@ public final class Future: Sendable {
         }
     }
 
-    private static func timedOut(_ milliseconds: UInt64, _ identifier: String?) -> HoldfastError {
+    fileprivate static func timedOut(_ milliseconds: UInt64, _ identifier: String?) -> HoldfastError {
         HoldfastError(
             .timeout,
             "\(identifier.map { "\"\($0)\"" } ?? "the future") was not completed within \(milliseconds) ms and goes on: "
@@ -226,7 +236,13 @@ public struct FutureWait: Sendable {
         deadline = future.deadline(milliseconds)
     }
 
-    public func result() throws(HoldfastError) -> FutureValue {
-        try future.wait(until: deadline, milliseconds: milliseconds ?? 0, identifier: identifier)
-    }
+    /// How the future ended; nil when the time is up. The future goes on, for whoever keeps it: see `giveUp`.
+    public func outcome() throws(HoldfastError) -> FutureOutcome? { try future.outcome(until: deadline) }
+
+    /// For who does not keep the future. It ends, so that no completion is taken and then lost: one that came before is
+    /// answered, a later one is told that it comes too late.
+    public func giveUp() -> FutureOutcome? { future.giveUp() }
+
+    /// The error of a wait whose time was up.
+    public var timedOut: HoldfastError { Future.timedOut(milliseconds ?? 0, identifier) }
 }

@@ -35,6 +35,9 @@ def await_result(
         if future.done():  # with a TimeoutError of its own, or just now
             return future.result()
         raise timed_out(identifier, timeout, future) from None
+    except KeyboardInterrupt:  # nobody waits any longer: what completes it now is told
+        future.cancel()
+        raise
 
 
 def completion(future: "concurrent.futures.Future[Any]") -> Done:

@@ -131,13 +131,18 @@ def test_waits_may_be_nested() -> None:
     assert descend(100) == 100
 
 
-def test_an_interrupt_ends_the_wait() -> None:
+def test_an_interrupt_ends_the_wait_and_what_comes_later_is_told() -> None:
+    kept: list[Done] = []
+
+    def starter(done: Done) -> None:
+        kept.append(done)
+        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        holdfast.await_result(
-            lambda done: threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start(), timeout=20
-        )
+        holdfast.await_result(starter, timeout=20)
     assert time.monotonic() - began < 10
+    assert kept[0]("late") is False
 
 
 def test_waiting_on_the_event_thread_is_refused(store: holdfast.Store) -> None:

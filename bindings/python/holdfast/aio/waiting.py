@@ -45,7 +45,11 @@ async def await_result(
     starter(done)
     if not future.done():
         left = None if deadline is None else max(0.0, deadline - time.monotonic())
-        await asyncio.wait([future], timeout=left)
+        try:
+            await asyncio.wait([future], timeout=left)
+        except asyncio.CancelledError:  # nobody waits any longer: what completes it now is told
+            future.cancel()
+            raise
     if not future.done():
         raise timed_out(identifier, timeout or 0, future)
     return future.result()
