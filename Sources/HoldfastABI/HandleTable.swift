@@ -26,12 +26,16 @@ enum HandleKind: UInt64, CaseIterable {
 ///     bits 32-39   fork epoch: a forked child has another, and a table of its own
 ///     bits 40-63   generation of the slot
 ///
+/// No handle comes back: a slot whose generations are used up is never taken again, so a process can make 2^48, which
+/// takes years. (A fork epoch comes back in the 256th child of a child.)
+///
 /// A call pins the slot while it uses the object, so a handle can be freed by another thread, or from inside a
 /// callback, at any moment: the object goes when the last pin does. Pinning takes no lock.
 enum HandleTable {
     private static let tag: UInt64 = 0b0101
     private static let slotsInChunk = 1024
     private static let chunkLimit = 16384
+    private static let lastGeneration: UInt64 = 0xff_ffff
 
     /// A slot's word: generation (24 bits), seven bits that are 0, whether it is live (1), and how many calls use it (32).
     private static let live: UInt64 = 1 << 32
@@ -100,10 +104,11 @@ enum HandleTable {
             }
         }
 
-        func giveBack(_ index: Int, from kind: HandleKind) {
+        /// `isUsedUp`: it is not taken again.
+        func giveBack(_ index: Int, from kind: HandleKind, isUsedUp: Bool) {
             free.withLock { free in
                 free.counts[Int(kind.rawValue)] -= 1
-                free.indexes.append(index)
+                if !isUsedUp { free.indexes.append(index) }
             }
         }
 
@@ -127,7 +132,7 @@ enum HandleTable {
     static func insert(_ object: AnyObject, _ kind: HandleKind) throws(HoldfastError) -> OpaquePointer {
         let slots = current.value
         guard let index = slots.take(for: kind), let slot = slots[index] else {
-            throw HoldfastError(.noMemory, "16 million handles are in use: free those that are no longer needed")
+            throw HoldfastError(.noMemory, "all 16 million handles are in use: free those that are no longer needed")
         }
         slot.pointee.object = Unmanaged.passRetained(object)
         slot.pointee.kind = kind
@@ -203,8 +208,9 @@ enum HandleTable {
         // Nobody can pin a dead slot again, so this thread alone is here.
         let object = slot.pointee.object
         slot.pointee.object = nil
-        slot.pointee.word.store((now >> 40 &+ 1) << 40, ordering: .releasing)
-        slots.giveBack(pin.index, from: slot.pointee.kind)
+        let generation = now >> 40
+        slot.pointee.word.store((generation &+ 1) << 40, ordering: .releasing)
+        slots.giveBack(pin.index, from: slot.pointee.kind, isUsedUp: generation == lastGeneration)
         object?.release()
     }
 
