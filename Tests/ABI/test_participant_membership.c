@@ -223,6 +223,42 @@ static void detaching_inside_each_callback_skips_the_member_from_then_on(fixture
     }
 }
 
+typedef struct move {
+    phase when;
+    member *whom, *under;
+} move;
+
+static hf_status move_one(member *m, phase p, hf_transaction *transaction) {
+    (void)transaction;
+    move *a = m->context;
+    if (p == a->when) {
+        expect_ok(hf_participant_detach, a->whom->handle);
+        expect_ok(hf_participant_attach, a->whom->handle, a->under->handle);
+    }
+    return HF_OK;
+}
+
+static void a_member_that_leaves_and_joins_again_before_its_turn_is_called_once(fixture *fixture) {
+    (void)fixture;
+    static const phase phases[] = {BEGIN, VALIDATE};
+    for (size_t i = 0; i < COUNT_OF(phases); i++) {
+        member root, parent, child, below, other;
+        make_member(&root, "root", NULL), make_member(&parent, "parent", &root);
+        make_member(&child, "child", &parent), make_member(&below, "below", &child);
+        make_member(&other, "other", &root);
+        move to_other = {phases[i], &child, &other};
+        parent.hook = move_one, parent.context = &to_other;
+        pass_through(&root, phases[i]);
+        /* To join again is to begin again, where it had begun before. */
+        int begun = phases[i] == BEGIN ? 1 : 2;
+        expect_calls(&child, begun, 1, 1, 0);
+        expect_calls(&below, begun, 1, 1, 0);
+        expect_calls(&other, 1, 1, 1, 0);
+        free_member(&root), free_member(&parent), free_member(&child), free_member(&below),
+            free_member(&other);
+    }
+}
+
 static hf_status free_one(member *m, phase p, hf_transaction *transaction) {
     (void)transaction;
     act *a = m->context;
@@ -425,6 +461,7 @@ int main(void) {
         ONCE(all_members_may_be_freed_inside_their_transaction),
         ONCE(user_data_is_freed_once_also_when_creating_fails),
         ONCE(detaching_inside_each_callback_skips_the_member_from_then_on),
+        ONCE(a_member_that_leaves_and_joins_again_before_its_turn_is_called_once),
         ONCE(a_member_may_free_itself_or_its_parent_in_each_callback),
         ONCE(members_that_join_inside_a_callback_take_part_in_what_follows),
         ONCE(members_without_end_are_a_status),

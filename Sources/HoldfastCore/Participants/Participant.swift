@@ -20,6 +20,9 @@ public final class Participant: @unchecked Sendable {
 
     /// The transaction that it joined last, which may have ended.
     var joined: TreeTransaction?
+    /// How often it has joined one: who was to be called as it joined, and has left and joined again since, is called
+    /// for the later time alone.
+    var joinings = 0
 
     /// The root of a tree of its own.
     public init(_ host: any ParticipantHost) { self.host = host }

@@ -26,6 +26,17 @@ public final class TreeTransaction: @unchecked Sendable {
     private var isHeld = false
     private var heldEnd: Phase?
 
+    /// A member as it joined.
+    private struct Joining {
+        let member: Participant
+        let number: Int
+
+        init(_ member: Participant) {
+            self.member = member
+            number = member.joinings
+        }
+    }
+
     private(set) var phase = Phase.open
     /// In the order in which they joined, once each. One that was attached to another tree meanwhile is walked there.
     private var roots: [Participant] = []
@@ -33,10 +44,10 @@ public final class TreeTransaction: @unchecked Sendable {
     /// How many there are that were not freed.
     private var members = 0
     /// Joined and not begun yet, and whether somebody is at it.
-    private var newcomers: [Participant] = []
+    private var newcomers: [Joining] = []
     private var isBeginning = false
     /// While validating: joined and not validated yet.
-    private var unvalidated: [Participant] = []
+    private var unvalidated: [Joining] = []
     /// How many walks are calling the host now.
     private var callers = 0
     /// Freed by their owners, and still links between others.
@@ -77,9 +88,10 @@ public final class TreeTransaction: @unchecked Sendable {
         guard phase == .open || phase == .validating else { return false }
         top.forEachInOrder { member in
             member.joined = self
+            member.joinings += 1
             members += 1
-            newcomers.append(member)
-            if phase == .validating { unvalidated.append(member) }
+            newcomers.append(Joining(member))
+            if phase == .validating { unvalidated.append(Joining(member)) }
         }
         return !isBeginning
     }
@@ -104,7 +116,7 @@ public final class TreeTransaction: @unchecked Sendable {
                 return newcomers
             }
             if batch.isEmpty { return }
-            try call(batch) { $0.began(descriptor) }
+            for joining in batch { try call(joining) { $0.began(descriptor) } }
         }
     }
 
@@ -140,7 +152,7 @@ public final class TreeTransaction: @unchecked Sendable {
             try requireQuiet()
             phase = .validating
             callers += 1
-            forEachTree { $0.forEachInOrder { unvalidated.append($0) } }
+            forEachTree { $0.forEachInOrder { unvalidated.append(Joining($0)) } }
         }
     }
 
@@ -159,8 +171,8 @@ public final class TreeTransaction: @unchecked Sendable {
             return unvalidated
         }
         var refusal: HoldfastError?
-        for member in batch {
-            try call(member) { host in
+        for joining in batch {
+            try call(joining) { host in
                 do throws(HoldfastError) {
                     try host.validate(in: transaction)
                 } catch {
@@ -168,7 +180,7 @@ public final class TreeTransaction: @unchecked Sendable {
                 }
             }
             if var refusal {
-                refusal.participant = member
+                refusal.participant = joining.member
                 throw refusal
             }
         }
@@ -355,6 +367,12 @@ public final class TreeTransaction: @unchecked Sendable {
     private func call(_ member: Participant, _ body: (any ParticipantHost) -> Void) throws(HoldfastError) {
         guard let host = TreeLock.withLock({ member.transaction === self ? member.host : nil }) else { return }
         guard isSameProcess(after: { body(host) }) else { throw Self.forked }
+    }
+
+    /// The same for one that has not left since.
+    private func call(_ joining: Joining, _ body: (any ParticipantHost) -> Void) throws(HoldfastError) {
+        guard TreeLock.withLock({ joining.member.joinings == joining.number }) else { return }
+        try call(joining.member, body)
     }
 
     private func forEachTree(reversed: Bool = false, _ body: (Participant) -> Void) {
