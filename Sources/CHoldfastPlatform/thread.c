@@ -16,6 +16,10 @@ typedef struct start {
 
 static __thread bool is_ours;
 
+/* What a thread brings upon itself. Blocked, they would end the process past the host's handlers, which
+ * report crashes. */
+static const int own_faults[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGTRAP};
+
 static void *run(void *argument) {
     is_ours = true;
     start begin = *(start *)argument;
@@ -39,10 +43,12 @@ int hfp_thread_start(const char *name, void (*body)(void *context), void *contex
     begin->name[sizeof begin->name - 1] = '\0';
 
     /* A thread inherits the mask of its creator: blocking before and restoring after leaves no moment in
-     * which the new thread could take a signal. */
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+     * which the new thread could take a signal of the process's. */
+    sigset_t blocked, before;
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof own_faults / sizeof *own_faults; i++)
+        sigdelset(&blocked, own_faults[i]);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);

@@ -124,8 +124,9 @@ hf_status hf_operation_perform(hf_operation *HF_NULLABLE operation, hf_transacti
  * up to the operation's "timeout_ms", but never on a thread of the library's. Runs begin in the order in
  * which they were started and may overtake each other.
  *
- * Errors: HF_BUSY (no place), HF_CLOSED, HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED; everything else
- * is the future's. A store that closes refuses, with HF_CLOSED, what has not begun. Any thread.
+ * Errors: HF_BUSY (no place), HF_CLOSED, HF_NO_MEMORY (also: the system gives no thread),
+ * HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED; everything else is the future's. A store that closes
+ * refuses, with HF_CLOSED, what has not begun. Any thread.
  */
 hf_status hf_operation_start(hf_operation *HF_NULLABLE operation, hf_transaction *HF_NULLABLE transaction,
                              hf_future *HF_NULLABLE *HF_NULLABLE out_future,

@@ -1,7 +1,7 @@
 /*
  * Platform: the few things of the operating system that Swift cannot reach by itself: waiting on a word
- * (futex), starting a thread that takes no signals, eventfd, and noticing a fork. What is written here for
- * Apple's systems was never run.
+ * (futex), starting a thread that takes none of the process's signals, eventfd, and noticing a fork. What is
+ * written here for Apple's systems was never run.
  */
 #ifndef CHOLDFAST_PLATFORM_H
 #define CHOLDFAST_PLATFORM_H
@@ -33,8 +33,9 @@ void hfp_gate_wait(hfp_gate *gate, uint32_t seen, uint32_t bits, int64_t timeout
 void hfp_gate_advance(hfp_gate *gate, uint32_t bits, uint32_t one_of);
 
 /* --- Threads --------------------------------------------------------------------------------------
- * Starts a detached thread with all signals blocked, so that the host's handlers never run on it. `name` is
- * cut to 15 bytes. Returns 0 or an errno. */
+ * Starts a detached thread on which all signals are blocked but those that a thread brings upon itself
+ * (SIGSEGV and the like), so that of the host's handlers only those for crashes run on it. `name` is cut to
+ * 15 bytes. Returns 0 or an errno. */
 int hfp_thread_start(const char *name, void (*body)(void *context), void *context);
 /* To be called on return from the host's code, with the epoch from before. If that code has forked and this
  * is the child, and the only thread that it has is one of ours, the child ends here: it has nothing to do,

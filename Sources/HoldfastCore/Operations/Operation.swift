@@ -129,6 +129,7 @@ public final class Operation: Sendable {
         try store.queue.takePlace(deadline: store.deadline(inMilliseconds: patience))
         let run = OperationRun(self, in: transaction)
         do throws(HoldfastError) {
+            try run.prepare()
             try accept(run.future)
             if let observer { try run.future.observe(observer, isSubscriber: isSubscriber) }
         } catch {

@@ -40,16 +40,30 @@ final class OperationRun: CommitOwner, Withdrawable {
         future.setSource(self)
     }
 
+    /// Before the run is accepted: has the thread be there that it will need. What else is wrong is for `begin` to tell.
+    func prepare() throws(HoldfastError) {
+        let needsThread: Bool
+        do throws(HoldfastError) { needsThread = try direct() == nil } catch { return }
+        if needsThread { try store.operations.start() }
+    }
+
     /// On the caller's thread: no I/O.
     func begin() {
-        if transaction == nil, case .write(let step) = operation.work {
-            do throws(HoldfastError) {
-                if let repository = try step.openKnown(in: store), !repository.isValidated {
-                    return try submit(step, to: repository)
-                }
-            } catch { return end(.failure(error)) }
-        }
-        if !store.operations.enqueue(self) { end(.failure(Store.closed)) }
+        do throws(HoldfastError) {
+            if let (step, repository) = try direct() {
+                try submit(step, to: repository)
+            } else {
+                try store.operations.enqueue(self)
+            }
+        } catch { end(.failure(error)) }
+    }
+
+    /// A single write to a repository that is known, which goes to the queue at once.
+    private func direct() throws(HoldfastError) -> (OperationStep, Repository)? {
+        guard transaction == nil, case .write(let step) = operation.work,
+            let repository = try step.openKnown(in: store), !repository.isValidated
+        else { return nil }
+        return (step, repository)
     }
 
     /// On the store's thread for operations.
@@ -167,7 +181,7 @@ final class OperationRun: CommitOwner, Withdrawable {
         guard attempts < operation.options.maxAttempts else { return false }
         let pause = store.backoff(attempts)
         guard store.environment.time.monotonicNanoseconds() &+ pause < deadline else { return false }
-        return store.operations.enqueue(self, after: pause)
+        return (try? store.operations.enqueue(self, after: pause)) != nil
     }
 
     private func told(_ error: HoldfastError) -> HoldfastError {

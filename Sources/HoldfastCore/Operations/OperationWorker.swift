@@ -19,20 +19,27 @@ final class OperationWorker: Sendable {
         self.finished = finished
     }
 
-    /// Has a run take its turn, not before the pause is over. False when it never will: the store closes, or the
-    /// system has no more threads.
-    func enqueue(_ run: OperationRun, after pause: UInt64 = 0) -> Bool {
+    /// Has a thread be there. Throws when none ever will: the store closes, or the system has no more threads.
+    func start() throws(HoldfastError) {
+        try state.withLock { state throws(HoldfastError) in _ = try started(&state) }
+    }
+
+    /// Has a run take its turn, not before the pause is over. Throws as `start`.
+    func enqueue(_ run: OperationRun, after pause: UInt64 = 0) throws(HoldfastError) {
         let due = pause == 0 ? 0 : environment.time.monotonicNanoseconds() &+ pause
-        return state.withLock { state in
-            if state.isClosing { return false }
-            if state.worker == nil {
-                state.worker = try? environment.workers.start(name: "hf-operations") { [self] in turn() }
-            }
-            guard let worker = state.worker else { return false }
+        try state.withLock { state throws(HoldfastError) in
+            let worker = try started(&state)
             if due == 0 { state.waiting.append(run) } else { state.delayed.append((due, run)) }
             worker.wake()
-            return true
         }
+    }
+
+    private func started(_ state: inout State) throws(HoldfastError) -> any Worker {
+        if state.isClosing { throw Store.closed }
+        if let worker = state.worker { return worker }
+        let worker = try environment.workers.start(name: "hf-operations") { [self] in turn() }
+        state.worker = worker
+        return worker
     }
 
     var isCurrentThread: Bool { state.withLock { $0.worker }?.isCurrent ?? false }

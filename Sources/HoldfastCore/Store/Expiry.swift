@@ -23,20 +23,30 @@ final class Expiry: Sendable {
         self.finished = finished
     }
 
-    /// Called once. Begins where the store has such an index already.
-    func attach(_ store: Store) {
+    /// Called once. Begins where the store has such an index already; throws when there is no thread for that.
+    func attach(_ store: Store) throws(HoldfastError) {
         state.withLock { $0.store = store }
         guard !store.storage.isReadOnly, (try? Self.indexes(of: store))?.isEmpty == false else { return }
-        begin()
+        try start()
     }
 
-    /// There is such an index from now on.
+    /// There is such an index from now on. It is stored: without a thread its entities stay until the store is opened
+    /// again, and that is told.
     func begin() {
-        state.withLock { state in
+        do throws(HoldfastError) {
+            try start()
+        } catch {
+            state.withLock { $0.store }?.log.warning(
+                "entities whose time has passed are not deleted before the store is opened again",
+                [("reason", .text(error.message))])
+        }
+    }
+
+    private func start() throws(HoldfastError) {
+        try state.withLock { state throws(HoldfastError) in
             if state.isClosing { return }
-            // Without a thread entities stay longer than they should, and nothing else is wrong.
             if state.worker == nil {
-                state.worker = try? environment.workers.start(name: "hf-expiry") { [self] in turn() }
+                state.worker = try environment.workers.start(name: "hf-expiry") { [self] in turn() }
             }
             state.worker?.wake()
         }

@@ -45,6 +45,7 @@ public final class Store: Sendable {
         url: String, storage: any Storage, options: StoreOptions, environment: Environment, checks: ConflictChecks
     ) throws(HoldfastError) {
         let began = environment.time.monotonicNanoseconds()
+        var delivering: Delivery?
         do throws(HoldfastError) {
             _ = try Limits.ofProcess.get()
             let state = try storage.readState()
@@ -107,6 +108,7 @@ public final class Store: Sendable {
             incarnation = hexadecimal(state.incarnation)
             format = state.format
 
+            delivering = delivery
             try delivery.start(
                 environment.workers, delivered: { queue.delivered($0) }, finished: { committer.wake() })
             committer.set(
@@ -114,11 +116,18 @@ public final class Store: Sendable {
                     queue.leadOnce() ? .again : closing.turn()
                 })
         } catch {
+            // Ends the thread that calls observers, if that was started.
+            delivering?.close()
             try? storage.close(head: 0)
             throw error
         }
         storage.attach(storageHost)
-        expiry.attach(self)
+        do throws(HoldfastError) {
+            try expiry.attach(self)
+        } catch {
+            _ = try? close(timeoutMilliseconds: nil)
+            throw error
+        }
         let milliseconds = (environment.time.monotonicNanoseconds() &- began) / 1_000_000
         log.info("store opened", [("engine", .text(storage.engine)), ("milliseconds", .number(milliseconds))])
     }
@@ -187,7 +196,7 @@ public final class Store: Sendable {
     /// The newest commit's sequence, of whatever process.
     func head() throws(HoldfastError) -> CommitSequence { try storage.readState().head }
 
-    /// What the storage holds by now.
+    /// Begins a transaction. Reads nothing: its snapshot is fixed by its first read.
     public func begin(_ options: TransactionOptions = .init()) throws(HoldfastError) -> Transaction {
         try requireOpen()
         return Transaction(store: self, options: options)
