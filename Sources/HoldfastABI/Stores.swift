@@ -81,7 +81,8 @@ public func hf_store_events(
             try store.requireOutsideProvider()
             guard let events, capacity > 0, store.eventDescriptor != nil else { return hf_status.HF_INVALID_ARGUMENT }
             let limit = min(capacity, 1 << 16)
-            guard let taken = store.takeEvents(limit: limit, timeoutMilliseconds: waiting(timeout_ms)) else {
+            let timeout = try waiting(timeout_ms)
+            guard let taken = store.takeEvents(limit: limit, timeoutMilliseconds: timeout) else {
                 return hf_status.HF_CLOSED
             }
             for (index, event) in taken.enumerated() {
@@ -94,6 +95,16 @@ public func hf_store_events(
     return status == hf_status.HF_OK ? count : -Int32(status.rawValue)
 }
 
+@_cdecl("hf_store_wake") @implementation
+public func hf_store_wake(_ store: OpaquePointer?, _ out_error: OutError?) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        try useStore(store) { store throws(HoldfastError) in
+            guard store.eventDescriptor != nil else { throw withoutQueue }
+            store.wakeTakers()
+        }
+    }
+}
+
 @_cdecl("hf_store_event_fd") @implementation
 public func hf_store_event_fd(
     _ store: OpaquePointer?, _ out_descriptor: UnsafeMutablePointer<Int32>?, _ out_error: OutError?
@@ -101,14 +112,14 @@ public func hf_store_event_fd(
     answer(out_error) { () throws(HoldfastError) in
         let result = try required(out_descriptor, "out_descriptor")
         try useStore(store) { store throws(HoldfastError) in
-            guard let descriptor = store.eventDescriptor else {
-                throw HoldfastError(
-                    .unsupported, "the store delivers by callback: open it with \"delivery\": \"queue\" to take events")
-            }
+            guard let descriptor = store.eventDescriptor else { throw withoutQueue }
             result.pointee = descriptor
         }
     }
 }
+
+private let withoutQueue = HoldfastError(
+    .unsupported, "the store delivers by callback: open it with \"delivery\": \"queue\" to take events")
 
 @_cdecl("hf_store_describe") @implementation
 public func hf_store_describe(
@@ -138,5 +149,12 @@ public func hf_handle_count(_ kind: UnsafePointer<CChar>?) -> Int {
     return HandleKind.allCases.first { $0.name == name }.map { HandleTable.count($0) } ?? 0
 }
 
-/// A timeout in milliseconds, negative for ever.
-func waiting(_ milliseconds: Int64) -> UInt64? { milliseconds < 0 ? nil : UInt64(min(milliseconds, 1 << 40)) }
+/// A timeout in milliseconds; nil for -1, which is for ever.
+func waiting(_ milliseconds: Int64) throws(HoldfastError) -> UInt64? {
+    if milliseconds == -1 { return nil }
+    guard milliseconds >= 0 else {
+        throw HoldfastError(
+            .invalidArgument, "the timeout is \(milliseconds) ms: pass how long to wait, 0 for not at all, -1 for ever")
+    }
+    return UInt64(min(milliseconds, 1 << 40))
+}

@@ -127,6 +127,11 @@ static hf_status call_store_event_fd(handles h, results *r, hf_error **e) {
     return hf_store_event_fd(h.store, &descriptor, e);
 }
 
+static hf_status call_store_wake(handles h, results *r, hf_error **e) {
+    (void)r;
+    return hf_store_wake(h.store, e);
+}
+
 static hf_status call_store_events(handles h, results *r, hf_error **e) {
     (void)r;
     hf_event events[4];
@@ -382,6 +387,7 @@ const function functions[] = {
     ENTRY(store_close, STORE, ANY | STATUS(HF_TIMEOUT)),
     ENTRY(store_sync, STORE, CLOSED),
     ENTRY(store_events, STORE, CLOSED | STATUS(HF_INVALID_ARGUMENT)),
+    ENTRY(store_wake, STORE, ANY | STATUS(HF_UNSUPPORTED)),
     ENTRY(store_event_fd, STORE, ANY | STATUS(HF_UNSUPPORTED)),
     ENTRY(store_describe, STORE, CLOSED),
     ENTRY(store_transact, STORE, COMMIT),

@@ -75,6 +75,31 @@ static void every_missing_parameter_of_a_store_and_a_transaction_is_told(fixture
     hf_store_free(store);
 }
 
+static hf_status never_started(hf_future *future, void *count) {
+    (void)future;
+    ++*(int *)count;
+    return HF_OK;
+}
+
+static void of_the_negative_timeouts_only_minus_one_is_for_ever(fixture *f) {
+    static const int64_t wrong[] = {-2, -1000, INT64_MIN};
+    hf_store *store = open_store(f, "{\"delivery\":\"queue\"}");
+    hf_future *future = NULL;
+    expect_ok(hf_future_create, &future);
+    for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+        hf_event event;
+        int started = 0;
+        assert_int_equal(hf_store_events(store, &event, 1, wrong[i]), -HF_INVALID_ARGUMENT);
+        expect(HF_INVALID_ARGUMENT, hf_future_wait, future, NULL, wrong[i], NULL, NULL);
+        expect(HF_INVALID_ARGUMENT, hf_await, never_started, &started, NULL, wrong[i], NULL, NULL);
+        assert_int_equal(started, 0);
+        expect(HF_INVALID_ARGUMENT, hf_store_close, store, wrong[i]);
+    }
+    hf_repository_free(open_repository(store, "things")); /* nothing was closed */
+    hf_future_free(future);
+    hf_store_free(store);
+}
+
 static void what_may_be_null_may_be_null_all_at_once(fixture *f) {
     hf_store *store = open_store(f, NULL);
     hf_repository *r = open_repository(store, "things");
@@ -152,6 +177,7 @@ int main(void) {
     static const scenario scenarios[] = {
         EACH_ENGINE(every_missing_parameter_of_a_repository_is_told),
         EACH_ENGINE(every_missing_parameter_of_a_store_and_a_transaction_is_told),
+        EACH_ENGINE(of_the_negative_timeouts_only_minus_one_is_for_ever),
         EACH_ENGINE(what_may_be_null_may_be_null_all_at_once),
         EACH_ENGINE(an_error_says_the_same_until_it_is_freed_and_nothing_afterwards),
         EACH_ENGINE(a_failed_call_leaves_what_it_would_have_written),

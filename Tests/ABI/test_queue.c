@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 
 typedef struct polled_room {
     hf_store *store;
@@ -250,6 +251,61 @@ static void closing_wakes_those_who_wait_for_events(fixture *f) {
     close_polled_room(r);
 }
 
+static void waking_ends_every_wait_for_events_or_the_next(fixture *f) {
+    polled_room r = open_polled_room(f, queue);
+    pthread_t waiters[4];
+    for (size_t i = 0; i < COUNT_OF(waiters); i++) {
+        assert_int_equal(pthread_create(&waiters[i], NULL, wait_for_ever, &r.store), 0);
+    }
+    sleep_milliseconds(50);
+    expect_ok(hf_store_wake, r.store);
+    /* Who came later than that is woken by this one. */
+    sleep_milliseconds(200);
+    expect_ok(hf_store_wake, r.store);
+    for (size_t i = 0; i < COUNT_OF(waiters); i++) {
+        void *answer = (void *)-1;
+        pthread_join(waiters[i], &answer);
+        assert_int_equal((intptr_t)answer, 0);
+    }
+    expect_ok(hf_store_wake, r.store);
+    assert_int_equal(take(r, 0), 0);
+    assert_int_equal(take(r, -1), 0);
+    assert_false(readable(r.descriptor, 0));
+
+    /* What comes is taken as if nobody had been woken. */
+    expect_ok(hf_store_wake, r.store);
+    recorder *rec = new_recorder(1);
+    submit(r, rec, 0);
+    while (rec->count == 0) {
+        take(r, -1);
+    }
+    close_polled_room(r);
+    assert_int_equal(rec->freed, 1);
+    free_recorder(rec);
+}
+
+static hf_store *interrupted;
+static void wake_in_handler(int signal) {
+    (void)signal;
+    hf_store_wake(interrupted, NULL);
+}
+
+static void a_signal_s_handler_can_end_the_wait_for_events(fixture *f) {
+    polled_room r = open_polled_room(f, queue);
+    interrupted = r.store;
+    struct sigaction action = {.sa_handler = wake_in_handler, .sa_flags = SA_RESTART}, before;
+    assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
+    pthread_t waiter;
+    assert_int_equal(pthread_create(&waiter, NULL, wait_for_ever, &r.store), 0);
+    sleep_milliseconds(20);
+    assert_int_equal(pthread_kill(waiter, SIGUSR1), 0);
+    void *answer = (void *)-1;
+    pthread_join(waiter, &answer);
+    assert_int_equal((intptr_t)answer, 0);
+    sigaction(SIGUSR1, &before, NULL);
+    close_polled_room(r);
+}
+
 int main(void) {
     static const scenario scenarios[] = {
         EACH_ENGINE(the_descriptor_is_readable_while_events_wait),
@@ -262,6 +318,8 @@ int main(void) {
         EACH_ENGINE(after_close_the_rest_can_be_taken_and_then_it_is_closed),
         EACH_ENGINE(events_not_taken_are_dropped_with_the_store),
         EACH_ENGINE(closing_wakes_those_who_wait_for_events),
+        ONCE(waking_ends_every_wait_for_events_or_the_next),
+        ONCE(a_signal_s_handler_can_end_the_wait_for_events),
     };
     return run_scenarios("queue", scenarios, COUNT_OF(scenarios));
 }

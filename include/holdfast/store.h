@@ -64,9 +64,10 @@ typedef struct hf_store hf_store;
  * turns, in the order in which they ask, and wait for their turn as long as the commit's timeout allows; a
  * process that dies leaves its place. One that has met no other for a tenth of a second asks once a
  * millisecond: another that comes in between may wait about as long, and a commit that meets it waits until
- * it has written, whatever its own timeout. A read sees what any of them, or another program, committed
- * before it began, and a transaction conflicts with their commits as with its own process's. Read-only
- * handles hold up nobody. Other programs must not write the file while it is open here.
+ * it has written, whatever its own timeout. A read sees what any of them committed before it began, and a
+ * transaction conflicts with their commits as with its own process's. Read-only handles hold up nobody. Other
+ * programs may read the file whenever they like. They must not write the store's own tables: no log tells of
+ * that, so a read may show what was there before, a query may miss it, and no transaction conflicts with it.
  *
  * out_store receives the handle, freed with hf_store_free.
  *
@@ -88,16 +89,17 @@ HF_WARN_UNUSED hf_status hf_store_open(const char *HF_NULLABLE url, const char *
  * Closes a store: refuses new work, rolls back open transactions, finishes what was accepted, delivers
  * its events, releases the file.
  *
- * timeout_ms: how long to wait, in milliseconds; -1 for ever, 0 not at all.
+ * timeout_ms: how long to wait, in milliseconds; -1 for ever, 0 not at all. Another negative number is
+ * HF_INVALID_ARGUMENT, and nothing is closed.
  *
  * The handle, and those of its repositories and transactions, stay valid until freed; their calls
  * answer HF_CLOSED. Under "queue" delivery undelivered events can still be taken. Closing a closed
  * store is HF_OK. From inside a callback of this store it returns HF_OK at once and completes afterwards.
  *
- * Errors: HF_TIMEOUT (without an error object: still closing; call again to wait on), HF_INVALID_HANDLE,
- * HF_FORKED. A failure of the last write to the file is HF_IO; the store is closed all the same, and what
- * was acknowledged as durable is. HF_IO also tells that the file was deleted, moved or replaced meanwhile,
- * HF_CORRUPT that it was truncated.
+ * Errors: HF_TIMEOUT (without an error object: still closing; call again to wait on), HF_INVALID_ARGUMENT,
+ * HF_INVALID_HANDLE, HF_FORKED. A failure of the last write to the file is HF_IO; the store is closed all the
+ * same, and what was acknowledged as durable is. HF_IO also tells that the file was deleted, moved or
+ * replaced meanwhile, HF_CORRUPT that it was truncated.
  *
  * Any thread. May block for timeout_ms.
  */
@@ -124,14 +126,27 @@ hf_status hf_store_sync(hf_store *HF_NULLABLE store, hf_error *HF_NULLABLE *HF_N
  * events: an array of at least `capacity` elements, overwritten. timeout_ms: how long to wait for the
  * first event, in milliseconds; -1 for ever, 0 not at all.
  *
- * Returns the number of events taken, 0 when the time has passed, or the negative of a status:
- * -HF_CLOSED when the store is closed and every event was taken, -HF_INVALID_ARGUMENT for a NULL array,
- * capacity 0, or a store without "queue" delivery, -HF_INVALID_HANDLE, -HF_FORKED.
+ * Returns the number of events taken, 0 when the time has passed or hf_store_wake was called, or the negative
+ * of a status: -HF_CLOSED when the store is closed and every event was taken, -HF_INVALID_ARGUMENT for a NULL
+ * array, capacity 0, another negative timeout, or a store without "queue" delivery, -HF_INVALID_HANDLE,
+ * -HF_FORKED.
+ *
+ * A signal does not end the wait. A program that is to hear of signals has its handler call hf_store_wake, or
+ * waits for the descriptor with poll or epoll_wait, which signals interrupt, and calls this with 0.
  *
  * What the events hold belongs to the caller: hf_events_free. Any thread, several at once.
  */
 int32_t hf_store_events(hf_store *HF_NULLABLE store, hf_event *HF_NULLABLE events, size_t capacity,
                         int64_t timeout_ms);
+
+/**
+ * Ends a wait for events: every hf_store_events that waits now returns 0, or what has come meanwhile; if none
+ * waits, the next that would. To have a loop look at something else. The descriptor is left alone.
+ *
+ * Errors: HF_UNSUPPORTED for a store without "queue" delivery, HF_INVALID_ARGUMENT, HF_INVALID_HANDLE,
+ * HF_FORKED. Any thread; also in a signal handler, with a live handle and out_error NULL.
+ */
+hf_status hf_store_wake(hf_store *HF_NULLABLE store, hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /**
  * A descriptor that is readable while events wait to be taken, and once the store is closed, for

@@ -1,4 +1,5 @@
 internal import CHoldfastPlatform
+internal import Synchronization
 
 /// How the outcomes of asynchronous commits reach the host.
 public enum DeliveryMode: String, Sendable {
@@ -67,6 +68,9 @@ final class Delivery: Sendable {
     let mode: DeliveryMode
     private let state = Lock(State())
     private let arrival = Gate()
+    /// How often takers were woken, and whether somebody has returned for that.
+    private let wakes = Atomic<UInt64>(0)
+    private let isWakePending = Atomic<Bool>(false)
     /// Readable while events wait, and when closed; -1 in callback mode.
     let descriptor: Int32
     private let time: any TimeSource
@@ -128,9 +132,10 @@ final class Delivery: Sendable {
         return isAccepted
     }
 
-    /// Takes up to `limit` events, waiting for the first at most until the monotonic deadline (nil: for ever).
-    /// Nil when closed and everything was taken.
+    /// Takes up to `limit` events, waiting for the first at most until the monotonic deadline (nil: for ever), or until
+    /// it is woken. Nil when closed and everything was taken.
     func take(limit: Int, deadline: UInt64?) -> [Event]? {
+        let before = wakes.load(ordering: .acquiring)
         while true {
             let seen = arrival.number
             let taken: [Event]? = state.withLock { state in
@@ -147,14 +152,20 @@ final class Delivery: Sendable {
                 return taken
             }
             guard let taken, taken.isEmpty else { return taken }
-            guard let deadline else {
-                arrival.wait(while: seen)
-                continue
-            }
-            let now = time.monotonicNanoseconds()
-            if now >= deadline { return [] }
-            arrival.wait(while: seen, nanoseconds: deadline - now)
+            let now = deadline == nil ? 0 : time.monotonicNanoseconds()
+            if let deadline, now >= deadline { return [] }
+            let isWoken = wakes.load(ordering: .acquiring) != before
+            if isWakePending.exchange(false, ordering: .acquiringAndReleasing) || isWoken { return [] }
+            arrival.wait(while: seen, nanoseconds: deadline.map { $0 - now })
         }
+    }
+
+    /// Has all that wait in `take` return without events; if nobody does, the next that would wait. Takes no lock and no
+    /// memory.
+    func wakeTakers() {
+        wakes.wrappingAdd(1, ordering: .acquiringAndReleasing)
+        isWakePending.store(true, ordering: .releasing)
+        arrival.advance()
     }
 
     /// Puts events that were taken back before the others.

@@ -56,6 +56,9 @@ extension Store {
     /// Readable while events wait, in queue delivery; nil in callback delivery.
     public var eventDescriptor: Int32? { delivery.mode == .queue ? delivery.descriptor : nil }
 
+    /// Has who waits for events return without any; if nobody does, the next that would. Safe in a signal handler.
+    public func wakeTakers() { delivery.wakeTakers() }
+
     /// Lets go of events that nobody will take.
     public func dropEvents() { delivery.dropAll() }
 }

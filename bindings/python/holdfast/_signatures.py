@@ -275,6 +275,7 @@ FUNCTIONS = {
     "hf_store_free": (None, (_store,)),
     "hf_store_sync": (hf_status, (_store, _out_error)),
     "hf_store_events": (c_int32, (_store, _events, c_size_t, c_int64)),
+    "hf_store_wake": (hf_status, (_store, _out_error)),
     "hf_store_event_fd": (hf_status, (_store, POINTER(c_int), _out_error)),
     "hf_store_describe": (hf_status, (_store, _buffer, _out_error)),
     "hf_store_transact": (hf_status, (_store, hf_transaction_fn, c_void_p, c_char_p, _buffer, _out_error)),

@@ -52,7 +52,17 @@ def test_the_table_names_every_function_of_the_headers_and_no_other() -> None:
     assert set(_signatures.FUNCTIONS) == set(CONTRACT.functions)
 
 
-# What Python has in a form of its own: futures, waiting, transactions of trees alone, logging.
+def test_the_first_header_lists_all_headers_and_all_handles() -> None:
+    umbrella = (headers.HEADERS.parent / "holdfast.h").read_text()
+    names = {path.name for path in headers.HEADERS.glob("*.h")}
+    assert set(re.findall(r"^ \*   holdfast/(\w+\.h) ", umbrella, re.MULTILINE)) == names
+    assert set(re.findall(r'^#include "holdfast/(\w+\.h)"$', umbrella, re.MULTILINE)) == names
+    listed = re.search(r" \* Handles\. (.*?) are opaque", umbrella, re.DOTALL)
+    assert listed and set(re.findall(r"\bhf_\w+", listed[1])) == CONTRACT.opaque
+
+
+# What Python has in a form of its own: futures, waiting, transactions of trees alone, logging; and it never
+# waits for events without an end.
 OWN_FORM = {
     "hf_await",
     "hf_error_participant",
@@ -68,6 +78,7 @@ OWN_FORM = {
     "hf_participant_transact",
     "hf_participant_user_data",
     "hf_set_log_callback",
+    "hf_store_wake",
     "hf_transaction_submit_future",
 }
 
