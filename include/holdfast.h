@@ -16,10 +16,16 @@
  *   holdfast/participant.h  the host's own objects, changed together with what is stored, or not at all
  *   holdfast/entity.h       a JSON object with an id
  *   holdfast/repository.h   a named collection of entities: write and read
+ *   holdfast/validator.h    the host's functions that may refuse a repository's writes
+ *   holdfast/index.h        which values of a repository's entities are found without a scan, or are unique
+ *   holdfast/cursor.h       a long answer, a piece at a time
  *   holdfast/cache.h        what is kept in memory: policies, statistics
  *   holdfast/future.h       the pending result of anything asynchronous: wait, observe, complete
  *   holdfast/operation.h    a transaction described now and run later, as often as wanted
+ *   holdfast/stream.h       what was committed, in order: observers, feeds, subscriptions, live queries
  *   holdfast/controller.h   actions in, state out: persistence for programs with one direction of flow
+ *   holdfast/maintenance.h  backup, restore, compact, verify, upgrade
+ *   holdfast/transfer.h     export and import as lines of JSON, and from SQLite tables
  *
  * Conventions. Functions are hf_<module>_<verb> and answer an hf_status, HF_OK being 0. What is given back
  * through `out_` parameters belongs to the caller; such a parameter may be NULL where its comment says so.
@@ -27,12 +33,16 @@
  * JSON objects; NULL or an empty text means the defaults. A callback comes with user_data and a destructor,
  * which runs exactly once.
  *
- * Handles. hf_store, hf_repository, hf_transaction and hf_error are opaque and checked on every call: one
- * that was freed, is of another type, or never was, answers HF_INVALID_HANDLE; NULL answers
- * HF_INVALID_ARGUMENT. They may be freed in any order, and while other threads use them: a call that has
- * begun goes on to its end.
+ * Handles. hf_store, hf_repository, hf_transaction, hf_error, hf_cursor, hf_operation, hf_future,
+ * hf_participant, hf_stream and hf_controller are opaque and checked on every call: one that was freed, is of
+ * another type, or never was, answers HF_INVALID_HANDLE; NULL answers HF_INVALID_ARGUMENT. They may be freed
+ * in any order, and while other threads use them: a call that has begun goes on to its end. A handle's value
+ * is not used again while the process lives, so freeing one twice harms no other. 16 million may live at
+ * once; 2^48 can be made, which would take years, and then HF_NO_MEMORY is the answer.
  *
- * Threads. Every function may be called from any thread. The library's own threads block all signals.
+ * Threads. Every function may be called from any thread. The library's own threads take none of the signals
+ * that are sent to the process. Those that a thread brings upon itself, such as SIGSEGV, SIGBUS and SIGABRT,
+ * are not blocked there, so that what the host has for crashes sees them.
  *
  * Forks. In a child made by fork(2), whatever other threads were doing:
  *   - every handle that it inherited, errors too, answers HF_FORKED at once, and a `_free` does nothing;

@@ -64,7 +64,7 @@ private func descriptor(_ bytes: UnsafePointer<UInt8>?) -> TransactionDescriptor
     bytes.map { TransactionDescriptor(UnsafeRawPointer($0)) } ?? .any
 }
 
-/// Those of this version, or of an older one that had fewer.
+/// Those of this version, which is the first: no other size is known.
 private func copy(
     _ callbacks: UnsafePointer<hf_participant_callbacks>?
 ) throws(HoldfastError) -> hf_participant_callbacks {

@@ -161,7 +161,7 @@ private final class HostFunctions: UserData, HostProvider, @unchecked Sendable {
     }
 }
 
-/// Those of this version, or of an older one that had fewer.
+/// Those of this version, which is the first: no other size is known.
 private func copy(_ provider: UnsafePointer<hf_provider>?) throws(HoldfastError) -> hf_provider {
     guard let provider else { throw HoldfastError(.invalidArgument, "provider is NULL: pass its functions") }
     guard provider.pointee.size == MemoryLayout<hf_provider>.size else {

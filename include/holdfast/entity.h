@@ -9,7 +9,8 @@
  * change and rises; 0 stands for a write of an open transaction, which has no version yet.
  *
  * Payloads must be one JSON object (RFC 8259) in UTF-8, within the store's limits for bytes and depth,
- * without duplicate names in one object, and with integers that fit 64 bits and reals that fit a double.
+ * without duplicate names in one object and without \u0000 in a name (in a text it may stand), and with
+ * integers that fit 64 bits and reals that fit a double.
  *
  * An id is text of 1 to 512 bytes without control characters (U+0000 to U+001F, U+007F), or an integer
  * that fits 64 bits. An integer's id is its decimal text: 42 and "42" name one entity. Ids are compared
