@@ -167,9 +167,11 @@ final class Connection: @unchecked Sendable {
     /// Whether a transaction is open. After an error SQLite may have rolled back by itself.
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
-    func rollbackIfNeeded() {
-        // A ROLLBACK that fails leaves a connection that `isInTransaction` shows, and that `recover` replaces.
-        if isInTransaction { try? run(.rollback, "rolling back") }
+    /// A ROLLBACK that fails leaves a transaction open, which the next one ends first.
+    func rollbackIfNeeded() { try? endTransaction() }
+
+    func endTransaction() throws(HoldfastError) {
+        if isInTransaction { try run(.rollback, "rolling back") }
     }
 
     /// Outside a transaction only: SQLite refuses it inside.

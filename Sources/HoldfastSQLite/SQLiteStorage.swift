@@ -109,6 +109,8 @@ public final class SQLiteStorage: Storage {
     public func beginWrite(durable: Bool) throws(HoldfastError) -> any StorageWrite {
         let connection = try writer.withLock { writer throws(HoldfastError) in
             let connection = try usable(writer)
+            // The end of the transaction before may have failed, for want of memory.
+            try connection.endTransaction()
             try files.checkNowAndThen(readers.walHeader)
             try connection.setCommitsAreSynced(durable)
             return connection

@@ -36,6 +36,7 @@ final class StoreFiles: Sendable {
             var status = stat()
             let isThere = stat(path, &status) == 0
             if isThere && status.st_ino == inode && status.st_dev == device { return Int(status.st_size) }
+            if !isThere && errno != ENOENT && errno != ENOTDIR { throw Location.error(errno, "looking for", path) }
             throw HoldfastError(
                 .io, "\(path) was \(isThere ? "replaced" : "deleted or moved") while the store was open: \(cure)")
         }

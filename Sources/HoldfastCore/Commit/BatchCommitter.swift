@@ -146,7 +146,7 @@ final class BatchCommitter {
         // Told only after the batch is stored: what a member was refused for may be in it.
         var refused: [(commit: Commit, reason: HoldfastError)] = []
         do throws(HoldfastError) {
-            knownIndexes.update(to: try write.indexes())
+            try knownIndexes.update(to: write.indexes())
             var upkeep = IndexUpkeep(knownIndexes, names: names)
             try judge(batch, in: write, isDurable: isDurable, &overlay, &upkeep, &survivors, &refused)
             if overlay.isEmpty {

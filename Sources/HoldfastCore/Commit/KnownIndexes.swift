@@ -14,7 +14,7 @@ struct KnownIndexes {
 
     var all: some Sequence<Index> { kept.values.joined() }
 
-    mutating func update(to newest: [IndexRecord]) {
+    mutating func update(to newest: [IndexRecord]) throws(HoldfastError) {
         if newest == records { return }
         var updated = KnownIndexes()
         updated.records = newest
@@ -22,6 +22,8 @@ struct KnownIndexes {
             do throws(HoldfastError) {
                 updated.kept[record.repository, default: []].append(try Index(record))
             } catch {
+                // That will pass, so it is not remembered.
+                if error.status == .noMemory { throw error }
                 updated.refusals[record.repository] = error
             }
         }

@@ -160,7 +160,7 @@ extension Receipt {
         let value: JSONValue
         do throws(HoldfastError) {
             value = try json.withBytes { bytes throws(HoldfastError) in try JSONValue.parse(bytes, what: "receipt") }
-        } catch { throw Self.damaged(error) }
+        } catch { throw error.status == .noMemory ? error : Self.damaged(error) }
         func text(_ value: JSONValue?) -> String? {
             if case .string(let bytes)? = value { String(decoding: bytes, as: UTF8.self) } else { nil }
         }

@@ -134,6 +134,7 @@ struct Index: Sendable, Equatable {
     init(_ record: IndexRecord) throws(HoldfastError) {
         self.record = record
         do throws(HoldfastError) { definition = try IndexDefinition(record.definition) } catch {
+            if error.status == .noMemory { throw error }
             throw HoldfastError(
                 .corrupt,
                 "the definition of the index \"\(record.name)\" is damaged: restore a backup, or drop the index",

@@ -23,6 +23,7 @@ extension ProviderStorage {
             _ = try id.bytes.withBytes { id throws(HoldfastError) in try EntityID(checking: id) }
             payload = try EntityPayload(bytes, key: repository.key, limits: limits)
         } catch {
+            if error.status == .noMemory { throw error }
             throw corrupt(repository.name, id, error.message, cause: error)
         }
         guard payload.id == id else {

@@ -41,6 +41,7 @@ struct RepositoryReport {
         for record in try snapshot.indexes().sorted(by: { $0.name < $1.name })
         where record.repository == repository.record.id && record.state == .ready {
             do throws(HoldfastError) { checks.append(IndexCheck(index: try Index(record))) } catch {
+                guard error.status == .corrupt else { throw error }
                 failure = error.message
             }
         }
