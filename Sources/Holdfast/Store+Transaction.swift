@@ -9,8 +9,14 @@ extension Store {
     ///         try await accounts.save(account)
     ///     }
     ///
-    /// Calls in the body join the transaction, those of child tasks too. Inside another transaction of this store the
-    /// body joins that one, whose options count. Reads see one snapshot and the transaction's own writes.
+    /// Calls in the body join the transaction, those of child tasks too. Reads see one snapshot and the transaction's own
+    /// writes.
+    ///
+    /// Inside another transaction of this store the body joins that one, whose options count, as a part that goes back by
+    /// itself: when it throws, what it wrote is discarded, and the transaction around it, if it catches the error, goes on
+    /// without it. What it read stays read. Where it cannot go back alone, the transaction around it can only roll back,
+    /// and throws: `.unsupported` when a member of its object trees is no ``SavepointTransactable``, `.invalidState` when
+    /// other child tasks wrote in the transaction at the same time.
     ///
     /// When `body` throws, the transaction is rolled back and the error thrown on unchanged. When something that was read
     /// has changed meanwhile, `body` **runs again** on the newest state, after a short random pause that grows: let it
@@ -24,7 +30,7 @@ extension Store {
     public nonisolated(nonsending) func transaction<Value>(
         _ options: TransactionOptions = .init(), _ body: nonisolated(nonsending) () async throws -> Value
     ) async throws -> Value {
-        if TransactionScope.transaction(of: self) != nil { return try await body() }
+        if let scope = TransactionScope.scope(of: self) { return try await scope.part(of: self, body) }
         return try await run(options.checked(), body).value
     }
 
@@ -68,13 +74,16 @@ extension Store {
     ) async throws -> Value {
         let trees = try TransactionScope.trees(forSavepointOf: self)
         let savepoint = try await trees.savepoint(of: self)
+        let value: Value
         do {
-            return try await body()
+            value = try await body()
+            try await trees.release(savepoint, of: self)
         } catch {
             // Should this fail, the transaction has ended, and with it what was written.
             try? await trees.rollBack(to: savepoint, of: self)
             throw error
         }
+        return value
     }
 
     // MARK: Running

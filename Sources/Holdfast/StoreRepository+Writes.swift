@@ -42,8 +42,10 @@ extension StoreRepository {
     public func patch(
         id: Entity.ID, _ changes: [String: (any Encodable & Sendable)?], expectedVersion: UInt64? = nil
     ) async throws -> Entity {
-        let write = try write(patching: id, changes, .expecting(expectedVersion ?? 0), try await core())
-        return try decode(try await perform([write], wantsResults: true)[0], id: write.key.id)
+        try await store.writing {
+            let write = try write(patching: id, changes, .expecting(expectedVersion ?? 0), try await core())
+            return try decode(try await perform([write], wantsResults: true)[0], id: write.key.id)
+        }
     }
 
     /// Changes an entity by an update. Outside a transaction it is worked out on the newest state when its turn comes, so
@@ -61,9 +63,11 @@ extension StoreRepository {
     public func modify(
         id: Entity.ID, _ update: Update<Entity>, initial: Entity? = nil, expectedVersion: UInt64? = nil
     ) async throws -> Entity {
-        let write = try write(
-            modifying: id, update, initial: initial, .expecting(expectedVersion ?? 0), try await core())
-        return try decode(try await perform([write], wantsResults: true)[0], id: write.key.id)
+        try await store.writing {
+            let write = try write(
+                modifying: id, update, initial: initial, .expecting(expectedVersion ?? 0), try await core())
+            return try decode(try await perform([write], wantsResults: true)[0], id: write.key.id)
+        }
     }
 
     /// Deletes the entity of this id. Throws `.notFound`.
@@ -71,11 +75,13 @@ extension StoreRepository {
 
     /// Deletes the entity of this id. Throws `.notFound` unless a missing one is well, and `.versionMismatch`.
     public func delete(id: Entity.ID, expectedVersion: UInt64? = nil, missingOK: Bool = false) async throws {
-        let key = try await core().key(text(of: id))
-        let write = Write(key: key, action: .delete, precondition: .expecting(expectedVersion ?? 0))
-        do {
-            _ = try await perform([write])
-        } catch let error as HoldfastError where error.status == .notFound && missingOK {}
+        try await store.writing {
+            let key = try await core().key(text(of: id))
+            let write = Write(key: key, action: .delete, precondition: .expecting(expectedVersion ?? 0))
+            do {
+                _ = try await perform([write])
+            } catch let error as HoldfastError where error.status == .notFound && missingOK {}
+        }
     }
 
     // MARK: Many
@@ -98,15 +104,19 @@ extension StoreRepository {
     public func patchMany(
         _ patches: [(id: Entity.ID, changes: [String: (any Encodable & Sendable)?])]
     ) async throws -> [Entity] {
-        let writes = try writes(patching: patches, await core())
-        return try decode(await perform(writes, wantsResults: true), of: writes)
+        try await store.writing {
+            let writes = try writes(patching: patches, await core())
+            return try decode(await perform(writes, wantsResults: true), of: writes)
+        }
     }
 
     /// `delete` for each.
     public func deleteMany(ids: [Entity.ID]) async throws {
-        let core = try await core()
-        let writes = try ids.map { Write(key: core.key(try text(of: $0)), action: .delete, precondition: .present) }
-        _ = try await perform(writes)
+        try await store.writing {
+            let core = try await core()
+            let writes = try ids.map { Write(key: core.key(try text(of: $0)), action: .delete, precondition: .present) }
+            _ = try await perform(writes)
+        }
     }
 
     /// `modify` for every entity that matches, or for none when one of them refuses it, in a transaction that runs again
@@ -116,39 +126,45 @@ extension StoreRepository {
     public func modifyAll(
         _ filter: Filter<Entity> = .all, _ update: Update<Entity>, parameters: QueryParameters = [:]
     ) async throws -> (matched: Int, modified: Int) {
-        let json = try update.json(coding)
-        let core = try await core()
-        let filter = try Query(filter: filter, parameters: parameters).compiled(for: core, coding).filter
-        let counts = try await store.transaction {
-            try Task.checkCancellation()
-            let transaction = TransactionScope.transaction(of: store)
-            return try await store.waiting { () throws(CoreError) in
-                try json.withBytes { json throws(CoreError) in try core.modifyAll(filter, json, in: transaction) }
+        try await store.writing {
+            let json = try update.json(coding)
+            let core = try await core()
+            let filter = try Query(filter: filter, parameters: parameters).compiled(for: core, coding).filter
+            let counts = try await store.transaction {
+                try Task.checkCancellation()
+                let transaction = TransactionScope.transaction(of: store)
+                return try await store.waiting { () throws(CoreError) in
+                    try json.withBytes { json throws(CoreError) in try core.modifyAll(filter, json, in: transaction) }
+                }
             }
+            return (Int(counts.matched), Int(counts.modified))
         }
-        return (Int(counts.matched), Int(counts.modified))
     }
 
     /// Deletes every entity that matches, in a transaction that runs again after a conflict.
     /// - Returns: How many those were.
     @discardableResult
     public func deleteAll(_ filter: Filter<Entity> = .all, parameters: QueryParameters = [:]) async throws -> Int {
-        let core = try await core()
-        let filter = try Query(filter: filter, parameters: parameters).compiled(for: core, coding).filter
-        return try await store.transaction {
-            try Task.checkCancellation()
-            let transaction = TransactionScope.transaction(of: store)
-            return Int(
-                try await store.waiting { () throws(CoreError) in try core.deleteAll(filter, in: transaction) })
+        try await store.writing {
+            let core = try await core()
+            let filter = try Query(filter: filter, parameters: parameters).compiled(for: core, coding).filter
+            return try await store.transaction {
+                try Task.checkCancellation()
+                let transaction = TransactionScope.transaction(of: store)
+                return Int(
+                    try await store.waiting { () throws(CoreError) in try core.deleteAll(filter, in: transaction) })
+            }
         }
     }
 
     // MARK: Making writes
 
     private func put(_ entities: [Entity], _ precondition: Write.Precondition) async throws -> [Entity] {
-        let (writes, stored) = try writes(entities, precondition, await core())
-        _ = try await perform(writes)
-        return stored
+        try await store.writing {
+            let (writes, stored) = try writes(entities, precondition, await core())
+            _ = try await perform(writes)
+            return stored
+        }
     }
 
     func writes(
@@ -259,9 +275,11 @@ extension StoreRepository {
     /// Answers the final texts, where wanted.
     private func perform(_ writes: [Write], wantsResults: Bool = false) async throws -> [[UInt8]] {
         try Task.checkCancellation()
-        if let transaction = TransactionScope.transaction(of: store) {
+        if let scope = TransactionScope.scope(of: store) {
+            let transaction = scope.transaction
             return try await store.waiting { [name] () throws(CoreError) in
-                try transaction.write(writes, wantsResults: wantsResults, repository: name)
+                transaction.note(writingIn: scope.number)
+                return try transaction.write(writes, wantsResults: wantsResults, repository: name)
             }
         }
         if writes.isEmpty { return [] }

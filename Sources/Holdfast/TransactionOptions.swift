@@ -9,12 +9,24 @@ public enum Isolation: String, Sendable, Hashable, Encodable {
     case snapshot
 }
 
+/// What a write that fails leaves behind.
+public enum OnError: String, Sendable, Hashable, Encodable {
+    /// The transaction as it was, so that the body may react: add, and else update.
+    case `continue`
+    /// A transaction that stores nothing any more: every later call in it, and its commit, throw that error, until it is
+    /// rolled back, or rolled back to a savepoint before; a part of it that throws goes back, and its failure with it. As in
+    /// PostgreSQL, reads are refused, too.
+    case abort
+}
+
 /// What a transaction is run with. A value outside its range is refused with `.invalidOption`.
 public struct TransactionOptions: Sendable, Hashable {
     /// What counts as a conflict.
     public var isolation = Isolation.serializable
     /// When its commit counts as done; nil as the store says.
     public var durability: Durability?
+    /// What a write leaves behind that fails, and whose error the body catches.
+    public var onError = OnError.continue
     /// How long all attempts together may wait to be committed, at most a day. Once a commit is being stored, its true
     /// outcome is told, late if need be.
     public var timeout = Duration.seconds(30)
@@ -33,6 +45,7 @@ extension TransactionOptions {
         enum CodingKeys: String, CodingKey {
             case isolation
             case durability
+            case onError = "on_error"
             case timeout = "timeout_ms"
             case maxAttempts = "max_attempts"
             case name
@@ -40,6 +53,7 @@ extension TransactionOptions {
         }
         var isolation: Isolation
         var durability: Durability?
+        var onError: OnError
         var timeout: Int64
         var maxAttempts: Int?
         var name: String?
@@ -54,7 +68,7 @@ extension TransactionOptions {
         let standard = TransactionOptions()
         if idempotencyKey == nil && self == standard { return HoldfastCore.TransactionOptions() }
         let named = Named(
-            isolation: isolation, durability: durability, timeout: timeout.milliseconds,
+            isolation: isolation, durability: durability, onError: onError, timeout: timeout.milliseconds,
             maxAttempts: maxAttempts == standard.maxAttempts ? nil : maxAttempts, name: name,
             idempotencyKey: idempotencyKey)
         let json = Array(try JSONEncoder().encode(named))

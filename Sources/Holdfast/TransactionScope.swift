@@ -8,12 +8,18 @@ final class TransactionScope: Sendable {
     let transaction: HoldfastCore.Transaction
     /// None where no tree may join: in a migration, and while validators are asked.
     private let trees: TransactionTrees?
+    /// Which part of it this is, that goes back by itself when it fails; else it is all of it.
+    let number: UInt64
     private let outer: TransactionScope?
 
     /// Within the scope around it.
-    init(_ transaction: HoldfastCore.Transaction, trees: TransactionTrees?) {
+    init(
+        _ transaction: HoldfastCore.Transaction, trees: TransactionTrees?,
+        number: UInt64 = HoldfastCore.Transaction.noScope
+    ) {
         self.transaction = transaction
         self.trees = trees
+        self.number = number
         outer = Self.current
     }
 
@@ -39,9 +45,9 @@ final class TransactionScope: Sendable {
         return scope.trees ?? TransactionTrees(scope.transaction, place: nil)
     }
 
-    /// Whether the task is in the transaction of the object trees with this descriptor.
-    static func includes(_ descriptor: HoldfastCore.TransactionDescriptor) -> Bool {
-        first { $0.transaction.treeDescriptor == descriptor } != nil
+    /// That of the transaction of the object trees with this descriptor, if the task is in it.
+    static func scope(of descriptor: HoldfastCore.TransactionDescriptor) -> TransactionScope? {
+        first { $0.transaction.treeDescriptor == descriptor }
     }
 
     private static func first(_ isWanted: (TransactionScope) -> Bool) -> TransactionScope? {
@@ -51,5 +57,102 @@ final class TransactionScope: Sendable {
             scope = each.outer
         }
         return nil
+    }
+}
+
+/// Transactions inside a transaction: each is a part of it that goes back by itself when it fails.
+extension TransactionScope {
+    /// Runs `body` as a part of the transaction, which the trees join.
+    nonisolated(nonsending) func part<Value>(
+        of store: Store, joinedBy trees: [any Transactable] = [],
+        _ body: nonisolated(nonsending) () async throws -> Value
+    ) async throws -> Value { try await part(store, trees, body) }
+
+    /// With the caller's isolation as a parameter, because only a closure that captures it is run there.
+    private func part<Value>(
+        _ store: Store, _ joining: [any Transactable], isolation: isolated (any Actor)? = #isolation,
+        _ body: nonisolated(nonsending) () async throws -> Value
+    ) async throws -> Value {
+        let trees = trees ?? TransactionTrees(transaction, place: nil)
+        let part = try await trees.beginScope(in: number, of: store)
+        let value: Value
+        do {
+            if !joining.isEmpty { try await requireTrees().enlist(joining, of: store) }
+            value = try await Self.$current.withValue(TransactionScope(transaction, trees: self.trees, number: part)) {
+                _ = isolation
+                return try await body()
+            }
+        } catch {
+            // Should this fail, the transaction has ended, and with it what was written.
+            try? await trees.endScope(part, succeeded: false, of: store)
+            throw error
+        }
+        try await trees.endScope(part, succeeded: true, of: store)
+        return value
+    }
+
+    /// Runs `body` in a part that the tree has begun.
+    func withPart<Value>(
+        _ number: UInt64, of transaction: HoldfastCore.Transaction, _ body: () throws -> Value
+    ) rethrows -> Value {
+        try Self.$current.withValue(
+            TransactionScope(transaction, trees: trees, number: number), operation: body)
+    }
+
+    /// The same by a blocking call.
+    func partNow<Value>(
+        of store: Store, joinedBy joining: [any Transactable] = [], _ body: () throws -> Value
+    ) throws -> Value {
+        try store.requireBlocking()
+        let trees = trees ?? TransactionTrees(transaction, place: nil)
+        let part = try trees.beginScopeNow(in: number)
+        let value: Value
+        do {
+            if !joining.isEmpty { try requireTrees().enlistNow(joining) }
+            value = try Self.$current.withValue(
+                TransactionScope(transaction, trees: self.trees, number: part), operation: body)
+        } catch {
+            try? trees.endScopeNow(part, succeeded: false)
+            throw error
+        }
+        try trees.endScopeNow(part, succeeded: true)
+        return value
+    }
+}
+
+// MARK: Writes in a transaction that aborts when one fails
+
+extension Store {
+    /// Runs what writes.
+    nonisolated(nonsending) func writing<Value>(
+        _ body: nonisolated(nonsending) () async throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await body()
+        } catch {
+            if let scope = TransactionScope.scope(of: self), scope.transaction.abortsOnError {
+                let failure = CoreError(ofWrite: error)
+                try? await waiting { () throws(CoreError) in scope.transaction.noteFailedWrite(failure) }
+            }
+            throw error
+        }
+    }
+
+    /// The same by a blocking call.
+    func writingNow<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch {
+            TransactionScope.scope(of: self)?.transaction.noteFailedWrite(CoreError(ofWrite: error))
+            throw error
+        }
+    }
+}
+
+extension CoreError {
+    /// What later calls answer is what the failed one has thrown.
+    fileprivate init(ofWrite error: any Error) {
+        self.init(HoldfastError(behind: error)?.status == .conflict ? .conflict : .refused, "a write has failed")
+        thrown = error
     }
 }

@@ -218,6 +218,29 @@ public func hf_participant_rollback_to(
     }
 }
 
+@_cdecl("hf_participant_begin_scope") @implementation
+public func hf_participant_begin_scope(
+    _ participant: OpaquePointer?, _ out_scope: UnsafeMutablePointer<UInt64>?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        let result = try required(out_scope, "out_scope")
+        try useParticipant(participant) { participant throws(HoldfastError) in
+            result.pointee = try participant.beginScope()
+        }
+    }
+}
+
+@_cdecl("hf_participant_end_scope") @implementation
+public func hf_participant_end_scope(
+    _ participant: OpaquePointer?, _ scope: UInt64, _ succeeded: Bool, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        try useParticipant(participant) { participant throws(HoldfastError) in
+            try participant.endScope(scope, succeeded: succeeded)
+        }
+    }
+}
+
 @_cdecl("hf_participant_transact") @implementation
 public func hf_participant_transact(
     _ participant: OpaquePointer?, _ body: hf_participant_body_fn?, _ user_data: UnsafeMutableRawPointer?,

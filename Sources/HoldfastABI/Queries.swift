@@ -22,7 +22,7 @@ public func hf_repository_modify_all(
     _ out_matched: UnsafeMutablePointer<UInt64>?, _ out_modified: UnsafeMutablePointer<UInt64>?,
     _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
+    answerWrite(transaction, out_error) { () throws(HoldfastError) in
         let counts = try query(repository, transaction, filter, filter_length, options) {
             repository, filter, _, transaction throws(HoldfastError) in
             try repository.modifyAll(filter, bytes(update, update_length, "update"), in: transaction)
@@ -38,7 +38,7 @@ public func hf_repository_delete_all(
     _ filter_length: Int, _ options: UnsafePointer<CChar>?, _ out_count: UnsafeMutablePointer<UInt64>?,
     _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
+    answerWrite(transaction, out_error) { () throws(HoldfastError) in
         let count = try query(repository, transaction, filter, filter_length, options) {
             repository, filter, _, transaction throws(HoldfastError) in
             try repository.deleteAll(filter, in: transaction)

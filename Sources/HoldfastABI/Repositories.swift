@@ -44,7 +44,7 @@ private func write(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ out_entity: OutEntity?, _ out_error: OutError?,
     _ body: (Repository, Transaction?) throws(HoldfastError) -> Entity
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
+    answerWrite(transaction, out_error) { () throws(HoldfastError) in
         let entity = try useRepository(repository, transaction, body)
         guard let out_entity else { return }
         try entity.text.withBytes { bytes throws(HoldfastError) in
@@ -116,7 +116,7 @@ public func hf_repository_delete(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ id: UnsafePointer<CChar>?, _ id_length: Int,
     _ expected_version: UInt64, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
+    answerWrite(transaction, out_error) { () throws(HoldfastError) in
         try useRepository(repository, transaction) { repository, transaction throws(HoldfastError) in
             try repository.delete(entityID(id, id_length), expectedVersion: expected_version, in: transaction)
         }
@@ -125,15 +125,25 @@ public func hf_repository_delete(
 
 // MARK: Lists: writing many, and reading
 
-/// The shape of every call that answers a list, which may be unwanted where it only echoes what was written.
-func list(
+/// The shape of every call that writes many, whose echo may be unwanted.
+private func writeMany(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ out_entities: OutList?, _ out_error: OutError?,
-    isRequired: Bool = false, _ body: (Repository, Transaction?) throws(HoldfastError) -> EntityList
+    _ body: (Repository, Transaction?) throws(HoldfastError) -> EntityList
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        if isRequired { _ = try required(out_entities, "out_entities") }
+    answerWrite(transaction, out_error) { () throws(HoldfastError) in
         let entities = try useRepository(repository, transaction, body)
         if let out_entities { try fill(out_entities, with: entities) }
+    }
+}
+
+/// The shape of every call that answers a list.
+func list(
+    _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ out_entities: OutList?, _ out_error: OutError?,
+    _ body: (Repository, Transaction?) throws(HoldfastError) -> EntityList
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        let result = try required(out_entities, "out_entities")
+        try fill(result, with: useRepository(repository, transaction, body))
     }
 }
 
@@ -142,7 +152,7 @@ public func hf_repository_add_many(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ entities: UnsafePointer<CChar>?, _ length: Int,
     _ out_entities: UnsafeMutablePointer<hf_entity_list>?, _ out_error: OutError?
 ) -> hf_status {
-    list(repository, transaction, out_entities, out_error) { repository, transaction throws(HoldfastError) in
+    writeMany(repository, transaction, out_entities, out_error) { repository, transaction throws(HoldfastError) in
         try repository.addMany(
             bytes(entities, length, "entities"), in: transaction, echoing: out_entities != nil)
     }
@@ -153,7 +163,7 @@ public func hf_repository_update_many(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ entities: UnsafePointer<CChar>?, _ length: Int,
     _ out_entities: UnsafeMutablePointer<hf_entity_list>?, _ out_error: OutError?
 ) -> hf_status {
-    list(repository, transaction, out_entities, out_error) { repository, transaction throws(HoldfastError) in
+    writeMany(repository, transaction, out_entities, out_error) { repository, transaction throws(HoldfastError) in
         try repository.updateMany(
             bytes(entities, length, "entities"), in: transaction, echoing: out_entities != nil)
     }
@@ -164,7 +174,7 @@ public func hf_repository_save_many(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ entities: UnsafePointer<CChar>?, _ length: Int,
     _ out_entities: UnsafeMutablePointer<hf_entity_list>?, _ out_error: OutError?
 ) -> hf_status {
-    list(repository, transaction, out_entities, out_error) { repository, transaction throws(HoldfastError) in
+    writeMany(repository, transaction, out_entities, out_error) { repository, transaction throws(HoldfastError) in
         try repository.saveMany(
             bytes(entities, length, "entities"), in: transaction, echoing: out_entities != nil)
     }
@@ -175,7 +185,7 @@ public func hf_repository_patch_many(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ patches: UnsafePointer<CChar>?, _ length: Int,
     _ out_entities: UnsafeMutablePointer<hf_entity_list>?, _ out_error: OutError?
 ) -> hf_status {
-    list(repository, transaction, out_entities, out_error) { repository, transaction throws(HoldfastError) in
+    writeMany(repository, transaction, out_entities, out_error) { repository, transaction throws(HoldfastError) in
         try repository.patchMany(
             bytes(patches, length, "patches"), in: transaction, echoing: out_entities != nil)
     }
@@ -186,7 +196,7 @@ public func hf_repository_delete_many(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ ids: UnsafePointer<CChar>?, _ length: Int,
     _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
+    answerWrite(transaction, out_error) { () throws(HoldfastError) in
         try useRepository(repository, transaction) { repository, transaction throws(HoldfastError) in
             try repository.deleteMany(bytes(ids, length, "ids"), in: transaction)
         }
@@ -214,7 +224,7 @@ public func hf_repository_fetch_many(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ ids: UnsafePointer<CChar>?, _ length: Int,
     _ out_entities: UnsafeMutablePointer<hf_entity_list>?, _ out_error: OutError?
 ) -> hf_status {
-    list(repository, transaction, out_entities, out_error, isRequired: true) {
+    list(repository, transaction, out_entities, out_error) {
         repository, transaction throws(HoldfastError) in
         try repository.fetchMany(bytes(ids, length, "ids"), in: transaction)
     }
@@ -225,7 +235,7 @@ public func hf_repository_fetch_all(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?,
     _ out_entities: UnsafeMutablePointer<hf_entity_list>?, _ out_error: OutError?
 ) -> hf_status {
-    list(repository, transaction, out_entities, out_error, isRequired: true) {
+    list(repository, transaction, out_entities, out_error) {
         repository, transaction throws(HoldfastError) in try repository.fetchAll(in: transaction)
     }
 }

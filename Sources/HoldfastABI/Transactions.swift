@@ -7,6 +7,24 @@ func useTransaction<Result>(
     try HandleTable.use(transaction, .transaction, Transaction.self, body)
 }
 
+/// What writes in a transaction, which may be NULL. Whatever it fails with is a write of the transaction's that has failed.
+func answerWrite(
+    _ transaction: OpaquePointer?, _ out_error: OutError?, _ body: () throws(HoldfastError) -> Void
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        do throws(HoldfastError) {
+            try body()
+        } catch {
+            if transaction != nil {
+                try? useTransaction(transaction) { transaction throws(HoldfastError) in
+                    transaction.noteFailedWrite(error)
+                }
+            }
+            throw error
+        }
+    }
+}
+
 private func handle(of transaction: Transaction) throws(HoldfastError) -> OpaquePointer {
     let handle = try HandleTable.insert(transaction, .transaction)
     // For validators, who are handed the transaction.
@@ -110,6 +128,38 @@ public func hf_transaction_rollback_to(
 ) -> hf_status {
     answer(out_error) { () throws(HoldfastError) in
         try useTransaction(transaction) { transaction throws(HoldfastError) in try transaction.rollBack(to: savepoint) }
+    }
+}
+
+@_cdecl("hf_transaction_release") @implementation
+public func hf_transaction_release(
+    _ transaction: OpaquePointer?, _ savepoint: UInt64, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        try useTransaction(transaction) { transaction throws(HoldfastError) in try transaction.release(savepoint) }
+    }
+}
+
+@_cdecl("hf_transaction_begin_scope") @implementation
+public func hf_transaction_begin_scope(
+    _ transaction: OpaquePointer?, _ outer: UInt64, _ out_scope: UnsafeMutablePointer<UInt64>?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        let result = try required(out_scope, "out_scope")
+        try useTransaction(transaction) { transaction throws(HoldfastError) in
+            result.pointee = try transaction.beginScope(in: outer == 0 ? nil : outer)
+        }
+    }
+}
+
+@_cdecl("hf_transaction_end_scope") @implementation
+public func hf_transaction_end_scope(
+    _ transaction: OpaquePointer?, _ scope: UInt64, _ succeeded: Bool, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        try useTransaction(transaction) { transaction throws(HoldfastError) in
+            try transaction.endScope(scope, succeeded: succeeded)
+        }
     }
 }
 

@@ -220,6 +220,15 @@ CALL(transaction_submit, h.transaction, NULL, NULL, NULL)
 CALL(transaction_cancel, h.transaction)
 CALL(transaction_rollback, h.transaction)
 CALL(transaction_rollback_to, h.transaction, 1)
+CALL(transaction_release, h.transaction, 1)
+
+static hf_status call_transaction_begin_scope(handles h, results *r, hf_error **e) {
+    (void)r;
+    uint64_t scope;
+    return hf_transaction_begin_scope(h.transaction, 0, &scope, e);
+}
+
+CALL(transaction_end_scope, h.transaction, 1, true)
 CALL(repository_add, h.repository, h.transaction, THING, HF_NTS, &r->entity)
 CALL(repository_update, h.repository, h.transaction, THING, HF_NTS, 0, &r->entity)
 CALL(repository_save, h.repository, h.transaction, THING, HF_NTS, &r->entity)
@@ -405,6 +414,9 @@ const function functions[] = {
     ENTRY(transaction_rollback, TRANSACTION, ANY | ENDED),
     ENTRY(transaction_savepoint, TRANSACTION, CLOSED | ENDED),
     ENTRY(transaction_rollback_to, TRANSACTION, CLOSED | ENDED | STATUS(HF_INVALID_ARGUMENT)),
+    ENTRY(transaction_release, TRANSACTION, CLOSED | ENDED | STATUS(HF_INVALID_ARGUMENT)),
+    ENTRY(transaction_begin_scope, TRANSACTION, CLOSED | ENDED),
+    ENTRY(transaction_end_scope, TRANSACTION, ANY),
     ENTRY(transaction_enlist, TRANSACTION, CLOSED | ENDED | STATUS(HF_BUSY)),
     ENTRY(transaction_validate, TRANSACTION, READ),
     ENTRY(transaction_get_state, TRANSACTION, ANY),

@@ -217,12 +217,40 @@ static void a_nested_body_joins_and_calls_nobody(fixture *fixture) {
     make_family(&f);
     expect_ok(hf_participant_transact, f.root.handle, nest, &f.b);
     expect_family_calls(f, 1, 1, 1, 0);
-    /* What it changed stays, also when it fails and the outer one does not mind. */
-    f.b.value = 0;
-    expect_ok(hf_participant_transact, f.root.handle, nest_and_catch, &f.b);
-    expect_family_calls(f, 2, 2, 2, 0);
-    assert_int_equal(f.b.value, 60);
     free_family(&f);
+}
+
+static void a_nested_body_that_fails_leaves_what_can_only_be_rolled_back(fixture *fixture) {
+    (void)fixture;
+    family f;
+    make_family(&f);
+    hf_error *error = error_of(HF_UNSUPPORTED, hf_participant_transact, f.root.handle, nest_and_catch, &f.b);
+    assert_non_null(strstr(hf_error_message(error), "takes no part in savepoints: roll all back"));
+    hf_error_free(error);
+    expect_family_calls(f, 1, 0, 0, 1);
+    assert_int_equal(f.b.value, 0);
+    assert_false(is_active(&f.root));
+    expect_ok(hf_participant_begin, f.root.handle, NULL);
+    expect(HF_NOT_FOUND, hf_participant_transact, f.a.handle, change_and_fail, &f.b);
+    expect(HF_UNSUPPORTED, hf_participant_commit, f.root.handle, NULL);
+    expect_ok(hf_participant_rollback, f.root.handle, NULL);
+    assert_int_equal(f.b.value, 0);
+    free_family(&f);
+}
+
+static void a_nested_body_that_fails_takes_back_what_it_changed_where_members_can(fixture *fixture) {
+    (void)fixture;
+    member saving;
+    make_saving_member(&saving, "saving", NULL);
+    expect_ok(hf_participant_begin, saving.handle, NULL);
+    saving.value = 7;
+    expect(HF_NOT_FOUND, hf_participant_transact, saving.handle, change_and_fail, &saving);
+    assert_int_equal(saving.value, 7);
+    expect_ok(hf_participant_transact, saving.handle, change, &saving);
+    expect_ok(hf_participant_commit, saving.handle, NULL);
+    assert_int_equal(saving.value, 60);
+    expect_calls(&saving, 1, 1, 1, 0);
+    free_member(&saving);
 }
 
 static void a_failing_body_rolls_back_and_its_answer_travels_out(fixture *fixture) {
@@ -355,6 +383,8 @@ int main(void) {
         ONCE(the_first_refusal_ends_the_validation),
         ONCE(a_body_commits_at_its_end),
         ONCE(a_nested_body_joins_and_calls_nobody),
+        ONCE(a_nested_body_that_fails_leaves_what_can_only_be_rolled_back),
+        ONCE(a_nested_body_that_fails_takes_back_what_it_changed_where_members_can),
         ONCE(a_failing_body_rolls_back_and_its_answer_travels_out),
         ONCE(a_refused_body_rolls_back_and_the_refusal_travels_out),
         ONCE(a_body_that_ends_the_transaction_itself_hides_nothing),

@@ -73,27 +73,127 @@ struct TransactionTests {
         }
     }
 
-    @Test("inside another joins it: what the inner one did stays or goes with the outer", arguments: Engine.allCases)
+    @Test("inside another joins it, and goes back alone when it throws", arguments: Engine.allCases)
     func nesting(engine: Engine) async throws {
         try await withStore(engine) { store in
             let songs = store.repository(of: Song.self)
-            try await store.transaction {
+            let receipt = try await store.transactionWithReceipt {
                 try await store.transaction { try await songs.save(Song(id: "s1", title: "kept")) }
                 await #expect(throws: Refusal()) {
                     try await store.transaction {
-                        try await songs.save(Song(id: "s2", title: "kept too"))
+                        try await songs.save(Song(id: "s1", title: "gone"))
+                        try await store.transaction { try await songs.save(Song(id: "s2", title: "gone too")) }
                         throw Refusal()
                     }
                 }
-            }
-            try await #expect(songs.count() == 2)
+                try await #expect(songs.fetch(id: "s1")?.title == "kept")
+                try await #expect(!songs.contains(id: "s2"))
+            }.receipt
+            #expect(receipt.changes.map(\.id) == ["s1"])
+            try await #expect(songs.fetchAll().map(\.title) == ["kept"])
             await #expect(throws: Refusal()) {
                 try await store.transaction {
                     try await store.transaction { try await songs.save(Song(id: "s3", title: "gone")) }
                     throw Refusal()
                 }
             }
-            try await #expect(songs.count() == 2)
+            try await #expect(songs.count() == 1)
+        }
+    }
+
+    @Test("counts what a part has read that went back", arguments: Engine.allCases)
+    func readsOfAPart(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let songs = store.repository(of: Song.self)
+            try await songs.save(Song(id: "s1", title: ""))
+            let transaction = try store.begin()
+            try await transaction.joined {
+                await #expect(throws: Refusal()) {
+                    try await store.transaction {
+                        _ = try await songs.fetch(id: "s1")
+                        throw Refusal()
+                    }
+                }
+                try await songs.save(Song(id: "s2", title: ""))
+            }
+            try await songs.save(Song(id: "s1", title: "changed"))
+            await expectError(.conflict) { try await transaction.commit() }
+        }
+    }
+
+    @Test("of tasks beside each other stores nothing half: all is stored, or nothing", arguments: Engine.allCases)
+    func partsBesideEachOther(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let songs = store.repository(of: Song.self)
+            func both(_ name: String, fails: Bool) async throws {
+                try await store.transaction {
+                    try await songs.save(Song(id: "\(name) 1", title: ""))
+                    try await songs.save(Song(id: "\(name) 2", title: ""))
+                    // So that the other one is under way meanwhile.
+                    while try await songs.count() < 4 { await Task.yield() }
+                    if fails { throw Refusal() }
+                }
+            }
+            try await store.transaction {
+                async let one: Void = both("a", fails: false)
+                async let other: Void = both("b", fails: false)
+                _ = try await (one, other)
+            }
+            try await #expect(songs.count() == 4)
+            try await songs.deleteAll()
+            await expectError(.invalidState) {
+                try await store.transaction {
+                    async let one: Void = both("a", fails: false)
+                    async let other: Void = both("b", fails: true)
+                    _ = try? await other
+                    _ = try? await one
+                }
+            }
+            try await #expect(songs.count() == 0)
+        }
+    }
+
+    @Test(
+        "that aborts on errors throws the first failed write's, whatever the body has caught",
+        arguments: Engine.allCases)
+    func abort(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let songs = store.repository(of: Song.self)
+            try await songs.save(Song(id: "s1", title: ""))
+            var options = TransactionOptions()
+            options.onError = .abort
+            await expectError(.exists) {
+                try await store.transaction(options) {
+                    try await songs.save(Song(id: "s2", title: ""))
+                    try await songs.delete(id: "s9", missingOK: true)
+                    // A part that throws goes back, and its failure with it.
+                    await expectError(.notFound) { try await store.transaction { try await songs.delete(id: "s9") } }
+                    await expectError(.notFound) { try await store.savepoint { try await songs.delete(id: "s9") } }
+                    await expectError(.exists) { try await songs.add(Song(id: "s1", title: "")) }
+                    await expectError(.exists) { _ = try await songs.fetch(id: "s1") }
+                    await expectError(.exists) { try await songs.save(Song(id: "s3", title: "")) }
+                }
+            }
+            await expectError(.notFound) {
+                try await store.transaction(options) {
+                    try await songs.save(Song(id: "s2", title: ""))
+                    await expectError(.notFound) {
+                        _ = try await store.transaction { try? await songs.delete(id: "s9") }
+                    }
+                    _ = try? await songs.modify(id: "s9", ["$inc": ["plays": 1]])
+                }
+            }
+            try await onThread { [options] in
+                let blocking = songs.blocking
+                #expect(throws: HoldfastError.self) {
+                    try store.blocking.transaction(options) {
+                        try blocking.save(Song(id: "s2", title: ""))
+                        _ = try? blocking.add(Song(id: "s1", title: ""))
+                    }
+                }
+            }
+            try await #expect(songs.fetchAll().map(\.id) == ["s1"])
+            try await store.transaction { _ = try? await songs.add(Song(id: "s1", title: "")) }
         }
     }
 

@@ -92,7 +92,8 @@ typedef struct hf_participant_callbacks {
     hf_participant_validate_fn HF_NULLABLE on_validate;
     hf_participant_fn HF_NULLABLE on_commit;
     hf_participant_fn HF_NULLABLE on_rollback;
-    /** Both or neither. Without them in every member a savepoint of the transaction is HF_UNSUPPORTED. */
+    /** Both or neither. Without them in every member a savepoint of the transaction is HF_UNSUPPORTED, and a
+     * scope that fails leaves a transaction that can only be rolled back. */
     hf_participant_savepoint_fn HF_NULLABLE on_savepoint;
     hf_participant_savepoint_fn HF_NULLABLE on_rollback_to;
 } hf_participant_callbacks;
@@ -209,6 +210,23 @@ hf_status hf_participant_rollback_to(hf_participant *HF_NULLABLE participant,
                                      const uint8_t *HF_NULLABLE descriptor, uint64_t savepoint,
                                      hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
+/**
+ * Begins a scope inside the transaction that the participant's tree is in, its own or a store's: a part that
+ * goes back by itself when it fails, as hf_transaction_begin_scope says. out_scope receives its number.
+ * Errors: HF_TRANSACTION_NOT_ACTIVE, HF_BUSY (sealed), what a failed scope has left, HF_INVALID_ARGUMENT,
+ * HF_INVALID_HANDLE, HF_FORKED. Any thread.
+ */
+HF_WARN_UNUSED hf_status hf_participant_begin_scope(hf_participant *HF_NULLABLE participant,
+                                                    uint64_t *HF_NULLABLE out_scope,
+                                                    hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Ends a scope. succeeded: whether what it changed stays a part of the transaction; false: it goes back.
+ * Errors: as of hf_transaction_end_scope. Any thread.
+ */
+hf_status hf_participant_end_scope(hf_participant *HF_NULLABLE participant, uint64_t scope, bool succeeded,
+                                   hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
 /** The body of a transaction of a tree. Answers HF_OK to commit, any other status to roll back. */
 typedef hf_status (*hf_participant_body_fn)(hf_participant *HF_NONNULL participant,
                                             void *HF_NULLABLE user_data);
@@ -216,7 +234,10 @@ typedef hf_status (*hf_participant_body_fn)(hf_participant *HF_NONNULL participa
 /**
  * Runs a body in a transaction of the participant's tree: begins, runs it, validates and commits; rolls back
  * when the body or a validator refuses. Where the tree is in a transaction already, a store's too, the body
- * joins that: nobody is called, and what it changed stays, whatever it answers.
+ * joins that as a scope of it: nobody is begun, validated, committed or rolled back. When it fails, what it
+ * changed goes back: members go back to a savepoint, and what was written in a store's transaction goes back.
+ * Where a member has no functions for savepoints, the transaction can only be rolled back from then on: its
+ * commit answers HF_UNSUPPORTED.
  *
  * body: called on this thread. user_data: handed to it; NULL allowed.
  * Errors: what the body answered (with an error object that says so), what a validator answered,

@@ -4,7 +4,8 @@
  * Every function takes a transaction that may be NULL.
  *
  *   With a transaction, reads see its snapshot and its own writes. Writes are checked at the call, against
- *   the same view, and stored when it commits. A failed call leaves the transaction as it was, and open.
+ *   the same view, and stored when it commits. A failed call leaves the transaction as it was, and open,
+ *   unless it was begun with "on_error": "abort" (see transaction.h).
  *
  *   With NULL, a read sees the newest committed state, and a write is a transaction of its own: it is judged
  *   on the newest state when its turn comes, so it answers HF_EXISTS, HF_NOT_FOUND or HF_VERSION_MISMATCH and

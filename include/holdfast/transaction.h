@@ -70,6 +70,14 @@ typedef enum HF_OPEN_ENUM hf_transaction_state {
  *                                              kept. A later one with the same key and the same writes
  *                                              changes nothing and gets that receipt with "replayed":
  *                                              true; with other writes it is HF_KEY_REUSED.
+ *   "on_error": "continue" | "abort"           What a write that fails leaves behind. "continue": the
+ *   (continue)                                 transaction as it was, and open, so that a program may react,
+ *                                              add and else update. "abort": nothing is stored any more
+ *                                              without it. Every later call that reads or writes, and the
+ *                                              commit, answer that failure (retryable if it was a conflict),
+ *                                              until the transaction is rolled back, or rolled back to a
+ *                                              savepoint before; reads that fail, and HF_NOT_FOUND of a
+ *                                              fetch, are no failed writes.
  *   "name": text, 1..64 bytes                  told by hf_store_describe while it holds a snapshot
  *
  * out_transaction receives the handle, freed with hf_transaction_free.
@@ -88,9 +96,10 @@ HF_WARN_UNUSED hf_status hf_transaction_begin(hf_store *HF_NULLABLE store, const
  * Errors: HF_CONFLICT (retryable; the detail's `ids` name what changed), HF_KEY_REUSED, HF_TIMEOUT (with an
  * error object: withdrawn from the queue, nothing was stored), HF_READ_ONLY, HF_FULL, HF_IO and HF_NO_MEMORY
  * (hf_error_commit_state tells whether something may have been stored), HF_INVALID_STATE, HF_CLOSED,
- * HF_INVALID_HANDLE, HF_FORKED.
- * After any of them but HF_READ_ONLY, HF_INVALID_STATE and HF_FORKED the transaction has failed and can only
- * be freed.
+ * HF_INVALID_HANDLE, HF_FORKED; with "on_error": "abort" that of the write that failed; HF_UNSUPPORTED and
+ * HF_INVALID_STATE where a scope has failed that could not go back alone (see hf_transaction_begin_scope).
+ * After any of them but HF_READ_ONLY, HF_INVALID_STATE for a transaction that is not open, and HF_FORKED the
+ * transaction has failed and can only be freed.
  *
  * Any thread, the callback thread included. Blocks until the commit is stored.
  */
@@ -110,7 +119,8 @@ hf_status hf_transaction_commit(hf_transaction *HF_NULLABLE transaction, hf_buff
  * will come. The handle may be freed at once; the commit goes on.
  *
  * Object trees (see participant.h) and validators (see validator.h) are asked on this thread before, and what
- * one refuses is answered here; so is the conflict of a transaction with trees that wrote nothing.
+ * one refuses is answered here; so is the conflict of a transaction with trees that wrote nothing, and what
+ * keeps a transaction from being stored since a write or a scope of it has failed.
  *
  * Errors: HF_BUSY (no place; the transaction stays open and can be submitted again), HF_INVALID_STATE,
  * HF_REENTRANT (others are just having it validated), HF_CLOSED, HF_INVALID_ARGUMENT, HF_INVALID_HANDLE,
@@ -148,12 +158,65 @@ hf_status hf_transaction_savepoint(hf_transaction *HF_NULLABLE transaction,
 
 /**
  * Discards what was written after the savepoint, and the savepoints after it; it itself stays and can be
- * rolled back to again. What was read stays read: the conflict check still counts it.
+ * rolled back to again. What was read stays read: the conflict check still counts it. A transaction that a
+ * write which failed after the savepoint has aborted goes on.
  * Errors: HF_INVALID_ARGUMENT (no such savepoint), HF_INVALID_STATE, HF_CLOSED, HF_INVALID_HANDLE, HF_FORKED.
  * Any thread. Does not block.
  */
 hf_status hf_transaction_rollback_to(hf_transaction *HF_NULLABLE transaction, uint64_t savepoint,
                                      hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Forgets a savepoint, and those after it; what was written stays. Until then it costs the memory of what was
+ * changed since.
+ * Errors: HF_INVALID_ARGUMENT (no such savepoint), HF_INVALID_STATE, HF_CLOSED, HF_INVALID_HANDLE, HF_FORKED.
+ * Any thread. Does not block.
+ */
+hf_status hf_transaction_release(hf_transaction *HF_NULLABLE transaction, uint64_t savepoint,
+                                 hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/** The `outer` of a scope that lies in no other. */
+#define HF_NO_SCOPE UINT64_MAX
+
+/**
+ * Begins a scope: a part of the transaction that is all or nothing by itself, for a function that works in
+ * the transaction of whoever calls it. A scope that fails takes its own writes with it, and its caller may go
+ * on; what it read stays read. This is what a transaction inside a transaction is in every language.
+ *
+ *     status = hf_transaction_begin_scope(t, 0, &scope, &err);
+ *     if (status == HF_OK) {
+ *         status = move_money(t, from, to, amount, &err);
+ *         ended = hf_transaction_end_scope(t, scope, status == HF_OK, NULL);
+ *     }
+ *
+ * outer: the scope in which it lies; 0 for the one that was begun last, which is right where calls nest;
+ * HF_NO_SCOPE for none. It matters where several threads or tasks work in one transaction: one whose scope
+ * fails must not take what the others wrote with it. Then the whole transaction can only be rolled back, and
+ * its commit answers HF_INVALID_STATE.
+ * out_scope receives its number.
+ *
+ * Members of object trees take part through their savepoint functions (see participant.h). Where one has
+ * none, or its tree is being called just then, a scope that fails cannot go back alone: from then on every
+ * call, and the commit, answer HF_UNSUPPORTED, until the transaction is rolled back.
+ *
+ * Errors: what a failed write or scope has left (see "on_error"), HF_REENTRANT, HF_INVALID_STATE,
+ * HF_INVALID_ARGUMENT, HF_CLOSED, HF_INVALID_HANDLE, HF_FORKED. Any thread. Does not block.
+ */
+HF_WARN_UNUSED hf_status hf_transaction_begin_scope(hf_transaction *HF_NULLABLE transaction, uint64_t outer,
+                                                    uint64_t *HF_NULLABLE out_scope,
+                                                    hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+
+/**
+ * Ends a scope.
+ *
+ * succeeded: whether what it did stays a part of the transaction; false: it goes back.
+ * Errors: what keeps a scope that is told to have succeeded from being stored: with "on_error": "abort" the
+ * failure of a write in it, and then it goes back, and the transaction may go on; or what a scope that could
+ * not go back alone has left. HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED. A scope that has ended, and
+ * one of a transaction that has ended, is HF_OK. Any thread. Does not block.
+ */
+hf_status hf_transaction_end_scope(hf_transaction *HF_NULLABLE transaction, uint64_t scope, bool succeeded,
+                                   hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /** The transaction's state, also after its store was closed. Errors: HF_INVALID_ARGUMENT, HF_INVALID_HANDLE,
  * HF_FORKED. Any thread. */

@@ -115,8 +115,10 @@ where Entity.ID: EntityIdentifier {
     public func patch(
         id: Entity.ID, _ changes: [String: (any Encodable & Sendable)?], expectedVersion: UInt64? = nil
     ) throws -> Entity {
-        let precondition = Write.Precondition.expecting(expectedVersion ?? 0)
-        return try result(of: repository.write(patching: id, changes, precondition, repository.coreNow()))
+        try writing {
+            let precondition = Write.Precondition.expecting(expectedVersion ?? 0)
+            return try result(of: repository.write(patching: id, changes, precondition, repository.coreNow()))
+        }
     }
 
     /// Changes an entity by an update: ``StoreRepository/modify(id:_:initial:expectedVersion:)``.
@@ -124,18 +126,22 @@ where Entity.ID: EntityIdentifier {
     public func modify(
         id: Entity.ID, _ update: Update<Entity>, initial: Entity? = nil, expectedVersion: UInt64? = nil
     ) throws -> Entity {
-        let precondition = Write.Precondition.expecting(expectedVersion ?? 0)
-        return try result(
-            of: repository.write(modifying: id, update, initial: initial, precondition, repository.coreNow()))
+        try writing {
+            let precondition = Write.Precondition.expecting(expectedVersion ?? 0)
+            return try result(
+                of: repository.write(modifying: id, update, initial: initial, precondition, repository.coreNow()))
+        }
     }
 
     /// Deletes the entity of this id. Throws `.notFound` unless a missing one is well, and `.versionMismatch`.
     public func delete(id: Entity.ID, expectedVersion: UInt64? = nil, missingOK: Bool = false) throws {
-        let key = try repository.coreNow().key(repository.text(of: id))
-        let write = Write(key: key, action: .delete, precondition: .expecting(expectedVersion ?? 0))
-        do {
-            try perform([write])
-        } catch let error as HoldfastError where error.status == .notFound && missingOK {}
+        try writing {
+            let key = try repository.coreNow().key(repository.text(of: id))
+            let write = Write(key: key, action: .delete, precondition: .expecting(expectedVersion ?? 0))
+            do {
+                try perform([write])
+            } catch let error as HoldfastError where error.status == .notFound && missingOK {}
+        }
     }
 
     /// `add` for each, or for none.
@@ -155,15 +161,19 @@ where Entity.ID: EntityIdentifier {
     public func patchMany(
         _ patches: [(id: Entity.ID, changes: [String: (any Encodable & Sendable)?])]
     ) throws -> [Entity] {
-        let writes = try repository.writes(patching: patches, repository.coreNow())
-        return try repository.decode(perform(writes, wantsResults: true), of: writes)
+        try writing {
+            let writes = try repository.writes(patching: patches, repository.coreNow())
+            return try repository.decode(perform(writes, wantsResults: true), of: writes)
+        }
     }
 
     /// `delete` for each, or for none.
     public func deleteMany(ids: [Entity.ID]) throws {
-        let core = try repository.coreNow()
-        try perform(
-            ids.map { Write(key: core.key(try repository.text(of: $0)), action: .delete, precondition: .present) })
+        try writing {
+            let core = try repository.coreNow()
+            try perform(
+                ids.map { Write(key: core.key(try repository.text(of: $0)), action: .delete, precondition: .present) })
+        }
     }
 
     /// `modify` for every entity that matches, or for none.
@@ -172,30 +182,46 @@ where Entity.ID: EntityIdentifier {
     public func modifyAll(
         _ filter: Filter<Entity> = .all, _ update: Update<Entity>, parameters: QueryParameters = [:]
     ) throws -> (matched: Int, modified: Int) {
-        let json = try update.json(repository.coding)
-        let counts = try asking(Query(filter: filter, parameters: parameters)) {
-            core, filter, _, transaction throws(CoreError) in
-            try json.withBytes { json throws(CoreError) in try core.modifyAll(filter, json, in: transaction) }
+        try writing {
+            let json = try update.json(repository.coding)
+            let counts = try asking(Query(filter: filter, parameters: parameters)) {
+                core, filter, _, transaction throws(CoreError) in
+                try json.withBytes { json throws(CoreError) in try core.modifyAll(filter, json, in: transaction) }
+            }
+            return (Int(counts.matched), Int(counts.modified))
         }
-        return (Int(counts.matched), Int(counts.modified))
     }
 
     /// Deletes every entity that matches.
     /// - Returns: How many those were.
     @discardableResult
     public func deleteAll(_ filter: Filter<Entity> = .all, parameters: QueryParameters = [:]) throws -> Int {
-        Int(
-            try asking(Query(filter: filter, parameters: parameters)) {
-                core, filter, _, transaction throws(CoreError) in try core.deleteAll(filter, in: transaction)
-            })
+        try writing {
+            Int(
+                try asking(Query(filter: filter, parameters: parameters)) {
+                    core, filter, _, transaction throws(CoreError) in try core.deleteAll(filter, in: transaction)
+                })
+        }
     }
 
     // MARK: Carrying them out
 
     private func put(_ entities: [Entity], _ precondition: Write.Precondition) throws -> [Entity] {
-        let (writes, stored) = try repository.writes(entities, precondition, repository.coreNow())
-        try perform(writes)
-        return stored
+        try writing {
+            let (writes, stored) = try repository.writes(entities, precondition, repository.coreNow())
+            try perform(writes)
+            return stored
+        }
+    }
+
+    /// What writes: first it is noted in which part of a transaction, and where it fails, that it has.
+    private func writing<Value>(_ body: () throws -> Value) throws -> Value {
+        let store = repository.store
+        try store.requireBlocking()
+        return try store.writingNow {
+            if let scope = TransactionScope.scope(of: store) { scope.transaction.note(writingIn: scope.number) }
+            return try body()
+        }
     }
 
     private func result(of write: Write) throws -> Entity {

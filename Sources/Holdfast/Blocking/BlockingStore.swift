@@ -49,13 +49,13 @@ public struct BlockingStore: Sendable {
     public func sync() throws { try now { () throws(CoreError) in try store.core.sync() } }
 
     /// Runs `body` as one transaction, as ``Store/transaction(_:_:)`` does: blocking calls in it join it, whatever it throws
-    /// rolls it back, and after a conflict it **runs again**.
+    /// rolls it back, and after a conflict it **runs again**. Inside another transaction of the store it is a part of that one.
     /// - Returns: What `body` returned in the run that was committed.
     @discardableResult
     public func transaction<Value>(
         _ options: TransactionOptions = .init(), _ body: () throws -> Value
     ) throws -> Value {
-        if TransactionScope.transaction(of: store) != nil { return try body() }
+        if let scope = TransactionScope.scope(of: store) { return try scope.partNow(of: store, body) }
         return try run(options.checked(), body).value!
     }
 
@@ -97,8 +97,7 @@ public struct BlockingStore: Sendable {
     ) throws -> Value {
         let trees = [tree] + others
         if let scope = TransactionScope.scope(of: store) {
-            try scope.requireTrees().enlistNow(trees)
-            return try body()
+            return try scope.partNow(of: store, joinedBy: trees, body)
         }
         return try run(options.checked(), trees: trees, body).value!
     }
@@ -110,13 +109,16 @@ public struct BlockingStore: Sendable {
         try store.requireBlocking()
         let trees = try TransactionScope.trees(forSavepointOf: store)
         let savepoint = try trees.savepointNow()
+        let value: Value
         do {
-            return try body()
+            value = try body()
+            try trees.releaseNow(savepoint)
         } catch {
             // Should this fail, the transaction has ended, and with it what was written.
             try? trees.rollBackNow(to: savepoint)
             throw error
         }
+        return value
     }
 
     /// The value is nil where the key was used before.

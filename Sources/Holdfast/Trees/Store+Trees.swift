@@ -17,8 +17,9 @@ extension Store {
     /// a conflict they are, and begun again when `body` runs again. The trees of a commit whose outcome is not known are
     /// rolled back too.
     ///
-    /// Inside another transaction of this store the trees join it, in the same isolation only, which without an actor is the same task (else
-    /// `.invalidState`).
+    /// Inside another transaction of this store the trees join it, in the same isolation only, which without an actor is the
+    /// same task (else `.invalidState`), and stay in it to its end. The body is a part of it, as of the other `transaction`:
+    /// members that are ``SavepointTransactable`` go back when it throws.
     @discardableResult
     public nonisolated(nonsending) func transaction<Value>(
         _ tree: any Transactable, _ others: any Transactable..., options: TransactionOptions = .init(),
@@ -26,8 +27,7 @@ extension Store {
     ) async throws -> Value {
         let trees = [tree] + others
         if let scope = TransactionScope.scope(of: self) {
-            try await scope.requireTrees().enlist(trees, of: self)
-            return try await body()
+            return try await scope.part(of: self, joinedBy: trees, body)
         }
         return try await run(options.checked(), trees: trees, body).value
     }

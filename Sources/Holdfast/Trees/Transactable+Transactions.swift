@@ -33,7 +33,12 @@ extension Transactable {
     }
 
     /// Runs `body` in a transaction: commits at its end, rolls back when it throws or a member refuses, and throws that
-    /// error unchanged. Inside a transaction of the tree it joins that, and nobody is called.
+    /// error unchanged.
+    ///
+    /// Inside a transaction of the tree, or of a store that the tree is in, it joins that as a part that goes back by itself:
+    /// nobody is begun, validated, committed or rolled back; when it throws, every member goes back to how it was before,
+    /// and so does what was written in the store. Where a member is no ``SavepointTransactable``, it cannot go back alone:
+    /// the transaction around it can only roll back then, and its commit throws `.unsupported`.
     ///
     ///     try chart.transaction {
     ///         chart.addElement(label: "Part #1", percentage: 50)
@@ -44,19 +49,22 @@ extension Transactable {
     @discardableResult
     public func transaction<Value>(_ body: () throws -> Value) throws -> Value {
         let participant = participant
-        try requireOwnStore()
-        guard let transaction = try translatingTrees({ () throws(CoreError) in try participant.beginOrJoin() }) else {
-            return try body()
-        }
+        let outer = try ownScope()
+        let scope = try translatingTrees { () throws(CoreError) in try participant.beginOrJoin(in: outer?.number) }
+        let value: Value
         do {
-            let value = try body()
-            try translatingTrees { () throws(CoreError) in try transaction.finishScope() }
-            return value
+            if let outer, case .joined(let transaction, let number) = scope {
+                value = try outer.withPart(number, of: transaction, body)
+            } else {
+                value = try body()
+            }
         } catch {
             // Whatever this says must not hide the error.
-            try? transaction.rollback()
+            scope.fail()
             throw error
         }
+        try translatingTrees { () throws(CoreError) in try scope.finish() }
+        return value
     }
 
     /// The same as `transaction`.
@@ -92,9 +100,11 @@ extension Transactable {
 
     /// Only inside a store's transaction is its tree's joined: another task that shares the tree's isolation comes in
     /// between while that one awaits something.
-    private func requireOwnStore() throws {
-        if let descriptor = participant.enlistedDescriptor, !TransactionScope.includes(descriptor) {
+    private func ownScope() throws -> TransactionScope? {
+        guard let descriptor = participant.enlistedDescriptor else { return nil }
+        guard let scope = TransactionScope.scope(of: descriptor) else {
             throw TransactionError.anotherTransactionIsActive
         }
+        return scope
     }
 }

@@ -169,6 +169,10 @@ final class TransactionTrees: Sendable {
         if areThere { try translatingTrees { () throws(CoreError) in try trees?.rollBack(to: savepoint) } }
     }
 
+    func release(_ savepoint: UInt64, of store: Store) async throws {
+        try await store.waiting { [core] () throws(CoreError) in try Self.release(savepoint, of: core) }
+    }
+
     func savepointNow() throws -> UInt64 {
         let areThere = try require(.thread)
         let (number, trees) = try translatingErrors { () throws(CoreError) in try core.markSavepoint() }
@@ -181,4 +185,62 @@ final class TransactionTrees: Sendable {
         let trees = try translatingErrors { () throws(CoreError) in try core.rollBackWrites(to: savepoint) }
         if areThere { try translatingTrees { () throws(CoreError) in try trees?.rollBack(to: savepoint) } }
     }
+
+    func releaseNow(_ savepoint: UInt64) throws {
+        try translatingErrors { () throws(CoreError) in try Self.release(savepoint, of: core) }
+    }
+
+    /// It is gone where the transaction was ended, or rolled back beyond it.
+    private static func release(_ savepoint: UInt64, of core: HoldfastCore.Transaction) throws(CoreError) {
+        do throws(CoreError) {
+            try core.release(savepoint)
+        } catch {
+            guard [.invalidArgument, .invalidState, .closed].contains(error.status) else { throw error }
+        }
+    }
+
+    // MARK: Scopes. Where the members are not to be called, what fails cannot go back alone, and all goes back.
+
+    func beginScope(
+        in outer: UInt64, of store: Store, isolation: isolated (any Actor)? = #isolation
+    ) async throws -> UInt64 {
+        let mayCall = isThere(Place(isolation))
+        let (number, trees) = try await store.waiting { [core] () throws(CoreError) in
+            try core.markScope(in: outer, mayCall: mayCall)
+        }
+        try translatingTrees { () throws(CoreError) in try trees?.savepoint(number) }
+        return number
+    }
+
+    func endScope(
+        _ number: UInt64, succeeded: Bool, of store: Store, isolation: isolated (any Actor)? = #isolation
+    ) async throws {
+        let mayCall = isThere(Place(isolation))
+        let (trees, failure) = try await store.waiting { [core] () throws(CoreError) in
+            core.unmarkScope(number, succeeded: succeeded, mayCall: mayCall)
+        }
+        try translatingTrees { () throws(CoreError) in
+            try trees?.rollBack(to: number)
+            if let failure { throw failure }
+        }
+    }
+
+    func beginScopeNow(in outer: UInt64) throws -> UInt64 {
+        try translatingTrees { () throws(CoreError) in
+            let (number, trees) = try core.markScope(in: outer, mayCall: isThere(.thread))
+            try trees?.savepoint(number)
+            return number
+        }
+    }
+
+    func endScopeNow(_ number: UInt64, succeeded: Bool) throws {
+        try translatingTrees { () throws(CoreError) in
+            let (trees, failure) = core.unmarkScope(number, succeeded: succeeded, mayCall: isThere(.thread))
+            try trees?.rollBack(to: number)
+            if let failure { throw failure }
+        }
+    }
+
+    /// Whether there are any, and this is their place.
+    private func isThere(_ here: Place) -> Bool { (try? require(here)) == true }
 }

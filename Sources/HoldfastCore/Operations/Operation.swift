@@ -36,8 +36,7 @@ public final class Operation: Sendable {
         work =
             switch step.verb {
             case .modifyAll, .deleteAll: .steps([step], isSequence: false)
-            case .fetch, .contains, .fetchMany, .fetchAll, .find, .first, .count, .exists, .distinct: .read(step)
-            default: .write(step)
+            default: step.writes ? .write(step) : .read(step)
             }
     }
 
@@ -154,12 +153,34 @@ public final class Operation: Sendable {
     /// In a transaction of the caller's: all of it, or nothing of it.
     func run(partOf transaction: Transaction) throws(HoldfastError) -> FutureValue {
         try requireSameStore(transaction)
-        let savepoint = try transaction.withOpen { $0.buffer.savepoint() }
+        // One call is all or nothing by itself.
+        let scope = isOneCall ? nil : try transaction.beginScope()
+        let value: FutureValue
         do throws(HoldfastError) {
-            return try run(in: transaction)
+            value = try run(in: transaction)
         } catch {
-            _ = try? transaction.withOpen { $0.buffer.rollBack(to: savepoint) }
+            if let scope { try? transaction.endScope(scope, succeeded: false) }
+            // What a function did about a failed write is its own affair, as of any transaction that joins.
+            if writes { transaction.noteFailedWrite(error) }
             throw error
+        }
+        if let scope { try transaction.endScope(scope, succeeded: true) }
+        return value
+    }
+
+    private var isOneCall: Bool {
+        switch work {
+        case .read, .write, .steps(_, isSequence: false): true
+        case .steps, .function: false
+        }
+    }
+
+    /// Whether it is one call, or a list of calls, that may write.
+    private var writes: Bool {
+        switch work {
+        case .read, .function: false
+        case .write: true
+        case .steps(let steps, _): steps.contains(where: \.writes)
         }
     }
 

@@ -203,6 +203,13 @@ struct OperationStep: Sendable {
         }
     }
 
+    var writes: Bool {
+        switch verb {
+        case .fetch, .contains, .fetchMany, .fetchAll, .find, .first, .count, .exists, .distinct: false
+        default: true
+        }
+    }
+
     /// Whether the texts of what was written are wanted.
     var answersEntities: Bool { verb != .delete && verb != .deleteMany }
 

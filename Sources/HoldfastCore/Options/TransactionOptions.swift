@@ -13,6 +13,8 @@ public struct TransactionOptions: Sendable {
     /// 0: waits for no place under `maxInFlight`, and is not withdrawn once it is accepted.
     public var timeoutMilliseconds: UInt64 = 30_000
     public var idempotencyKey: [UInt8]?
+    /// Whether the first write that fails dooms it.
+    public var abortsOnError = false
     /// For diagnostics.
     public var name: String?
     /// For `Store.transact` alone.
@@ -35,6 +37,7 @@ public struct TransactionOptions: Sendable {
             isolation = value == "snapshot" ? .snapshot : .serializable
         }
         isDurable = try reader.durability()
+        if let value = try reader.text("on_error", oneOf: ["continue", "abort"]) { abortsOnError = value == "abort" }
         if let value = try reader.integer("timeout_ms", in: 0...86_400_000) { timeoutMilliseconds = UInt64(value) }
         if let value = try reader.text("idempotency_key") {
             let bytes = Array(value.utf8)

@@ -21,6 +21,7 @@ public final class TreeTransaction: @unchecked Sendable {
     public let descriptor = TransactionDescriptor.fresh()
     /// Whether a store's transaction ends it.
     let isEnlisted: Bool
+    private(set) weak var storeTransaction: Transaction?
     private let epoch = processEpoch()
     /// Whether the end waits for `release`, and which it is.
     private var isHeld = false
@@ -56,7 +57,19 @@ public final class TreeTransaction: @unchecked Sendable {
     private var savepoints: [UInt64] = []
     private var savepointsMade: UInt64 = 0
 
-    init(isEnlisted: Bool) { self.isEnlisted = isEnlisted }
+    /// The scopes inside it that are under way, and whether their members have made a savepoint for them. Of a tree alone.
+    private var scopes: [(number: UInt64, isTold: Bool)] = []
+    /// Why it can only be rolled back.
+    private var doom: HoldfastError?
+
+    /// Over a tree alone.
+    init() { isEnlisted = false }
+
+    /// Over the trees that are enlisted in a store's.
+    init(of storeTransaction: Transaction) {
+        isEnlisted = true
+        self.storeTransaction = storeTransaction
+    }
 
     var hasEnded: Bool { phase == .ended }
 
@@ -150,6 +163,7 @@ public final class TreeTransaction: @unchecked Sendable {
     private func beginValidation() throws(HoldfastError) {
         try TreeLock.withLock { () throws(HoldfastError) in
             try requireQuiet()
+            if let doom { throw doom }
             phase = .validating
             callers += 1
             forEachTree { $0.forEachInOrder { unvalidated.append(Joining($0)) } }
@@ -291,21 +305,26 @@ public final class TreeTransaction: @unchecked Sendable {
 
     /// For a tree alone.
     func savepoint() throws(HoldfastError) -> UInt64 {
-        let number = savepointsMade + 1
+        if let doom = TreeLock.withLock({ doom }) { throw doom }
+        try requireSavepoints()
+        let number = TreeLock.withLock {
+            savepointsMade += 1
+            savepoints.append(savepointsMade)
+            return savepointsMade
+        }
         try savepoint(number)
-        savepointsMade = number
-        savepoints.append(number)
         return number
     }
 
     func rollBackOwn(to number: UInt64) throws(HoldfastError) {
-        guard let index = savepoints.lastIndex(of: number) else {
+        let known = TreeLock.withLock { savepoints.lastIndex(of: number) }
+        guard let index = known else {
             throw HoldfastError(
                 .invalidArgument,
                 "the transaction has no savepoint \(number): it was never made, or rolled back over")
         }
         try rollBack(to: number)
-        savepoints.removeSubrange((index + 1)...)
+        TreeLock.withLock { savepoints.removeSubrange(min(index + 1, savepoints.count)...) }
     }
 
     /// Refuses, before anybody is called, when a member takes no part in savepoints.
@@ -327,6 +346,16 @@ public final class TreeTransaction: @unchecked Sendable {
         }
     }
 
+    /// Whether all members take part in savepoints, and can be called now.
+    var hasSavepoints: Bool {
+        do throws(HoldfastError) {
+            try requireSavepoints()
+            return true
+        } catch {
+            return false
+        }
+    }
+
     /// For those of a store's transaction, whose number this is.
     public func savepoint(_ number: UInt64) throws(HoldfastError) {
         try requireSavepoints()
@@ -335,6 +364,36 @@ public final class TreeTransaction: @unchecked Sendable {
 
     public func rollBack(to number: UInt64) throws(HoldfastError) {
         try callAll(childrenFirst: true) { $0.rollBack(to: number) }
+    }
+
+    // MARK: Scopes
+
+    /// Begins a part that goes back by itself when it fails, for a tree alone. Answers its number.
+    func beginScope() throws(HoldfastError) -> UInt64 {
+        let isTold = hasSavepoints
+        let number = TreeLock.withLock {
+            savepointsMade += 1
+            scopes.append((savepointsMade, isTold))
+            return savepointsMade
+        }
+        if isTold { try callAll(childrenFirst: false) { $0.savepoint(number) } }
+        return number
+    }
+
+    /// Ends it. Where a member cannot go back, the transaction can only be rolled back.
+    func endScope(_ number: UInt64, succeeded: Bool) throws(HoldfastError) {
+        let isTold: Bool? = TreeLock.withLock {
+            guard let index = scopes.lastIndex(where: { $0.number == number }) else { return nil }
+            defer { scopes.removeSubrange(index...) }
+            return hasEnded || succeeded ? nil : scopes[index].isTold
+        }
+        guard let isTold else { return }
+        if isTold && hasSavepoints {
+            try rollBack(to: number)
+            TreeLock.withLock { savepoints.removeAll { $0 > number } }
+        } else {
+            TreeLock.withLock { doom = doom ?? Self.halfChanged }
+        }
     }
 
     // MARK: Calling
@@ -421,6 +480,11 @@ public final class TreeTransaction: @unchecked Sendable {
 
     static let sealed = HoldfastError(
         .busy, "the object tree is sealed until its submitted commit has ended: wait for its event")
+
+    private static let halfChanged = HoldfastError(
+        .unsupported,
+        "a part of the object tree's transaction has failed, and a member could not go back, because it takes no part in "
+            + "savepoints: roll all back, or give each member the functions for savepoints")
 
     private static let unsettled = HoldfastError(
         .invalidState,

@@ -15,12 +15,13 @@ extension Transaction {
         return try state.withLock { state throws(HoldfastError) in
             if state.settledPhase == .committing { throw TreeTransaction.sealed }
             try Self.requireOpen(state)
+            if let doom = state.doom { throw doom.error }
             switch state.sealing {
             case .none: break
             case .validating: try Self.requireValidator(state)
             case .claimed, .ready, .done: throw TreeTransaction.sealed
             }
-            let trees = state.trees ?? TreeTransaction(isEnlisted: true)
+            let trees = state.trees ?? TreeTransaction(of: self)
             if isHeld { trees.holdEnd() }
             state.trees = trees
             return trees
@@ -38,7 +39,8 @@ extension Transaction {
         func claim(_ state: inout State) throws(HoldfastError) -> Bool {
             try Self.requireOpen(state)
             try Self.requireUnsealed(state)
-            guard wantsValidation(state) else { return false }
+            // One that is doomed asks nobody: its commit only tells why.
+            guard state.doom == nil, wantsValidation(state) else { return false }
             state.sealing = .claimed
             return true
         }
@@ -88,16 +90,34 @@ extension Transaction {
         return (try withOpen { $0.buffer.savepoint() }, trees)
     }
 
-    /// The same for `rollBack(to:)`.
+    /// The same for `rollBack(to:)`. A transaction that a failed write has doomed goes on from there.
     public func rollBackWrites(to savepoint: UInt64) throws(HoldfastError) -> TreeTransaction? {
-        let (exists, trees) = try withOpen { state throws(HoldfastError) in
+        try store.requireOpen()
+        return try state.withLock { state throws(HoldfastError) in
+            try Self.requireOpen(state)
             try Self.requireUnsealed(state)
-            return (state.buffer.rollBack(to: savepoint), state.trees)
+            if let doom = state.doom, doom.isFinal { throw doom.error }
+            guard state.buffer.rollBack(to: savepoint) else { throw Self.noSavepoint(savepoint) }
+            state.doom = nil
+            if let trees = state.trees, !trees.isEmpty, !trees.hasSavepoints {
+                // One that came after the savepoint was made.
+                state.doom = Doom(error: Self.halfChanged, isFinal: true)
+                throw Self.halfChanged
+            }
+            return state.trees
         }
-        if exists { return trees }
-        throw HoldfastError(
-            .invalidArgument,
-            "the transaction has no savepoint \(savepoint): it was never made, or rolled back over")
+    }
+
+    /// Forgets the savepoint and those after it; what was written stays.
+    public func release(_ savepoint: UInt64) throws(HoldfastError) {
+        try withOpen { state throws(HoldfastError) in
+            guard state.buffer.releaseOwn(savepoint) else { throw Self.noSavepoint(savepoint) }
+        }
+    }
+
+    private static func noSavepoint(_ number: UInt64) -> HoldfastError {
+        HoldfastError(
+            .invalidArgument, "the transaction has no savepoint \(number): it was never made, or rolled back over")
     }
 
     // MARK: Validating
@@ -125,10 +145,11 @@ extension Transaction {
             // What was claimed is this caller's.
             if state.sealing == .claimed { state.sealing = .none }
             try Self.requireUnsealed(state)
-            let trees = state.trees ?? TreeTransaction(isEnlisted: true)
+            let trees = state.trees ?? TreeTransaction(of: self)
             state.trees = trees
             state.sealing = .validating(thread: hfp_thread_current())
             state.view.beginValidation()
+            state.buffer.keepsEveryWrite = true
             return (trees, state.buffer.savepoint())
         }
         do throws(HoldfastError) {
@@ -138,17 +159,22 @@ extension Transaction {
                 written = next
                 return true
             }
+            // A validator that accepts does not undo a write of its own that has failed.
+            if let doom = state.withLock({ $0.doom }) { throw doom.error }
         } catch {
             try store.requireSameProcess()
             state.withLock { state in
                 // What validators wrote they write again when they are asked again.
                 _ = state.buffer.rollBack(to: start)
+                if state.doom?.isFinal == false { state.doom = nil }
+                state.buffer.keepsEveryWrite = false
                 state.buffer.release(start)
                 state.sealing = .none
             }
             throw error
         }
         state.withLock { state in
+            state.buffer.keepsEveryWrite = false
             state.buffer.release(start)
             state.sealing = .done
         }

@@ -29,6 +29,9 @@ public final class Transaction: Sendable {
         /// The object trees that end with it, once there are any.
         var trees: TreeTransaction?
         var sealing = Sealing.none
+        /// The parts of it that are under way, in the order in which they began.
+        var scopes: [Scope] = []
+        var doom: Doom?
 
         /// What was submitted may have ended meanwhile.
         var settledPhase: Phase {
@@ -100,6 +103,7 @@ public final class Transaction: Sendable {
         return try state.withLock { state throws(HoldfastError) in
             try Self.requireOpen(state)
             if state.sealing != .none { try Self.requireValidator(state) }
+            if let doom = state.doom { throw doom.error }
             return try body(&state)
         }
     }
@@ -196,6 +200,7 @@ public final class Transaction: Sendable {
         _ owner: (any CommitOwner)?, attempts: Int, deadline: UInt64, isManager: Bool
     ) throws(HoldfastError) -> Commit {
         try store.requireOutsideProvider()
+        try endIfDoomed(isManager: isManager)
         do throws(HoldfastError) {
             if !takeSeal() {
                 let commit = try prepareValidated(owner, attempts, deadline, isManager, isSealed: false)
@@ -204,12 +209,15 @@ public final class Transaction: Sendable {
             }
         } catch {
             if error.status == .closed { giveUpTrees(error) }
+            try endIfDoomed(isManager: isManager)
             throw error
         }
         do throws(HoldfastError) {
             return try prepareValidated(owner, attempts, deadline, isManager, isSealed: true)!
         } catch {
             unseal(after: error)
+            // It may have been doomed while validators were asked.
+            try endIfDoomed(isManager: isManager)
             throw error
         }
     }
@@ -230,6 +238,7 @@ public final class Transaction: Sendable {
                     return nil
                 }
             }
+            if let doom = state.doom { throw doom.error }
             if !state.buffer.isEmpty { try store.requireWritable() }
             let writes = state.buffer.writes()
             // What the members have done is a write too, which no batch will judge.

@@ -13,10 +13,22 @@ struct WriteBuffer {
     private var first: (key: EntityKey, entry: Entry)?
     private var others: [EntityKey: Entry] = [:]
 
+    private struct Savepoint {
+        let number: UInt64
+        var undoCount: Int
+        /// Of a part of the transaction that is still under way: it outlives a savepoint before it that is rolled back to.
+        let isScope: Bool
+    }
+
     /// What to put back, newest last; kept only while there are savepoints.
     private var undo: [(key: EntityKey, before: Entry?)] = []
-    private var savepoints: [(number: UInt64, undoCount: Int)] = []
+    private var savepoints: [Savepoint] = []
     private var savepointsMade: UInt64 = 0
+    /// From how many on it is worth looking for entities that were written again and again.
+    private var compactingCount = Self.leastCompacted
+    private static let leastCompacted = 64
+    /// Whether somebody counts what was written: then nothing is left out.
+    var keepsEveryWrite = false
 
     subscript(key: EntityKey) -> Entry? {
         if let first, first.key == key { return first.entry }
@@ -27,24 +39,43 @@ struct WriteBuffer {
 
     mutating func set(_ key: EntityKey, _ entry: Entry?) {
         let before = replace(key, entry)
-        if !savepoints.isEmpty { undo.append((key, before)) }
+        if savepoints.isEmpty { return }
+        undo.append((key, before))
+        if undo.count > compactingCount { compact() }
     }
 
     mutating func reserve(_ count: Int) { others.reserveCapacity(others.count + count) }
 
-    mutating func savepoint() -> UInt64 {
+    mutating func savepoint(isScope: Bool = false) -> UInt64 {
         savepointsMade += 1
-        savepoints.append((savepointsMade, undo.count))
+        savepoints.append(Savepoint(number: savepointsMade, undoCount: undo.count, isScope: isScope))
         return savepointsMade
     }
 
     /// Answers whether there is such a savepoint.
     mutating func rollBack(to number: UInt64) -> Bool {
         guard let index = savepoints.lastIndex(where: { $0.number == number }) else { return false }
-        for (key, before) in undo[savepoints[index].undoCount...].reversed() { _ = replace(key, before) }
-        undo.removeSubrange(savepoints[index].undoCount...)
-        savepoints.removeSubrange((index + 1)...)
+        let count = savepoints[index].undoCount
+        for (key, before) in undo[count...].reversed() { _ = replace(key, before) }
+        undo.removeSubrange(count...)
+        savepoints = savepoints[...index] + savepoints[(index + 1)...].filter(\.isScope)
+        for later in savepoints.indices[(index + 1)...] { savepoints[later].undoCount = count }
         return true
+    }
+
+    /// Of what was written again and again between two savepoints, keeps how it was before all that.
+    private mutating func compact() {
+        if keepsEveryWrite { return }
+        var kept: [(key: EntityKey, before: Entry?)] = []
+        for index in savepoints.indices {
+            let start = savepoints[index].undoCount
+            let end = index + 1 < savepoints.count ? savepoints[index + 1].undoCount : undo.count
+            var keys: Set<EntityKey> = []
+            savepoints[index].undoCount = kept.count
+            for step in undo[start..<end] where keys.insert(step.key).inserted { kept.append(step) }
+        }
+        undo = kept
+        compactingCount = max(Self.leastCompacted, 2 * undo.count)
     }
 
     /// How many writes could be taken back: since the first savepoint, of which there must be one.
@@ -54,7 +85,7 @@ struct WriteBuffer {
     func entries(writtenAfter mark: Int?) -> [(key: EntityKey, entry: Entry?)] {
         var found: [EntityKey: Entry?] = [:]
         if let mark {
-            for (key, _) in undo[mark...] { found.updateValue(self[key], forKey: key) }
+            for (key, _) in undo[min(mark, undo.count)...] { found.updateValue(self[key], forKey: key) }
         } else {
             for (key, entry) in others { found.updateValue(entry, forKey: key) }
             if let first { found.updateValue(first.entry, forKey: first.key) }
@@ -70,7 +101,19 @@ struct WriteBuffer {
     /// Forgets a savepoint and keeps what was written after it.
     mutating func release(_ number: UInt64) {
         savepoints.removeAll { $0.number == number }
-        if savepoints.isEmpty { undo.removeAll() }
+        if savepoints.isEmpty {
+            undo = []
+            compactingCount = Self.leastCompacted
+        } else if undo.count > compactingCount {
+            compact()
+        }
+    }
+
+    /// Forgets a savepoint of the caller's, and those after it. Answers whether there is such a one.
+    mutating func releaseOwn(_ number: UInt64) -> Bool {
+        guard savepoints.contains(where: { $0.number == number && !$0.isScope }) else { return false }
+        for later in savepoints where later.number >= number && !later.isScope { release(later.number) }
+        return true
     }
 
     /// The entries of a repository, ordered by key.

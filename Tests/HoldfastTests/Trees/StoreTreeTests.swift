@@ -209,6 +209,70 @@ struct StoreTreeTests {
         }
     }
 
+    @Test("goes back with a part that throws, or leaves a transaction that can only roll back")
+    func failingInside() async throws {
+        try await withStore(.memory) { store in
+            let accounts = store.repository(of: Account.self)
+            // Enlisted around the part, and in it.
+            for isInside in [false, true] {
+                let error = await expectError(.unsupported) {
+                    try await store.transaction(isInside ? SavepointMember("other", log: CallLog()) : tree.root) {
+                        try await accounts.save(Account(id: 1, balance: 1))
+                        try? await store.transaction(isInside ? tree.root : tree.leaf) {
+                            tree.left.value = 2
+                            throw Refusal()
+                        }
+                    }
+                }
+                #expect(error?.message.contains("roll all back") == true)
+                #expect(tree.left.value == 0 && !tree.root.transactionIsActive)
+            }
+            try await #expect(accounts.count() == 0)
+            let keeping = SavepointMember("keeping", log: CallLog())
+            try await store.transaction(keeping) {
+                keeping.value = 1
+                try? await store.transaction {
+                    keeping.value = 2
+                    try await accounts.save(Account(id: 1, balance: 1))
+                    throw Refusal()
+                }
+                #expect(keeping.value == 1)
+                try await accounts.save(Account(id: 2, balance: 1))
+            }
+            #expect(keeping.value == 1)
+            try await #expect(accounts.fetchAll().map(\.id) == [2])
+        }
+    }
+
+    @Test("takes what was written in the store with it, by a blocking part of the tree's own")
+    func blockingPart() async throws {
+        try await withStore(.memory) { store in
+            let accounts = store.repository(of: Account.self)
+            try await onThread {
+                let keeping = SavepointMember("keeping", log: CallLog())
+                try store.blocking.transaction(keeping) {
+                    #expect(throws: Refusal()) {
+                        try keeping.transaction {
+                            keeping.value = 2
+                            try accounts.blocking.save(Account(id: 1, balance: 1))
+                            throw Refusal()
+                        }
+                    }
+                    #expect(throws: Refusal()) {
+                        try store.blocking.transaction {
+                            keeping.value = 3
+                            try accounts.blocking.save(Account(id: 2, balance: 1))
+                            throw Refusal()
+                        }
+                    }
+                    try accounts.blocking.save(Account(id: 3, balance: 1))
+                }
+                #expect(keeping.value == 0)
+            }
+            try await #expect(accounts.fetchAll().map(\.id) == [3])
+        }
+    }
+
     @Test("is refused in a child task, which ends before the transaction does")
     func childTask() async throws {
         try await withStore(.memory) { store in

@@ -147,23 +147,45 @@ struct ScopedTreeTests {
         #expect(tree.left.value == 0 && !tree.root.transactionIsActive)
     }
 
-    @Test("joins the one around it, which keeps what an inner error that it catches has left")
+    @Test("joins the one around it, and calls nobody")
     func nesting() throws {
-        try tree.root.transaction {
-            try tree.left.transaction { tree.left.value = 1 }
-            try? tree.leaf.transaction {
-                tree.leaf.value = 2
-                throw Refusal()
-            }
-        }
+        try tree.root.transaction { try tree.left.transaction { tree.left.value = 1 } }
         #expect(tree.log.take() == Tree.begin() + Tree.validate() + Tree.commit())
-        #expect(tree.left.value == 1 && tree.leaf.value == 2)
+        #expect(tree.left.value == 1)
 
         try tree.root.beginTransaction()
         try tree.root.transaction { tree.root.value = 9 }
         try tree.root.rollbackTransaction()
         #expect(tree.log.take() == Tree.begin() + Tree.rollback())
         #expect(tree.root.value == 0)
+    }
+
+    @Test("that throws inside another leaves one that can only be rolled back, where members keep no savepoints")
+    func failingInside() throws {
+        do {
+            try tree.root.transaction {
+                tree.left.value = 1
+                try? tree.leaf.transaction {
+                    tree.leaf.value = 2
+                    throw Refusal()
+                }
+            }
+            Issue.record("half of it was committed")
+        } catch let error as HoldfastError {
+            #expect(error.status == .unsupported && error.message.contains("roll all back"))
+        }
+        #expect(tree.log.take() == Tree.begin() + Tree.rollback())
+        #expect(tree.left.value == 0 && tree.leaf.value == 0)
+
+        let keeping = SavepointMember("keeping", log: tree.log)
+        try keeping.transaction {
+            keeping.value = 1
+            try? keeping.transaction {
+                keeping.value = 2
+                throw Refusal()
+            }
+        }
+        #expect(keeping.value == 1)
     }
 
     @Test("has nothing left to do where the body has ended the transaction, and masks no error")

@@ -178,6 +178,7 @@ def operation(
     idempotency_key: Optional[str] = None,
     isolation: Optional[str] = None,
     durability: Optional[str] = None,
+    on_error: Optional[str] = None,
 ) -> Operation[T]:
     """A function as an operation: each run is a transaction of the store. Options: see `Store.transact`."""
     options = {
@@ -186,6 +187,7 @@ def operation(
         "idempotency_key": idempotency_key,
         "isolation": isolation,
         "durability": durability,
+        "on_error": on_error,
     }
     return FunctionOperation(store, fn, options)
 

@@ -20,7 +20,7 @@ from .deferred import DeferredRepository, ModifyResult, payload
 from .mapping import RepositoryMapping
 from .operation import Operation
 from .stream import RepositoryStreams
-from .transaction import current_pointer, current_scope
+from .transaction import current_pointer, current_scope, current_transaction
 
 if TYPE_CHECKING:
     from .store import Store
@@ -138,6 +138,10 @@ class Repository(OfOneProcess, Queries[T], RepositoryStreams[T]):
 
     def delete(self, id: Id, expected_version: int = 0, missing_ok: bool = False) -> None:
         """Deletes an entity. Raises NotFoundError unless `missing_ok`, VersionMismatchError."""
+        if missing_ok and current_transaction(self._store) is not None:
+            # In a single call, so that a transaction that aborts on errors meets none.
+            self.deferred.delete(id, expected_version, missing_ok).perform()
+            return
         text = id_of(id)
         try:
             self._call(lib.hf_repository_delete, text, len(text), expected_version)

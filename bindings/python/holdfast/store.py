@@ -27,7 +27,7 @@ from .preferences import Preferences
 from .receipt import Receipt
 from .repository import Repository
 from .stream import StoreStreams
-from .transaction import Transaction, current_transaction
+from .transaction import Transaction, current_transaction, transaction_options
 
 if TYPE_CHECKING:
     from .tree import Transactable
@@ -194,15 +194,21 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         idempotency_key: Optional[str] = None,
         isolation: Optional[str] = None,
         durability: Optional[str] = None,
+        on_error: Optional[str] = None,
         name: Optional[str] = None,
     ) -> Transaction:
         """Begins a transaction that the caller commits, submits or rolls back.
 
         `timeout` is how long its commit may wait (30 seconds). `isolation` is "serializable" or "snapshot",
         `durability` "full" or "relaxed". A second commit with the same `idempotency_key` and the same writes
-        changes nothing and gets the first receipt. `describe` tells the `name` while it holds a snapshot.
+        changes nothing and gets the first receipt. `on_error` is what a write that fails leaves behind:
+        "continue" (the default) the transaction as it was, and "abort" one that stores nothing any more:
+        every later call and the commit raise that failure, until it is rolled back, or to a savepoint.
+        `describe` tells the `name` while it holds a snapshot.
         """
-        return self._begin(transaction_options(timeout, idempotency_key, isolation, durability, name))
+        return self._begin(
+            transaction_options(timeout, idempotency_key, isolation, durability, on_error, name)
+        )
 
     def _begin(self, options: Mapping[str, Any]) -> Transaction:
         """Begins a transaction with options by their names in the library."""
@@ -223,6 +229,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         idempotency_key: Optional[str] = None,
         isolation: Optional[str] = None,
         durability: Optional[str] = None,
+        on_error: Optional[str] = None,
         name: Optional[str] = None,
     ) -> Iterator[Transaction]:
         """A transaction for the block: commits at its end, rolls back on an exception. Options: see `begin`.
@@ -230,15 +237,20 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         Object trees that are given change with what is stored, or not at all: see `Transactable`. An
         exception of an `on_validate_commit` rolls all back and is raised.
 
-        Inside another transaction of the store the block joins that one, whose options hold; its writes are
-        committed or rolled back with it. An idempotency key cannot join and is refused there.
+        Inside another transaction of the store the block joins that one, whose options hold, as a part that
+        goes back by itself: when the block raises, what it wrote is discarded, and the transaction around it
+        goes on without it, if the exception is caught there. What it read stays read. Where it cannot go back
+        alone, the transaction around it can only roll back, and its commit says so: UnsupportedError when an
+        object of its trees has no `on_savepoint`, InvalidStateError when others wrote in it at the same time.
+        An idempotency key cannot join and is refused there.
         """
         outer = self._outer(idempotency_key)
         if outer is not None:
-            outer.enlist(*trees)
-            yield outer
+            with outer._part():
+                outer.enlist(*trees)
+                yield outer
             return
-        options = transaction_options(timeout, idempotency_key, isolation, durability, name)
+        options = transaction_options(timeout, idempotency_key, isolation, durability, on_error, name)
         with self._begin(options) as transaction:
             transaction.enlist(*trees)
             yield transaction
@@ -252,6 +264,9 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         savepoint = transaction.savepoint()
         try:
             yield savepoint
+            # It is gone where the block has ended the transaction, or rolled it back beyond.
+            with suppress(errors.InvalidArgumentError, errors.InvalidStateError, errors.ClosedError):
+                transaction.release(savepoint)
         except BaseException as error:
             with errors.secondary_to(error):
                 transaction.rollback_to(savepoint)
@@ -267,6 +282,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         idempotency_key: Optional[str] = None,
         isolation: Optional[str] = None,
         durability: Optional[str] = None,
+        on_error: Optional[str] = None,
         trees: "Sequence[Transactable]" = (),
         receipt: Literal[False] = False,
     ) -> T: ...
@@ -281,6 +297,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         idempotency_key: Optional[str] = None,
         isolation: Optional[str] = None,
         durability: Optional[str] = None,
+        on_error: Optional[str] = None,
         trees: "Sequence[Transactable]" = (),
         receipt: Literal[True],
     ) -> tuple[T, Receipt]: ...
@@ -294,6 +311,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         idempotency_key: Optional[str] = None,
         isolation: Optional[str] = None,
         durability: Optional[str] = None,
+        on_error: Optional[str] = None,
         trees: "Sequence[Transactable]" = (),
         receipt: bool = False,
     ) -> Any:
@@ -303,17 +321,18 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         `max_attempts` times (100) within `timeout`. An exception of the function rolls back and travels out
         unchanged, except ConflictError, which leads to another attempt. With an idempotency key that was
         used, the function does not run, and its value is None. Inside another transaction of the store it
-        joins that one and runs once; there is no receipt then. The object trees `trees` take part in each
-        run: a conflict rolls them back before the next. Other options: see `begin`.
+        joins that one, as `transaction` does, and runs once; there is no receipt then. The object trees
+        `trees` take part in each run: a conflict rolls them back before the next. Other options: see `begin`.
         """
         outer = self._outer(idempotency_key)
         if outer is not None:
             if receipt:
                 raise errors.InvalidStateError("What joins a transaction has no receipt of its own.")
-            outer.enlist(*trees)
-            return _transact.run(fn)
+            with outer._part():
+                outer.enlist(*trees)
+                return _transact.run(fn)
         body = _transact.Body(self, fn, trees)
-        options = transaction_options(timeout, idempotency_key, isolation, durability)
+        options = transaction_options(timeout, idempotency_key, isolation, durability, on_error)
         text = _transact.transact(body, {**options, "max_attempts": max_attempts})
         if not receipt:
             return body.value
@@ -331,6 +350,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         timeout: Optional[float] = None,
         isolation: Optional[str] = None,
         durability: Optional[str] = None,
+        on_error: Optional[str] = None,
     ) -> Callable[[F], F]: ...
 
     def transactional(self, function: Optional[Callable[..., Any]] = None, **options: Any) -> Any:
@@ -354,6 +374,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         idempotency_key: Optional[str] = None,
         isolation: Optional[str] = None,
         durability: Optional[str] = None,
+        on_error: Optional[str] = None,
         trees: "Sequence[Transactable]" = (),
     ) -> "CommitFuture[T]":
         """Runs the function now, on this thread, submits its commit, and returns without waiting for it.
@@ -368,7 +389,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         self._handle.check_process()
         if current_transaction(self) is not None:
             raise errors.InvalidStateError("Nothing is submitted inside a transaction; use transact there.")
-        options = transaction_options(timeout, idempotency_key, isolation, durability)
+        options = transaction_options(timeout, idempotency_key, isolation, durability, on_error)
         return _transact.SubmittedFunction(self, fn, options, max_attempts, trees).submit()
 
     # --- Operations ------------------------------------------------------------------------------
@@ -381,11 +402,12 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         idempotency_key: Optional[str] = None,
         isolation: Optional[str] = None,
         durability: Optional[str] = None,
+        on_error: Optional[str] = None,
     ) -> "Operation[Any]":
         """Several operations of this store's repositories as one: a transaction in a single call, all of it
         or nothing, run again after a conflict. Its result is the list of theirs; None when the idempotency
         key was used before. Options: see `transact`."""
-        options = transaction_options(timeout, idempotency_key, isolation, durability)
+        options = transaction_options(timeout, idempotency_key, isolation, durability, on_error)
         if max_attempts is not None:
             options["max_attempts"] = max_attempts
         if any(step._store is not self for step in operations):
@@ -401,6 +423,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         idempotency_key: Optional[str] = None,
         isolation: Optional[str] = None,
         durability: Optional[str] = None,
+        on_error: Optional[str] = None,
     ) -> "Operation[T]":
         """A function as an operation that runs it in a transaction each time. Options: see `transact`."""
         return operation(
@@ -411,6 +434,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
             idempotency_key=idempotency_key,
             isolation=isolation,
             durability=durability,
+            on_error=on_error,
         )
 
     # --- State -----------------------------------------------------------------------------------
@@ -447,24 +471,6 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
 
     def _run_later(self, future: "CommitFuture[Any]", work: Callable[[], None]) -> None:
         self._events.run_later(future, work)
-
-
-def transaction_options(
-    timeout: Optional[float],
-    idempotency_key: Optional[str],
-    isolation: Optional[str],
-    durability: Optional[str],
-    name: Optional[str] = None,
-) -> dict[str, Any]:
-    """A transaction's options by their names in the library, without those that are None."""
-    options = {
-        "timeout_ms": None if timeout is None else math.ceil(timeout * 1000),
-        "idempotency_key": idempotency_key,
-        "isolation": isolation,
-        "durability": durability,
-        "name": name,
-    }
-    return {name: value for name, value in options.items() if value is not None}
 
 
 def _close_all() -> None:

@@ -5,6 +5,7 @@ The current transaction of a store is a context variable: calls on its repositor
 
 import ctypes
 import enum
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
@@ -34,12 +35,17 @@ class TransactionState(enum.IntEnum):
     FAILED = 5
 
 
+#: The number of a scope that is all of its transaction, and no part of it.
+NO_SCOPE = 2**64 - 1
+
+
 class _Scope(NamedTuple):
     """One entry of the current transactions: there may be one for each of several stores."""
 
     store: "Store"
     transaction: Any
     outer: Optional["_Scope"]
+    number: int = NO_SCOPE
 
 
 _scope: ContextVar[Optional[_Scope]] = ContextVar("holdfast_transaction", default=None)
@@ -47,11 +53,16 @@ _scope: ContextVar[Optional[_Scope]] = ContextVar("holdfast_transaction", defaul
 current_scope = _scope.get
 
 
-def current_transaction(store: "Store") -> Any:
-    """The transaction that calls on this store's repositories join here, or None."""
+def _current(store: "Store") -> Optional[_Scope]:
     scope = _scope.get()
     while scope is not None and scope.store is not store:
         scope = scope.outer
+    return scope
+
+
+def current_transaction(store: "Store") -> Any:
+    """The transaction that calls on this store's repositories join here, or None."""
+    scope = _current(store)
     return scope and scope.transaction
 
 
@@ -59,8 +70,11 @@ def current_pointer(store: "Store") -> Any:
     """The native handle of the current transaction; None stands for a transaction of the call's own."""
     if current_scope() is None:
         return None
-    transaction = current_transaction(store)
-    return transaction and transaction.pointer
+    scope = _current(store)
+    if scope is None:
+        return None
+    scope.transaction._note_part(scope.number)
+    return scope.transaction.pointer
 
 
 class TransactionHandle(OfOneProcess):
@@ -72,6 +86,8 @@ class TransactionHandle(OfOneProcess):
         self._entered: list[Token[Optional[_Scope]]] = []
         self._receipt: Optional[Receipt] = None
         self._settled = False
+        # The parts of it that are under way.
+        self._parts: list[int] = []
         #: What members of object trees raised where that could stop nothing, for the receipt.
         self.secondary: list[BaseException] = []
         #: The native handle.
@@ -126,6 +142,51 @@ class TransactionHandle(OfOneProcess):
         finally:
             self._leave()
 
+    @contextmanager
+    def _part(self) -> Iterator[None]:
+        """A transaction inside this one: what the block did goes back when it raises."""
+        number = self._begin_part()
+        try:
+            with self._inside(number):
+                yield
+        except BaseException as error:
+            with errors.secondary_to(error):
+                self._end_part(number, False)
+            raise
+        self._end_part(number, True)
+
+    @contextmanager
+    def _inside(self, number: int) -> Iterator[None]:
+        token = _scope.set(_Scope(self._store, self, _scope.get(), number))
+        try:
+            yield
+        finally:
+            _scope.reset(token)
+
+    def _begin_part(self) -> int:
+        number = ctypes.c_uint64()
+        call_members(lib.hf_transaction_begin_scope, self.pointer, self._number(), ctypes.byref(number))
+        self._parts.append(number.value)
+        return number.value
+
+    def _end_part(self, number: int, succeeded: bool) -> None:
+        if number in self._parts:
+            self._parts.remove(number)
+        call_members(lib.hf_transaction_end_scope, self.pointer, number, succeeded)
+
+    def _number(self) -> int:
+        """Which part of it the caller is in."""
+        scope = _current(self._store)
+        return scope.number if scope is not None and scope.transaction is self else NO_SCOPE
+
+    def _note_part(self, number: int) -> None:
+        """Before a call in this part: where another one is under way that does not lie around it, that one
+        cannot go back alone."""
+        if self._parts and self._parts[-1] != number:
+            part = ctypes.c_uint64()
+            call_members(lib.hf_transaction_begin_scope, self.pointer, number, ctypes.byref(part))
+            call_members(lib.hf_transaction_end_scope, self.pointer, part.value, True)
+
     def _enter(self) -> None:
         self._entered.append(_scope.set(_Scope(self._store, self, _scope.get())))
 
@@ -170,6 +231,10 @@ class Transaction(TransactionHandle):
         """Discards what was written after the savepoint; what was read stays read."""
         call_members(lib.hf_transaction_rollback_to, self.pointer, savepoint)
 
+    def release(self, savepoint: int) -> None:
+        """Forgets the savepoint and those after it; what was written stays."""
+        call_members(lib.hf_transaction_release, self.pointer, savepoint)
+
     def __enter__(self) -> "Transaction":
         self._enter()
         return self
@@ -198,3 +263,23 @@ def savepoint_of(pointer: Any) -> int:
     savepoint = ctypes.c_uint64()
     call_members(lib.hf_transaction_savepoint, pointer, ctypes.byref(savepoint))
     return savepoint.value
+
+
+def transaction_options(
+    timeout: Optional[float],
+    idempotency_key: Optional[str],
+    isolation: Optional[str],
+    durability: Optional[str],
+    on_error: Optional[str],
+    name: Optional[str] = None,
+) -> dict[str, Any]:
+    """A transaction's options by their names in the library, without those that are None."""
+    options = {
+        "timeout_ms": None if timeout is None else math.ceil(timeout * 1000),
+        "idempotency_key": idempotency_key,
+        "isolation": isolation,
+        "durability": durability,
+        "on_error": on_error,
+        "name": name,
+    }
+    return {name: value for name, value in options.items() if value is not None}

@@ -8,7 +8,7 @@ from typing import Optional
 from . import errors
 from ._handles import call
 from ._library import lib
-from ._members import DESCRIPTOR_BYTES, Raised, call_members, descriptor_of, member_of
+from ._members import DESCRIPTOR_BYTES, Raised, call_members, descriptor_of, member_of, receivers
 
 #: The descriptor that stands for whichever transaction is active.
 ANY_TRANSACTION = bytes(DESCRIPTOR_BYTES)
@@ -101,11 +101,16 @@ class Transactable:
     @contextmanager
     def transaction(self) -> Iterator[bytes]:
         """A transaction of the tree for the block: commits at its end; when the block or a validator raises,
-        it rolls back and the exception goes on its way. Where the tree is in a transaction already, a store's
-        too, the block joins that: nobody is called, and what it changed stays, whatever it raises."""
+        it rolls back and the exception goes on its way.
+
+        Where the tree is in a transaction already, a store's too, the block joins that, as a part that goes
+        back by itself: nobody is begun, validated, committed or rolled back; when it raises, objects with
+        savepoints go back to how they were before it, and so does what it wrote in the store. Where an object
+        has none, the transaction around can only roll back then, and its commit raises UnsupportedError."""
         outer = self.active_transaction
         if outer is not None:
-            yield outer
+            with self._part(outer):
+                yield outer
             return
         descriptor = self.begin_transaction()
         try:
@@ -118,6 +123,24 @@ class Transactable:
                 with errors.secondary_to(error):
                     self.rollback_transaction(descriptor)
             raise
+
+    @contextmanager
+    def _part(self, descriptor: bytes) -> Iterator[None]:
+        store = receivers.get(descriptor)
+        if store is not None:
+            with store._part():
+                yield
+            return
+        pointer = member_of(self).pointer
+        number = ctypes.c_uint64()
+        call_members(lib.hf_participant_begin_scope, pointer, ctypes.byref(number))
+        try:
+            yield
+        except BaseException as error:
+            with errors.secondary_to(error):
+                call_members(lib.hf_participant_end_scope, pointer, number, False)
+            raise
+        call_members(lib.hf_participant_end_scope, pointer, number, True)
 
     @contextmanager
     def savepoint(self) -> Iterator[int]:

@@ -84,12 +84,6 @@ def test_a_block_commits_at_its_end_and_nested_blocks_join(family: Family) -> No
     with family.root.transaction() as outer, family.leaf.transaction() as inner:
         assert outer == inner
     family.expect(1, 1, 1, 0)
-    family.calls.clear()
-    with family.root.transaction():
-        with pytest.raises(LookupError), family.leaf.transaction():
-            raise LookupError
-        assert all("begin" in call for call in family.calls)
-    family.expect(1, 1, 1, 0)
 
 
 def test_an_exception_of_the_block_rolls_back_and_travels_out(family: Family) -> None:

@@ -109,6 +109,7 @@ def operation(
     idempotency_key: Optional[str] = None,
     isolation: Optional[str] = None,
     durability: Optional[str] = None,
+    on_error: Optional[str] = None,
 ) -> Operation[T]:
     """A coroutine function as an operation: each run is a transaction of the store. Options: see
     `Store.transact`."""
@@ -118,5 +119,6 @@ def operation(
         "idempotency_key": idempotency_key,
         "isolation": isolation,
         "durability": durability,
+        "on_error": on_error,
     }
     return FunctionOperation(store, fn, options)

@@ -25,8 +25,7 @@ from ..cache import Cache, Clock
 from ..operation import sequence_of
 from ..provider import StorageProvider
 from ..provider import open_provider as blocking_open_provider
-from ..store import transaction_options
-from ..transaction import current_transaction
+from ..transaction import current_transaction, transaction_options
 from . import transaction as transactions
 from ._events import LoopEvents, in_thread
 from .maintenance import Maintenance
@@ -191,11 +190,14 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         idempotency_key: Optional[str] = None,
         isolation: Optional[str] = None,
         durability: Optional[str] = None,
+        on_error: Optional[str] = None,
         name: Optional[str] = None,
     ) -> Transaction:
         """Begins a transaction that the caller commits, submits or rolls back. Options: see
         `holdfast.Store.begin`."""
-        return self._begin(transaction_options(timeout, idempotency_key, isolation, durability, name))
+        return self._begin(
+            transaction_options(timeout, idempotency_key, isolation, durability, on_error, name)
+        )
 
     def _begin(self, options: Mapping[str, Any]) -> Transaction:
         pointer = ctypes.POINTER(hf_transaction)()
@@ -215,20 +217,23 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         idempotency_key: Optional[str] = None,
         isolation: Optional[str] = None,
         durability: Optional[str] = None,
+        on_error: Optional[str] = None,
         name: Optional[str] = None,
     ) -> AsyncIterator[Transaction]:
         """A transaction for the block: commits at its end, rolls back on an exception. Object trees and
         options: see `holdfast.Store.transaction`.
 
-        Inside another transaction of the store the block joins that one, whose options hold; its writes are
-        committed or rolled back with it. An idempotency key cannot join and is refused there.
+        Inside another transaction of the store the block joins that one, whose options hold, as a part that
+        goes back by itself when it raises: see `holdfast.Store.transaction`. An idempotency key cannot join
+        and is refused there.
         """
         outer = self._blocking._outer(idempotency_key)
         if outer is not None:
-            outer.enlist(*trees)
-            yield outer
+            async with outer._awaited_part():
+                outer.enlist(*trees)
+                yield outer
             return
-        options = transaction_options(timeout, idempotency_key, isolation, durability, name)
+        options = transaction_options(timeout, idempotency_key, isolation, durability, on_error, name)
         async with self._begin(options) as transaction:
             transaction.enlist(*trees)
             yield transaction
@@ -246,6 +251,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         idempotency_key: Optional[str] = None,
         isolation: Optional[str] = None,
         durability: Optional[str] = None,
+        on_error: Optional[str] = None,
         trees: "Sequence[Transactable]" = (),
         receipt: bool = False,
     ) -> Any:
@@ -255,14 +261,15 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         if outer is not None:
             if receipt:
                 raise errors.InvalidStateError("What joins a transaction has no receipt of its own.")
-            outer.enlist(*trees)
-            return await fn()
+            async with outer._awaited_part():
+                outer.enlist(*trees)
+                return await fn()
         if idempotency_key is not None:
             lookup: Operation[Any] = Operation(self, sequence_of((), {"idempotency_key": idempotency_key}))
             used = lookup.submit()
             if await used is None:
                 return (None, used.receipt) if receipt else None
-        options = transaction_options(timeout, idempotency_key, isolation, durability)
+        options = transaction_options(timeout, idempotency_key, isolation, durability, on_error)
         deadline = None if timeout is None else time.monotonic() + timeout
         for attempt in itertools.count(1):
             if deadline is not None:
@@ -310,10 +317,11 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         idempotency_key: Optional[str] = None,
         isolation: Optional[str] = None,
         durability: Optional[str] = None,
+        on_error: Optional[str] = None,
     ) -> "Operation[Any]":
         """Several operations of this store's repositories as one: a transaction in a single call. See
         `holdfast.Store.sequence`."""
-        options = transaction_options(timeout, idempotency_key, isolation, durability)
+        options = transaction_options(timeout, idempotency_key, isolation, durability, on_error)
         if max_attempts is not None:
             options["max_attempts"] = max_attempts
         if any(step._store is not self for step in operations):

@@ -57,6 +57,27 @@ class Transaction(TransactionHandle):
         async with self._turn:
             call_members(lib.hf_transaction_rollback_to, self.pointer, savepoint)
 
+    async def release(self, savepoint: int) -> None:
+        """Forgets the savepoint and those after it; what was written stays."""
+        async with self._turn:
+            call_members(lib.hf_transaction_release, self.pointer, savepoint)
+
+    @contextlib.asynccontextmanager
+    async def _awaited_part(self) -> AsyncIterator[None]:
+        """A transaction inside this one: what the block did goes back when it raises."""
+        async with self._turn:
+            number = self._begin_part()
+        try:
+            with self._inside(number):
+                yield
+        except BaseException as error:
+            with errors.secondary_to(error):
+                async with self._turn:
+                    self._end_part(number, False)
+            raise
+        async with self._turn:
+            self._end_part(number, True)
+
     async def __aenter__(self) -> "Transaction":
         self._enter()
         return self
@@ -83,6 +104,7 @@ class Transaction(TransactionHandle):
         """Runs an operation as a part of this. A cancelled one is waited for, because the next call, such as
         the rollback, would otherwise wait for it on the loop's thread."""
         async with self._turn:
+            self._note_part(self._number())
             future = self._events.submit(submission)
             try:
                 return await future
@@ -99,6 +121,9 @@ async def savepoint(transaction: Optional[Transaction]) -> AsyncIterator[int]:
     number = await transaction.savepoint()
     try:
         yield number
+        # It is gone where the block has ended the transaction, or rolled it back beyond.
+        with contextlib.suppress(errors.InvalidArgumentError, errors.InvalidStateError, errors.ClosedError):
+            await transaction.release(number)
     except BaseException as error:
         with errors.secondary_to(error):
             await transaction.rollback_to(number)

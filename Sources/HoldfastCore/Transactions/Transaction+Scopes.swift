@@ -1,0 +1,142 @@
+internal import CHoldfastPlatform
+
+/// Parts of a transaction that are all or nothing by themselves: a transaction that joins it, an operation. When one
+/// fails, and whoever began it goes on, what it wrote goes back; what was read stays read. The members of object trees go
+/// back with it. Where one of them cannot, nothing can be stored any more without being half of something: the
+/// transaction can only be rolled back, and its commit says so.
+extension Transaction {
+    struct Scope {
+        let number: UInt64
+        /// What object trees know of it: there were none when it began; its savepoint; nothing.
+        let trees: Trees
+        /// Whether others wrote while it was under way, who are no part of it.
+        var isShared: Bool
+
+        enum Trees { case none, told, untold }
+    }
+
+    /// Why it can no longer be stored.
+    struct Doom {
+        let error: HoldfastError
+        /// Else a savepoint before it leads back.
+        let isFinal: Bool
+    }
+
+    /// The `outer` of a scope that lies in no other.
+    public static let noScope = UInt64.max
+
+    /// Begins a part, and answers its number. `outer`: the scope in which it lies; nil: the newest one.
+    public func beginScope(in outer: UInt64? = nil) throws(HoldfastError) -> UInt64 {
+        let (scope, trees) = try markScope(in: outer)
+        try trees?.savepoint(scope)
+        return scope
+    }
+
+    /// Ends a part, which stays a part of the transaction, or goes back. Throws what dooms a part that would stay, which
+    /// goes back then, too. One that has ended, and one of an ended transaction, is left alone.
+    public func endScope(_ scope: UInt64, succeeded: Bool) throws(HoldfastError) {
+        let (trees, failure) = unmarkScope(scope, succeeded: succeeded)
+        try trees?.rollBack(to: scope)
+        if let failure { throw failure }
+    }
+
+    /// `beginScope`, but for the members of the trees, whom the caller calls, if it `mayCall` them.
+    public func markScope(
+        in outer: UInt64? = nil, mayCall: Bool = true
+    ) throws(HoldfastError) -> (scope: UInt64, trees: TreeTransaction?) {
+        let trees = try withOpen { $0.trees }.flatMap { $0.isEmpty ? nil : $0 }
+        let isTold = mayCall && trees?.hasSavepoints == true
+        let scope = try withOpen { state in
+            let number = state.buffer.savepoint(isScope: true)
+            let isShared = Self.share(&state, with: outer)
+            state.scopes.append(
+                Scope(number: number, trees: trees == nil ? .none : isTold ? .told : .untold, isShared: isShared))
+            return number
+        }
+        return (scope, isTold ? trees : nil)
+    }
+
+    /// The same for `endScope`: answers whose members the caller has to roll back, and what dooms the part.
+    public func unmarkScope(
+        _ number: UInt64, succeeded: Bool, mayCall: Bool = true
+    ) -> (trees: TreeTransaction?, failure: HoldfastError?) {
+        // A forked child, and a store that is closing, have nothing to go on with.
+        if store.isForeign || (try? store.requireOpen()) == nil { return (nil, nil) }
+        return state.withLock { state in
+            guard let index = state.scopes.lastIndex(where: { $0.number == number }) else { return (nil, nil) }
+            let scope = state.scopes.remove(at: index)
+            guard case .open = state.settledPhase else { return (nil, nil) }
+            defer { state.buffer.release(number) }
+            let failure = succeeded ? state.doom?.error : nil
+            if succeeded && failure == nil { return (nil, nil) }
+            if scope.isShared || index < state.scopes.count || !Self.mayRollBack(state) {
+                state.doom = Doom(error: Self.shared, isFinal: true)
+                return (nil, failure)
+            }
+            _ = state.buffer.rollBack(to: number)
+            if state.doom?.isFinal == false { state.doom = nil }
+            guard let trees = state.trees, !trees.isEmpty else { return (nil, failure) }
+            if scope.trees != .untold && mayCall && trees.hasSavepoints { return (trees, failure) }
+            if state.doom == nil { state.doom = Doom(error: Self.halfChanged, isFinal: true) }
+            return (nil, failure)
+        }
+    }
+
+    /// Before something is written in this scope: it is no part of those that began in others since.
+    public func note(writingIn scope: UInt64) {
+        if store.isInsideProvider || store.isForeign { return }
+        state.withLock { _ = Self.share(&$0, with: scope) }
+    }
+
+    private static func share(_ state: inout State, with outer: UInt64?) -> Bool {
+        guard let outer else { return false }
+        let inner = (state.scopes.lastIndex { $0.number == outer } ?? -1) + 1
+        for index in inner..<state.scopes.count { state.scopes[index].isShared = true }
+        return inner < state.scopes.count
+    }
+
+    /// Not under the feet of validators.
+    private static func mayRollBack(_ state: State) -> Bool {
+        state.sealing == .none || state.sealing == .validating(thread: hfp_thread_current())
+    }
+
+    static let halfChanged = HoldfastError(
+        .unsupported,
+        "a part of the transaction has gone back, and a member of its object trees could not, because it takes no part in "
+            + "savepoints: roll all back, or give each member the functions for savepoints")
+
+    private static let shared = HoldfastError(
+        .invalidState,
+        "a part of the transaction has failed while others wrote in it beside, so that it cannot go back alone: roll all "
+            + "back, or let them take turns")
+
+    // MARK: Failed writes
+
+    /// Whether a write that fails dooms it.
+    public var abortsOnError: Bool { options.abortsOnError }
+
+    /// A write in it has failed, for whatever reason.
+    public func noteFailedWrite(_ error: HoldfastError) {
+        guard options.abortsOnError, error.status != .forked, !store.isForeign, !store.isInsideProvider else { return }
+        state.withLock { state in
+            guard case .open = state.settledPhase, state.doom == nil else { return }
+            state.doom = Doom(error: error, isFinal: false)
+        }
+    }
+
+    /// What is doomed ends with the commit that is refused.
+    func endIfDoomed(isManager: Bool) throws(HoldfastError) {
+        let end = try state.withLock {
+            state throws(HoldfastError) -> (error: HoldfastError, trees: TreeTransaction?)? in
+            guard let doom = state.doom, case .open = state.phase, state.sealing == .none else { return nil }
+            if state.isManaged && !isManager { return nil }
+            try Self.requireUnsealed(state)
+            state.phase = .failed
+            discard(&state)
+            return (doom.error, state.trees)
+        }
+        guard let end else { return }
+        end.trees?.end(with: .failure(end.error))
+        throw end.error
+    }
+}
