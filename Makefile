@@ -16,7 +16,7 @@ DEMO_PREFIX := $(BUILD)/demo-prefix
 VENV := $(BUILD)/venv
 
 PACKAGES := build-essential chromium chromium-driver clang-format iso-codes libcmocka-dev libjansson-dev \
-    libpcre2-dev libsqlite3-dev pkg-config python3-venv sqlite3 zsh
+    libpcre2-dev libsqlite3-dev pkg-config python3-venv sqlite3 valgrind zsh
 
 C_WARNINGS := -Wall -Wextra -Wpedantic -Werror
 HEADERS := $(wildcard include/holdfast/*.h)
@@ -25,7 +25,7 @@ C_FILES = $(shell find include Sources Tests bindings -name '*.[ch]' -not -path 
 ABI_SHARED := $(addprefix Tests/ABI/,support.c actions.c indexes.c listener.c members.c shelf.c every_function.c)
 ABI_TESTS := $(patsubst Tests/ABI/%.c,%,$(wildcard Tests/ABI/test_*.c))
 TEST_PARTS := test-headers test-payload test-abi test-symbols test-torture-short test-fuzz-short test-races \
-    test-benchmarks test-swift documentation test-thread-sanitizer test-package test-python test-swift-provider
+    test-growth test-benchmarks test-swift documentation test-thread-sanitizer test-package test-python test-swift-provider
 
 # Swift's backtracer may hang after a crash where there is no terminal.
 export SWIFT_BACKTRACE := enable=no
@@ -191,6 +191,7 @@ soak-python: library $(VENV)/tools ## A million operations from Python: memory a
 
 include Tests/Torture/torture.mk
 include Tests/Fuzz/fuzz.mk
+include Tests/Growth/growth.mk
 include Tests/Benchmarks/benchmarks.mk
 include Tests/Races/races.mk
 

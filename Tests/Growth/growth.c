@@ -1,0 +1,490 @@
+/*
+ * Growth: one verb of the library on a store of some size, for a counter of instructions to watch.
+ *
+ *     growth --list                      each verb: its name, the greatest exponent that it may have, and its
+ * smaller size growth VERB SIZE ENGINE            makes ready unwatched, then does the verb; ENGINE: memory
+ * or sqlite
+ *
+ * growth.py runs it under callgrind with a size and eight times it, which gives the exponent: 1 where the
+ * cost grows as the size does, 0 where it does not grow.
+ */
+#include <holdfast.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <valgrind/callgrind.h>
+
+static hf_store *store;
+static hf_repository *things;
+static hf_error *error;
+static int size;
+static char url[128];
+
+/* A call that nothing stands in the way of. */
+static void must(hf_status status) {
+    if (status == HF_OK)
+        return;
+    fprintf(stderr, "%s: %s\n", hf_status_name(status), error ? hf_error_message(error) : "");
+    exit(2);
+}
+
+/* A text that grows. */
+typedef struct text {
+    char *bytes;
+    size_t length, capacity;
+} text;
+
+static void add(text *t, const char *format, ...) {
+    va_list arguments;
+    if (t->capacity - t->length < 256) {
+        t->capacity = t->capacity * 2 + 4096;
+        t->bytes = realloc(t->bytes, t->capacity);
+    }
+    va_start(arguments, format);
+    t->length += (size_t)vsnprintf(t->bytes + t->length, t->capacity - t->length, format, arguments);
+    va_end(arguments);
+}
+
+static text prepared;
+
+static void save(hf_transaction *t, int number) {
+    char json[128];
+    snprintf(json, sizeof json, "{\"id\":\"e%07d\",\"n\":%d,\"tag\":\"t%d\"}", number, number, number % 10);
+    must(hf_repository_save(things, t, json, HF_NTS, NULL, &error));
+}
+
+static hf_transaction *begun(void) {
+    hf_transaction *t;
+    must(hf_transaction_begin(store, NULL, &t, &error));
+    return t;
+}
+
+static void commit(hf_transaction *t) {
+    must(hf_transaction_commit(t, NULL, &error));
+    hf_transaction_free(t);
+}
+
+static void many_entities(void) {
+    hf_transaction *t = begun();
+    for (int i = 0; i < size; i++)
+        save(t, i);
+    commit(t);
+    /* What the first write and the first read of a process cost is not the verb's. */
+    save(NULL, 0);
+    hf_entity entity = HF_ENTITY_INIT;
+    must(hf_repository_fetch(things, NULL, "e0000001", HF_NTS, &entity, &error));
+    hf_entity_free(&entity);
+}
+
+static void few_entities(void) {
+    int kept = size;
+    size = 16;
+    many_entities();
+    size = kept;
+}
+
+/* --- One thing among many -------------------------------------------------------------------------- */
+
+static void save_one(void) { save(NULL, 7); }
+
+static void fetch_one(void) {
+    hf_entity entity = HF_ENTITY_INIT;
+    must(hf_repository_fetch(things, NULL, "e0000007", HF_NTS, &entity, &error));
+    hf_entity_free(&entity);
+}
+
+static void many_commits(void) {
+    few_entities();
+    for (int i = 0; i < size; i++)
+        save(NULL, i % 16);
+}
+
+static void many_keys(void) {
+    few_entities();
+    for (int i = 0; i < size; i++) {
+        char options[64];
+        hf_transaction *t;
+        snprintf(options, sizeof options, "{\"idempotency_key\":\"k%d\"}", i);
+        must(hf_transaction_begin(store, options, &t, &error));
+        save(t, i % 16);
+        commit(t);
+    }
+}
+
+static void reading_transactions(void) {
+    few_entities();
+    for (int i = 0; i < size; i++) {
+        hf_transaction *t = begun();
+        hf_entity entity = HF_ENTITY_INIT;
+        must(hf_repository_fetch(things, t, "e0000001", HF_NTS, &entity, &error));
+        hf_entity_free(&entity);
+        if (i % 16 == 0)
+            save(NULL, 2);
+    }
+}
+
+static void count_event(const hf_event *event, void *count) {
+    (void)event;
+    atomic_fetch_add((atomic_int *)count, 1);
+}
+
+static atomic_int told;
+
+static void wait_until_told(int count) {
+    while (atomic_load(&told) < count)
+        usleep(1000);
+}
+
+static void live_queries(void) {
+    few_entities();
+    for (int i = 0; i < size; i++) {
+        char filter[64];
+        hf_stream *stream;
+        snprintf(filter, sizeof filter, "{\"n\":%d}", 1000000 + i);
+        must(hf_stream_open_query(things, filter, HF_NTS, NULL, count_event, &told, NULL, &stream, &error));
+    }
+    wait_until_told(size);
+}
+
+static void many_indexes(void) {
+    few_entities();
+    for (int i = 0; i < size; i++) {
+        char options[64];
+        snprintf(options, sizeof options, "{\"fields\":{\"m%d\":1}}", i);
+        must(hf_repository_create_index(things, options, NULL, NULL, &error));
+    }
+}
+
+/* --- Many things ----------------------------------------------------------------------------------- */
+
+static void commit_many(void) {
+    hf_transaction *t = begun();
+    for (int i = 0; i < size; i++)
+        save(t, i);
+    commit(t);
+}
+
+static void save_each(void) {
+    for (int i = 0; i < size; i++)
+        save(NULL, i);
+}
+
+static void note_end(const hf_event *event, void *count) {
+    must(event->status);
+    count_event(event, count);
+}
+
+static void submit_each(void) {
+    for (int i = 0; i < size; i++) {
+        hf_transaction *t = begun();
+        save(t, i);
+        must(hf_transaction_submit(t, note_end, &told, NULL, &error));
+        hf_transaction_free(t);
+    }
+    wait_until_told(size);
+}
+
+/* Each has read on a snapshot that many other commits came behind. */
+static hf_transaction **waiting;
+static void readers_behind_a_load(void) {
+    few_entities();
+    waiting = malloc((size_t)size * sizeof *waiting);
+    for (int i = 0; i < size; i++) {
+        char id[16];
+        hf_entity entity = HF_ENTITY_INIT;
+        waiting[i] = begun();
+        snprintf(id, sizeof id, "x%07d", i);
+        (void)!hf_repository_fetch(things, waiting[i], id, HF_NTS, &entity, &error);
+    }
+    for (int round = 0; round < 4; round++) {
+        hf_transaction *t = begun();
+        for (int i = 0; i < size; i++)
+            save(t, i + round * size);
+        commit(t);
+    }
+}
+
+static void submit_the_readers(void) {
+    for (int i = 0; i < size; i++) {
+        char json[64];
+        snprintf(json, sizeof json, "{\"id\":\"x%07d\"}", i);
+        must(hf_repository_save(things, waiting[i], json, HF_NTS, NULL, &error));
+        must(hf_transaction_submit(waiting[i], note_end, &told, NULL, &error));
+    }
+    wait_until_told(size);
+}
+
+static void savepoints(void) {
+    hf_transaction *t = begun();
+    for (int i = 0; i < size; i++) {
+        uint64_t savepoint;
+        must(hf_transaction_savepoint(t, &savepoint, &error));
+        save(t, i);
+        if (i % 2)
+            must(hf_transaction_rollback_to(t, savepoint, &error));
+    }
+    commit(t);
+}
+
+static void find_with(const char *filter, const char *options) {
+    hf_entity_list list = HF_ENTITY_LIST_INIT;
+    must(hf_repository_find(things, NULL, filter, HF_NTS, options, &list, &error));
+    hf_entity_list_free(&list);
+}
+static void find_many(void) { find_with("{\"n\":{\"$gte\":0}}", NULL); }
+static void sort_many(void) { find_with("{}", "{\"sort\":{\"tag\":1,\"n\":-1}}"); }
+static void find_the_first(void) { find_with("{}", "{\"sort\":{\"n\":1},\"limit\":10}"); }
+static void fetch_all(void) {
+    hf_entity_list list = HF_ENTITY_LIST_INIT;
+    must(hf_repository_fetch_all(things, NULL, &list, &error));
+    hf_entity_list_free(&list);
+}
+
+static void indexed_entities(void) {
+    must(hf_repository_create_index(things, "{\"fields\":{\"n\":1}}", NULL, NULL, &error));
+    many_entities();
+}
+
+static void walk_a_cursor(void) {
+    hf_cursor *cursor;
+    hf_entity_list list = HF_ENTITY_LIST_INIT;
+    must(hf_cursor_open(things, NULL, "{\"n\":{\"$gte\":0}}", HF_NTS, NULL, &cursor, &error));
+    do
+        must(hf_cursor_next(cursor, 10, &list, &error));
+    while (list.count > 0);
+    hf_entity_list_free(&list);
+    hf_cursor_free(cursor);
+}
+
+static void query_in_a_transaction(void) {
+    hf_transaction *t = begun();
+    for (int i = 0; i < size; i++)
+        save(t, i + size);
+    hf_entity_list list = HF_ENTITY_LIST_INIT;
+    must(hf_repository_find(things, t, "{\"tag\":\"t1\"}", HF_NTS, NULL, &list, &error));
+    hf_entity_list_free(&list);
+    commit(t);
+}
+
+static void delete_many(void) {
+    must(hf_repository_delete_all(things, NULL, "{\"n\":{\"$gte\":0}}", HF_NTS, NULL, NULL, &error));
+}
+static void modify_many(void) {
+    must(hf_repository_modify_all(things, NULL, NULL, 0, "{\"$inc\":{\"n\":1}}", HF_NTS, NULL, NULL, NULL,
+                                  &error));
+}
+static void create_an_index(void) {
+    must(hf_repository_create_index(things, "{\"fields\":{\"n\":1,\"tag\":-1}}", NULL, NULL, &error));
+}
+static void verify(void) {
+    hf_buffer report = HF_BUFFER_INIT;
+    must(hf_store_verify(store, NULL, NULL, &report, &error));
+    hf_buffer_free(&report);
+}
+static hf_status take(const char *bytes, size_t length, void *unused) {
+    (void)bytes, (void)length, (void)unused;
+    return HF_OK;
+}
+static void export(void) { must(hf_store_export(store, NULL, take, NULL, NULL, NULL, &error)); }
+static int64_t give(char *buffer, size_t capacity, void *line) {
+    int *number = line;
+    if (*number == size)
+        return 0;
+    (*number)++;
+    return snprintf(buffer, capacity, "{\"id\":\"i%07d\",\"n\":%d}\n", *number, *number);
+}
+static void import(void) {
+    int line = 0;
+    must(hf_store_import(store, "{\"repository\":\"things\"}", give, NULL, &line, NULL, &error));
+}
+static void follow_the_log(void) {
+    hf_buffer changes = HF_BUFFER_INIT;
+    must(hf_store_changes_since(store, NULL, "{\"limit\":100000}", &changes, &error));
+    hf_buffer_free(&changes);
+}
+
+/* --- Object trees ---------------------------------------------------------------------------------- */
+
+static hf_participant *root;
+
+static void members_beside_each_other(void) {
+    hf_participant *member;
+    must(hf_participant_create(NULL, NULL, NULL, NULL, &root, &error));
+    for (int i = 1; i < size; i++)
+        must(hf_participant_create(root, NULL, NULL, NULL, &member, &error));
+}
+static void members_below_each_other(void) {
+    must(hf_participant_create(NULL, NULL, NULL, NULL, &root, &error));
+    hf_participant *last = root;
+    for (int i = 1; i < size; i++)
+        must(hf_participant_create(last, NULL, NULL, NULL, &last, &error));
+}
+static void commit_the_tree(void) {
+    hf_transaction *t = begun();
+    must(hf_transaction_enlist(t, root, &error));
+    commit(t);
+}
+static void nothing(void) {}
+
+/* --- Large payloads -------------------------------------------------------------------------------- */
+
+static void large_array(void) {
+    add(&prepared, "{\"id\":\"a\",\"list\":[0");
+    for (int i = 1; i < size; i++)
+        add(&prepared, ",%d", i);
+    add(&prepared, "]}");
+}
+static void save_the_prepared(void) {
+    must(hf_repository_save(things, NULL, prepared.bytes, prepared.length, NULL, &error));
+}
+static void save_an_indexed_array(void) { save_the_prepared(); }
+static void indexed_large_array(void) {
+    must(hf_repository_create_index(things, "{\"fields\":{\"list\":1}}", NULL, NULL, &error));
+    large_array();
+}
+static void modify(const char *update, size_t length) {
+    must(hf_repository_modify(things, NULL, "a", HF_NTS, update, length, NULL, 0, 0, NULL, &error));
+}
+static void stored_array(const char *beginning, const char *item, const char *end) {
+    large_array();
+    save_the_prepared();
+    prepared.length = 0;
+    add(&prepared, "%s", beginning);
+    for (int i = 0; i < size; i++) {
+        add(&prepared, i ? "," : "");
+        add(&prepared, item, i, i);
+    }
+    add(&prepared, "%s", end);
+}
+static void modify_by_the_prepared(void) { modify(prepared.bytes, prepared.length); }
+static void push_many(void) { stored_array("{\"$push\":{\"list\":{\"$each\":[", "%d", "]}}}"); }
+static void add_many_to_a_set(void) { stored_array("{\"$addToSet\":{\"list\":{\"$each\":[", "-%d", "]}}}"); }
+static void pull_many(void) { stored_array("{\"$pull\":{\"list\":{\"$in\":[", "%d", "]}}}"); }
+static void set_many(void) { stored_array("{\"$set\":{", "\"m%d\":%d", "}}"); }
+static void set_many_elements(void) { stored_array("{\"$set\":{", "\"list.%d\":-%d", "}}"); }
+static void patch_many(void) { stored_array("{", "\"m%d\":%d", "}"); }
+static void patch_by_the_prepared(void) {
+    must(hf_repository_patch(things, NULL, "a", HF_NTS, prepared.bytes, prepared.length, 0, NULL, &error));
+}
+static void many_members(void) {
+    add(&prepared, "{\"id\":\"a\"");
+    for (int i = 0; i < size; i++)
+        add(&prepared, ",\"m%d\":%d", i, i);
+    add(&prepared, "}");
+}
+static void nested(void) {
+    add(&prepared, "{\"id\":\"a\",\"n\":");
+    for (int i = 0; i < size; i++)
+        add(&prepared, "[");
+    for (int i = 0; i < size; i++)
+        add(&prepared, "]");
+    add(&prepared, "}");
+}
+static void filter_of(const char *beginning, const char *item, const char *end) {
+    few_entities();
+    add(&prepared, "%s", beginning);
+    for (int i = 0; i < size; i++) {
+        add(&prepared, i ? "," : "");
+        add(&prepared, item, i, i);
+    }
+    add(&prepared, "%s", end);
+}
+static void many_ids(void) { filter_of("{\"id\":{\"$in\":[", "\"e%07d\"", "]}}"); }
+static void many_values(void) { filter_of("{\"n\":{\"$in\":[", "%d", "]}}"); }
+static void many_alternatives(void) { filter_of("{\"$or\":[", "{\"n\":%d}", "]}"); }
+static void many_conditions(void) { filter_of("{\"$and\":[", "{\"n\":{\"$ne\":-%d}}", "]}"); }
+static void find_by_the_prepared(void) {
+    hf_entity_list list = HF_ENTITY_LIST_INIT;
+    must(hf_repository_find(things, NULL, prepared.bytes, prepared.length, NULL, &list, &error));
+    hf_entity_list_free(&list);
+}
+
+/* --- The table ------------------------------------------------------------------------------------- */
+
+/* The exponents are bounds with some air: what sorts, and trees that grow deeper, come to a tenth above a
+ * whole number. */
+static const struct verb {
+    const char *name;
+    double exponent;
+    int size;
+    void (*prepare)(void), (*act)(void);
+} verbs[] = {
+    {"save-among-entities", 0.2, 500, many_entities, save_one},
+    {"fetch-among-entities", 0.2, 500, many_entities, fetch_one},
+    {"save-behind-commits", 0.2, 100, many_commits, save_one},
+    {"save-among-idempotency-keys", 0.2, 100, many_keys, save_one},
+    {"save-beside-reading-transactions", 0.2, 50, reading_transactions, save_one},
+    {"save-beside-live-queries", 0.3, 20, live_queries, save_one},
+    {"save-with-indexes", 1.1, 4, many_indexes, save_one},
+    {"commit-of-keys", 1.15, 200, nothing, commit_many},
+    {"commits-one-by-one", 1.15, 50, nothing, save_each},
+    {"commits-submitted-at-once", 1.15, 100, nothing, submit_each},
+    {"commits-of-readers-behind-a-load", 1.15, 50, readers_behind_a_load, submit_the_readers},
+    {"savepoints", 1.15, 100, nothing, savepoints},
+    {"fetch-all", 1.1, 200, many_entities, fetch_all},
+    {"find", 1.1, 200, many_entities, find_many},
+    {"sort", 1.25, 200, many_entities, sort_many},
+    {"first-by-an-index", 0.2, 200, indexed_entities, find_the_first},
+    {"cursor", 1.1, 200, many_entities, walk_a_cursor},
+    {"find-beside-own-writes", 1.15, 200, many_entities, query_in_a_transaction},
+    {"delete-all", 1.15, 200, many_entities, delete_many},
+    {"modify-all", 1.15, 200, many_entities, modify_many},
+    {"index-creation", 1.2, 300, many_entities, create_an_index},
+    {"verify", 1.15, 300, indexed_entities, verify},
+    {"export", 1.1, 300, many_entities, export},
+    {"import", 1.15, 300, nothing, import},
+    {"changes-since", 1.1, 100, many_commits, follow_the_log},
+    {"tree-of-members-beside-each-other", 1.1, 200, members_beside_each_other, commit_the_tree},
+    {"tree-of-members-below-each-other", 1.1, 200, members_below_each_other, commit_the_tree},
+    {"save-of-an-array", 1.1, 500, large_array, save_the_prepared},
+    {"save-of-an-indexed-array", 1.2, 200, indexed_large_array, save_an_indexed_array},
+    {"save-of-members", 1.1, 300, many_members, save_the_prepared},
+    {"save-of-depth", 1.1, 11, nested, save_the_prepared},
+    {"push", 1.1, 200, push_many, modify_by_the_prepared},
+    {"add-to-set", 1.2, 200, add_many_to_a_set, modify_by_the_prepared},
+    {"pull", 1.2, 200, pull_many, modify_by_the_prepared},
+    {"set-of-members", 1.2, 100, set_many, modify_by_the_prepared},
+    {"set-of-elements", 1.2, 100, set_many_elements, modify_by_the_prepared},
+    {"patch-of-members", 1.1, 200, patch_many, patch_by_the_prepared},
+    {"filter-of-ids", 1.15, 100, many_ids, find_by_the_prepared},
+    {"filter-of-values", 1.15, 100, many_values, find_by_the_prepared},
+    {"filter-of-alternatives", 1.15, 100, many_alternatives, find_by_the_prepared},
+    {"filter-of-conditions", 1.15, 100, many_conditions, find_by_the_prepared},
+};
+
+static void run(const struct verb *verb, const char *engine) {
+    char directory[] = "/tmp/holdfast-XXXXXX";
+    if (mkdtemp(directory) == NULL)
+        exit(2);
+    if (strcmp(engine, "memory") == 0)
+        strcpy(url, "memory:");
+    else
+        snprintf(url, sizeof url, "%s/store.db", directory);
+    must(hf_store_open(url, "{\"durability\":\"relaxed\",\"max_depth\":200}", &store, &error));
+    must(hf_repository_open(store, "things", NULL, &things, &error));
+    verb->prepare();
+    atomic_store(&told, 0);
+    CALLGRIND_START_INSTRUMENTATION;
+    CALLGRIND_ZERO_STATS;
+    verb->act();
+    CALLGRIND_STOP_INSTRUMENTATION;
+    hf_store_free(store);
+    char command[160];
+    snprintf(command, sizeof command, "rm -r %s", directory);
+    exit(system(command) == 0 ? 0 : 2);
+}
+
+int main(int argc, char **argv) {
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        if (argc == 2 && strcmp(argv[1], "--list") == 0) {
+            printf("%s %g %d\n", verbs[i].name, verbs[i].exponent, verbs[i].size);
+        } else if (argc == 4 && strcmp(argv[1], verbs[i].name) == 0) {
+            size = atoi(argv[2]);
+            run(&verbs[i], argv[3]);
+        }
+    return argc == 2 ? 0 : 2;
+}

@@ -1,0 +1,19 @@
+# How cost grows, to be included by the top Makefile, which says where the library is:
+#
+#     test-growth    some verbs, for every test run; the seed that chose them is printed
+#     growth         all of them, a table
+
+GROWTH := $(BUILD)/growth/growth
+
+$(GROWTH): Tests/Growth/growth.c
+	@mkdir -p $(dir $@)
+	$(CC) -std=c99 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror -Iinclude $< -o $@ \
+	    -L$(LIBRARY_DIRECTORY) -lholdfast -Wl,-rpath,$(LIBRARY_DIRECTORY) -pthread
+
+.PHONY: test-growth growth
+
+test-growth: library $(GROWTH) ## Whether cost grows as it may, in instructions, for a sample of verbs
+	$(PYTHON) Tests/Growth/growth.py $(GROWTH) --sample 6
+
+growth: dependencies library $(GROWTH) ## How the cost of every verb grows, in instructions
+	$(PYTHON) Tests/Growth/growth.py $(GROWTH)
