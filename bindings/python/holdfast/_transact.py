@@ -152,15 +152,22 @@ class SubmittedFunction(Generic[T]):
             transaction.enlist(*self._trees)
             with transaction.joined():
                 self._value = run(self._fn)
-            self._store._submit(Submission(future, lambda _: self._value, self._retry))
+            self._store._submit(Submission(future, lambda _: self._value, self._retry, self._refused))
         except BaseException as error:
-            # Whatever keeps it from being rolled back, such as a closed store, must not hide the error.
-            with suppress(errors.Error):
-                transaction.rollback()
+            self._refused(error)
             if not isinstance(error, errors.ConflictError):
                 raise
-            self._retry(error)
         return future
+
+    def _refused(self, error: BaseException) -> None:
+        """The first run has failed, or could not be handed over."""
+        # Whatever keeps it from being rolled back, such as a closed store, must not hide the error.
+        with suppress(errors.Error):
+            self._future._transaction.rollback()
+        if isinstance(error, errors.ConflictError):
+            self._retry(error)
+        else:
+            self._future.set_exception(error)
 
     def _retry(self, error: errors.Error) -> None:
         if self._attempts_left < 1:

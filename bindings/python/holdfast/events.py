@@ -180,19 +180,22 @@ class OperationFuture(CommitFuture[T]):
 
 
 class Submission:
-    """One commit under way: its future, the value that the future gets, and what a conflict leads to."""
+    """One commit under way: its future, the value that the future gets, what a conflict leads to, and what is
+    done where it cannot be handed over and nobody is there any more to be told by an exception."""
 
-    __slots__ = ("future", "retry", "value")
+    __slots__ = ("future", "refused", "retry", "value")
 
     def __init__(
         self,
         future: "CommitFuture[Any]",
         value: Callable[[hf_event], Any],
         retry: Optional[Callable[[errors.Error], None]] = None,
+        refused: Optional[Callable[[BaseException], None]] = None,
     ) -> None:
         self.future = future
         self.value = value
         self.retry = retry
+        self.refused = refused or future.set_exception
 
     def hear(self, event: hf_event) -> None:
         """Completes the future with what an event tells, or runs the transaction again."""
@@ -247,7 +250,7 @@ class Events:
         submission.future._begin()
         if threading.current_thread() is self._thread:
             # The native call may wait until events were taken, which only this thread does.
-            self.run_later(submission.future, lambda: self._submit(submission))
+            self.run_later(submission.future, lambda: self._submit_later(submission))
         else:
             self._submit(submission)
 
@@ -303,6 +306,12 @@ class Events:
             self._pending.remove(token)
             _unfinished.discard(submission.future)
             raise
+
+    def _submit_later(self, submission: Submission) -> None:
+        try:
+            self._submit(submission)
+        except BaseException as error:
+            submission.refused(error)
 
     def _run(self) -> None:
         _role.is_event_thread = True

@@ -14,7 +14,7 @@ from ._library import lib
 from ._signatures import hf_operation
 from .deferred import Description
 from .events import CommitFuture, OperationFuture, Submission
-from .transaction import current_pointer, current_transaction
+from .transaction import current_pointer, open_transaction
 
 if TYPE_CHECKING:
     from .store import Store
@@ -117,7 +117,7 @@ class Operation(OfOneProcess, Generic[T]):
         return asyncio.wrap_future(self.submit()).__await__()
 
     def _start(self, on_done: Optional[Callable[[Any], None]]) -> "OperationFuture[T]":
-        if current_transaction(self._store) is not None:
+        if open_transaction(self._store) is not None:
             raise errors.InvalidStateError("Nothing is submitted inside a transaction; use perform there.")
         future: OperationFuture[T] = OperationFuture(native(self))
         if on_done is not None:

@@ -20,7 +20,7 @@ from .deferred import DeferredRepository, ModifyResult, payload
 from .mapping import RepositoryMapping
 from .operation import Operation
 from .stream import RepositoryStreams
-from .transaction import current_pointer, current_scope, current_transaction
+from .transaction import current_pointer, current_scopes, current_transaction
 
 if TYPE_CHECKING:
     from .store import Store
@@ -212,7 +212,7 @@ class Repository(OfOneProcess, Queries[T], RepositoryStreams[T]):
             result = Result()
         status = fetch(
             self.pointer,
-            current_pointer(self._store) if current_scope() else None,
+            current_pointer(self._store) if current_scopes() else None,
             text,
             length,
             result.entity_reference,

@@ -27,7 +27,7 @@ from .preferences import Preferences
 from .receipt import Receipt
 from .repository import Repository
 from .stream import StoreStreams
-from .transaction import Transaction, current_transaction, transaction_options
+from .transaction import Transaction, open_transaction, transaction_options
 
 if TYPE_CHECKING:
     from .tree import Transactable
@@ -219,7 +219,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
     @property
     def current_transaction(self) -> Optional[Transaction]:
         """The transaction that calls on this store's repositories join here; None when each is its own."""
-        return current_transaction(self)
+        return open_transaction(self)
 
     @contextmanager
     def transaction(
@@ -243,6 +243,10 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         alone, the transaction around it can only roll back, and its commit says so: UnsupportedError when an
         object of its trees has no `on_savepoint`, InvalidStateError when others wrote in it at the same time.
         An idempotency key cannot join and is refused there.
+
+        In a generator it is the current one while that runs, and not for whoever iterates, unless
+        `contextlib.contextmanager` makes the generator a block. Tasks and threads that the block began and
+        that outlive it get InvalidStateError from single calls; they may begin a transaction of their own.
         """
         outer = self._outer(idempotency_key)
         if outer is not None:
@@ -258,7 +262,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
     @contextmanager
     def savepoint(self) -> Iterator[int]:
         """Inside a transaction: rolls back what the block wrote on an exception, which goes on its way."""
-        transaction = current_transaction(self)
+        transaction = open_transaction(self)
         if transaction is None:
             raise errors.InvalidStateError("A savepoint needs a transaction; open one around it.")
         savepoint = transaction.savepoint()
@@ -387,7 +391,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         Not allowed inside a transaction of the store. Other options: see `begin`.
         """
         self._handle.check_process()
-        if current_transaction(self) is not None:
+        if open_transaction(self) is not None:
             raise errors.InvalidStateError("Nothing is submitted inside a transaction; use transact there.")
         options = transaction_options(timeout, idempotency_key, isolation, durability, on_error)
         return _transact.SubmittedFunction(self, fn, options, max_attempts, trees).submit()
@@ -460,7 +464,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
     # --- For the package -------------------------------------------------------------------------
 
     def _outer(self, idempotency_key: Optional[str]) -> Optional[Transaction]:
-        outer = current_transaction(self)
+        outer = open_transaction(self)
         if outer is not None and idempotency_key is not None:
             raise errors.InvalidStateError("An idempotency key belongs to the outermost transaction.")
         return outer

@@ -3,14 +3,18 @@
 The current transaction of a store is a context variable: calls on its repositories join it.
 """
 
+import asyncio
 import ctypes
 import enum
+import inspect
 import math
+import sys
+import types
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar, Token
+from contextvars import Context, ContextVar, copy_context
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Optional
+from typing import TYPE_CHECKING, Any, Optional
 
 from . import errors
 from ._handles import Handle, OfOneProcess, call, native_buffer, text_of
@@ -39,25 +43,107 @@ class TransactionState(enum.IntEnum):
 NO_SCOPE = 2**64 - 1
 
 
-class _Scope(NamedTuple):
-    """One entry of the current transactions: there may be one for each of several stores."""
+class _Scope:
+    """One of the current transactions: there may be one for each of several stores.
 
-    store: "Store"
-    transaction: Any
-    outer: Optional["_Scope"]
-    number: int = NO_SCOPE
+    A context variable that a generator sets is its caller's too. So what was entered in a generator counts
+    while that runs, and not where it waits at a `yield`. That of a function decorated with
+    `contextlib.contextmanager` is no such generator: it enters for the block that it manages.
+    """
+
+    __slots__ = ("generator", "is_over", "number", "store", "task", "transaction")
+
+    # A context that nobody clears may keep this for ever, so it keeps little alive: of the store its token.
+
+    def __init__(self, store: "Store", transaction: Any, number: int = NO_SCOPE) -> None:
+        self.store = store._open
+        self.transaction = transaction
+        self.number = number
+        self.is_over = False
+        #: The frame of the generator in which it was entered, and the task where it is an asynchronous one.
+        self.generator: Optional[types.FrameType] = _generator_around(sys._getframe(1))
+        self.task: Any = None
+        if self.generator is not None and self.generator.f_code.co_flags & inspect.CO_ASYNC_GENERATOR:
+            self.task = _current_task()
+
+    @property
+    def counts(self) -> bool:
+        """Whether this is to be joined here. Raises InvalidStateError in a task, or a thread, that was begun
+        in the block and goes on behind it: that must not store by itself what was to be stored together."""
+        generator = self.generator
+        if not self.is_over:
+            # A generator's frame is called from somewhere exactly while it runs.
+            if generator is None or generator.f_back is not None:
+                return True
+            return self.task is not None and _current_task() is not self.task
+        if _is_callback_of_a_loop():
+            return False
+        raise errors.InvalidStateError(
+            "The transaction in whose block this was begun has ended. Await what is begun there before its "
+            "end, or do this in a transaction of its own."
+        )
+
+    def begin(self) -> "_Scope":
+        """The block is entered."""
+        _scopes.set((self, *_scopes.get()))
+        return self
+
+    def end(self) -> None:
+        """The block is left, whichever others were entered and left since: this counts no more, also where a
+        copy of its context is kept."""
+        self.is_over = True
+        if self.generator is not None:
+            self.store = 0  # nobody's
+        self.generator = self.task = self.transaction = None
+        _scopes.set(tuple(scope for scope in _scopes.get() if scope is not self))
 
 
-_scope: ContextVar[Optional[_Scope]] = ContextVar("holdfast_transaction", default=None)
-#: Answers the innermost scope. Nearly every call finds none, so that is asked before anything else.
-current_scope = _scope.get
+def _generator_around(frame: Optional[types.FrameType]) -> Optional[types.FrameType]:
+    """The frame of the generator that the block stands in, if it stands in one."""
+    while frame is not None:
+        if _is_between(frame):
+            frame = frame.f_back
+        elif not frame.f_code.co_flags & (inspect.CO_GENERATOR | inspect.CO_ASYNC_GENERATOR):
+            return None
+        elif frame.f_back is not None and frame.f_back.f_globals.get("__name__") == "contextlib":
+            frame = frame.f_back
+        else:
+            return frame
+    return None
+
+
+def _is_between(frame: types.FrameType) -> bool:
+    """Whether a frame is this package's, or Python's own between it and the block."""
+    module = frame.f_globals.get("__name__", "")
+    return module == "contextlib" or module.partition(".")[0] == __package__
+
+
+def _current_task() -> Any:
+    try:
+        return asyncio.current_task()
+    except RuntimeError:  # no loop runs here
+        return None
+
+
+def _is_callback_of_a_loop() -> bool:
+    """Whether a loop is just calling a function that is no task: it may have been handed over long ago."""
+    try:
+        return asyncio.current_task() is None
+    except RuntimeError:
+        return False
+
+
+#: The innermost first.
+_scopes: "ContextVar[tuple[_Scope, ...]]" = ContextVar("holdfast_transaction", default=())
+#: Nearly every call finds none, so that is asked before anything else.
+current_scopes = _scopes.get
 
 
 def _current(store: "Store") -> Optional[_Scope]:
-    scope = _scope.get()
-    while scope is not None and scope.store is not store:
-        scope = scope.outer
-    return scope
+    for scope in _scopes.get():
+        if scope.store == store._open and scope.counts:
+            return scope
+    return None
 
 
 def current_transaction(store: "Store") -> Any:
@@ -66,9 +152,17 @@ def current_transaction(store: "Store") -> Any:
     return scope and scope.transaction
 
 
+def open_transaction(store: "Store") -> Any:
+    """As `current_transaction`, for what has a transaction of its own where that has ended."""
+    try:
+        return current_transaction(store)
+    except errors.InvalidStateError:
+        return None
+
+
 def current_pointer(store: "Store") -> Any:
     """The native handle of the current transaction; None stands for a transaction of the call's own."""
-    if current_scope() is None:
+    if not current_scopes():
         return None
     scope = _current(store)
     if scope is None:
@@ -77,13 +171,20 @@ def current_pointer(store: "Store") -> Any:
     return scope.transaction.pointer
 
 
+def outside_transactions() -> Context:
+    """A copy of the context in which no transaction is current."""
+    context = copy_context()
+    context.run(_scopes.set, ())
+    return context
+
+
 class TransactionHandle(OfOneProcess):
     """What a transaction is, whoever waits for its commit."""
 
     def __init__(self, store: "Store", pointer: Any, *, owned: bool = True) -> None:
         self._store = store
         self._handle = Handle(pointer, lib.hf_transaction_free) if owned else None
-        self._entered: list[Token[Optional[_Scope]]] = []
+        self._entered: list[_Scope] = []
         self._receipt: Optional[Receipt] = None
         self._settled = False
         # The parts of it that are under way.
@@ -134,13 +235,23 @@ class TransactionHandle(OfOneProcess):
             raise
 
     @contextmanager
+    def _unless_failed(self) -> Iterator[None]:
+        """For rolling back: what has failed already is as it should be, and the failure is what counts."""
+        try:
+            yield
+        except errors.InvalidStateError:
+            if self.state is not TransactionState.FAILED:
+                raise
+
+    @contextmanager
     def joined(self) -> "Iterator[TransactionHandle]":
-        """Makes this the current transaction within the block, and leaves it open at the end."""
-        self._enter()
+        """Makes this the current transaction within the block, and leaves it open at the end. In a generator
+        it is so while that runs."""
+        scope = _Scope(self._store, self).begin()
         try:
             yield self
         finally:
-            self._leave()
+            scope.end()
 
     @contextmanager
     def _part(self) -> Iterator[None]:
@@ -157,11 +268,11 @@ class TransactionHandle(OfOneProcess):
 
     @contextmanager
     def _inside(self, number: int) -> Iterator[None]:
-        token = _scope.set(_Scope(self._store, self, _scope.get(), number))
+        scope = _Scope(self._store, self, number).begin()
         try:
             yield
         finally:
-            _scope.reset(token)
+            scope.end()
 
     def _begin_part(self) -> int:
         number = ctypes.c_uint64()
@@ -188,10 +299,10 @@ class TransactionHandle(OfOneProcess):
             call_members(lib.hf_transaction_end_scope, self.pointer, part.value, True)
 
     def _enter(self) -> None:
-        self._entered.append(_scope.set(_Scope(self._store, self, _scope.get())))
+        self._entered.append(_Scope(self._store, self).begin())
 
     def _leave(self) -> None:
-        _scope.reset(self._entered.pop())
+        self._entered.pop().end()
 
 
 class Transaction(TransactionHandle):
@@ -219,8 +330,9 @@ class Transaction(TransactionHandle):
         return future
 
     def rollback(self) -> None:
-        """Discards the transaction. Rolling back one that was rolled back does nothing."""
-        with self.settling():
+        """Discards the transaction. Rolling back one that was rolled back, or whose commit has failed, does
+        nothing."""
+        with self.settling(), self._unless_failed():
             call_members(lib.hf_transaction_rollback, self.pointer)
 
     def savepoint(self) -> int:

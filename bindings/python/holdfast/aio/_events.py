@@ -21,6 +21,7 @@ from .._members import Raised, call_members
 from .._signatures import HF_OK, hf_event, hf_future
 from ..events import NO_CALLBACK, NO_DESTRUCTOR, Listener
 from ..receipt import Receipt
+from ..transaction import outside_transactions
 
 T = TypeVar("T")
 
@@ -192,7 +193,8 @@ class LoopEvents:
         descriptor = ctypes.c_int()
         call(lib.hf_store_event_fd, pointer, ctypes.byref(descriptor))
         self._descriptor = descriptor.value
-        self.loop.add_reader(self._descriptor, self._take)
+        # What is called from there is no part of a transaction in whose block the store is opened.
+        outside_transactions().run(self.loop.add_reader, self._descriptor, self._take)
 
     def submit(self, submission: Submission) -> "CommitFuture[Any]":
         """Hands a commit over, at once or when there is a place; every failure is its future's."""

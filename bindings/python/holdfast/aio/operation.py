@@ -8,7 +8,7 @@ from .._handles import Handle, OfOneProcess
 from ..deferred import Description
 from ..operation import Subscription as BlockingSubscription
 from ..operation import native
-from ..transaction import current_transaction
+from ..transaction import current_transaction, open_transaction
 from ._events import CommitFuture, OperationSubmission
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Operation(OfOneProcess, Generic[T]):
 
     def submit(self) -> "CommitFuture[T]":
         """Starts a run and returns; the future is completed with its result. Not inside a transaction."""
-        if current_transaction(self._store._blocking) is not None:
+        if open_transaction(self._store._blocking) is not None:
             raise errors.InvalidStateError("Nothing is submitted inside a transaction; await it there.")
         return self._start()
 

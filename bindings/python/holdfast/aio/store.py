@@ -25,7 +25,7 @@ from ..cache import Cache, Clock
 from ..operation import sequence_of
 from ..provider import StorageProvider
 from ..provider import open_provider as blocking_open_provider
-from ..transaction import current_transaction, transaction_options
+from ..transaction import open_transaction, transaction_options
 from . import transaction as transactions
 from ._events import LoopEvents, in_thread
 from .maintenance import Maintenance
@@ -207,7 +207,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
     @property
     def current_transaction(self) -> Optional[Transaction]:
         """The transaction that calls on this store's repositories join here; None when each is its own."""
-        return current_transaction(self._blocking)
+        return open_transaction(self._blocking)
 
     @contextlib.asynccontextmanager
     async def transaction(

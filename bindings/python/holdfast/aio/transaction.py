@@ -42,8 +42,9 @@ class Transaction(TransactionHandle):
         return self._events.submit(Submission(self))
 
     async def rollback(self) -> None:
-        """Discards the transaction. Rolling back one that was rolled back does nothing."""
-        with self.settling():
+        """Discards the transaction. Rolling back one that was rolled back, or whose commit has failed, does
+        nothing."""
+        with self.settling(), self._unless_failed():
             async with self._turn:
                 call_members(lib.hf_transaction_rollback, self.pointer)
 
