@@ -408,6 +408,16 @@ def _cause(pointer: Any) -> Optional[Error]:
         lib.hf_error_free(cause)
 
 
+def deliverable(error: BaseException) -> BaseException:
+    """An error as a future may be given it. A StopIteration would end whoever awaits as if it had returned;
+    asyncio refuses it, so it becomes a RuntimeError, as in generators."""
+    if not isinstance(error, StopIteration):
+        return error
+    raised = RuntimeError("A function of the program's raised StopIteration.")
+    raised.__cause__ = error
+    return raised
+
+
 @contextmanager
 def secondary_to(error: BaseException) -> Iterator[None]:
     """For closing while an error is on its way: what goes wrong there must not hide that error, and is added

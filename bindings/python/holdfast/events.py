@@ -86,6 +86,10 @@ class CommitFuture(OfOneProcess, concurrent.futures.Future[T], Generic[T]):
         self._check_wait()
         return super().exception(timeout)
 
+    def set_exception(self, exception: Optional[BaseException]) -> None:
+        """Ends it with an error."""
+        super().set_exception(exception and errors.deliverable(exception))
+
     def cancel(self) -> bool:
         """Withdraws the commit while it is queued. False when it is too late."""
         if not self.done():

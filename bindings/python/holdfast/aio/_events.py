@@ -9,7 +9,9 @@ import collections
 import contextlib
 import contextvars
 import ctypes
+import logging
 import threading
+from collections.abc import Coroutine
 from typing import Any, Callable, Generic, Optional, TypeVar
 
 from .. import errors
@@ -27,6 +29,7 @@ T = TypeVar("T")
 
 # So many commits are handed over, and so many events taken, in one turn of the loop.
 _BATCH = 8
+_log = logging.getLogger("holdfast")
 
 
 class CommitFuture(OfOneProcess, asyncio.Future, Generic[T]):
@@ -90,8 +93,11 @@ class CommitFuture(OfOneProcess, asyncio.Future, Generic[T]):
             self._receipt_text = text_of(event.receipt)
             try:
                 value = self._submission.value(event)
-            except Exception as error:  # of the class that the result was to be read as
-                return self._fail(error)
+            except BaseException as error:  # of the class that the result was to be read as; or Ctrl-C
+                self._fail(error)
+                if not isinstance(error, Exception):
+                    raise
+                return
             target = self.outcome or self
             if not target.done():
                 target.set_result(value)
@@ -101,7 +107,7 @@ class CommitFuture(OfOneProcess, asyncio.Future, Generic[T]):
     def _fail(self, error: BaseException) -> None:
         target = self.outcome or self
         if not target.done():
-            target.set_exception(error)
+            target.set_exception(errors.deliverable(error))
 
 
 class Submission:
@@ -196,10 +202,14 @@ class LoopEvents:
         # What is called from there is no part of a transaction in whose block the store is opened.
         outside_transactions().run(self.loop.add_reader, self._descriptor, self._take)
 
-    def submit(self, submission: Submission) -> "CommitFuture[Any]":
-        """Hands a commit over, at once or when there is a place; every failure is its future's."""
+    def check_loop(self) -> None:
+        """Raises InvalidStateError in another loop than the store's."""
         if asyncio.get_running_loop() is not self.loop:
             raise errors.InvalidStateError("The store belongs to the event loop in which it was opened.")
+
+    def submit(self, submission: Submission) -> "CommitFuture[Any]":
+        """Hands a commit over, at once or when there is a place; every failure is its future's."""
+        self.check_loop()
         future: CommitFuture[Any] = CommitFuture(self, submission)
         self._waiting.append(future)
         if len(self._waiting) == 1:
@@ -208,8 +218,7 @@ class LoopEvents:
 
     def register(self, listener: Listener) -> int:
         """Answers the token that the events of a stream or controller are to carry."""
-        if asyncio.get_running_loop() is not self.loop:
-            raise errors.InvalidStateError("The store belongs to the event loop in which it was opened.")
+        self.check_loop()
         token = next(tokens)
         self._listeners[token] = listener
         return token
@@ -281,22 +290,35 @@ class LoopEvents:
     def _take(self) -> None:
         """Takes some events and fills the places that they held."""
         count = lib.hf_store_events(self._pointer, self._events, _BATCH, 0)
-        for index in range(count):
-            event = self._events[index]
-            token = event.user_data or 0
-            future = self._under_way.pop(token, None)
-            if future is not None:
-                future._complete(event)
-                future._submission.let_go()
-            elif token in self._listeners:
-                with Keeping():
-                    self._listeners[token].hear(event)
+        untold = collections.deque(self._events[index] for index in range(count))
+        interrupt: Optional[BaseException] = None
+        while untold:
+            # Whatever goes wrong with one, the others are told.
+            try:
+                while untold:
+                    self._tell(untold.popleft())
+            except Exception:
+                _log.exception("an event could not be told")
+            except BaseException as error:  # such as Ctrl-C: the loop's affair, once all is told
+                interrupt = interrupt or error
         if count > 0:
             lib.hf_events_free(self._events, count)
         self._hand_over()
         if count < 0:  # closed and drained, or freed
             self._end()
         raise_kept()
+        if interrupt is not None:
+            raise interrupt
+
+    def _tell(self, event: hf_event) -> None:
+        token = event.user_data or 0
+        future = self._under_way.pop(token, None)
+        if future is not None:
+            future._complete(event)
+            future._submission.let_go()
+        elif token in self._listeners:
+            with Keeping():
+                self._listeners[token].hear(event)
 
     def _end(self) -> None:
         self.stop()
@@ -319,6 +341,13 @@ class LoopEvents:
                 future.set_result(None)
 
 
+def started(work: "Coroutine[Any, Any, T]") -> "asyncio.Task[T]":
+    """A task whose error nobody need ask for: who waited for it may be gone."""
+    task = asyncio.ensure_future(work)
+    task.add_done_callback(lambda task: task.cancelled() or task.exception())
+    return task
+
+
 async def in_thread(function: Callable[[], T], discard: Callable[[T], object] = lambda _: None) -> T:
     """Runs a function on a thread of its own, for what the library offers no asynchronous call for.
 
@@ -331,7 +360,7 @@ async def in_thread(function: Callable[[], T], discard: Callable[[T], object] = 
     def tell(value: Any, error: Optional[BaseException]) -> None:
         if error is not None:
             if not future.done():
-                future.set_exception(error)
+                future.set_exception(errors.deliverable(error))
         elif not future.done():
             future.set_result(value)
         else:

@@ -1,5 +1,6 @@
 """Repository: a named collection of entities in a store, awaited."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar, Union
 
@@ -9,6 +10,7 @@ from .._handles import OfOneProcess
 from .._query import Fields, Filter, Parameters
 from ..cache import Cache, cache_options
 from ..deferred import DeferredRepository, ModifyResult
+from ._events import started
 from .operation import Operation
 from .stream import RepositoryStreams
 
@@ -266,6 +268,8 @@ class Cursor(OfOneProcess, Generic[T]):
         self._store = store
         self._cursor: Optional[cursor.Cursor[T]] = None
         self._piece: Iterator[T] = iter(())
+        # Goes on when who waits for it is cancelled, for whoever asks next.
+        self._fetching: Optional[asyncio.Task[list[T]]] = None
         self._is_at_end = False
 
     async def __aenter__(self) -> "Cursor[T]":
@@ -278,16 +282,22 @@ class Cursor(OfOneProcess, Generic[T]):
         return self
 
     async def __anext__(self) -> T:
-        for entity in self._piece:
-            return entity
-        if not self._is_at_end:
-            if self._cursor is None:
-                self._cursor = await self._open()
-            self._piece = iter(await self._store._in_thread(self._cursor._next_piece))
+        while True:
             for entity in self._piece:
                 return entity
-            await self.close()
-        raise StopAsyncIteration
+            if self._is_at_end:
+                raise StopAsyncIteration
+            if self._fetching is None:
+                self._fetching = started(self._next_piece())
+            fetching = self._fetching
+            await asyncio.wait([fetching])
+            # Of several that wait the first one takes it.
+            if self._fetching is fetching:
+                self._fetching = None
+                piece = fetching.result()
+                self._piece = iter(piece)
+                if not piece:
+                    await self.close()
 
     async def close(self) -> None:
         """Ends the iteration and gives the snapshot back. May be called again."""
@@ -295,3 +305,12 @@ class Cursor(OfOneProcess, Generic[T]):
         self._piece = iter(())
         if self._cursor is not None:
             self._cursor.close()
+
+    async def _next_piece(self) -> list[T]:
+        if self._cursor is None:
+            cursor = await self._open()
+            if self._is_at_end:
+                cursor.close()
+                return []
+            self._cursor = cursor
+        return await self._store._in_thread(self._cursor._next_piece)

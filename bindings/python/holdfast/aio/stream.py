@@ -16,7 +16,7 @@ from .._query import Filter
 from .._sources import ChangeSource, QuerySource, Source, as_members, change_options, decoder
 from ..changes import ChangeBatch
 from ..difference import QueryEvent
-from ._events import in_thread
+from ._events import in_thread, started
 
 if TYPE_CHECKING:
     from .store import Store
@@ -34,6 +34,7 @@ class Stream(OfOneProcess, Generic[E]):
 
     _inbox: Inbox
     _handle: Optional[Handle] = None
+    _opening: "Optional[asyncio.Task[None]]" = None
     _task: "Optional[asyncio.Task[None]]" = None
     _is_closed = False
 
@@ -89,7 +90,8 @@ class Stream(OfOneProcess, Generic[E]):
     ) -> "Stream[E]":
         """Has each event handed to a function, on the loop, until the stream is closed; answers the stream.
         `on_finished` hears that the store was closed; `on_error` of errors, and of what `on_event` raises;
-        without it they are logged."""
+        without it they are logged. Raises InvalidStateError in another loop than the store's."""
+        self._store._events.check_loop()
         self._task = asyncio.ensure_future(self._serve(on_event, on_finished, on_error))
         return self
 
@@ -105,8 +107,20 @@ class Stream(OfOneProcess, Generic[E]):
         return closed
 
     async def _begin(self) -> None:
-        """Opens the native stream; again, where it had to be left."""
+        """Opens the native stream; again, where it had to be left. That goes on when who waits for it is
+        cancelled, for whoever asks next."""
         self._store._blocking._handle.check_process()
+        self._store._events.check_loop()
+        if self._opening is None:
+            self._opening = started(self._open_native())
+        opening = self._opening
+        try:
+            await asyncio.shield(opening)
+        finally:
+            if opening.done() and self._opening is opening:
+                self._opening = None
+
+    async def _open_native(self) -> None:
         if self._handle is not None:
             self._handle.free()
         events = self._store._events
@@ -132,14 +146,22 @@ class Stream(OfOneProcess, Generic[E]):
         return self._source.open(token)
 
     async def _wait(self, deadline: Optional[float]) -> None:
-        while not self._inbox.is_ready:
-            self._changed.clear()
-            remaining = None if deadline is None else max(0.0, deadline - time.monotonic())
-            try:
-                await asyncio.wait_for(self._changed.wait(), remaining)
-            except asyncio.TimeoutError:
-                if not self._inbox.is_ready:
-                    raise errors.TimeoutError("No event came in time; the stream goes on.") from None
+        # No wait_for: before Python 3.12 one that is cancelled just as its time is up may go on as if not.
+        timer = None
+        if deadline is not None:
+            timer = asyncio.get_running_loop().call_later(deadline - time.monotonic(), self._changed.set)
+        try:
+            while not self._inbox.is_ready:
+                self._changed.clear()
+                if deadline is not None and time.monotonic() >= deadline:
+                    await asyncio.sleep(0)  # what has come may be taken
+                    if self._inbox.is_ready:
+                        return
+                    raise errors.TimeoutError("No event came in time; the stream goes on.")
+                await self._changed.wait()
+        finally:
+            if timer is not None:
+                timer.cancel()
 
     async def _take(self) -> Optional[E]:
         """The next event; None where there is none yet."""
@@ -173,6 +195,8 @@ class Stream(OfOneProcess, Generic[E]):
                 return
             except Exception as error:
                 tell_error(on_error, error)
+                if self._handle is None and self._opening is None:
+                    return  # it was never opened
                 continue
             try:
                 on_event(event)

@@ -5,6 +5,7 @@ import threading
 import time
 from typing import Any, Callable, Optional
 
+from .. import errors
 from ..waiting import Done, timed_out
 
 
@@ -32,7 +33,7 @@ async def await_result(
         if error is None:
             future.set_result(result)
         else:
-            future.set_exception(error)
+            future.set_exception(errors.deliverable(error))
 
     def done(result: Any = None, error: Optional[BaseException] = None) -> bool:
         if future.done() or not first.acquire(blocking=False):

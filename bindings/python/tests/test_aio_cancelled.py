@@ -1,0 +1,231 @@
+"""What asyncio must not lose: when a wait is cancelled, when one event goes wrong, in another loop."""
+
+import asyncio
+import contextlib
+import logging
+from typing import Any, Callable
+
+import pytest
+import uvloop
+from actions import WAIT
+
+import holdfast
+import holdfast.aio
+
+Runner = Callable[..., Any]
+
+
+@pytest.fixture(params=["asyncio", "uvloop"])
+def run(request: pytest.FixtureRequest) -> Runner:
+    """Runs a coroutine on either loop."""
+    return asyncio.run if request.param == "asyncio" else uvloop.run
+
+
+async def cancelled_after(seconds: float, work: Any) -> Any:
+    """What a task answers that is cancelled after so long; None where it was."""
+    task = asyncio.ensure_future(work)
+    await asyncio.sleep(seconds)
+    if task.cancel():
+        with contextlib.suppress(asyncio.CancelledError):
+            return await task
+        return None
+    return await task
+
+
+def test_a_validator_that_raises_stop_iteration_loses_nobody_else_s_outcome(run: Runner) -> None:
+    def refuse(id: str, _: Any) -> None:
+        if id == "3":
+            raise StopIteration
+
+    async def main() -> None:
+        async with holdfast.aio.open("memory:") as store:
+            songs = store.repository("songs")
+            await songs.set_validator(refuse)
+            saves = [songs.deferred.save({"id": str(number)}).submit() for number in range(8)]
+            _, pending = await asyncio.wait(saves, timeout=WAIT)
+            assert not pending
+            failures = [save.exception() for save in saves if save.exception() is not None]
+            assert [type(failure.__cause__) for failure in failures] == [StopIteration]
+            assert await songs.count() == 7
+
+    run(main())
+
+
+def test_a_stop_iteration_reaches_whoever_awaits_a_future_of_the_blocking_package(
+    run: Runner, store: holdfast.Store
+) -> None:
+    def refuse(*_: Any) -> None:
+        raise StopIteration
+
+    songs = store.repository("songs")
+    songs.set_validator(refuse)
+
+    async def main() -> None:
+        with pytest.raises(RuntimeError) as raised:
+            await asyncio.wait_for(songs.deferred.save({"id": "a"}), WAIT)
+        assert isinstance(raised.value.__cause__, StopIteration)
+
+    run(main())
+
+
+def test_a_function_on_a_thread_that_raises_stop_iteration_ends_the_wait_for_it(run: Runner) -> None:
+    def upgrade(_: Any) -> None:
+        raise StopIteration
+
+    async def main() -> None:
+        async with holdfast.aio.open("memory:") as store:
+            await store.repository("songs").save({"id": "a"})
+            with pytest.raises(RuntimeError):
+                await asyncio.wait_for(store.upgrade({0: upgrade}), WAIT)
+
+    run(main())
+
+
+def test_cancelled_waits_lose_nothing_of_a_cursor(run: Runner) -> None:
+    async def main() -> None:
+        async with holdfast.aio.open("memory:") as store:
+            songs = store.repository("songs")
+            await songs.add_many({"id": f"{number:04}", "text": "x" * 300} for number in range(3000))
+            found: list[Any] = []
+            async with songs.iterate() as cursor:
+                tries = 0
+                while len(found) < 3000:
+                    tries += 1
+                    task = asyncio.ensure_future(anext_of(cursor))
+                    for _ in range(tries % 4):
+                        await asyncio.sleep(0)
+                    if not task.done():
+                        task.cancel()
+                    try:
+                        found.append((await task)["id"])
+                    except asyncio.CancelledError:
+                        await asyncio.sleep(0.0005)
+                    except StopAsyncIteration:
+                        break
+            assert found == [f"{number:04}" for number in range(3000)]
+
+    run(main())
+
+
+async def anext_of(iterator: Any) -> Any:
+    return await iterator.__anext__()
+
+
+def test_tasks_that_share_a_cursor_get_each_entity_once(run: Runner) -> None:
+    async def main() -> None:
+        async with holdfast.aio.open("memory:") as store:
+            songs = store.repository("songs")
+            await songs.add_many({"id": f"{number:04}", "text": "x" * 300} for number in range(3000))
+            found: list[Any] = []
+            cursor = songs.iterate()
+
+            async def work() -> None:
+                async for song in cursor:
+                    found.append(song["id"])
+                    await asyncio.sleep(0)
+
+            await asyncio.gather(*(work() for _ in range(4)))
+            assert sorted(found) == [f"{number:04}" for number in range(3000)]
+
+    run(main())
+
+
+def test_a_cursor_that_is_closed_while_it_is_opened_keeps_nothing(run: Runner) -> None:
+    async def main() -> None:
+        async with holdfast.aio.open("memory:") as store:
+            songs = store.repository("songs")
+            await songs.add({"id": "a"})
+            cursor = songs.iterate()
+            await cancelled_after(0, anext_of(cursor))
+            await cursor.close()
+            assert [song async for song in cursor] == []
+
+    run(main())
+
+
+def test_a_cancelled_wait_leaves_a_stream_that_is_opening_as_it_is(run: Runner) -> None:
+    async def main() -> None:
+        async with holdfast.aio.open("memory:") as store:
+            songs = store.repository("songs")
+            await songs.save({"id": "first"})
+            for _ in range(20):
+                async with songs.changes() as changes:
+                    await cancelled_after(0, changes.next())
+                    await songs.save({"id": "before"})
+                    # It may have been opened before or behind that.
+                    await changes.__aenter__()
+                    await songs.save({"id": "a"})
+                    found: list[str] = []
+                    while "a" not in found:
+                        found += [change.id for change in await changes.next(WAIT)]
+
+    run(main())
+
+
+def test_a_cancelled_wait_leaves_a_stream_that_is_reopening_as_it_is(
+    run: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("holdfast._inbox.Inbox.MOST_EVENTS", 2)
+
+    async def main() -> None:
+        async with holdfast.aio.open("memory:") as store:
+            songs = store.repository("songs")
+            await songs.save({"id": "first"})
+            async with songs.changes() as changes:
+                for number in range(50):
+                    await songs.save({"id": f"{number:02}"})
+                found: list[str] = []
+                tries = 0
+                while len(found) < 50:
+                    tries += 1
+                    batch = await cancelled_after(0.0003 * (tries % 5), changes.next(WAIT))
+                    found += [change.id for change in batch or ()]
+                assert found == [f"{number:02}" for number in range(50)]
+
+    run(main())
+
+
+def test_a_wait_with_a_timeout_that_is_cancelled_is_cancelled(run: Runner) -> None:
+    async def main() -> None:
+        async with holdfast.aio.open("memory:") as store, store.changes() as changes:
+            for _ in range(200):
+                waiting = asyncio.ensure_future(changes.next(0.0005))
+                await asyncio.sleep(0.0005)
+                if waiting.cancel():
+                    with pytest.raises(asyncio.CancelledError):
+                        await waiting
+                else:
+                    with pytest.raises(holdfast.TimeoutError):
+                        await waiting
+
+    run(main())
+
+
+def test_subscribing_in_another_loop_is_refused_once(run: Runner, caplog: pytest.LogCaptureFixture) -> None:
+    async def main() -> None:
+        async with holdfast.aio.open("memory:") as store:
+            changes = store.changes()
+
+            async def subscribe() -> None:
+                changes.subscribe(print)
+
+            def elsewhere() -> None:
+                with pytest.raises(holdfast.InvalidStateError, match="event loop"):
+                    asyncio.run(subscribe())
+
+            await asyncio.wait_for(asyncio.to_thread(elsewhere), WAIT)
+
+    with caplog.at_level(logging.ERROR, "holdfast"):
+        run(main())
+    assert caplog.records == []
+
+
+def test_a_stream_that_cannot_be_opened_tells_its_subscriber_once(run: Runner) -> None:
+    async def main() -> None:
+        async with holdfast.aio.open("memory:") as store:
+            heard: list[BaseException] = []
+            store.changes("no name").subscribe(print, on_error=heard.append)
+            await asyncio.sleep(0.2)
+            assert len(heard) == 1
+
+    run(main())
