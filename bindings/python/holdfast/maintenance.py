@@ -1,6 +1,7 @@
 """The care of a store: backup and restore, checking, compacting, export and import, upgrades of a schema."""
 
 import ctypes
+import io
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -123,7 +124,14 @@ class Maintenance:
         progress: Optional[Progress],
     ) -> dict[str, Any]:
         def write(text: Any, length: int, _: object) -> int:
-            file.write(ctypes.string_at(text, length))
+            rest = ctypes.string_at(text, length)
+            written = file.write(rest)
+            # A file without a buffer may take a part, and says how much.
+            while isinstance(file, io.RawIOBase) and written != len(rest):
+                if not written:
+                    raise BlockingIOError("The file takes nothing just now; open it so that writing waits.")
+                rest = rest[written:]
+                written = file.write(rest)
             return HF_OK
 
         options = {"repositories": None if repositories is None else list(repositories), "after": after}
@@ -136,7 +144,7 @@ class Maintenance:
 
     def import_lines(
         self,
-        source: Union[StrPath, IO[bytes]],
+        source: Union[StrPath, IO[bytes], IO[str]],
         *,
         repository: Optional[str] = None,
         existing: Optional[str] = None,
@@ -146,11 +154,11 @@ class Maintenance:
     ) -> dict[str, Any]:
         """Stores what an export has written, or lines that are entities of `repository`.
 
-        `source` is a path, or a file opened for reading bytes. `existing` says what becomes of an entity
-        whose id is taken: "refuse" (ExistsError), "replace" or "skip". With a name in `resume`, an import
-        that was cut short can be run again and stores only the rest. `indexes` False leaves the export's
-        indexes out. `progress` is told the entities done. Answers "entities", "stored" and "skipped"; errors
-        name the "line" in their detail.
+        `source` is a path, or what has a `read` that answers bytes or text, empty at its end. `existing` says
+        what becomes of an entity whose id is taken: "refuse" (ExistsError), "replace" or "skip". With a name
+        in `resume`, an import that was cut short can be run again and stores only the rest. `indexes` False
+        leaves the export's indexes out. `progress` is told the entities done. Answers "entities", "stored"
+        and "skipped"; errors name the "line" in their detail.
         """
         if isinstance(source, (str, os.PathLike)):
             with Path(source).open("rb") as file:
@@ -163,10 +171,15 @@ class Maintenance:
                     progress=progress,
                 )
 
+        left = memoryview(b"")
+
         def read(buffer: Any, capacity: int, _: object) -> int:
-            piece = source.read(capacity)
-            ctypes.memmove(buffer, piece, len(piece))
-            return len(piece)
+            nonlocal left
+            # A reader may give more than it is asked for, as text in other letters than ASCII's does.
+            piece = left or memoryview(_octets(source.read(capacity)))
+            left = piece[capacity:]
+            ctypes.memmove(buffer, bytes(piece[:capacity]), min(len(piece), capacity))
+            return min(len(piece), capacity)
 
         options = {"repository": repository, "existing": existing, "resume": resume, "indexes": indexes}
         callbacks = Callbacks()
@@ -272,6 +285,17 @@ class Maintenance:
         with native_buffer() as buffer:
             call(function, self.pointer, *arguments, ctypes.byref(buffer))
             return load(text_of(buffer))
+
+
+def _octets(piece: Any) -> bytes:
+    """What a reader gave, as bytes."""
+    if isinstance(piece, str):
+        return piece.encode()
+    if isinstance(piece, (bytes, bytearray, memoryview)):
+        return bytes(piece)
+    if piece is None:
+        raise BlockingIOError("The file has nothing to read just now; open it so that reading waits.")
+    raise TypeError(f"A file's read answers bytes or text, not {type(piece).__name__}.")
 
 
 @contextmanager

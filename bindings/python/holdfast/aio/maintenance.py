@@ -53,7 +53,9 @@ class Maintenance:
             )
         )
 
-    async def import_lines(self, source: Union[StrPath, IO[bytes]], **options: Any) -> dict[str, Any]:
+    async def import_lines(
+        self, source: Union[StrPath, IO[bytes], IO[str]], **options: Any
+    ) -> dict[str, Any]:
         """See `holdfast.Maintenance.import_lines`."""
         return await self._in_thread(functools.partial(self._blocking.import_lines, source, **options))
 
