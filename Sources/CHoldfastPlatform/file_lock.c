@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 #ifdef __APPLE__
 #include <sys/mount.h>
 /* The kernel has these locks; the public headers do not tell. */
 #ifndef F_OFD_SETLK
 #define F_OFD_SETLK 90
+#define F_OFD_GETLK 92
 #endif
 #else
 #include <sys/vfs.h>
@@ -58,6 +60,16 @@ int hfp_claim_lock(hfp_claim *claim, hfp_lock_kind kind, int64_t start, int64_t 
         if (errno != EINTR)
             return errno == EACCES ? EAGAIN : errno;
     return 0;
+}
+
+bool hfp_is_locked(const char *path, int64_t start, int64_t count) {
+    int descriptor = hfp_open(path, O_RDWR, 0);
+    if (descriptor < 0)
+        return false;
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = start, .l_len = count};
+    bool is_locked = fcntl(descriptor, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    close(descriptor);
+    return is_locked;
 }
 
 void hfp_claim_free(hfp_claim *claim) {

@@ -49,6 +49,9 @@ public struct StoreOptions: Sendable, Hashable {
     public var slowCommit = Duration.seconds(1)
     /// Whether a symbolic link or a network file system may hold the store.
     public var allowUnsafeLocation = false
+    /// SQLite: the permissions of a store that is created, such as `0o660`; the files beside it get the same. At least
+    /// `0o600`. Nil for 0644 less the process's umask.
+    public var mode: UInt16?
 
     /// The defaults.
     public init() {}
@@ -73,6 +76,7 @@ extension StoreOptions: Encodable {
         case logMaxAge = "log_max_age_ms"
         case slowCommit = "slow_commit_ms"
         case allowUnsafeLocation = "allow_unsafe_location"
+        case mode
     }
 
     /// Encodes the options as the C interface names them.
@@ -95,6 +99,7 @@ extension StoreOptions: Encodable {
         try container.encodeIfPresent(logMaxAge?.milliseconds, forKey: .logMaxAge)
         try container.encode(slowCommit.milliseconds, forKey: .slowCommit)
         try container.encode(allowUnsafeLocation, forKey: .allowUnsafeLocation)
+        try container.encodeIfPresent(mode.map { "0" + String($0, radix: 8) }, forKey: .mode)
     }
 
     /// Checked and named by the core's own reader, so that every face refuses the same.

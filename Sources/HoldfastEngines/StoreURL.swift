@@ -24,6 +24,7 @@ public enum StoreURL {
             settings.snapshotMaxAgeMilliseconds = options.snapshotMaxAgeMilliseconds
             settings.walLimitBytes = options.walLimitBytes
             settings.allowUnsafeLocation = options.allowUnsafeLocation
+            settings.mode = options.mode
             storage = try SQLiteStorage.open(path: path, options: settings, environment: environment)
         }
         return try Store(url: url, storage: storage, options: options, environment: environment)

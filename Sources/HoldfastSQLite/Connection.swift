@@ -26,6 +26,9 @@ final class Connection: @unchecked Sendable {
     /// Whether a COMMIT includes a sync (synchronous = FULL) or not (NORMAL).
     private(set) var commitsAreSynced = true
 
+    /// What this connection has made beside the file, to be removed when it is closed.
+    var traces: SideFiles?
+
     let handle: OpaquePointer
     private let busyMilliseconds: Int32
     /// By the number of the query.
@@ -45,12 +48,14 @@ final class Connection: @unchecked Sendable {
     init(path: String, mode: Mode, busyMilliseconds: Int32) throws(HoldfastError) {
         SQLiteForks.prepare()
         self.path = path
-        var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE
+        // PRIVATECACHE: a host may have turned on the shared cache, under which connections lock each other's tables.
+        var flags =
+            SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_PRIVATECACHE
         flags |= mode == .readWrite ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
         if mode == .immutable { flags |= SQLITE_OPEN_URI }
         var opened: OpaquePointer?
         let name = mode == .immutable ? Self.immutableAddress(path) : path
-        let code = sqlite3_open_v2(name, &opened, flags, nil)
+        let code = sqlite3_open_v2(name, &opened, flags, Self.fileLayer)
         guard code == SQLITE_OK, let opened else {
             let error = ResultCode.error(code, "opening", path, connection: opened)
             sqlite3_close(opened)
@@ -70,6 +75,11 @@ final class Connection: @unchecked Sendable {
         statements.deallocate()
     }
 
+    /// SQLite's own way to files, whatever the host has made its default: another may lock otherwise than the processes
+    /// that share the store, or keep nothing on the disk. A program that wants the files of its stores to go through a
+    /// layer of its own, as the tests do that make files fail, registers it (sqlite3_vfs) under the name "holdfast".
+    private static var fileLayer: String { sqlite3_vfs_find("holdfast") == nil ? "unix" : "holdfast" }
+
     /// sqlite3_close. In a forked child it does nothing: the connection is the parent's.
     func close() {
         guard isOpen, epoch == hfp_fork_epoch() else { return }
@@ -77,6 +87,7 @@ final class Connection: @unchecked Sendable {
         for statement in statements { sqlite3_finalize(statement) }
         for index in Array(indexStatements.keys) { forgetStatements(of: index) }
         sqlite3_close(handle)
+        traces?.remove()
     }
 
     /// sqlite3_db_release_memory: the pages that are kept for the next reading.

@@ -10,68 +10,82 @@ import HoldfastCore
 
 /// Makes a new file that holds one committed state of a store, as a store of its own: with an incarnation of its own,
 /// closed cleanly, and without side files. It is written under another name, synced, and renamed when it is complete, so
-/// that a copy that was cut short is never taken for one.
-struct DatabaseCopy {
+/// that a copy that was cut short is never taken for one. What is not published is discarded.
+final class DatabaseCopy {
     private static let piecePages: Int32 = 256
 
-    let path: String
-    private let partial: String
+    private let target: Location
+    private let file: PartialFile
+    private var isPublished = false
 
-    init(to path: String) {
-        self.path = path
-        partial = path + "-partial"
+    /// The new file gets the mode of that at `model`.
+    init(to target: Location, like model: String) throws(HoldfastError) {
+        self.target = target
+        file = try PartialFile(for: target.path, like: model)
     }
+
+    deinit { if !isPublished { file.discard() } }
 
     /// `source` is in a transaction, and what that shows is copied: others that write do not disturb it.
     func make(
         from source: Connection, head: CommitSequence, incarnation: [UInt8], _ progress: Progress
     ) throws(HoldfastError) {
-        try create()
+        try copyPages(from: source, progress)
+        try settle(head, incarnation)
+        try Self.sync(file.path, O_RDWR)
+    }
+
+    /// Gives what was made its name, which nothing has, nor that of a file beside it. Where this throws nothing has it.
+    func publish() throws(HoldfastError) {
+        try target.requireFree()
+        let failure = hfp_publish(file.path, target.path, HFP_BY_RENAME)
+        if failure == EEXIST { throw target.taken(by: target.path) }
+        if failure != 0 { throw Location.error(failure, "writing", target.path) }
         do throws(HoldfastError) {
-            try copyPages(from: source, progress)
-            try settle(head, incarnation)
-            try sync(partial, O_RDWR)
+            try Self.sync(target.directory, O_RDONLY | O_DIRECTORY)
         } catch {
-            discard()
+            unlink(target.path)
             throw error
         }
+        isPublished = true
     }
 
-    /// Puts what was made in its place.
-    func publish() throws(HoldfastError) {
-        guard rename(partial, path) == 0 else {
-            let reason = errno
-            discard()
-            throw Location.error(reason, "writing", path)
+    /// Puts what was made in the place of a file that is whole by itself. Where this throws that is there as before.
+    func replace() throws(HoldfastError) {
+        // Two files that change names can change them back.
+        let isExchanged = hfp_exchange(file.path, target.path) == 0
+        guard isExchanged || rename(file.path, target.path) == 0 else {
+            throw Location.error(errno, "replacing", target.path)
         }
-        try sync(Location.split(path).parent, O_RDONLY | O_DIRECTORY)
+        isPublished = true
+        do throws(HoldfastError) {
+            try Self.sync(target.directory, O_RDONLY | O_DIRECTORY)
+        } catch {
+            guard isExchanged, hfp_exchange(file.path, target.path) == 0 else { throw error }
+            isPublished = false
+            throw error
+        }
+        if isExchanged { unlink(file.path) }
     }
-
-    func discard() { for end in ["", "-journal", "-wal", "-shm"] { unlink(partial + end) } }
 
     /// Holds the copy against SQLite's rules for a sound database.
     func check() throws(HoldfastError) {
-        let connection = try Connection(path: partial, mode: .immutable, busyMilliseconds: 0)
+        let connection = try Connection(path: file.path, mode: .immutable, busyMilliseconds: 0)
         let problems = try connection.problems(limit: 1)
         guard let first = problems.first else { return }
-        throw HoldfastError(.corrupt, "\(path) is not restored, because the backup is damaged: \(first)")
-    }
-
-    private func create() throws(HoldfastError) {
-        // Of a copy whose process was killed.
-        discard()
-        let descriptor = hfp_open(partial, O_RDWR | O_CREAT | O_EXCL, 0o600)
-        if descriptor < 0 { throw Location.error(-descriptor, "creating", partial) }
-        close(descriptor)
+        throw HoldfastError(
+            .corrupt, "\(target.path) is not written, because what was copied is damaged: \(first)")
     }
 
     /// sqlite3_backup_step.
-    private func copyPages(from source: Connection, _ progress: Progress) throws(HoldfastError) {
-        let target = try Connection(path: partial, mode: .readWrite, busyMilliseconds: 0)
+    private func copyPages(
+        from source: Connection, _ progress: Progress
+    ) throws(HoldfastError) {
+        let copy = try Connection(path: file.path, mode: .readWrite, busyMilliseconds: 0)
         // Synced once, at the end.
-        try target.execute("PRAGMA synchronous = OFF", "writing")
-        guard let backup = sqlite3_backup_init(target.handle, "main", source.handle, "main") else {
-            throw target.error(sqlite3_errcode(target.handle), "writing")
+        try copy.execute("PRAGMA synchronous = OFF", "writing")
+        guard let backup = sqlite3_backup_init(copy.handle, "main", source.handle, "main") else {
+            throw copy.error(sqlite3_errcode(copy.handle), "writing")
         }
         var code = SQLITE_OK
         do throws(HoldfastError) {
@@ -88,12 +102,12 @@ struct DatabaseCopy {
         }
         sqlite3_backup_finish(backup)
         // What reading finds wrong is told as the source's fault.
-        if code != SQLITE_DONE { throw (code & 0xFF == SQLITE_CORRUPT ? source : target).error(code, "copying") }
+        if code != SQLITE_DONE { throw (code & 0xFF == SQLITE_CORRUPT ? source : copy).error(code, "copying") }
     }
 
     /// Makes the copy a store of its own, which was closed at this sequence.
     private func settle(_ head: CommitSequence, _ incarnation: [UInt8]) throws(HoldfastError) {
-        let copy = try Connection(path: partial, mode: .readWrite, busyMilliseconds: 0)
+        let copy = try Connection(path: file.path, mode: .readWrite, busyMilliseconds: 0)
         // Alone, so that it needs no shared memory, which a file system of another machine does not have.
         try copy.execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = OFF", "writing")
         try copy.run(.beginImmediate, "writing")
@@ -102,16 +116,17 @@ struct DatabaseCopy {
         try copy.run(.commit, "writing")
         copy.setCheckpointOnClose(true)
         guard try !copy.checkpoint(.truncate).isBlocked else {
-            throw HoldfastError(.busy, "\(partial) is in use by another program: choose another place")
+            throw HoldfastError(.busy, "\(file.path) is in use by another program: choose another place")
         }
         copy.close()
         // SQLite leaves the log's file behind where locks are exclusive.
-        for end in ["-wal", "-shm"] { unlink(partial + end) }
+        file.removeCompanions()
     }
 
-    private func sync(_ path: String, _ flags: Int32) throws(HoldfastError) {
+    static func sync(_ path: String, _ flags: Int32) throws(HoldfastError) {
         let descriptor = hfp_open(path, flags, 0)
         if descriptor < 0 { throw Location.error(-descriptor, "syncing", path) }
+        // Not under SQLite's eyes: nobody has the copy open.
         defer { close(descriptor) }
         // A directory on a file system that cannot sync one is as durable as it gets.
         let failure = hfp_sync(descriptor)

@@ -15,6 +15,9 @@ struct Location {
     var exists: Bool
 
     var lockPath: String { path + "-lock" }
+
+    /// What SQLite takes for parts of the database under a name, whatever database that is.
+    static let companions = ["-journal", "-wal", "-shm"]
     var isDirectoryWritable: Bool { Self.allows(directory, W_OK) }
 
     /// Refuses what cannot hold a store, or not safely.
@@ -75,12 +78,18 @@ struct Location {
                 + "remove the log to begin anew")
     }
 
-    /// Creates the file, empty and readable by its owner alone; SQLite gives its other files the same mode.
-    mutating func create() throws(HoldfastError) {
-        let descriptor = hfp_open(path, O_RDWR | O_CREAT | O_EXCL, 0o600)
+    /// Creates the file, empty; SQLite gives its other files the same mode. Without one that is 0644, less the umask, as
+    /// SQLite itself does it.
+    mutating func create(mode: UInt32?) throws(HoldfastError) {
+        let descriptor = hfp_open(path, O_RDWR | O_CREAT | O_EXCL, mode.map { $0 & 0o600 } ?? Self.usualMode)
         if descriptor < 0 && -descriptor != EEXIST { throw Self.error(-descriptor, "creating", path) }
         if descriptor >= 0 {
+            let failure = mode.map { fchmod(descriptor, mode_t($0)) == 0 ? 0 : errno } ?? 0
             close(descriptor)
+            if failure != 0 {
+                unlink(path)
+                throw Self.error(failure, "creating", path)
+            }
             // The entry of the new file must outlive a power cut as its content does.
             let parent = hfp_open(directory, O_RDONLY | O_DIRECTORY, 0)
             if parent >= 0 {
@@ -90,6 +99,30 @@ struct Location {
             }
         }
         exists = true
+    }
+
+    /// Refuses a name under which something is, or beside which something lies that SQLite would read into what gets the
+    /// name: a log of a store that is gone has commits of its own.
+    func requireFree() throws(HoldfastError) {
+        for end in [""] + Self.companions where Self.size(path + end) != nil { throw taken(by: path + end) }
+    }
+
+    /// Refuses the name of a store whose file is gone, and which a process still has open: that would write beside what
+    /// gets the name.
+    func requireNotHeld() throws(HoldfastError) {
+        if hfp_is_locked(lockPath, 0, StoreLock.queueStart) {
+            throw HoldfastError(
+                .busy, "\(path) is open in a process, although there is no such file: close it there first")
+        }
+    }
+
+    func taken(by file: String) -> HoldfastError {
+        HoldfastError(
+            .exists,
+            file == path
+                ? "there is a file at \(path) already: choose another name, or remove it first"
+                : "\(file) is left of another store, whose commits would be read into a new \(path): choose another name, "
+                    + "or remove that file first")
     }
 
     /// Says clearly what the file's permissions do not allow.
@@ -134,7 +167,14 @@ struct Location {
         return lstat(path, &status) == 0 ? Int(status.st_size) : nil
     }
 
-    private static func realPath(_ path: String) -> String? {
+    /// SQLITE_DEFAULT_FILE_PERMISSIONS.
+    static let usualMode: UInt32 = 0o644
+
+    static func areSame(_ one: stat, _ other: stat) -> Bool {
+        one.st_ino == other.st_ino && one.st_dev == other.st_dev
+    }
+
+    static func realPath(_ path: String) -> String? {
         guard let resolved = realpath(path, nil) else { return nil }
         defer { free(resolved) }
         return String(cString: resolved)

@@ -18,7 +18,8 @@ enum ResultCode {
         let status = status(of: code, words: words, systemError: systemError)
         var reason = "\(words), SQLite error \(code)"
         if systemError != 0 && needsSystemError(status) { reason += ", \(describe(systemError))" }
-        return HoldfastError(status, "\(doing) \(path) failed (\(reason))\(cure(status))")
+        let cure = words.hasPrefix(extensionFailed) ? Self.extensionCure : cure(status)
+        return HoldfastError(status, "\(doing) \(path) failed (\(reason))\(cure)")
     }
 
     static func describe(_ systemError: Int32) -> String { String(cString: strerror(systemError)) }
@@ -34,6 +35,7 @@ enum ResultCode {
         case SQLITE_CANTOPEN: isSpace ? .full : .cannotOpen
         case SQLITE_NOTADB: .notAStore
         case SQLITE_CORRUPT, SQLITE_CONSTRAINT, SQLITE_MISMATCH: .corrupt
+        case SQLITE_ERROR where words.hasPrefix(extensionFailed): .cannotOpen
         // The statements are fixed, so what they do not find, or find in their way, is missing or added in the file.
         // Those that begin and end transactions can fail by a defect here: "cannot commit", "cannot start".
         case SQLITE_ERROR: words.hasPrefix("cannot ") ? .internal : .corrupt
@@ -42,6 +44,10 @@ enum ResultCode {
         default: .internal
         }
     }
+
+    /// What SQLite says of the functions that a program has given to sqlite3_auto_extension.
+    private static let extensionFailed = "automatic extension loading failed"
+    private static let extensionCure = ": an extension fails that this program has given to sqlite3_auto_extension"
 
     private static func needsSystemError(_ status: Status) -> Bool {
         status == .io || status == .full || status == .cannotOpen

@@ -7,7 +7,10 @@ extension SQLiteStorage {
         if Location.size(path) != nil {
             throw HoldfastError(.exists, "there is a file at \(path) already: choose another name, or remove it first")
         }
-        let copy = DatabaseCopy(to: path)
+        let target = try Location(of: path, allowUnsafe: true)
+        try target.requireFree()
+        try target.requireNotHeld()
+        let copy = try DatabaseCopy(to: target, like: location)
         let head = try make(copy, progress)
         try copy.publish()
         return head
@@ -23,6 +26,8 @@ extension SQLiteStorage {
             if isClosing.load(ordering: .acquiring) { throw Store.closed }
             return try progress(done, total)
         }
+        source.close()
+        try copy.check()
         return head
     }
 
@@ -41,11 +46,21 @@ extension SQLiteStorage {
             let before = try connection.databaseBytes()
             try connection.setCommitsAreSynced(true)
             // In memory there may be no room for a second copy.
-            try connection.execute("PRAGMA temp_store = FILE; VACUUM; PRAGMA temp_store = MEMORY", "compacting")
+            try connection.execute("PRAGMA temp_store = FILE", "compacting")
+            defer { try? connection.execute("PRAGMA temp_store = MEMORY", "compacting") }
+            do throws(HoldfastError) {
+                try connection.execute("VACUUM", "compacting")
+            } catch {
+                // It ends with a COMMIT and its sync.
+                if error.status == .io { doubt.arise() }
+                throw error
+            }
             let after = try connection.databaseBytes()
             files.allowShrinking(to: Int(clamping: after))
-            // Where a reader stands in the way, the checkpointer does it later.
-            _ = try connection.checkpoint(.truncate)
+            // The store is compacted now. Where a reader, or a full disk, stands in the way, the checkpointer does it later.
+            do throws(HoldfastError) {
+                _ = try connection.checkpoint(.truncate)
+            } catch  where error.status != .io {}
             return (before, after)
         }
     }

@@ -19,7 +19,7 @@ extension SQLiteStorage {
                 throw HoldfastError(
                     .cannotOpen, "there is no store at \(location.path): allow \"create\", or check the path")
             }
-            try location.create()
+            try location.create(mode: options.mode)
         }
         try location.checkPermissions(readOnly: options.readOnly)
         // SQLite would take a file shorter than its header for an empty database and overwrite it.
@@ -27,10 +27,34 @@ extension SQLiteStorage {
             throw HoldfastError(
                 .notAStore, "\(location.path) is no SQLite database: choose another place for the store")
         }
-        let storeLock = try StoreLock(location, readOnly: options.readOnly, environment: environment)
-        return options.readOnly
-            ? try openForReading(location, storeLock, options, environment)
-            : try openForWriting(location, storeLock, options, environment)
+        if options.readOnly {
+            let lock = try StoreLock(location, readOnly: true, environment: environment)
+            return try openForReading(location, lock, options, environment)
+        }
+        let (lock, isFirst) = try enter(location, options, environment)
+        let traces = SideFiles(of: location.path)
+        do throws(HoldfastError) {
+            return try openForWriting(location, lock, isFirst, options, environment)
+        } catch {
+            // A file that is no store is left as it was found.
+            if error.status == .notAStore && isFirst {
+                traces.remove()
+                lock.removeIfMade()
+            }
+            throw error
+        }
+    }
+
+    /// Waits at the door of what stands at this place, and answers whether no other process has it open.
+    static func enter(
+        _ location: Location, _ options: SQLiteOptions, _ environment: Environment
+    ) throws(HoldfastError) -> (StoreLock, isFirst: Bool) {
+        while true {
+            let lock = try StoreLock(location, readOnly: false, environment: environment)
+            let isFirst = try lock.knock(timeoutMilliseconds: options.lockTimeoutMilliseconds)
+            // A restore may have put another file there while this waited.
+            if lock.isCurrent { return (lock, isFirst) }
+        }
     }
 
     private static let busyMilliseconds: Int32 = 5_000
@@ -38,10 +62,11 @@ extension SQLiteStorage {
     private static let readerCacheKibibytes = 65_536
 
     private static func openForWriting(
-        _ location: Location, _ storeLock: StoreLock, _ options: SQLiteOptions, _ environment: Environment
+        _ location: Location, _ storeLock: StoreLock, _ isFirst: Bool, _ options: SQLiteOptions,
+        _ environment: Environment
     ) throws(HoldfastError) -> SQLiteStorage {
         let path = location.path
-        let isFirst = try storeLock.knock(timeoutMilliseconds: options.lockTimeoutMilliseconds)
+        if isFirst { storeLock.forgetFiles() } else { try storeLock.checkFiles() }
         let connectWriter: @Sendable () throws(HoldfastError) -> Connection = { () throws(HoldfastError) in
             let connection = try connect(path, .readWrite, cacheKibibytes: writerCacheKibibytes)
             connection.watchCommits()
@@ -62,6 +87,7 @@ extension SQLiteStorage {
             try writer.skipReserved(at: environment.time.wallMilliseconds())
         }
         let files = try StoreFiles(path, readOnly: false, time: environment.time)
+        if isFirst { storeLock.noteFiles(files) }
         let connectReader: @Sendable () throws(HoldfastError) -> Connection = { () throws(HoldfastError) in
             let reader = try connect(path, .readWrite, cacheKibibytes: readerCacheKibibytes)
             try reader.execute("PRAGMA query_only = ON", "opening")
@@ -80,7 +106,7 @@ extension SQLiteStorage {
         try checkpointer.start(environment.workers)
         return SQLiteStorage(
             path: path, writer: writer, readers: readers, checkpointer: checkpointer, doubt: doubt,
-            files: files, storeLock: storeLock, queue: WriteQueue(storeLock, time: environment.time),
+            files: files, storeLock: storeLock, queue: WriteQueue(storeLock, time: environment.time), traces: nil,
             environment: environment, connectWriter: connectWriter, connectReader: connectReader)
     }
 
@@ -89,17 +115,24 @@ extension SQLiteStorage {
     ) throws(HoldfastError) -> SQLiteStorage {
         let mode: Connection.Mode = try location.readingMode(isUnchanging: options.isUnchanging)
         let path = location.path
+        let traces = mode == .immutable ? nil : SideFiles(of: path)
         let files = try StoreFiles(path, readOnly: true, time: environment.time)
         let connectReader: @Sendable () throws(HoldfastError) -> Connection = { () throws(HoldfastError) in
             try connect(path, mode, cacheKibibytes: readerCacheKibibytes)
         }
-        if try connectReader().isNew() {
-            throw HoldfastError(.cannotOpen, "\(path) is empty and no store: open it for writing once")
+        let readers: ReaderPool
+        do throws(HoldfastError) {
+            if try connectReader().isNew() {
+                throw HoldfastError(.cannotOpen, "\(path) is empty and no store: open it for writing once")
+            }
+            readers = try ReaderPool(of: files, isImmutable: mode == .immutable, connect: connectReader)
+        } catch {
+            traces?.remove()
+            throw error
         }
-        let readers = try ReaderPool(of: files, isImmutable: mode == .immutable, connect: connectReader)
         return SQLiteStorage(
             path: path, writer: nil, readers: readers, checkpointer: nil, doubt: Doubt(), files: files,
-            storeLock: storeLock, queue: nil, environment: environment, connectWriter: connectReader,
+            storeLock: storeLock, queue: nil, traces: traces, environment: environment, connectWriter: connectReader,
             connectReader: connectReader)
     }
 

@@ -1,3 +1,4 @@
+import CHoldfastPlatform
 public import HoldfastCore
 
 #if canImport(Darwin)
@@ -16,32 +17,36 @@ extension SQLiteStorage {
         _ progress: Progress
     ) throws(HoldfastError) {
         let source = try SQLiteStorage.open(path: backup, options: forReading(options), environment: environment)
-        var location = try Location(of: path, allowUnsafe: options.allowUnsafeLocation)
-        let wasThere = location.exists
-        guard replaces || !wasThere else {
-            throw HoldfastError(
-                .exists, "there is a file at \(location.path) already: restore elsewhere, or allow \"replace\"")
-        }
-        // The lock is on a file of the store's name, so it must be there.
-        if !wasThere { try location.create() }
+        let location = try Location(of: path, allowUnsafe: options.allowUnsafeLocation)
+        if !replaces { try location.requireFree() }
+        let (lock, isAlone) = try enter(location, options, environment)
         do throws(HoldfastError) {
-            let lock = try StoreLock(location, readOnly: false, environment: environment)
-            guard try lock.knock(timeoutMilliseconds: options.lockTimeoutMilliseconds) else {
+            guard isAlone else {
                 throw HoldfastError(.busy, "\(location.path) is open in another process: close it there first")
             }
-            let copy = DatabaseCopy(to: location.path)
+            let copy = try DatabaseCopy(to: location, like: location.exists ? location.path : source.location)
             _ = try source.make(copy, progress)
-            do throws(HoldfastError) {
-                try copy.check()
-            } catch {
-                copy.discard()
-                throw error
+            if location.exists {
+                let log = try DisplacedLog(of: location)
+                do throws(HoldfastError) {
+                    try copy.replace()
+                } catch {
+                    log.putBack()
+                    throw error
+                }
+                log.discard()
+            } else {
+                let log = replaces ? try DisplacedLog(of: location) : nil
+                do throws(HoldfastError) {
+                    try copy.publish()
+                } catch {
+                    log?.putBack()
+                    throw error
+                }
+                log?.discard()
             }
-            // A log of what was there would be read into what comes.
-            for end in ["-wal", "-shm"] { unlink(location.path + end) }
-            try copy.publish()
         } catch {
-            if !wasThere { for end in ["", "-lock"] { unlink(location.path + end) } }
+            if !location.exists { lock.removeIfMade() }
             throw error
         }
     }
@@ -52,4 +57,75 @@ extension SQLiteStorage {
         options.isUnchanging = true
         return options
     }
+}
+
+/// The log, or the rollback journal, of a store that is about to be replaced. Its commits must not be read into the new
+/// one, and are part of the old one as long as that is there. So they are first brought into the old file, which is whole
+/// by itself then. Only where that cannot be done, because the file is damaged or missing, what holds them is put aside,
+/// under its name with "-replaced" behind it, and put back if the replacing fails.
+struct DisplacedLog {
+    private let location: Location
+    private var aside: [String] = []
+
+    /// By whoever has the store to itself.
+    init(of location: Location) throws(HoldfastError) {
+        self.location = location
+        try bringIn()
+        do throws(HoldfastError) {
+            for end in Location.companions {
+                let file = location.path + end
+                guard let size = Location.size(file) else { continue }
+                // An empty log has nothing, and the index is made of the log.
+                if size == 0 || end == "-shm" {
+                    guard unlink(file) == 0 else { throw Location.error(errno, "removing", file) }
+                    continue
+                }
+                let failure = hfp_publish(file, file + Self.end, HFP_BY_RENAME)
+                if failure == EEXIST {
+                    throw HoldfastError(
+                        .exists,
+                        "\(file + Self.end) is left of an interrupted restore and may hold commits: move it away")
+                }
+                if failure != 0 { throw Location.error(failure, "moving", file) }
+                aside.append(file)
+            }
+            // After a power cut the old log must not lie beside the new file.
+            try DatabaseCopy.sync(location.directory, O_RDONLY | O_DIRECTORY)
+        } catch {
+            putBack()
+            throw error
+        }
+    }
+
+    private static let end = "-replaced"
+
+    /// SQLite reads a log, or a journal, when it opens the database, and removes it when the last connection goes.
+    private func bringIn() throws(HoldfastError) {
+        // With a file that it takes for an empty database SQLite throws the log away.
+        guard Location.size(location.path) ?? 0 >= 512,
+            Location.companions.contains(where: { (Location.size(location.path + $0) ?? 0) > 0 })
+        else { return }
+        do throws(HoldfastError) {
+            let old = try Connection(path: location.path, mode: .readWrite, busyMilliseconds: 0)
+            old.setCheckpointOnClose(true)
+            _ = try old.number("SELECT count(*) FROM sqlite_schema", "replacing")
+            let (_, _, isBlocked) = try old.checkpoint(.truncate)
+            if isBlocked { throw Self.inUse(location.path) }
+            old.close()
+        } catch {
+            switch error.status {
+            case .corrupt, .notAStore: break
+            case .busy: throw Self.inUse(location.path)
+            default: throw error
+            }
+        }
+    }
+
+    private static func inUse(_ path: String) -> HoldfastError {
+        HoldfastError(.busy, "\(path) is in use by another program: end that first")
+    }
+
+    func putBack() { for file in aside { _ = hfp_publish(file + Self.end, file, HFP_BY_RENAME) } }
+
+    func discard() { for file in aside { unlink(file + Self.end) } }
 }

@@ -31,10 +31,12 @@ public final class SQLiteStorage: Storage {
     let storeLock: Lock<StoreLock?>
     /// nil for a store that is only read, and once it is closed.
     private let queue: Lock<WriteQueue?>
+    /// Of a store that is only read.
+    private let traces: SideFiles?
 
     init(
         path: String, writer: Connection?, readers: ReaderPool, checkpointer: Checkpointer?, doubt: Doubt,
-        files: StoreFiles, storeLock: StoreLock, queue: WriteQueue?,
+        files: StoreFiles, storeLock: StoreLock, queue: WriteQueue?, traces: SideFiles?,
         environment: Environment, connectWriter: @escaping @Sendable () throws(HoldfastError) -> Connection,
         connectReader: @escaping @Sendable () throws(HoldfastError) -> Connection
     ) {
@@ -47,6 +49,7 @@ public final class SQLiteStorage: Storage {
         self.files = files
         self.storeLock = Lock(storeLock)
         self.queue = Lock(queue)
+        self.traces = traces
         self.environment = environment
         self.connectWriter = connectWriter
         self.connectReader = connectReader
@@ -193,6 +196,9 @@ public final class SQLiteStorage: Storage {
         try writer.withLock { writer throws(HoldfastError) in
             guard let connection = writer, let lock = storeLock.withLock({ $0 }) else { return }
             if let damage { throw damage }
+            // Whoever has another shared memory than this process may have the log in use, and only the next that opens the
+            // store as the first finds out what it holds.
+            if files.isAdrift { return try files.checkLogName() }
             if try lock.isLast() {
                 try connection.noteClosed(at: head)
                 // With the log empty, and removed by SQLite as its last connection goes, the store is a single file.
@@ -213,6 +219,7 @@ public final class SQLiteStorage: Storage {
             writer = nil
         }
         queue.withLock { $0 = nil }
+        traces?.remove()
         storeLock.withLock { $0 = nil }
     }
 

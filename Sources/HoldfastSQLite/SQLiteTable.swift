@@ -21,11 +21,14 @@ public final class SQLiteTable {
     public init(
         _ table: String, of path: String, key: String, _ options: TableImportOptions
     ) throws(HoldfastError) {
-        guard let size = Location.size(path) else {
+        // By the name that the file has itself: SQLite follows no links here.
+        guard let resolved = Location.realPath(path), let size = Location.size(resolved) else {
             throw HoldfastError(.cannotOpen, "there is no file at \(path): check the path")
         }
         if size > 0 && size < 512 { throw HoldfastError(.notAStore, "\(path) is no SQLite database") }
-        connection = try Connection(path: path, mode: .readOnly, busyMilliseconds: 5_000)
+        let traces = SideFiles(of: resolved)
+        connection = try Connection(path: resolved, mode: .readOnly, busyMilliseconds: 5_000)
+        connection.traces = traces
         self.key = key
         var names: [String] = []
         var primary: [String] = []

@@ -68,6 +68,27 @@ final class StoreFiles: Sendable {
         lock = readOnly ? nil : try File(path + "-lock")
     }
 
+    /// Which files the log and its index are, as text; nil where one is missing.
+    static func identity(_ path: String) -> String? {
+        guard let log = try? File(path + "-wal"), let index = try? File(path + "-shm") else { return nil }
+        return identity(log, index)
+    }
+
+    var identity: String { log.flatMap { log in index.map { Self.identity(log, $0) } } ?? "" }
+
+    private static func identity(_ log: File, _ index: File) -> String {
+        "log \(log.device) \(log.inode) index \(index.device) \(index.inode)"
+    }
+
+    /// Whether other processes may have opened the store without this one's locks: by another shared memory, or by
+    /// another sidecar file. Who finds that leaves the files as they are.
+    var isAdrift: Bool {
+        (try? index?.size(Self.reopen)) == nil && index != nil || (try? lock?.size(Self.reopen)) == nil && lock != nil
+    }
+
+    /// Whether the log has still its name, and so its commits.
+    func checkLogName() throws(HoldfastError) { _ = try log?.size(Self.reopen) }
+
     /// To be called before a commit; looks if nobody has for a while.
     func checkNowAndThen(_ header: () -> WALHeader?) throws(HoldfastError) {
         let now = time.monotonicNanoseconds()

@@ -19,8 +19,11 @@ import HoldfastCore
 ///
 ///     {"pid":4711,"program":"music-server","since":1732147200000}
 ///
-/// The file stays when the store is closed, because removing it could take a lock from under another process that
-/// is just opening it. Whoever opens for reading takes no part: SQLite's own locks are enough for it.
+/// Behind it stands, while the store is open, which files the processes that have it open share; see `noteFiles`.
+///
+/// The file stays when the store is closed. Whoever is alone at the door may remove it all the same: who waits there
+/// looks, once it is open, whether the name still leads to what it has locked. Whoever opens for reading takes no part:
+/// SQLite's own locks are enough for it.
 final class StoreLock: Sendable {
     static let queueStart: Int64 = 2
 
@@ -36,21 +39,73 @@ final class StoreLock: Sendable {
     private nonisolated(unsafe) let claim: OpaquePointer
     /// -1 for a store that is only read.
     private let descriptor: Int32
+    /// Whether this object has made the file.
+    private let isCreator: Bool
+    /// The file that is claimed, nil where there is none yet.
+    private let claimed: stat?
 
-    /// Enters the file into this process's table and, for writing, opens the sidecar file.
+    /// Enters the file into this process's table and, for writing, opens the sidecar file, which gets the file's mode.
+    /// Where there is no file yet, the sidecar file is entered.
     init(_ location: Location, readOnly: Bool, environment: Environment) throws(HoldfastError) {
         path = location.path
         time = environment.time
-        note = Self.note(environment)
-        claim = try Self.claim(location.path, note)
-        guard !readOnly else {
+        let note = Self.note(environment)
+        self.note = note
+        var status = stat()
+        let isThere = stat(path, &status) == 0
+        claimed = isThere ? status : nil
+        let busy = {
+            HoldfastError(
+                .busy, "\(location.path) is already open in this process: use that store, or close it first",
+                detail: [("holder", .json(note.dropLast()))])
+        }
+        let claim = isThere ? try Self.claim(status, path, orBusy: busy) : nil
+        guard !readOnly, let sidecar = try Self.openSidecar(location, beside: claimed, claim) else {
+            guard let claim else { throw Location.error(ENOENT, "opening", path) }
+            self.claim = claim
             descriptor = -1
+            isCreator = false
             return
         }
-        descriptor = hfp_open_unshared(location.lockPath, O_RDWR | O_CREAT, 0o600)
-        // Where this throws, the claim goes with the object, whose deinit runs because it is complete.
-        if descriptor < 0 { throw Location.error(-descriptor, "opening", location.lockPath) }
-        hfp_claim_attach(claim, descriptor)
+        (descriptor, isCreator) = sidecar
+        do throws(HoldfastError) {
+            fstat(descriptor, &status)
+            self.claim = if let claim { claim } else { try Self.claim(status, path, orBusy: busy) }
+        } catch {
+            hfp_close_unshared(descriptor)
+            throw error
+        }
+        hfp_claim_attach(self.claim, descriptor)
+    }
+
+    /// The descriptor, and whether the file was made. Where this throws, the claim is gone.
+    private static func openSidecar(
+        _ location: Location, beside database: stat?, _ claim: OpaquePointer?
+    ) throws(HoldfastError) -> (Int32, Bool)? {
+        let path = location.lockPath
+        while true {
+            let open = hfp_open_unshared(path, O_RDWR, 0)
+            if open >= 0 {
+                // Made by another version, under which it was its owner's alone.
+                var status = stat()
+                if let database, fstat(open, &status) == 0, status.st_uid == geteuid() {
+                    fchmod(open, database.st_mode & 0o777)
+                }
+                return (open, false)
+            }
+            let made = open == -ENOENT ? hfp_open_unshared(path, O_RDWR | O_CREAT | O_EXCL, 0o600) : open
+            if made == -EEXIST { continue }
+            guard made >= 0 else {
+                if let claim { hfp_claim_free(claim) }
+                throw Location.error(-made, "opening", path)
+            }
+            // As SQLite does for its own: with the database's mode and, where this process may, its owner.
+            if let database {
+                if geteuid() == 0 { _ = fchown(made, database.st_uid, database.st_gid) }
+                fchmod(made, database.st_mode & 0o777)
+            }
+            return (made, true)
+        }
     }
 
     deinit { hfp_claim_free(claim) }
@@ -72,6 +127,21 @@ final class StoreLock: Sendable {
         }
         return false
     }
+
+    /// Behind the door: whether the names still lead to the files of this object. Whoever had the door before may have
+    /// removed or replaced them.
+    var isCurrent: Bool {
+        var status = stat()
+        var own = stat()
+        guard fstat(descriptor, &own) == 0, stat(path + "-lock", &status) == 0, Location.areSame(status, own) else {
+            return false
+        }
+        let isThere = stat(path, &status) == 0
+        return claimed.map { isThere && Location.areSame($0, status) } ?? !isThere
+    }
+
+    /// Behind the door, and alone: removes the sidecar file if this object has made it.
+    func removeIfMade() { if isCreator && isCurrent { unlink(path + "-lock") } }
 
     /// Lets others open and close the store beside this process.
     func enter() throws(HoldfastError) {
@@ -105,21 +175,49 @@ final class StoreLock: Sendable {
         throw Location.error(failure, "locking", path + "-lock")
     }
 
-    private static func claim(_ path: String, _ note: [UInt8]) throws(HoldfastError) -> OpaquePointer {
-        var status = stat()
-        guard stat(path, &status) == 0 else { throw Location.error(errno, "opening", path) }
+    /// Enters a file into this process's table.
+    static func claim(
+        _ file: stat, _ path: String, orBusy busy: () -> HoldfastError
+    ) throws(HoldfastError) -> OpaquePointer {
         var created: OpaquePointer?
-        switch hfp_claim_create(UInt64(status.st_dev), UInt64(status.st_ino), &created) {
+        switch hfp_claim_create(UInt64(file.st_dev), UInt64(file.st_ino), &created) {
         case 0: return created!
-        case EBUSY:
-            throw HoldfastError(
-                .busy, "\(path) is already open in this process: use that store, or close it first",
-                detail: [("holder", .json(note.dropLast()))])
+        case EBUSY: throw busy()
         case ECHILD:
             throw HoldfastError(
-                .forked, "\(path) was open in the parent when this process was forked: open it in a program of its own")
+                .forked, "\(path) was open in the parent when this process was forked: open it in a program of its own"
+            )
         default: throw HoldfastError(.noMemory, "no memory is left to open \(path)")
         }
+    }
+
+    // MARK: The files that are shared
+
+    /// Where it stands which files they are: behind any note.
+    private static let filesOffset: off_t = 512
+
+    /// By the first, behind the door: nobody has opened them yet.
+    func forgetFiles() { _ = ftruncate(descriptor, 0) }
+
+    /// By the first, behind the door: notes which files it has opened, for those who come. SQLite opens them by name, and
+    /// whoever found others there would share neither the locks nor the index of the log.
+    func noteFiles(_ files: StoreFiles) {
+        let line = Array("\(files.identity)\n".utf8)
+        _ = pwrite(descriptor, line, line.count, Self.filesOffset)
+    }
+
+    /// By whoever is not the first, behind the door and before SQLite opens anything.
+    func checkFiles() throws(HoldfastError) {
+        var bytes = [UInt8](repeating: 0, count: 256)
+        let count = pread(descriptor, &bytes, bytes.count, Self.filesOffset)
+        let noted = bytes.prefix(max(0, count)).prefix { $0 != UInt8(ascii: "\n") }
+        let there = StoreFiles.identity(path)
+        // Without a note, which a full disk does not take, it is known at least that they must be there.
+        if let there, noted.isEmpty || noted.elementsEqual(there.utf8) { return }
+        throw HoldfastError(
+            .io,
+            "\(path)-wal or \(path)-shm was deleted, moved or replaced while \(holder?.name ?? "another process") has the "
+                + "store open: close it there first", detail: holderDetail)
     }
 
     // MARK: The note

@@ -157,6 +157,7 @@ static void wrong_types_and_values_out_of_range_are_refused_by_name(fixture *f) 
         {open_with, "log_max_age_ms", {"-1", "9007199254740993"}},
         {open_with, "slow_commit_ms", {"0", "86400001"}},
         {open_with, "allow_unsafe_location", {"\"yes\""}},
+        {open_with, "mode", {"\"0444\"", "\"1777\"", "\"+660\"", "\"rw-r-----\"", "432", "null"}},
         {open_repository_with, "key", {"1", "\"\"", "null"}},
         {open_repository_with, "create", {"\"no\""}},
         {open_repository_with, "cache", {"1", "null", "[]", "\"lru\""}},

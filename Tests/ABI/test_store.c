@@ -74,8 +74,8 @@ static void an_url_of_no_engine_is_refused(fixture *f) {
     }
 }
 
-static void the_file_is_readable_by_its_owner_alone(fixture *f) {
-    hf_store_free(open_store(f, NULL));
+static void a_file_that_is_its_owners_alone_is_asked_for(fixture *f) {
+    hf_store_free(open_store(f, "{\"mode\":\"0600\"}"));
     struct stat status;
     assert_int_equal(stat(f->url, &status), 0);
     assert_int_equal(status.st_mode & 0777, 0600);
@@ -316,7 +316,7 @@ int main(int argc, char **argv) {
         ONCE(every_memory_store_is_a_new_one),
         SQLITE_ONLY(the_scheme_may_be_written_out),
         ONCE(an_url_of_no_engine_is_refused),
-        SQLITE_ONLY(the_file_is_readable_by_its_owner_alone),
+        SQLITE_ONLY(a_file_that_is_its_owners_alone_is_asked_for),
         SQLITE_ONLY(without_create_a_missing_store_cannot_be_opened),
         SQLITE_ONLY(a_missing_directory_and_a_directory_cannot_be_opened),
         SQLITE_ONLY(a_foreign_database_and_a_text_file_are_no_stores_and_stay_untouched),

@@ -63,8 +63,8 @@ import Testing
         try directory.open().close(head: 0)
     }
 
-    @Test func `files are readable by their owner alone`() throws {
-        let storage = try directory.open()
+    @Test func `the files beside a store have its mode`() throws {
+        let storage = try directory.open { $0.mode = 0o600 }
         try storage.store(["a": ""], at: 1)
         for name in directory.names {
             #expect(status(of: "\(directory.path)/\(name)")!.st_mode & 0o777 == 0o600, "\(name)")

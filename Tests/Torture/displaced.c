@@ -15,7 +15,14 @@
 #include <unistd.h>
 
 /* An idle store is checkpointed after two seconds. Who commits within a millisecond does not look again. */
-enum { ENTRIES = 300, IN_LOG = 50, SECONDS = 60, IDLE_MILLISECONDS = 2500, LOOK_MILLISECONDS = 2 };
+enum {
+    ENTRIES = 300,
+    IN_LOG = 50,
+    SECONDS = 60,
+    IDLE_MILLISECONDS = 2500,
+    LOOK_MILLISECONDS = 2,
+    VISITORS = 200
+};
 
 typedef enum deed { DELETED, MOVED, REPLACED, EMPTIED, HALVED } deed;
 
@@ -258,6 +265,143 @@ static void stage(const scene *s) {
     }
 }
 
+/* --- Two processes --------------------------------------------------------------------------------- */
+
+/* What the two say to each other, a byte each. */
+typedef struct line {
+    int ends[2];
+} line;
+
+static void say(line l, unsigned char what) {
+    if (write(l.ends[1], &what, 1) != 1)
+        exit(2);
+}
+
+static unsigned char hear(line l) {
+    unsigned char what;
+    if (read(l.ends[0], &what, 1) != 1)
+        exit(2);
+    return what;
+}
+
+static bool save_visitor(hf_repository *entries, int number) {
+    char json[64];
+    sprintf(json, "{\"id\":\"visitor%d\"}", number);
+    return hf_repository_save(entries, NULL, json, HF_NTS, NULL, NULL) == HF_OK;
+}
+
+/* Has the store open when the file is displaced, is told so, and closes when the other has been there. */
+static void host(const scene *s, line from, line to) {
+    hf_store *store = NULL;
+    hf_repository *entries = NULL;
+    hf_error *error = NULL;
+    if (!open_entries(path, &store, &entries, NULL) || !save_visitor(entries, VISITORS))
+        exit(2);
+    say(to, 1);
+    hear(from);
+    usleep(LOOK_MILLISECONDS * 1000);
+    hf_status status = hf_repository_save(entries, NULL, "{\"id\":\"refused\"}", HF_NTS, NULL, &error);
+    expect(s, "saving where a file is gone", status == HF_IO, status, error);
+    say(to, 1);
+    hear(from);
+    hf_store_free(store);
+    hf_repository_free(entries);
+    say(to, 1);
+}
+
+/* Opens the store, if it may, commits, and tells how often it was answered; closes before the other, or
+ * after. */
+static void visit(line from, line to, bool closes_first) {
+    hf_store *store = NULL;
+    hf_repository *entries = NULL;
+    int answered = 0;
+    if (open_entries(path, &store, &entries, NULL))
+        while (answered < VISITORS && save_visitor(entries, answered))
+            answered++;
+    if (closes_first)
+        hf_store_free(store);
+    say(to, (unsigned char)answered);
+    hear(from);
+    if (!closes_first)
+        hf_store_free(store);
+    hf_repository_free(entries);
+}
+
+static pid_t in_process(void (*body)(const scene *, line, line, int), const scene *s, line from, line to,
+                        int argument) {
+    fflush(report);
+    pid_t child = fork();
+    if (child == 0) {
+        wrong = 0;
+        alarm(SECONDS);
+        body(s, from, to, argument);
+        fflush(report);
+        _exit(wrong > 0);
+    }
+    return child;
+}
+
+static void be_host(const scene *s, line from, line to, int argument) {
+    (void)argument;
+    host(s, from, to);
+}
+
+static void be_visitor(const scene *s, line from, line to, int closes_first) {
+    (void)s;
+    visit(from, to, closes_first);
+}
+
+/* Of those that were acknowledged, each is there. */
+static void look(const scene *s, int answered, int closes_first) {
+    hf_store *store = NULL;
+    hf_repository *entries = NULL;
+    hf_error *error = NULL;
+    uint64_t count = 0;
+    if (!open_entries(path, &store, &entries, &error)) {
+        expect(s, "opening again", false, HF_IO, error);
+        return;
+    }
+    hf_status status = hf_repository_count(entries, NULL, NULL, 0, NULL, &count, &error);
+    /* The host's own may have been in a log that is gone. */
+    bool is_kept = count >= (uint64_t)answered && count <= (uint64_t)answered + 1;
+    expect(s,
+           closes_first ? "what a visitor committed that closed first"
+                        : "what a visitor committed that closed last",
+           status == HF_OK && is_kept, status, error);
+    hf_repository_free(entries);
+    hf_store_free(store);
+}
+
+static void a_visitor_keeps_what_it_was_answered(const scene *s, int closes_first) {
+    line to_host, from_host, to_visitor, from_visitor;
+    int outcome;
+    remove_files(path);
+    remove_files(other);
+    make_other();
+    if (pipe(to_host.ends) || pipe(from_host.ends) || pipe(to_visitor.ends) || pipe(from_visitor.ends))
+        exit(2);
+    pid_t one = in_process(be_host, s, to_host, from_host, 0);
+    hear(from_host);
+    if (!displace(s))
+        exit(2);
+    say(to_host, 1);
+    hear(from_host);
+    pid_t two = in_process(be_visitor, s, to_visitor, from_visitor, closes_first);
+    int answered = hear(from_visitor);
+    say(to_host, 1);
+    hear(from_host);
+    say(to_visitor, 1);
+    waitpid(one, &outcome, 0);
+    wrong += outcome != 0;
+    waitpid(two, &outcome, 0);
+    wrong += outcome != 0;
+    look(s, answered, closes_first);
+    for (int end = 0; end < 2; end++) {
+        close(to_host.ends[end]), close(from_host.ends[end]);
+        close(to_visitor.ends[end]), close(from_visitor.ends[end]);
+    }
+}
+
 static void a_file_that_comes_back_serves_on(void) {
     scene s = {"", MOVED, false, "store.db moved away and back"};
     hf_store *store = NULL;
@@ -304,6 +448,13 @@ int main(void) {
             }
         }
     }
+    for (size_t file = 1; file < sizeof suffixes / sizeof *suffixes; file++)
+        for (deed deed = DELETED; deed <= REPLACED; deed++)
+            for (int closes_first = 0; closes_first < 2; closes_first++, scenes++) {
+                scene s = {suffixes[file], deed, false, ""};
+                snprintf(s.name, sizeof s.name, "store.db%s %s, then visited", suffixes[file], deeds[deed]);
+                a_visitor_keeps_what_it_was_answered(&s, closes_first);
+            }
     a_file_that_comes_back_serves_on();
     remove_files(path);
     remove_files(other);

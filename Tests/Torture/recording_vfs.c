@@ -197,12 +197,12 @@ static int vfs_delete(sqlite3_vfs *vfs, const char *name, int sync_directory) {
 void vfs_install(void) {
     real_vfs = sqlite3_vfs_find(NULL);
     this_vfs = *real_vfs;
-    this_vfs.zName = "recording";
+    this_vfs.zName = "holdfast";
     this_vfs.szOsFile = (int)sizeof(recorded_file) + real_vfs->szOsFile;
     this_vfs.pNext = NULL;
     this_vfs.xOpen = vfs_open;
     this_vfs.xDelete = vfs_delete;
-    if (sqlite3_vfs_register(&this_vfs, 1) != SQLITE_OK)
+    if (sqlite3_vfs_register(&this_vfs, 0) != SQLITE_OK)
         abort();
 }
 

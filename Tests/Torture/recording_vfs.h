@@ -1,6 +1,7 @@
 /*
  * Recording VFS: a layer over SQLite's own file layer that remembers what was done to the files, and makes
- * chosen operations fail. It becomes the process's default, so the library under test needs no change.
+ * chosen operations fail. The library takes it by its name, "holdfast"; whatever else the process does with
+ * SQLite goes past it.
  *
  * Only what outlives a power cut is recorded: the database file, the write-ahead log, the rollback journal.
  */

@@ -6,7 +6,7 @@
 TORTURE_BUILD := $(BUILD)/torture
 TORTURE_SHARED := Tests/Torture/judge.c Tests/Torture/ledger.c Tests/Torture/recording_vfs.c
 TORTURE_PROGRAMS := $(addprefix $(TORTURE_BUILD)/,replay kill faults processes sharing neighbours slow_sync displaced \
-    corruption care followers rolled_back)
+    corruption care followers rolled_back hosts)
 
 $(TORTURE_BUILD)/%: Tests/Torture/%.c $(TORTURE_SHARED) Tests/Torture/judge.h Tests/Torture/ledger.h Tests/Torture/recording_vfs.h
 	@mkdir -p $(TORTURE_BUILD)
@@ -28,6 +28,7 @@ test-torture-short: library $(TORTURE_PROGRAMS) ## Power cuts, kills and I/O fau
 	$(TORTURE_BUILD)/care
 	$(TORTURE_BUILD)/followers
 	$(TORTURE_BUILD)/rolled_back
+	$(TORTURE_BUILD)/hosts
 
 torture: library $(TORTURE_PROGRAMS) ## Power cuts, kills and I/O faults, all of them
 	$(TORTURE_BUILD)/replay --every

@@ -26,18 +26,21 @@ typedef bool (*hf_progress)(uint64_t done, uint64_t total, void *HF_NULLABLE use
 
 /**
  * Copies the newest committed state into a new file, while this and other processes go on reading and
- * writing. The file appears under its name when it is complete and synced; until then there is one of that
- * name with "-partial" appended. It is a store, closed cleanly, with an incarnation of its own.
+ * writing. The file appears under its name when it is complete, found sound by SQLite's own check, and
+ * synced; until then there is one of that name with "-partial" appended. It is a store, closed cleanly, with
+ * an incarnation of its own and the permissions of the store.
  *
  * While it runs the write-ahead log cannot be begun anew, so it may grow beyond "wal_limit_bytes".
  *
- * path: NUL-terminated, of the new file, which must not exist. progress: in bytes; NULL if not wanted.
- * user_data: passed to it; borrowed until the call returns. out_report: receives {"path","sequence","bytes"};
- * NULL if not wanted.
+ * path: NUL-terminated, of the new file, which must not exist; nor may a file of that name with "-wal",
+ * "-shm" or "-journal" appended, which would be read as a part of it. progress: in bytes; NULL if not
+ * wanted. user_data: passed to it; borrowed until the call returns. out_report: receives
+ * {"path","sequence","bytes"}; NULL if not wanted.
  *
- * Errors: HF_EXISTS, HF_UNSUPPORTED (a store without a file: export it), HF_CANCELLED, HF_CLOSED (closed
- * meanwhile), HF_CANNOT_OPEN, HF_READ_ONLY, HF_FULL, HF_IO, HF_CORRUPT. Nothing is left behind then. Any
- * thread.
+ * Errors: HF_EXISTS (the message names the file), HF_BUSY (that file is just being written, or a process has
+ * a store of that name open), HF_UNSUPPORTED (a store without a file: export it), HF_CANCELLED, HF_CLOSED
+ * (closed meanwhile), HF_CANNOT_OPEN, HF_READ_ONLY, HF_FULL, HF_IO, HF_CORRUPT (the store is damaged: verify
+ * it). Nothing is left behind then. Any thread.
  */
 hf_status hf_store_backup(hf_store *HF_NULLABLE store, const char *HF_NULLABLE path,
                           hf_progress HF_NULLABLE progress, void *HF_NULLABLE user_data,
@@ -50,14 +53,19 @@ hf_status hf_store_backup(hf_store *HF_NULLABLE store, const char *HF_NULLABLE p
  *
  * backup: NUL-terminated path. url: as for hf_store_open, of an SQLite file that no process has open.
  * options: NUL-terminated JSON object, or NULL.
- *   "replace": bool (false)                whether a file that is there is replaced. It stays as it is until
- *                                          the copy is complete
+ *   "replace": bool (false)                whether a store that is there is replaced. It stays there, with
+ *                                          all its commits, until the copy is complete and takes its place
+ *                                          and its permissions. Commits in its "-wal" file are brought into
+ *                                          it first; where it is too damaged for that, or gone, that file
+ *                                          lies under its name with "-replaced" appended for a moment
  *   "allow_unsafe_location", "lock_timeout_ms": as for hf_store_open
  * progress, user_data: as for hf_store_backup.
  *
- * Errors: HF_EXISTS, HF_BUSY (a process has the store open), HF_NOT_A_STORE, HF_FORMAT_TOO_NEW, HF_CORRUPT
+ * Errors: HF_EXISTS (also a "-wal", "-shm" or "-journal" file without its store: the message names it),
+ * HF_BUSY (a process has the store open), HF_NOT_A_STORE, HF_FORMAT_TOO_NEW, HF_CORRUPT
  * (the backup is damaged), HF_CANCELLED, HF_UNSUPPORTED (a URL without a file), HF_INVALID_URL,
- * HF_INVALID_JSON, HF_INVALID_OPTION, HF_CANNOT_OPEN, HF_UNSAFE_LOCATION, HF_FULL, HF_IO. Any thread.
+ * HF_INVALID_JSON, HF_INVALID_OPTION, HF_CANNOT_OPEN, HF_UNSAFE_LOCATION, HF_FULL, HF_IO. What was there is
+ * as before then. Any thread.
  */
 hf_status hf_store_restore(const char *HF_NULLABLE backup, const char *HF_NULLABLE url,
                            const char *HF_NULLABLE options, hf_progress HF_NULLABLE progress,

@@ -5,10 +5,15 @@
  * Files. An SQLite store is one file when it is closed. While it is open, and after a crash, the files beside
  * it that end in "-wal", "-shm" and "-lock" belong to it: copy, move and delete them with it, and only while
  * no process has it open. If another program deletes, moves or replaces one of them under an open store,
- * every commit answers HF_IO and names the file; if it truncates the store's file or the "-wal" file,
- * HF_CORRUPT. Reads then show what was committed, or answer HF_IO or HF_CORRUPT; but SQLite's format has no
+ * every commit answers HF_IO and names the file, and so does the opening by another process until this one
+ * has closed the store; a store whose "-shm" or "-lock" file is gone closes without writing, and the next
+ * opening finds what was committed. If it truncates the store's file or the "-wal" file, HF_CORRUPT. Reads then show what was committed, or answer HF_IO or HF_CORRUPT; but SQLite's format has no
  * checksums, so what stood in a page that was cut in two may be read damaged. One thing no library can turn
  * into a status: a "-shm" file that is truncated while it is mapped ends the process with SIGBUS.
+ *
+ * SQLite is shared with whatever else uses it in the process. Neither its shared cache nor a VFS that the
+ * process makes its default is used for stores; a program that registers a VFS by the name "holdfast" has
+ * their files go through that.
  */
 #ifndef HOLDFAST_STORE_H
 #define HOLDFAST_STORE_H
@@ -59,6 +64,9 @@ typedef struct hf_store hf_store;
  *   "log_max_age_ms": 0..2^53 (no limit)   older ones are not kept; what is there at opening counts from then
  *   "slow_commit_ms": 1..86400000 (1000)   a batch slower than this is logged as a warning
  *   "allow_unsafe_location": bool (false)  allow a symbolic link or a network file system
+ *   "mode": "0600".."0777"                 SQLite: the permissions of a file that is created, whatever the
+ *                                          umask; without it 0644 less the umask, as SQLite does it. The
+ *                                          files beside it have the same, and for root the same owner
  *
  * Several processes on one machine may have an SQLite file open at once, each by one handle. They write in
  * turns, in the order in which they ask, and wait for their turn as long as the commit's timeout allows; a
@@ -72,7 +80,8 @@ typedef struct hf_store hf_store;
  * out_store receives the handle, freed with hf_store_free.
  *
  * Errors: HF_INVALID_ARGUMENT (NULL), HF_INVALID_URL, HF_INVALID_JSON, HF_INVALID_OPTION,
- * HF_CANNOT_OPEN (no such directory, a directory, no permission, no store and "create" false),
+ * HF_CANNOT_OPEN (no such directory, a directory, no permission, no store and "create" false, or a function
+ * fails that the process has given to sqlite3_auto_extension),
  * HF_NOT_A_STORE (a foreign SQLite file, or no SQLite file), HF_FORMAT_TOO_NEW, HF_CORRUPT (a damaged file,
  * or a "-wal" file whose store is missing), HF_READ_ONLY (a store to be recovered or created where nothing
  * can be written), HF_BUSY (another process opens or closes it for longer than "lock_timeout_ms", or this

@@ -30,6 +30,10 @@ typedef enum hfp_lock_kind { HFP_UNLOCKED, HFP_SHARED, HFP_EXCLUSIVE } hfp_lock_
  * another errno. */
 int hfp_claim_lock(hfp_claim *claim, hfp_lock_kind kind, int64_t start, int64_t count);
 
+/* Whether anybody, also this process, has a lock on bytes of the file at `path`; false where it cannot be
+ * opened. */
+bool hfp_is_locked(const char *path, int64_t start, int64_t count);
+
 /* Unlocks, closes, and takes the file out of the table; does nothing in a forked child. */
 void hfp_claim_free(hfp_claim *claim);
 

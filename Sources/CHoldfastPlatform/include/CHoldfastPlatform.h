@@ -54,6 +54,13 @@ void hfp_thread_set_frame(const void *innermost);
 int hfp_open(const char *path, int flags, uint32_t mode);
 /* Writes a file, or the names in a directory, to the disk itself. 0 or an errno. */
 int hfp_sync(int descriptor);
+/* Gives a file another name, which nothing may have: 0, EEXIST, or another errno, with everything as before.
+ * In one step where the file system can; else by a second name of the file, and where it has no second names,
+ * by an empty file that keeps the name meanwhile. `first`: the way that is tried first, usually the first. */
+typedef enum hfp_publication { HFP_BY_RENAME, HFP_BY_LINK, HFP_BY_RESERVATION } hfp_publication;
+int hfp_publish(const char *from, const char *to, hfp_publication first);
+/* Two files of one directory change names in one step. 0 or an errno: EINVAL where it cannot be done. */
+int hfp_exchange(const char *one, const char *other);
 
 /* --- Event descriptor: readable while set; close-on-exec -------------------------------------------- */
 int hfp_event_create(void); /* the descriptor, or -errno */

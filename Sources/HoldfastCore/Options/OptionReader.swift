@@ -77,6 +77,17 @@ public struct OptionReader: Sendable {
         throw refusal(of: name, value, allowed: "true or false")
     }
 
+    /// The permissions of a file, as chmod(1) takes them: "0640". Its owner must be able to read and write it.
+    mutating func fileMode(_ name: String) throws(HoldfastError) -> UInt32? {
+        guard let value = value(name) else { return nil }
+        if case .string(let bytes) = value, 3...4 ~= bytes.count, bytes.allSatisfy({ (0x30...0x37).contains($0) }),
+            let mode = UInt32(String(decoding: bytes, as: UTF8.self), radix: 8), mode <= 0o777, mode & 0o600 == 0o600
+        {
+            return mode
+        }
+        throw refusal(of: name, value, allowed: "a string of octal digits from \"0600\" to \"0777\"")
+    }
+
     /// Options within the options; `what` names them in messages.
     public mutating func options(_ name: String, what: String) throws(HoldfastError) -> OptionReader? {
         guard let value = value(name) else { return nil }

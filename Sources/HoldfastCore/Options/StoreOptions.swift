@@ -19,6 +19,8 @@ public struct StoreOptions: Sendable {
     public var logMaxAgeMilliseconds: UInt64?
     public var slowCommitMilliseconds: UInt64 = 1000
     public var allowUnsafeLocation = false
+    /// Of a file that is created, as chmod(2) takes it; nil for SQLite's own, which is 0644 less the umask.
+    public var mode: UInt32?
     /// Of a provider: whether its functions may be called at the same time.
     public var concurrentCalls = false
 
@@ -60,6 +62,7 @@ public struct StoreOptions: Sendable {
         }
         if let value = try reader.integer("slow_commit_ms", in: 1...day) { slowCommitMilliseconds = UInt64(value) }
         if let value = try reader.boolean("allow_unsafe_location") { allowUnsafeLocation = value }
+        if let value = try reader.fileMode("mode") { mode = value }
         if let value = try reader.boolean("concurrent_calls") { concurrentCalls = value }
         try reader.finish()
     }

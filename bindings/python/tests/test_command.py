@@ -228,6 +228,23 @@ def test_import_takes_a_table(path: str, tmp_path: Path) -> None:
     call("import", path, tmp_path / "other.sqlite", "--id", "number", code=2)
 
 
+def test_a_backup_of_a_damaged_store_says_so(filled: str, tmp_path: Path) -> None:
+    # An entity that is none, as the sqlite3 program can leave it.
+    with sqlite3.connect(filled) as connection:
+        connection.execute("UPDATE holdfast_entity SET body = '{\"id\":' WHERE id = 's007'")
+    connection.close()
+    assert "damaged" in run("backup", filled, tmp_path / "entity.db", code=5).stderr
+    assert (tmp_path / "entity.db").exists()
+    # Pages that are none.
+    with open(filled, "r+b") as file:
+        pages = os.path.getsize(filled) // 4096
+        for page in range(pages // 2, pages):
+            file.seek(page * 4096)
+            file.write(b"\x0d\x07\x07\x07" * 128)
+    run("backup", filled, tmp_path / "page.db", code=5)
+    assert sorted(it.name for it in tmp_path.glob("page.db*")) == []
+
+
 def test_a_backup_is_restored(filled: str, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
     (report,) = lines(run("backup", filled, copy).stdout)

@@ -1,11 +1,13 @@
 """Commands for the care of a store: backup, restore, verify, compact."""
 
+import os
+
 import click
 
 from .. import maintenance
 from .parameters import store_argument
 from .progress import entities_of, progress
-from .session import DAMAGED, Session
+from .session import DAMAGED, Failure, Session
 
 
 @click.command()
@@ -15,7 +17,8 @@ from .session import DAMAGED, Session
 def backup(session: Session, store: str, target: str) -> None:
     """Copy a store into a new file.
 
-    It has the newest committed state, and others go on writing meanwhile.
+    It has the newest committed state, and others go on writing meanwhile. The copy is checked. Ends with 5
+    where the store is damaged: without a copy where the file is, with one where only entities are.
 
     \b
     Example:
@@ -24,6 +27,13 @@ def backup(session: Session, store: str, target: str) -> None:
     with session.open(store) as opened, progress("Backing up") as tell:
         report = opened.backup(target, progress=tell)
     session.output.report(report)
+    with Session(session.output).open(f"sqlite:{os.path.abspath(target)}") as copy:
+        with progress("Checking", total=entities_of(copy)) as tell:
+            found = copy.verify(progress=lambda done, _: tell(done, text=f"{done} entities"))
+    if not found["ok"]:
+        raise Failure(
+            f"{target} is what the store holds, and that is damaged: see holdfast verify {store}", DAMAGED
+        )
 
 
 @click.command()

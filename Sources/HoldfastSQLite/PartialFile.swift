@@ -1,0 +1,92 @@
+import CHoldfastPlatform
+import HoldfastCore
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// The file in which a copy is made before it gets its name: `<path>-partial`.
+///
+/// While it is made, a lock on it keeps everybody else from taking it for what a killed process has left; that is begun
+/// anew by the next. The lock is on its first byte, which SQLite, whose locks lie far behind, does not use.
+final class PartialFile {
+    let path: String
+    private let claim: OpaquePointer
+
+    /// With the mode and, where this process may, the owner of the file at `model`.
+    init(for target: String, like model: String) throws(HoldfastError) {
+        path = target + "-partial"
+        while true {
+            if let claim = try Self.claimed(path) {
+                self.claim = claim
+                break
+            }
+        }
+        do throws(HoldfastError) {
+            var status = stat()
+            guard stat(model, &status) == 0 else { throw Location.error(errno, "opening", model) }
+            if geteuid() == 0 { _ = chown(path, status.st_uid, status.st_gid) }
+            guard truncate(path, 0) == 0, chmod(path, status.st_mode & 0o777) == 0 else {
+                throw Location.error(errno, "creating", path)
+            }
+        } catch {
+            discard()
+            throw error
+        }
+        removeCompanions()
+    }
+
+    /// Lets go of the file, under whatever name it is now.
+    deinit { hfp_claim_free(claim) }
+
+    func discard() {
+        unlink(path)
+        removeCompanions()
+    }
+
+    func removeCompanions() { for end in Location.companions { unlink(path + end) } }
+
+    /// The file, locked; nil where it has changed meanwhile.
+    private static func claimed(_ path: String) throws(HoldfastError) -> OpaquePointer? {
+        var status = stat()
+        let isThere = lstat(path, &status) == 0
+        if isThere && status.st_mode & S_IFMT != S_IFREG {
+            throw HoldfastError(.exists, "\(path) is in the way and no regular file: remove it first")
+        }
+        // What is there is claimed before it is opened: to close it would take SQLite's locks from a copy that this
+        // process is making.
+        var claim = isThere ? try StoreLock.claim(status, path, orBusy: { busy(path) }) : nil
+        let descriptor = hfp_open_unshared(path, O_RDWR | (isThere ? 0 : O_CREAT | O_EXCL), 0o600)
+        guard descriptor >= 0 else {
+            if let claim { hfp_claim_free(claim) }
+            if -descriptor == (isThere ? ENOENT : EEXIST) { return nil }
+            throw Location.error(-descriptor, "creating", path)
+        }
+        var opened = stat()
+        fstat(descriptor, &opened)
+        do throws(HoldfastError) {
+            if claim == nil { claim = try StoreLock.claim(opened, path, orBusy: { busy(path) }) }
+        } catch {
+            hfp_close_unshared(descriptor)
+            throw error
+        }
+        hfp_claim_attach(claim, descriptor)
+        let failure = hfp_claim_lock(claim, HFP_EXCLUSIVE, 0, 1)
+        var named = stat()
+        if failure == 0, lstat(path, &named) == 0, Location.areSame(named, opened),
+            !isThere || Location.areSame(status, opened)
+        {
+            return claim
+        }
+        hfp_claim_free(claim)
+        if failure == EAGAIN { throw busy(path) }
+        if failure != 0 { throw Location.error(failure, "locking", path) }
+        return nil
+    }
+
+    private static func busy(_ path: String) -> HoldfastError {
+        HoldfastError(.busy, "\(path) is just being written: wait for it, or choose another name")
+    }
+}
