@@ -129,6 +129,8 @@ extension Connection {
                 }
             }
         }
+        let reader = batch.indexes.map(\.minimumReader).max() ?? 1
+        if try reader > mark(.minimumReader) ?? 1 { try setMark(.minimumReader, reader) }
         for index in batch.removedIndexes {
             let statement = try statement(.removeIndex)
             try statement.bind(1, index)

@@ -33,8 +33,9 @@
 enum Schema {
     static let applicationID: Int64 = 0x484F_4C44
     static let format: Int64 = 1
-    /// How much this library understands of the format. Greater with each version that puts something new into files.
-    static let reader: Int64 = 1
+    /// How much this library understands of the format. Greater with each version that puts something new into files: 2
+    /// with the present kind of index entries (see IndexDefinition.swift).
+    static let reader: Int64 = 2
 
     /// Without `auto_vacuum`, because pages that move about make a checkpoint larger. EXTRA syncs the directory when
     /// the rollback journal, with which SQLite turns to the write-ahead log, is removed: were it there again after a

@@ -2,8 +2,11 @@
  * Indexes: what lets queries find entities by other members than their id.
  *
  * An index is over one path or several. It has an entry for each entity and each value to which its paths
- * lead: where there is an array, one for each element; where there is nothing, one for null. Every commit
- * keeps the indexes of its repositories right, in the same engine transaction that stores the entities.
+ * lead: where there is an array, one for each element; where there is nothing, one for null, also for an
+ * element of an array on the way that is no object. Paths that come to one array go on through the same
+ * element: {"a": [{"b": 1, "c": 2}, {"b": 3, "c": 4}]} has over a.b and a.c the entries (1, 2) and (3, 4).
+ * Of paths through several arrays there is every combination. Every commit keeps the indexes of its
+ * repositories right, in the same engine transaction that stores the entities.
  *
  * Which index a query uses is the library's choice; hf_repository_explain tells it. Every function here may
  * be called from any thread but not from a callback of a commit, since it waits for commits. Every function
@@ -83,7 +86,10 @@ hf_status hf_repository_drop_index(hf_repository *HF_NULLABLE repository, const 
  *
  * out_indexes: receives a JSON array, ordered by name, of objects with `name`, `fields`, `unique`,
  * `expire_after_ms` where there is one, `state` ("building", "ready", or "dropping") and `arrays` (whether
- * some entity has, or had, an array there). Must not be NULL.
+ * some entity has, or had, an array there, or on the way); and `outdated`, true, where it was created before
+ * null stood for elements that are no objects and before paths through one array went together: such an index
+ * is kept as it was begun and helps with filters, but not with sorts, until it is dropped and created again.
+ * Must not be NULL.
  */
 hf_status hf_repository_indexes(hf_repository *HF_NULLABLE repository, hf_buffer *HF_NULLABLE out_indexes,
                                 hf_error *HF_NULLABLE *HF_NULLABLE out_error);
@@ -124,7 +130,8 @@ hf_status hf_repository_explain(hf_repository *HF_NULLABLE repository,
  *   "indexes"        an array, ordered by name, of objects with "name", "entries", "wrong" (entries that lead
  *                    nowhere, or to an entity without that value) and "missing"
  *
- * An index that is not right is mended by dropping it and creating it again.
+ * An index that is not right is mended by dropping it and creating it again; so is one that is outdated (see
+ * hf_repository_indexes), which is held to what it would be then.
  */
 hf_status hf_repository_verify(hf_repository *HF_NULLABLE repository, hf_buffer *HF_NULLABLE out_report,
                                hf_error *HF_NULLABLE *HF_NULLABLE out_error);

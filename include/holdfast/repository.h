@@ -285,9 +285,11 @@ hf_status hf_repository_fetch_all(hf_repository *HF_NULLABLE repository,
  *   "sort": {"age": -1}      by these paths (32 at most), 1 ascending, -1 descending, in MongoDB's order:
  *                            null and missing, numbers, strings, objects, arrays, booleans; an array by
  *                            its smallest element ascending and its largest descending, an empty one
- *                            before null. What is equal is ordered by the ids' bytes, descending where
- *                            the first path is. Without "sort" by the ids' bytes, unless an index serves
- *                            the filter: then in no order that is promised.
+ *                            before null; an element on the way that is no object counts as null. Paths
+ *                            through one array are compared by the element that comes first with all of
+ *                            them. What is equal is ordered by the ids' bytes, descending where the first
+ *                            path is. Without "sort" by the ids' bytes, unless an index serves the filter:
+ *                            then in no order that is promised.
  *   "skip": 0..2^53 (0)      leaves out so many of the first
  *   "limit": 0..2^53 (0)     at most so many; 0 = all
  *   "fields": ["a", "b.c"]   answers only these members and the key; also {"a": 1, "b.c": 1}, or {"a": 0}

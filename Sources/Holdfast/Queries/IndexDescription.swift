@@ -30,8 +30,11 @@ public struct IndexDescription: Sendable, Hashable {
     public var expireAfter: Duration?
     /// What is being done with it.
     public var state: State
-    /// Whether some entity has, or had, an array there.
+    /// Whether some entity has, or had, an array there, or on the way.
     public var hasArrays: Bool
+    /// Whether it was created by an older version whose entries sorts cannot rely on: it helps with filters alone, and
+    /// keeps its former idea of uniqueness, until it is dropped and created again.
+    public var isOutdated: Bool
 
     /// From the core's report.
     init?(_ report: JSONValue) {
@@ -50,5 +53,6 @@ public struct IndexDescription: Sendable, Hashable {
         }
         self.state = state
         self.hasArrays = hasArrays
+        isOutdated = report.member("outdated") == .bool(true)
     }
 }

@@ -43,7 +43,7 @@ extension BatchCommitter {
             let known = try known(in: write, overlay).first { $0.repository == repository && $0.name == name }
             if let known {
                 if known.state == .dropping { throw Self.isGoing }
-                guard known.definition == definition.json else {
+                guard try isSame(known, definition) else {
                     throw .member(
                         HoldfastError(
                             .exists,
@@ -80,6 +80,13 @@ extension BatchCommitter {
             }
             if isDone { overlay.remove(id) }
             commit.indexProgress = IndexProgress(isDone: isDone)
+        }
+    }
+
+    /// Whether an index is what one of this definition would be, of whatever kind its entries are.
+    private func isSame(_ record: IndexRecord, _ definition: IndexDefinition) throws(Refusal) -> Bool {
+        do throws(HoldfastError) { return try IndexDefinition(record.definition).renewed == definition } catch {
+            throw .member(error)
         }
     }
 

@@ -4,13 +4,21 @@
 ///     {"fields": {"seen": 1}, "expire_after_ms": 60000}
 ///
 /// Fields are dotted paths in the order of the key, 1 for ascending and -1 for descending. The others may be missing.
+///
+/// In the catalogue a definition with a path of several parts has beside them {"entries": 2}: of which kind its entries
+/// are. Without it they are those of FormerTuples.swift. (Paths of one part have the same entries of either kind.)
 struct IndexDefinition: Sendable, Equatable {
     static let maxFields = 16
+    /// The kind of entries that PathTuples.swift describes.
+    fileprivate static let entries: Int64 = 2
 
     let fields: [SortOrder.Field]
     let isUnique: Bool
     /// So long after the time that stands there, an entity is deleted.
     let expiresAfterMilliseconds: UInt64?
+    /// Whether its entries are of a former kind. They hold what filters look for, so that queries may use them, but in no
+    /// order that a sort could rely on, and what they call unique is not what `repository.h` does.
+    private(set) var isOutdated = false
 
     /// From what the caller gave, or what the catalogue holds.
     init(_ reader: inout OptionReader) throws(HoldfastError) {
@@ -58,6 +66,7 @@ struct IndexDefinition: Sendable, Equatable {
     init(_ json: [UInt8]) throws(HoldfastError) {
         var reader = try OptionReader(json: json, what: "index definition")
         try self.init(&reader)
+        isOutdated = try reader.integer("entries", in: Self.entries...Self.entries) == nil && hasLongPath
         try reader.finish()
     }
 
@@ -71,8 +80,21 @@ struct IndexDefinition: Sendable, Equatable {
             writer.boolean(true)
         }
         writeExpiry(to: &writer)
+        if hasLongPath && !isOutdated {
+            writer.member("entries")
+            writer.integer(Self.entries)
+        }
         writer.endObject()
         return writer.bytes
+    }
+
+    fileprivate var hasLongPath: Bool { fields.contains { $0.path.parts.count > 1 } }
+
+    /// The same with entries of the present kind.
+    var renewed: IndexDefinition {
+        var renewed = self
+        renewed.isOutdated = false
+        return renewed
     }
 
     /// What an index of this name and kind is created with.
@@ -115,6 +137,14 @@ struct IndexDefinition: Sendable, Equatable {
     }
 }
 
+extension IndexRecord {
+    /// What a library must understand of the format of files to keep the index: its kind of entries.
+    public var minimumReader: Int64 {
+        guard let definition = try? IndexDefinition(definition) else { return 1 }
+        return definition.isOutdated || !definition.hasLongPath ? 1 : IndexDefinition.entries
+    }
+}
+
 extension StorageSnapshot {
     /// A repository's indexes that can be understood: a query does without the others.
     func indexes(of repository: RepositoryID) throws(HoldfastError) -> [Index] {
@@ -141,6 +171,9 @@ struct Index: Sendable, Equatable {
                 detail: [("index", .text(record.name))], cause: error)
         }
     }
+
+    /// Whether an entity may have other than one entry, or one that is not the value by which it is sorted.
+    var hasArrays: Bool { record.hasArrays || definition.isOutdated }
 
     /// One that nobody has made: for what a planner says about it. It may have arrays.
     init(imagined definition: IndexDefinition, in repository: RepositoryID) {

@@ -72,7 +72,7 @@ struct Matcher {
         if path.parts.isEmpty { return try passes(position, test) }
         return try PathWalk(walker, path).visit(from: position) { leaf throws(CorruptJSON) in
             switch leaf {
-            case .missing: test.acceptsMissing
+            case .missing, .unnamed: test.acceptsMissing
             case .blocked: false
             case .member(let value): try passesOrHolds(value, test)
             case .element(let value): try passes(value, test)

@@ -59,13 +59,6 @@ public struct OrderedKey: Sendable, Hashable, Comparable {
         bytes.append(descending ? ~Code.emptyArray : Code.emptyArray)
     }
 
-    /// Appends what another key, in ascending order, holds.
-    mutating func append(_ key: OrderedKey, descending: Bool) {
-        let start = bytes.count
-        bytes += key.bytes
-        if descending { complement(from: start) }
-    }
-
     private mutating func complement(from start: Int) {
         for index in start..<bytes.count { bytes[index] = ~bytes[index] }
     }

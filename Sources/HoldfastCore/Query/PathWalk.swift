@@ -13,7 +13,9 @@ struct PathWalk {
     enum Leaf {
         /// The path ends, or breaks off, where there is no value.
         case missing
-        /// An element of an array on the way that cannot have members: it ends the path for sorting alone.
+        /// An object in an array has no member that is called by the number with which the path may pick an element.
+        case unnamed
+        /// An element of an array on the way that cannot have members: it ends the path for sorting and indexes alone.
         case blocked
         case member(Int)
         /// Picked by its index.
@@ -44,7 +46,15 @@ struct PathWalk {
         return try member(at: element, reached: 1, body)
     }
 
-    private func object(at position: Int, active: UInt64, _ body: Visit) throws(CorruptJSON) -> Bool {
+    /// Visits what the path leads to from its part `part` on, from the array at `position`.
+    func visit(array position: Int, part: Int, _ body: Visit) throws(CorruptJSON) -> Bool {
+        try array(at: position, active: 1 << UInt64(part), body)
+    }
+
+    /// `numbers` are those of the active parts that may as well pick an element of the array that the object is in.
+    private func object(
+        at position: Int, active: UInt64, numbers: UInt64 = 0, _ body: Visit
+    ) throws(CorruptJSON) -> Bool {
         var remaining = active
         while remaining != 0 {
             let part = path.parts[remaining.trailingZeroBitCount]
@@ -56,7 +66,7 @@ struct PathWalk {
             if let found {
                 if try member(at: found, reached: reached, body) { return true }
             } else {
-                if try body(.missing) { return true }
+                if try body(reached & ~numbers == 0 ? .unnamed : .missing) { return true }
             }
         }
         return false
@@ -83,7 +93,9 @@ struct PathWalk {
             if picked & last != 0, try body(.element(element)) { return true }
             let next = (picked & ~last) << 1
             switch try walker.kind(at: element) {
-            case .object: if try object(at: element, active: active | next, body) { return true }
+            case .object:
+                let numbers = active & path.indexes & ~next
+                if try object(at: element, active: active | next, numbers: numbers, body) { return true }
             case .array where next != 0: if try array(at: element, active: next, body) { return true }
             default: if active & path.indexes == 0, try body(.blocked) { return true }
             }

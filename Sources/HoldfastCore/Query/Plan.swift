@@ -66,7 +66,7 @@ struct Plan: Sendable {
             let isBegun = after.map { range.lower.precedes($0.key, orEquals: true) && $0.key.precedes(range.upper) }
             let scan = IndexScan(
                 index: index.record.id, repository: repository, range: range, isReversed: isReversed,
-                after: isBegun == true ? after : nil, parts: index.record.hasArrays ? .keyAndEntity : .entity)
+                after: isBegun == true ? after : nil, parts: index.hasArrays ? .keyAndEntity : .entity)
             // A closure cannot capture an inout parameter across a throwing call.
             var seen = met
             met = []
@@ -84,6 +84,11 @@ struct Plan: Sendable {
         let (first, second) = isReversed ? (next, position) : (position, next)
         return first.key == second.key ? first.id < second.id : first.key.precedes(second.key)
     }
+}
+
+extension Path {
+    /// Whether there may be an array through which both go.
+    fileprivate func mayShareArray(with other: Path) -> Bool { parts[0].name == other.parts[0].name }
 }
 
 extension [UInt8] {
@@ -111,6 +116,8 @@ private struct IndexChoice {
         // How many fields are held to one value each, from the first on.
         var fixed = 0
         for field in index.definition.fields {
+            // An entry tells of one element of an array, and the conditions may be met by several.
+            if index.hasArrays, bounds.contains(where: { $0.path.mayShareArray(with: field.path) }) { break }
             let conditions = conjuncts.enumerated().compactMap { number, node -> (number: Int, test: Filter.Test)? in
                 guard case .path(let path, let test) = node, path == field.path else { return nil }
                 return (number, test)
@@ -129,7 +136,7 @@ private struct IndexChoice {
                 score += 2
                 continue
             }
-            range = FieldRange(conditions, field, hasArrays: index.record.hasArrays)
+            range = FieldRange(conditions, field, hasArrays: index.hasArrays)
             if let range {
                 implied.formUnion(range.numbers)
                 bounds.append((field.path, range.tests))
@@ -146,10 +153,10 @@ private struct IndexChoice {
         ranges.sort { $0.lower.precedes($1.lower) }
 
         let direction =
-            ranges.count <= 1 && !index.record.hasArrays ? Self.direction(of: sort, index, fixed: fixed) : nil
+            ranges.count <= 1 && !index.hasArrays ? Self.direction(of: sort, index, fixed: fixed) : nil
         plan = Plan(
             index: index, ranges: ranges, isReversed: direction == .reversed, isExact: implied.count == conjuncts.count,
-            meetsTwice: index.record.hasArrays && (ranges.count > 1 || fixed < index.definition.fields.count),
+            meetsTwice: index.hasArrays && (ranges.count > 1 || fixed < index.definition.fields.count),
             isSorted: direction != nil, bounds: bounds)
     }
 
@@ -175,7 +182,7 @@ private struct IndexChoice {
     private static func isIndexed(_ value: JSONValue, _ index: Index) -> Bool {
         switch value {
         case .array: false
-        case .null: !index.record.hasArrays
+        case .null: !index.hasArrays
         default: true
         }
     }

@@ -110,7 +110,7 @@ struct QueryScan {
         _ key: UnsafeRawBufferPointer, _ view: EntityView
     ) throws(HoldfastError) -> IndexScan.Position {
         let id = EntityID(unchecked: Array(view.id))
-        guard let index = plan.index, !index.record.hasArrays else {
+        guard let index = plan.index, !index.hasArrays else {
             return IndexScan.Position(key: Array(key), id: id)
         }
         let position = IndexScan.Position(key: try index.keys(of: view.body, id, in: "the entity").keys[0], id: id)

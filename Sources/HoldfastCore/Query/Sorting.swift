@@ -1,7 +1,8 @@
-/// By what a query's results are ordered: MongoDB's order of values, each path by itself.
+/// By what a query's results are ordered: MongoDB's order of values.
 ///
 /// What is missing counts as null. An array counts as its smallest element in ascending order and as its largest in
-/// descending order; an empty one comes before null. Of paths through arrays, every value counts.
+/// descending order; an empty one comes before null. Where several paths come to an array, the element counts whose
+/// values together come first (see PathTuples.swift).
 struct SortOrder: Sendable {
     struct Field: Sendable, Equatable {
         let path: Path
@@ -14,55 +15,8 @@ struct SortOrder: Sendable {
 
     /// Appends a document's key.
     func appendKey(of document: UnsafeRawBufferPointer, to key: inout OrderedKey) throws(CorruptJSON) {
-        let walker = JSONWalker(document)
-        let root = try walker.skipWhiteSpace(0)
-        for field in fields {
-            var extreme = Extreme(wantsGreatest: field.descending)
-            _ = try PathWalk(walker, field.path).visit(from: root) { leaf throws(CorruptJSON) in
-                switch leaf {
-                case .missing, .blocked: try extreme.consider { key throws(CorruptJSON) in key.appendMissing() }
-                case .member(let value), .element(let value): try extreme.consider(valueAt: value, in: walker)
-                }
-                return false
-            }
-            key.append(extreme.key, descending: field.descending)
-        }
-    }
-
-    /// The least or the greatest of some keys.
-    private struct Extreme {
-        let wantsGreatest: Bool
-        private var best: OrderedKey?
-
-        init(wantsGreatest: Bool) { self.wantsGreatest = wantsGreatest }
-
-        /// Of none, the key of what is missing.
-        var key: OrderedKey {
-            if let best { return best }
-            var key = OrderedKey()
-            key.appendMissing()
-            return key
-        }
-
-        mutating func consider(_ append: (inout OrderedKey) throws(CorruptJSON) -> Void) throws(CorruptJSON) {
-            var key = OrderedKey()
-            try append(&key)
-            if let best, wantsGreatest ? key <= best : best <= key { return }
-            best = key
-        }
-
-        mutating func consider(valueAt position: Int, in walker: JSONWalker) throws(CorruptJSON) {
-            guard try walker.kind(at: position) == .array else {
-                return try consider { key throws(CorruptJSON) in try key.append(valueAt: position, in: walker) }
-            }
-            var elements = try walker.elements(of: position)
-            var isEmpty = true
-            while let element = try elements.next() {
-                isEmpty = false
-                try consider { key throws(CorruptJSON) in try key.append(valueAt: element, in: walker) }
-            }
-            if isEmpty { try consider { key throws(CorruptJSON) in key.appendEmptyArray() } }
-        }
+        var tuples = PathTuples(of: document, fields)
+        try tuples.appendLeast(to: &key)
     }
 }
 

@@ -143,7 +143,11 @@ extension Repository {
             writer.member("state")
             writer.string(record.state.name)
             writer.member("arrays")
-            writer.boolean(record.hasArrays)
+            writer.boolean(index.hasArrays)
+            if index.definition.isOutdated {
+                writer.member("outdated")
+                writer.boolean(true)
+            }
             writer.endObject()
         }
         writer.endArray()

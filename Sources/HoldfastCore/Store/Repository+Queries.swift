@@ -172,7 +172,7 @@ private struct DistinctValues {
     func collect(_ path: Path, _ values: inout [OrderedKey: [UInt8]]) throws(CorruptJSON) {
         _ = try PathWalk(walker, path).visit(from: walker.skipWhiteSpace(0)) { leaf throws(CorruptJSON) in
             switch leaf {
-            case .missing, .blocked: break
+            case .missing, .unnamed, .blocked: break
             case .member(let position), .element(let position):
                 if try walker.kind(at: position) == .array {
                     var elements = try walker.elements(of: position)

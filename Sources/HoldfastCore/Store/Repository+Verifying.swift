@@ -128,16 +128,21 @@ private struct IndexCheck {
     }
 
     let index: Index
+    /// An index of a former kind is held to what it should be.
+    private let definition: IndexDefinition
     private var expected = Tally()
     private var found = Tally()
     private var right: UInt64 = 0
 
-    init(index: Index) { self.index = index }
+    init(index: Index) {
+        self.index = index
+        definition = index.definition.renewed
+    }
 
     var isOK: Bool { found == expected }
 
     mutating func expect(_ view: EntityView) {
-        for key in (try? IndexKeys(of: view.body, for: index.definition))?.keys ?? [] {
+        for key in (try? IndexKeys(of: view.body, for: definition))?.keys ?? [] {
             key.withBytes { expected.add($0, view) }
         }
     }
@@ -160,7 +165,7 @@ private struct IndexCheck {
         scan.parts = .keyAndEntity
         var right: UInt64 = 0
         try snapshot.scan(scan) { key, view in
-            let keys = (try? IndexKeys(of: view.body, for: index.definition))?.keys ?? []
+            let keys = (try? IndexKeys(of: view.body, for: definition))?.keys ?? []
             if keys.contains(where: { $0.elementsEqual(key) }) { right += 1 }
             return true
         }

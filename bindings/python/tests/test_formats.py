@@ -31,6 +31,7 @@ def test_a_file_of_a_released_format_opens(dump: Path, path: str) -> None:
         assert {index["name"] for index in songs.indexes()} == {"plays", "by year", "seen"}
         assert songs.explain({"plays": {"$gt": 5}})["access"] == "index"
         assert songs.count({"album.year": 1979}) == 1
+        assert [index["name"] for index in songs.indexes() if index.get("outdated")] == ["by year"]
         with pytest.raises(holdfast.UniqueViolationError):
             songs.add({"id": "s4", "plays": 7})
         songs.save({"id": "s5", "seen": (time.time() - 3601) * 1000})
@@ -48,6 +49,23 @@ def test_a_file_of_a_released_format_opens(dump: Path, path: str) -> None:
         assert store.repository("songs").fetch("new") == {"id": "new", "plays": 0}
 
 
+def test_an_index_of_the_present_kind_keeps_libraries_away_that_do_not_know_it(path: str) -> None:
+    def minimum_reader() -> int:
+        found = connection.execute("SELECT value FROM holdfast_meta WHERE name = 'minimum_reader'").fetchone()
+        return found[0] if found else 1
+
+    connection = sqlite3.connect(path)
+    connection.executescript((FORMATS / "format-1.sql").read_text())
+    connection.execute("PRAGMA journal_mode = WAL")
+    with holdfast.open(path) as store:
+        songs = store.repository("songs")
+        songs.create_index("title")
+        assert minimum_reader() == 1
+        songs.create_index("album.year")
+        assert minimum_reader() == 2
+    connection.close()
+
+
 def test_a_newer_format_is_refused(path: str) -> None:
     connection = sqlite3.connect(path)
     connection.executescript(max(FORMATS.glob("*.sql")).read_text())
@@ -63,11 +81,11 @@ def test_a_file_that_needs_a_newer_reader_of_the_same_format_is_refused(path: st
         store.repository("songs").save({"id": "s1"})
     connection = sqlite3.connect(path)
     stored = connection.execute("SELECT value FROM holdfast_meta WHERE name = 'minimum_reader'")
-    assert stored.fetchone() == (1,)
+    assert stored.fetchone() == (2,)
     with connection:
-        connection.execute("UPDATE holdfast_meta SET value = 2 WHERE name = 'minimum_reader'")
+        connection.execute("UPDATE holdfast_meta SET value = 3 WHERE name = 'minimum_reader'")
     connection.close()
-    with pytest.raises(holdfast.FormatTooNewError, match=r"reader of version 2 .* use a newer library"):
+    with pytest.raises(holdfast.FormatTooNewError, match=r"reader of version 3 .* use a newer library"):
         holdfast.open(path, read_only=read_only)
 
 
@@ -77,7 +95,7 @@ def test_an_index_of_a_kind_that_a_newer_library_has_entered_beside_is_not_passe
         songs.save({"id": "s1"})
         connection = sqlite3.connect(path)
         with connection:
-            connection.execute("UPDATE holdfast_meta SET value = 2 WHERE name = 'minimum_reader'")
+            connection.execute("UPDATE holdfast_meta SET value = 3 WHERE name = 'minimum_reader'")
             connection.execute("INSERT OR REPLACE INTO holdfast_meta VALUES ('catalogue', 1000000)")
         connection.close()
         with pytest.raises(holdfast.FormatTooNewError):
