@@ -155,30 +155,40 @@ final class Pattern: @unchecked Sendable, Equatable {
 
     // MARK: Prefix
 
-    /// The literal text behind a leading `^`, if every alternative begins with it.
+    /// The literal text behind a leading `^`, of patterns so plain that there can be no doubt: without alternatives and
+    /// without groups that begin with `(?` or `(*`, which may be options, comments or verbs.
     private static func prefix(of text: [UInt8]) -> [UInt8] {
         guard text.first == UInt8(ascii: "^"), !text.contains(UInt8(ascii: "|")) else { return [] }
+        for (byte, next) in zip(text, text.dropFirst()) where byte == UInt8(ascii: "(") {
+            if next == UInt8(ascii: "?") || next == UInt8(ascii: "*") { return [] }
+        }
         var prefix: [UInt8] = []
-        /// Where the last character of the prefix begins, which a quantifier may take back.
+        /// Where the last character of the prefix begins.
         var last = 0
-        var position = 1
-        while position < text.count {
-            var byte = text[position]
+        var rest = text.dropFirst()
+        while let first = rest.first {
+            var byte = first
             if byte == UInt8(ascii: "\\") {
                 // Escaped punctuation means itself; letters and digits have meanings of their own.
-                guard position + 1 < text.count, isPunctuation(text[position + 1]) else { break }
-                position += 1
-                byte = text[position]
-            } else if "*?{".utf8.contains(byte) {
-                return Array(prefix[..<last])
-            } else if "+.^$[()".utf8.contains(byte) {
+                guard let escaped = rest.dropFirst().first, isPunctuation(escaped) else { break }
+                rest = rest.dropFirst()
+                byte = escaped
+            } else if ".^$*+?()[]{}".utf8.contains(byte) {
                 break
             }
             if byte & 0xC0 != 0x80 { last = prefix.count }
             prefix.append(byte)
-            position += 1
+            rest = rest.dropFirst()
         }
-        return prefix
+        return leavesWhatIsBefore(rest) ? prefix : Array(prefix[..<last])
+    }
+
+    /// Whether no quantifier can stand there, perhaps behind something without a meaning as `\E`, that makes the character
+    /// before it optional.
+    private static func leavesWhatIsBefore(_ rest: ArraySlice<UInt8>) -> Bool {
+        guard let first = rest.first else { return true }
+        if first == UInt8(ascii: "\\"), let letter = rest.dropFirst().first { return "dDwWsSbB".utf8.contains(letter) }
+        return ".[$+".utf8.contains(first)
     }
 
     private static func isPunctuation(_ byte: UInt8) -> Bool {

@@ -77,6 +77,9 @@ struct PatternTests {
         arguments: [
             ("^abc", "abc"), ("^ab*c", "a"), ("^ab+c", "ab"), (#"^a\.b\d"#, "a.b"), ("^aé?", "a"), ("^a|b", ""),
             ("abc", ""), ("^ab{0}", "a"), ("^(a)", ""), (#"^a\\\*"#, #"a\*"#), ("^a$", "a"), ("^é.", "é"),
+            ("^a(?#c)*b", ""), (#"^ab\E*c"#, "a"), (#"^ab\Q\E?c"#, "a"), (#"^ab\Qc\E*"#, "a"), ("^xa(?i)b", ""),
+            ("^ab(c)*", "a"),
+            ("^ab(*ACCEPT)", ""), ("^ab}", "a"),
         ])
     func prefix(pattern: String, prefix: String) throws {
         #expect(try Pattern(Array(pattern.utf8), options: []).prefix == Array(prefix.utf8))
