@@ -139,7 +139,7 @@ hf_status hf_repository_patch(hf_repository *HF_NULLABLE repository, hf_transact
  * another one, nor lead to the id. Values compare and are equal as in filters (see hf_repository_find), types
  * in the order null, numbers, strings, objects, arrays, booleans. Integers are calculated exactly in 64 bits,
  * and refused beyond them; with a real number they give a real number. What no path names keeps its bytes;
- * new members come last, in the order of their names.
+ * new members come last, in the order of their names, numbers among these by their value.
  *
  * initial, initial_length: a JSON object, the entity to begin with where there is none; without an id it is
  * given this one, as text. NULL: HF_NOT_FOUND, as with an expected version. expected_version: 0 for any.
@@ -269,7 +269,7 @@ hf_status hf_repository_fetch_all(hf_repository *HF_NULLABLE repository,
  *                                "imsx" in "$options"; one that proves too expensive is HF_INVALID_QUERY
  *     $mod                       [divisor, remainder]
  *     $size                      an array of so many elements
- *     $all                       an array that holds all of these
+ *     $all                       an array that holds all of these: literals, or nothing but $elemMatch
  *     $elemMatch                 an array with one element for which all these hold: operators, or a filter
  *     $not                       the operators in it do not all hold
  *   {"$or": [{...}, {...}]}      likewise $and and $nor

@@ -68,9 +68,9 @@ struct UpdateApplication {
             rewriter.keep(from: start, replacing: value, to: end, &output)
             try rewrite(step, value..<end, depth: depth + 1, isInArray: isInArray, &output)
         }
-        for (index, child) in node.children.enumerated() where !isDone[index] && creator(in: child.step) != nil {
+        for index in node.additions where !isDone[index] && creator(in: node.children[index].step) != nil {
             rewriter.add(&output)
-            try create(child, isInArray: isInArray, &output)
+            try create(node.children[index], isInArray: isInArray, &output)
         }
         rewriter.finish(at: end, &output)
         return end
@@ -167,7 +167,7 @@ struct UpdateApplication {
         case .through(let node):
             output.append(UInt8(ascii: "{"))
             var isFirst = true
-            for child in node.children where creator(in: child.step) != nil {
+            for child in node.additions.lazy.map({ node.children[$0] }) where creator(in: child.step) != nil {
                 if !isFirst { output.append(UInt8(ascii: ",")) }
                 isFirst = false
                 try create(child, isInArray: isInArray, &output)

@@ -3,7 +3,8 @@
 ///     {"$inc": {"plays": 1}, "$push": {"album.tracks": "Gloria"}}
 ///
 /// Only what a path names is rewritten; every other byte of the target stays, as with a merge patch. Values come out as
-/// they stand in the update. New members are appended at the end of their object, in the order of their names.
+/// they stand in the update. New members are appended at the end of their object, in the order of their names, those that
+/// are numbers by their value.
 ///
 /// Several paths in one update must not meet: none may be another's beginning. So the order in which they are worked
 /// does not matter, and one walk through the target does them all.
@@ -41,6 +42,8 @@ public struct Update: Sendable {
         var children: [Child] = []
         /// Those whose names are indexes, in the order of these.
         var byIndex: [Int] = []
+        /// All, in the order in which members of theirs are added.
+        var additions: [Int] = []
     }
 
     struct Child: Sendable {
@@ -104,6 +107,17 @@ extension Update.Node {
             children.append(Update.Child(name: name, index: index, step: step))
         }
         byIndex.sort { children[$0].index! < children[$1].index! }
+        additions = children.indices.sorted { Self.isAdded(children[$0].name, before: children[$1].name) }
+    }
+
+    /// MongoDB's order, which for speed takes for a number whatever begins like one: the longer is the greater one.
+    private static func isAdded(_ name: [UInt8], before other: [UInt8]) -> Bool {
+        func beginsAsNumber(_ name: [UInt8]) -> Bool {
+            guard let first = name.first, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else { return false }
+            return first != UInt8(ascii: "0") || name.count == 1
+        }
+        if name.count != other.count, beginsAsNumber(name), beginsAsNumber(other) { return name.count < other.count }
+        return name.lexicographicallyPrecedes(other)
     }
 
     private static func conflict(_ first: Update.Leaf, _ second: Update.Leaf) -> HoldfastError {

@@ -72,7 +72,7 @@ struct Condition: Sendable, Equatable {
         case .type: return test(.type(try types(what)))
         case .regex: return test(.regex(try pattern(what)))
         case .size:
-            guard let size = operand.wholeNumber, let size = Int(exactly: size), size >= 0 else {
+            guard let size = operand.exactWholeNumber, let size = Int(exactly: size), size >= 0 else {
                 throw refusal(what, takes: "a whole number, 0 or more")
             }
             return test(.size(size))
@@ -100,11 +100,8 @@ struct Condition: Sendable, Equatable {
     }
 
     private func flag(_ what: String) throws(HoldfastError) -> Bool {
-        switch operand {
-        case .bool(let flag): return flag
-        case .integer(let number) where number == 0 || number == 1: return number == 1
-        default: throw refusal(what, takes: "true or false")
-        }
+        guard case .bool(let flag) = operand else { throw refusal(what, takes: "true or false") }
+        return flag
     }
 
     private func types(_ what: String) throws(HoldfastError) -> TypeSet {
@@ -155,6 +152,12 @@ struct Condition: Sendable, Equatable {
 }
 
 extension JSONValue {
+    /// The value as a whole number; nil where it is none, or beyond 64 bits.
+    fileprivate var exactWholeNumber: Int64? {
+        if case .real(let real) = self { return Int64(exactly: real) }
+        return wholeNumber
+    }
+
     /// The value as a whole number, its fraction cut off; nil where it is none, or beyond 64 bits.
     fileprivate var wholeNumber: Int64? {
         switch self {

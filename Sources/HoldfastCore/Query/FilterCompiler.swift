@@ -133,7 +133,7 @@ struct FilterCompiler {
         return try tests(members, at: path, place: place)
     }
 
-    /// `$all` with literals and with `$elemMatch`, which each some element must satisfy.
+    /// `$all` with literals, or with nothing but `$elemMatch`, which each some element must satisfy.
     private mutating func all(
         _ value: JSONValue, at path: Path, place: String
     ) throws(HoldfastError) -> Filter.Node {
@@ -141,12 +141,19 @@ struct FilterCompiler {
             return try leaf(Condition(path: path, place: place, operation: .all, operand: value))
         }
         var nodes: [Filter.Node] = []
+        let isOfOperators = elements.first.map { operators(of: $0) != nil } ?? false
         for (index, element) in elements.enumerated() {
             trail.append(.element(index))
-            if let members = operators(of: element) {
+            let members = operators(of: element)
+            guard (members != nil) == isOfOperators else {
+                throw Operator.all.refusal(
+                    "takes either literals or {\"$elemMatch\": {...}}, not both: join two conditions with \"$and\"",
+                    place: place, what: what)
+            }
+            if let members {
                 guard members.count == 1, Operator(members[0].name) == .elementMatch else {
                     throw Operator.all.refusal(
-                        of: element, place: place, takes: "literals and {\"$elemMatch\": {...}}", what: what)
+                        "takes literals, or only {\"$elemMatch\": {...}}", place: place, what: what)
                 }
                 trail.append(.member(members[0].name))
                 nodes.append(try elementMatch(members[0].value, at: path, place: place))

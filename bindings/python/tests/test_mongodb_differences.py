@@ -43,7 +43,7 @@ def test_an_integer_and_its_decimal_text_are_one_id(documents: Documents) -> Non
 
 @pytest.mark.parametrize(
     "filter",
-    [{"a": {"$exists": 2}}, {"a": {"$regex": "x", "$options": "u"}}],
+    [{"a": {"$exists": 1}}, {"a": {"$exists": 2}}, {"a": {"$regex": "x", "$options": "u"}}],
 )
 def test_operands_are_taken_strictly(documents: Documents, filter: dict[str, Any]) -> None:
     documents.save({"_id": "1", "a": "x"})
@@ -100,6 +100,11 @@ def test_an_index_over_two_arrays_has_every_combination(documents: Documents) ->
     assert documents.verify()["indexes"][0]["entries"] == 4
     assert documents.explain({"a": 2, "b": 3})["index"] == "a_b"
     assert documents.count({"a": 2, "b": 3}) == 1
+
+
+def test_a_sort_through_two_arrays_takes_what_comes_first_of_each(documents: Documents) -> None:
+    documents.save_many([{"_id": "1", "a": [3, 1], "b": [2, 4]}, {"_id": "2", "a": 1, "b": 3}])
+    assert [found["_id"] for found in documents.find(sort={"a": 1, "b": 1})] == ["1", "2"]
 
 
 @pytest.mark.parametrize("engine", ["memory"])

@@ -140,3 +140,37 @@ def test_distinct_values_are_the_same(documents: Any, oracle: Any, contents: Any
         if not once or value != once[-1] or isinstance(value, bool) != isinstance(once[-1], bool):
             once.append(value)
     assert documents.distinct(path) == once
+
+
+@pytest.mark.parametrize(
+    "filter",
+    [
+        {"a": {"$size": 0.1}},
+        {"a": {"$size": 1.5}},
+        {"a": {"$size": -1}},
+        {"a": {"$all": [1, {"$elemMatch": {"b": 1}}]}},
+        {"a": {"$all": [{"$elemMatch": {"b": 1}}, 1]}},
+        {"a": {"$all": [{"$gt": 1}]}},
+    ],
+)
+def test_what_mongodb_refuses_is_refused(documents: Any, filter: dict[str, Any]) -> None:
+    documents.save({"_id": "1", "a": [{"b": 1}]})
+    with pytest.raises(holdfast.InvalidQueryError) as refused:
+        documents.find(filter)
+    assert refused.value.detail["operator"] in ("$size", "$all")
+    assert refused.value.detail["path"] == "a"
+
+
+def test_a_size_may_be_written_as_a_real_number(documents: Any) -> None:
+    documents.save({"_id": "1", "a": [1, 2]})
+    assert documents.count({"a": {"$size": 2.0}}) == 1
+
+
+def test_new_members_that_are_numbers_come_in_their_order(documents: Any) -> None:
+    documents.save({"_id": "1"})
+    documents.modify(
+        "1", {"$set": {"n.10": 0, "n.9": 0, "n.a": 0, "n.-": 0, "n.01": 0, "n.100": 0, "b": 0, "2": 0}}
+    )
+    documents.modify("1", {"$inc": {"10": 1, "9": 1}, "$push": {"3": 1}})
+    assert list(documents["1"]) == ["_id", "2", "b", "n", "3", "9", "10"]
+    assert list(documents["1"]["n"]) == ["-", "01", "9", "10", "100", "a"]
