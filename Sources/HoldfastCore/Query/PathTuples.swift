@@ -22,6 +22,14 @@ struct PathTuples {
 
         var byteCount: Int { codes.reduce(0) { $0 + $1.count } }
 
+        var bytes: [UInt8] {
+            if codes.count == 1 { return codes[0] }
+            var bytes: [UInt8] = []
+            bytes.reserveCapacity(byteCount)
+            for code in codes { bytes += code }
+            return bytes
+        }
+
         /// No code is the beginning of another, so that the fields can be compared one by one.
         func precedes(_ other: Tuple) -> Bool {
             for (code, other) in zip(codes, other.codes) where code != other {
@@ -69,7 +77,7 @@ struct PathTuples {
         let root = try walker.skipWhiteSpace(0)
         var key = OrderedKey()
         if try append(plain: root, to: &key) { return key.bytes.count <= limit.bytes ? [key.bytes] : nil }
-        return try tuples(of: allOpen, in: root)?.map { Array($0.codes.joined()) }
+        return try tuples(of: allOpen, in: root)?.map(\.bytes)
     }
 
     /// Appends the least.
