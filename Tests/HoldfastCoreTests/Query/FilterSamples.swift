@@ -47,10 +47,15 @@ extension JSONSamples {
         case "$size": .integer(Int64(below(3)))
         case "$mod": .array([.integer(pick([1, 2, 3, -1, -2])), .integer(pick([0, 1, -1]))])
         case "$not": operators(depth: max(0, depth - 1))
-        case "$all": .array((0..<below(3)).map { _ in below(3) == 0 ? elementMatch(depth: depth) : literal() })
+        case "$all": all(depth: depth)
         case "$elemMatch": elementCondition(depth: depth)
         default: literal()
         }
+    }
+
+    private mutating func all(depth: Int) -> JSONValue {
+        let isOfOperators = below(3) == 0
+        return .array((0..<below(3)).map { _ in isOfOperators ? elementMatch(depth: depth) : literal() })
     }
 
     private mutating func elementMatch(depth: Int) -> JSONValue {
