@@ -7,6 +7,7 @@
 #include "CHoldfastPayload.h"
 
 #include <jansson.h>
+#include <string.h>
 
 #if defined(__GNUC__)
 #define HFP_PRINTF(text, values) __attribute__((format(printf, text, values)))
@@ -61,6 +62,31 @@ size_t hfp_skip_white_space(const char *bytes, size_t length, size_t position);
 /* The bytes of the UTF-8 sequence that begins here, or 0 where none does. Overlong forms, halves of
  * surrogate pairs and code points above U+10FFFF are none. There is at least one byte. */
 size_t hfp_utf8_length(const char *bytes, size_t length);
+
+/* The first byte that is no character of ASCII standing for itself in a string, or the end. */
+static inline const char *hfp_skip_plain_text(const char *at, const char *end) {
+    const uint64_t ones = UINT64_MAX / 0xFF;
+    while (end - at >= 8) {
+        uint64_t word;
+        memcpy(&word, at, 8);
+        uint64_t quote = word ^ (ones * '"'), backslash = word ^ (ones * '\\');
+        /* A subtraction sets the high bit of a byte below what is subtracted; by its borrow also that of
+         * bytes above it, so of those that are set only the lowest is sure. */
+        uint64_t found = ((word - ones * 0x20) | (quote - ones) | (backslash - ones) | word) & (ones * 0x80);
+        if (found != 0) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+            return at + (__builtin_ctzll(found) >> 3);
+#else
+            break;
+#endif
+        }
+        at += 8;
+    }
+    while (at < end && (unsigned char)*at >= 0x20 && (unsigned char)*at < 0x80 && *at != '"' && *at != '\\') {
+        at++;
+    }
+    return at;
+}
 
 /* From the opening quote to behind the closing one, or to the end of the text. */
 size_t hfp_skip_string(const char *bytes, size_t length, size_t position);

@@ -52,26 +52,6 @@ static void skip_white_space(reader *r) {
 
 /* --- Strings --- */
 
-/* The first byte that is no character of ASCII standing for itself, or the end. */
-static const char *skip_plain_text(const char *at, const char *end) {
-    const uint64_t ones = UINT64_MAX / 0xFF;
-    while (end - at >= 8) {
-        uint64_t word;
-        memcpy(&word, at, 8);
-        uint64_t quote = word ^ (ones * '"'), backslash = word ^ (ones * '\\');
-        /* A subtraction sets the high bit of a byte below what is subtracted; by its borrow also that of
-         * the next byte, so the word only says that there is such a byte. */
-        if ((((word - ones * 0x20) | (quote - ones) | (backslash - ones) | word) & (ones * 0x80)) != 0) {
-            break;
-        }
-        at += 8;
-    }
-    while (at < end && (unsigned char)*at >= 0x20 && (unsigned char)*at < 0x80 && *at != '"' && *at != '\\') {
-        at++;
-    }
-    return at;
-}
-
 /* The code unit of a \u escape, from the backslash; UINT32_MAX where there is none. */
 static uint32_t take_code_unit(reader *r) {
     uint32_t unit = 0;
@@ -116,7 +96,7 @@ static bool read_string(reader *r, bool *has_escapes) {
         return false;
     }
     for (;;) {
-        r->at = skip_plain_text(r->at, r->end);
+        r->at = hfp_skip_plain_text(r->at, r->end);
         if (r->at == r->end) {
             return false;
         }

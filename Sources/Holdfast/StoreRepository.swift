@@ -30,17 +30,30 @@ where Entity.ID: EntityIdentifier {
     public let key: String
 
     let coding: EntityCoding
+    let skipsDamaged: Bool
     private let cachePolicy: CachePolicy?
     private let opened = Lock<HoldfastCore.Repository?>(nil)
     /// How many fetches the cache has answered.
     private let fetchesFromCache = Atomic<UInt64>(0)
 
-    init(store: Store, name: String, key: String, cachePolicy: CachePolicy?, coding: EntityCoding) {
+    init(
+        store: Store, name: String, key: String, cachePolicy: CachePolicy?, coding: EntityCoding,
+        skipsDamaged: Bool = false
+    ) {
         self.store = store
         self.name = name
         self.key = key
         self.cachePolicy = cachePolicy
         self.coding = coding
+        self.skipsDamaged = skipsDamaged
+    }
+
+    /// The same repository, whose queries leave out entities that are damaged where they are stored, as if they were not
+    /// there: `try await songs.skippingDamaged().find()`. Otherwise one that is met is `.corrupt`, and the detail names it.
+    /// `verify` tells which they are.
+    public func skippingDamaged() -> StoreRepository<Entity> {
+        StoreRepository(
+            store: store, name: name, key: key, cachePolicy: cachePolicy, coding: coding, skipsDamaged: true)
     }
 
     /// Opens the repository now rather than at the first call, creating it where the store has none of this name: by a

@@ -10,7 +10,8 @@ public func hf_cursor_open(
     answer(out_error) { () throws(HoldfastError) in
         let result = try required(out_cursor, "out_cursor")
         result.pointee = try query(
-            repository, transaction, filter, filter_length, options, accepting: [.sort, .skip, .limit, .fields]
+            repository, transaction, filter, filter_length, options,
+            accepting: [.sort, .skip, .limit, .fields, .damaged]
         ) { repository, filter, options, transaction throws(HoldfastError) in
             try HandleTable.insert(repository.cursor(filter, options, in: transaction), .cursor)
         }

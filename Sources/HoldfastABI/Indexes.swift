@@ -44,7 +44,8 @@ public func hf_repository_explain(
     answer(out_error) { () throws(HoldfastError) in
         let result = try required(out_report, "out_report")
         let report = try query(
-            repository, transaction, filter, filter_length, options, accepting: [.sort, .skip, .limit, .fields]
+            repository, transaction, filter, filter_length, options,
+            accepting: [.sort, .skip, .limit, .fields, .damaged]
         ) { repository, filter, options, transaction throws(HoldfastError) in
             try repository.explain(filter, options, in: transaction)
         }

@@ -56,7 +56,8 @@ public func hf_repository_find(
     answer(out_error) { () throws(HoldfastError) in
         let result = try required(out_entities, "out_entities")
         let entities = try query(
-            repository, transaction, filter, filter_length, options, accepting: [.sort, .skip, .limit, .fields]
+            repository, transaction, filter, filter_length, options,
+            accepting: [.sort, .skip, .limit, .fields, .damaged]
         ) { repository, filter, options, transaction throws(HoldfastError) in
             try repository.find(filter, options, in: transaction)
         }
@@ -73,7 +74,7 @@ public func hf_repository_first(
     answerStatus(out_error) { () throws(HoldfastError) in
         let result = try required(out_entity, "out_entity")
         let entity = try query(
-            repository, transaction, filter, filter_length, options, accepting: [.sort, .skip, .fields]
+            repository, transaction, filter, filter_length, options, accepting: [.sort, .skip, .fields, .damaged]
         ) { repository, filter, options, transaction throws(HoldfastError) in
             try repository.first(filter, options, in: transaction)
         }
@@ -93,9 +94,10 @@ public func hf_repository_count(
 ) -> hf_status {
     answer(out_error) { () throws(HoldfastError) in
         let result = try required(out_count, "out_count")
-        result.pointee = try query(repository, transaction, filter, filter_length, options) {
-            repository, filter, _, transaction throws(HoldfastError) in
-            try repository.count(filter, in: transaction)
+        result.pointee = try query(
+            repository, transaction, filter, filter_length, options, accepting: .damaged
+        ) { repository, filter, options, transaction throws(HoldfastError) in
+            try repository.count(filter, options, in: transaction)
         }
     }
 }
@@ -108,9 +110,10 @@ public func hf_repository_exists(
 ) -> hf_status {
     answer(out_error) { () throws(HoldfastError) in
         let result = try required(out_exists, "out_exists")
-        result.pointee = try query(repository, transaction, filter, filter_length, options) {
-            repository, filter, _, transaction throws(HoldfastError) in
-            try repository.exists(filter, in: transaction)
+        result.pointee = try query(
+            repository, transaction, filter, filter_length, options, accepting: .damaged
+        ) { repository, filter, options, transaction throws(HoldfastError) in
+            try repository.exists(filter, options, in: transaction)
         }
     }
 }
@@ -124,9 +127,10 @@ public func hf_repository_distinct(
     answer(out_error) { () throws(HoldfastError) in
         let result = try required(out_values, "out_values")
         let path = try text(path, "path")
-        let values = try query(repository, transaction, filter, filter_length, options) {
-            repository, filter, _, transaction throws(HoldfastError) in
-            try repository.distinct(Array(path.utf8), filter, in: transaction)
+        let values = try query(
+            repository, transaction, filter, filter_length, options, accepting: .damaged
+        ) { repository, filter, options, transaction throws(HoldfastError) in
+            try repository.distinct(Array(path.utf8), filter, options, in: transaction)
         }
         try fill(result, with: values)
     }
@@ -144,7 +148,7 @@ public func hf_repository_find_if(
             throw HoldfastError(.invalidArgument, "predicate is NULL: pass the function that chooses")
         }
         let entities = try query(
-            repository, transaction, nil, 0, options, accepting: [.sort, .skip, .limit, .fields]
+            repository, transaction, nil, 0, options, accepting: [.sort, .skip, .limit, .fields, .damaged]
         ) { repository, _, options, transaction throws(HoldfastError) in
             try repository.find(options, in: transaction) { entity in
                 var view = hf_entity_view(

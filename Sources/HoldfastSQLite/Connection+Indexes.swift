@@ -72,10 +72,7 @@ extension Connection {
                         guard let number = statement.integer(1) else { throw corrupt("an index") }
                         view = EntityView(id: id, number: number)
                     } else {
-                        guard let version = statement.integer(1).flatMap(CommitSequence.init(exactly:)),
-                            let text = statement.entity(2)
-                        else { throw corrupt("a record") }
-                        view = EntityView(id: id, version: version, body: text)
+                        view = statement.entity(id, version: 1, text: 2)
                     }
                     var key = UnsafeRawBufferPointer(start: nil, count: 0)
                     if scan.parts != .entity {

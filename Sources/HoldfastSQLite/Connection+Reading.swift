@@ -22,10 +22,7 @@ extension Connection {
                 try statement.bind(1, key.repository)
                 try statement.bind(2, text: id)
                 guard try statement.step() else { return false }
-                guard let version = statement.integer(0).flatMap(CommitSequence.init(exactly:)),
-                    let text = statement.entity(1)
-                else { throw corrupt("a record") }
-                try body(EntityView(id: id, version: version, body: text))
+                try body(statement.entity(id, version: 0, text: 1))
                 return true
             }
         } catch {
@@ -46,14 +43,11 @@ extension Connection {
                 try statement.bind(2, text: start)
                 while try statement.step() {
                     guard let id = statement.text(0) else { throw corrupt("a record") }
-                    guard let version = statement.integer(1).flatMap(CommitSequence.init(exactly:)),
-                        let text = statement.entity(2), let number = statement.integer(3)
-                    else {
+                    guard let number = statement.integer(3) else {
                         last = String(decoding: id, as: UTF8.self)
                         throw corrupt("a record")
                     }
-                    let view = EntityView(id: id, version: version, body: text, number: number)
-                    guard try body(view) else { return }
+                    guard try body(statement.entity(id, version: 1, text: 2, number: number)) else { return }
                 }
             }
         } catch {
@@ -162,9 +156,9 @@ extension Connection {
         HoldfastError(.corrupt, "\(what) in \(path) is damaged: restore a backup, or delete and store it anew")
     }
 
-    /// Adds to an error about damage which record it met.
+    /// Adds to an error about damage which record it met, unless it tells that already.
     private func naming(_ repository: RepositoryID, _ id: String, _ error: HoldfastError) -> HoldfastError {
-        guard error.status == .corrupt else { return error }
+        guard error.status == .corrupt, !error.detail.contains(where: { $0.name == "id" }) else { return error }
         let name = (try? repositories())?.first { $0.id == repository }?.name ?? "\(repository)"
         return HoldfastError(
             .corrupt, "\(error.message) (repository \"\(name)\", at or behind id \"\(id)\")",

@@ -65,13 +65,22 @@ struct Statement {
     /// The bytes in a column, lent until the next step or reset, or nil if it does not hold text.
     func text(_ column: Int32) -> UnsafeRawBufferPointer? { bytes(column, SQLITE_TEXT) }
 
-    /// An entity's text, or nil where the column cannot hold one: SQLite keeps no checksums, and what a damaged page
-    /// shows most often is zeros.
-    func entity(_ column: Int32) -> UnsafeRawBufferPointer? {
-        guard let text = text(column), text.count >= 2, text[0] == UInt8(ascii: "{"),
+    /// The entity whose version and text are in these columns. What cannot be one is told: SQLite keeps no checksums, and
+    /// what a damaged page shows most often is zeros.
+    func entity(
+        _ id: UnsafeRawBufferPointer, version: Int32, text column: Int32, number: Int64 = 0
+    ) -> EntityView {
+        let version = integer(version).flatMap(CommitSequence.init(exactly:))
+        let text = text(column)
+        guard let version, let text, text.count >= 2, text[0] == UInt8(ascii: "{"),
             text[text.count - 1] == UInt8(ascii: "}"), memchr(text.baseAddress!, 0, text.count) == nil
-        else { return nil }
-        return text
+        else {
+            return EntityView(
+                id: id, version: version ?? 0, body: text ?? UnsafeRawBufferPointer(start: nil, count: 0),
+                number: number,
+                damage: version == nil ? "its version is no number" : "its text is no JSON object")
+        }
+        return EntityView(id: id, version: version, body: text, number: number)
     }
 
     /// As `text`, for a BLOB.

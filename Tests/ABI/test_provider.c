@@ -326,6 +326,8 @@ static void what_is_no_entity_of_its_id_is_corrupt_and_hides_no_other(fixture *f
         expect_detail(error, "id", "\"bad\"");
         error = error_of(HF_CORRUPT, hf_repository_fetch_all, r.things, NULL, &list);
         expect_detail(error, "repository", "\"things\"");
+        expect_ok(hf_repository_find, r.things, NULL, NULL, 0, "{\"damaged\":\"skip\"}", &list);
+        assert_string_equal(list.json, "[{\"id\":\"a\"},{\"id\":\"z\"}]");
         expect_entity(r.things, NULL, "a", "{\"id\":\"a\"}");
         expect_entity(r.things, NULL, "z", "{\"id\":\"z\"}");
         expect(HF_EXISTS, hf_repository_add, r.things, NULL, "{\"id\":\"bad\"}", HF_NTS, NULL);

@@ -37,6 +37,7 @@ int run_tree_tests(void);
 int run_entity_tests(void);
 int run_batch_tests(void);
 int run_plain_tests(void);
+int run_stored_tests(void);
 int run_robustness_tests(void);
 
 #endif

@@ -32,6 +32,7 @@ int main(void) {
     failed += run_entity_tests();
     failed += run_batch_tests();
     failed += run_plain_tests();
+    failed += run_stored_tests();
     failed += run_robustness_tests();
     return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

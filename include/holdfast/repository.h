@@ -19,6 +19,10 @@
  * (the transaction has ended), HF_IO, HF_CORRUPT, HF_NO_MEMORY; with a transaction HF_CONFLICT (its snapshot
  * was taken back and what it read has changed); writes also HF_READ_ONLY, and with NULL what
  * hf_transaction_commit answers. The comments name what is particular.
+ *
+ * HF_CORRUPT tells by its detail's `repository` and `id` which entity is damaged where it is stored: no JSON
+ * object, or one with another id. It hides no other: those are fetched by their ids, and a query can leave it
+ * out. It can be replaced and deleted, and hf_repository_verify finds it.
  */
 #ifndef HOLDFAST_REPOSITORY_H
 #define HOLDFAST_REPOSITORY_H
@@ -202,11 +206,11 @@ hf_status hf_repository_delete_many(hf_repository *HF_NULLABLE repository,
                                     size_t length, hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /**
- * hf_repository_modify for every entity that matches, or for none when one of them refuses it. filter,
- * options: see hf_repository_count; NULL for all. out_matched: how many match; out_modified: how many of them
- * the update changes, for the others are not written; each NULL if not wanted. With NULL for the transaction
- * it is run as hf_store_transact would. Errors: HF_INVALID_JSON, HF_INVALID_QUERY, HF_INVALID_OPTION,
- * HF_INVALID_ENTITY (the detail has `repository` and `id`).
+ * hf_repository_modify for every entity that matches, or for none when one of them refuses it. filter: see
+ * hf_repository_find; NULL for all. options: "parameters", as there. out_matched: how many match;
+ * out_modified: how many of them the update changes, for the others are not written; each NULL if not wanted.
+ * With NULL for the transaction it is run as hf_store_transact would. Errors: HF_INVALID_JSON,
+ * HF_INVALID_QUERY, HF_INVALID_OPTION, HF_INVALID_ENTITY (the detail has `repository` and `id`).
  */
 hf_status hf_repository_modify_all(hf_repository *HF_NULLABLE repository,
                                    hf_transaction *HF_NULLABLE transaction, const char *HF_NULLABLE filter,
@@ -216,7 +220,8 @@ hf_status hf_repository_modify_all(hf_repository *HF_NULLABLE repository,
                                    hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /**
- * Deletes every entity that matches. filter, options: see hf_repository_count; NULL for all. out_count: how
+ * Deletes every entity that matches. filter: see hf_repository_find; NULL for all. options: "parameters", as
+ * there. out_count: how
  * many; NULL if not wanted. With NULL for the transaction it is run as hf_store_transact would. Errors:
  * HF_INVALID_JSON, HF_INVALID_QUERY, HF_INVALID_OPTION.
  */
@@ -295,6 +300,9 @@ hf_status hf_repository_fetch_all(hf_repository *HF_NULLABLE repository,
  *   "fields": ["a", "b.c"]   answers only these members and the key; also {"a": 1, "b.c": 1}, or {"a": 0}
  *                            for all but these; {"id": 0} leaves the key out
  *   "parameters": {"x": 1}   values for the parameters of the filter, by their names
+ *   "damaged": "refuse" | "skip"   (refuse) an entity that is damaged where it is stored: HF_CORRUPT, whose
+ *                            detail has `repository` and `id`, or it is left out as if it were not there.
+ *                            hf_repository_verify tells which are
  *
  * Errors: HF_INVALID_JSON, HF_INVALID_QUERY, HF_INVALID_OPTION.
  */
@@ -305,8 +313,8 @@ hf_status hf_repository_find(hf_repository *HF_NULLABLE repository, hf_transacti
 
 /**
  * Fetches the first entity that hf_repository_find would answer. out_entity: receives it; must not be NULL.
- * options: "sort", "skip", "fields", "parameters". HF_NOT_FOUND comes without an error object and leaves
- * out_entity as it was. Errors: HF_INVALID_JSON, HF_INVALID_QUERY, HF_INVALID_OPTION.
+ * options: "sort", "skip", "fields", "parameters", "damaged". HF_NOT_FOUND comes without an error object and
+ * leaves out_entity as it was. Errors: HF_INVALID_JSON, HF_INVALID_QUERY, HF_INVALID_OPTION.
  */
 hf_status hf_repository_first(hf_repository *HF_NULLABLE repository, hf_transaction *HF_NULLABLE transaction,
                               const char *HF_NULLABLE filter, size_t filter_length,
@@ -315,7 +323,8 @@ hf_status hf_repository_first(hf_repository *HF_NULLABLE repository, hf_transact
 
 /**
  * Counts the entities that match a filter (see hf_repository_find); NULL for all. options: NUL-terminated
- * JSON object with "parameters", or NULL. Errors: HF_INVALID_JSON, HF_INVALID_QUERY, HF_INVALID_OPTION.
+ * JSON object with "parameters" and "damaged", or NULL. Errors: HF_INVALID_JSON, HF_INVALID_QUERY,
+ * HF_INVALID_OPTION.
  */
 hf_status hf_repository_count(hf_repository *HF_NULLABLE repository, hf_transaction *HF_NULLABLE transaction,
                               const char *HF_NULLABLE filter, size_t filter_length,
@@ -352,7 +361,7 @@ typedef bool (*hf_predicate_fn)(const hf_entity_view *HF_NONNULL entity, void *H
  *
  * predicate: called on this thread with one entity after the other, after all were read, so that it may call
  * any function. The call counts as a read of the whole repository, whose entities are held in memory
- * meanwhile. options: "sort", "skip", "limit", "fields" of hf_repository_find.
+ * meanwhile. options: "sort", "skip", "limit", "fields", "damaged" of hf_repository_find.
  *
  * Errors: HF_INVALID_OPTION.
  */

@@ -52,7 +52,7 @@ typedef int64_t (*hf_read_fn)(char *HF_NONNULL buffer, size_t capacity, void *HF
  * borrowed until the call returns. out_report: receives {"sequence","entities"}; NULL if not wanted.
  *
  * Errors: what write answered; HF_CANCELLED, HF_NOT_FOUND (no such repository), HF_CONFLICT, HF_INVALID_JSON,
- * HF_INVALID_OPTION, HF_CLOSED, HF_CORRUPT, HF_IO. Any thread.
+ * HF_INVALID_OPTION, HF_CLOSED, HF_CORRUPT (the detail names the entity), HF_IO. Any thread.
  */
 hf_status hf_store_export(hf_store *HF_NULLABLE store, const char *HF_NULLABLE options,
                           hf_write_fn HF_NULLABLE write, hf_progress HF_NULLABLE progress,

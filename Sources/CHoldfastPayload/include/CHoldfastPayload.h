@@ -112,6 +112,10 @@ typedef struct hfp_entity {
 bool hfp_entity_check(const char *bytes, size_t length, const char *key, hfp_limits limits,
                       hfp_entity *entity, hfp_error *error);
 
+/* Whether a text that hfp_entity_check has accepted once, without the white space around it, still is a JSON
+ * object: true for all that it accepts, and for little else. */
+bool hfp_stored_is_sound(const char *bytes, size_t length);
+
 /* Checks an id given by itself: 1 to HFP_ID_MAX_BYTES bytes of UTF-8 without control characters
  * (U+0000 to U+001F, U+007F). The position is that of the first bad byte. */
 bool hfp_id_check(const char *bytes, size_t length, hfp_error *error);

@@ -90,7 +90,8 @@ extension BlockingRepository {
     ) throws -> [Value] {
         let path = Array(try member.path(repository.coding).utf8)
         let values = try asking(Query(filter: filter, parameters: parameters)) {
-            core, filter, _, transaction throws(CoreError) in try core.distinct(path, filter, in: transaction)
+            core, filter, options, transaction throws(CoreError) in
+            try core.distinct(path, filter, options, in: transaction)
         }
         return try repository.decode(values: values, as: type)
     }

@@ -80,14 +80,16 @@ where Entity.ID: EntityIdentifier {
     public func count(_ filter: Filter<Entity> = .all, parameters: QueryParameters = [:]) throws -> Int {
         Int(
             try asking(Query(filter: filter, parameters: parameters)) {
-                core, filter, _, transaction throws(CoreError) in try core.count(filter, in: transaction)
+                core, filter, options, transaction throws(CoreError) in
+                try core.count(filter, options, in: transaction)
             })
     }
 
     /// Whether any entity matches.
     public func exists(_ filter: Filter<Entity> = .all, parameters: QueryParameters = [:]) throws -> Bool {
         try asking(Query(filter: filter, parameters: parameters)) {
-            core, filter, _, transaction throws(CoreError) in try core.exists(filter, in: transaction)
+            core, filter, options, transaction throws(CoreError) in
+            try core.exists(filter, options, in: transaction)
         }
     }
 
@@ -251,7 +253,8 @@ where Entity.ID: EntityIdentifier {
             HoldfastCore.Repository, HoldfastCore.Filter, QueryOptions, HoldfastCore.Transaction?
         ) throws(CoreError) -> Value
     ) throws -> Value {
-        let (filter, options) = try query.compiled(for: repository.coreNow(), repository.coding)
+        let (filter, options) = try query.compiled(
+            for: repository.coreNow(), repository.coding, skipsDamaged: repository.skipsDamaged)
         return try now { core, transaction throws(CoreError) in try body(core, filter, options, transaction) }
     }
 

@@ -40,17 +40,18 @@ public struct Query<Entity: Codable & Sendable>: Sendable {
 
     /// The query as the core takes it.
     func compiled(
-        for core: HoldfastCore.Repository, _ coding: EntityCoding
+        for core: HoldfastCore.Repository, _ coding: EntityCoding, skipsDamaged: Bool = false
     ) throws -> (filter: HoldfastCore.Filter, options: QueryOptions) {
         let options = try optionsText(coding)
         let filter = try filter.text(coding).map { Array($0.utf8) }
         return try translatingErrors { () throws(CoreError) in
-            let options =
+            var options =
                 try options.isEmpty
                 ? QueryOptions()
                 : options.withBytes { bytes throws(CoreError) in
                     try QueryOptions(json: bytes, key: core.record.key, accepting: [.sort, .skip, .limit, .fields])
                 }
+            options.skipsDamaged = skipsDamaged
             guard let filter else { return (try core.filter(nil, options.parameters), options) }
             return try filter.withBytes { bytes throws(CoreError) in
                 (try core.filter(bytes, options.parameters), options)

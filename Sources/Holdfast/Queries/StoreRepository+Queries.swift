@@ -101,14 +101,16 @@ extension StoreRepository {
     public func count(_ filter: Filter<Entity> = .all, parameters: QueryParameters = [:]) async throws -> Int {
         Int(
             try await read(Query(filter: filter, parameters: parameters)) {
-                core, filter, _, transaction throws(CoreError) in try core.count(filter, in: transaction)
+                core, filter, options, transaction throws(CoreError) in
+                try core.count(filter, options, in: transaction)
             })
     }
 
     /// Whether any entity matches.
     public func exists(_ filter: Filter<Entity> = .all, parameters: QueryParameters = [:]) async throws -> Bool {
         try await read(Query(filter: filter, parameters: parameters)) {
-            core, filter, _, transaction throws(CoreError) in try core.exists(filter, in: transaction)
+            core, filter, options, transaction throws(CoreError) in
+            try core.exists(filter, options, in: transaction)
         }
     }
 
@@ -146,7 +148,8 @@ extension StoreRepository {
     ) async throws -> [Value] {
         let path = Array(try member.path(coding).utf8)
         let values = try await read(Query(filter: filter, parameters: parameters)) {
-            core, filter, _, transaction throws(CoreError) in try core.distinct(path, filter, in: transaction)
+            core, filter, options, transaction throws(CoreError) in
+            try core.distinct(path, filter, options, in: transaction)
         }
         return try decode(values: values, as: type)
     }
@@ -202,7 +205,7 @@ extension StoreRepository {
                 HoldfastCore.Repository, HoldfastCore.Filter, QueryOptions, HoldfastCore.Transaction?
             ) throws(CoreError) -> Value
     ) async throws -> Value {
-        let (filter, options) = try query.compiled(for: await core(), coding)
+        let (filter, options) = try query.compiled(for: await core(), coding, skipsDamaged: skipsDamaged)
         return try await read { core, transaction throws(CoreError) in try body(core, filter, options, transaction) }
     }
 }

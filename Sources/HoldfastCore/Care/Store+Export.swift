@@ -39,10 +39,12 @@ extension Store {
                 if record.name.utf8.lexicographicallyPrecedes(after.repository.utf8) { continue }
                 if record.name == after.repository { position = after.id }
             }
+            let check = EntityCheck(record)
             var isFinished = false
             while !isFinished {
                 isFinished = true
                 try snapshot.scan(record.id, after: position) { view throws(HoldfastError) in
+                    try check.require(view)
                     lines.add(view, of: record.name)
                     entities += 1
                     if lines.text.count < environment.limits.pieceBytes { return true }

@@ -6,7 +6,7 @@ extension BatchCommitter {
         _ upkeep: inout IndexUpkeep, _ survivors: inout [(commit: Commit, receipt: Receipt)],
         _ refused: inout [(commit: Commit, reason: HoldfastError)]
     ) throws(HoldfastError) {
-        let present = try PresentState(of: batch, in: write)
+        let present = try PresentState(of: batch, in: write, names)
         let now = environment.time.wallMilliseconds()
         for (member, commit) in batch.enumerated() {
             if commit.writes.isEmpty && commit.catalogueChange == nil {

@@ -4,6 +4,8 @@ struct PresentState {
         var version: CommitSequence
         /// Copied only for modifications.
         var body: [UInt8]
+        /// Set where a modification would begin with what is damaged.
+        var damage: HoldfastError?
     }
 
     /// One for each write that asks, in the order of the batch; nil where there is no such entity.
@@ -12,9 +14,9 @@ struct PresentState {
     private var starts: [Int] = []
     private(set) var idempotency: [[UInt8]: IdempotencyRecord] = [:]
 
-    init(of batch: [Commit], in write: any StorageWrite) throws(HoldfastError) {
+    init(of batch: [Commit], in write: any StorageWrite, _ names: Catalogue) throws(HoldfastError) {
         if batch.contains(where: { $0.writes.contains(where: \.asksForState) }) {
-            try readEntities(of: batch, in: write)
+            try readEntities(of: batch, in: write, names)
         }
         let idempotencyKeys = batch.compactMap(\.idempotencyKey)
         if !idempotencyKeys.isEmpty {
@@ -24,7 +26,9 @@ struct PresentState {
         }
     }
 
-    private mutating func readEntities(of batch: [Commit], in write: any StorageWrite) throws(HoldfastError) {
+    private mutating func readEntities(
+        of batch: [Commit], in write: any StorageWrite, _ names: Catalogue
+    ) throws(HoldfastError) {
         var keys: [EntityKey] = []
         var isModified: [Bool] = []
         starts.reserveCapacity(batch.count)
@@ -37,7 +41,15 @@ struct PresentState {
         }
         var found = [Entity?](repeating: nil, count: keys.count)
         try write.fetch(keys) { index, view throws(HoldfastError) in
-            found[index] = Entity(version: view.version, body: isModified[index] ? Array(view.body) : [])
+            // What is damaged can be replaced and deleted.
+            var entity = Entity(version: view.version, body: [])
+            if isModified[index] {
+                entity.body = Array(view.body)
+                if let check = names.check(of: keys[index].repository), try !check.isSound(view) {
+                    entity.damage = try check.refusal(of: view)
+                }
+            }
+            found[index] = entity
         }
         entities = found
     }
@@ -108,6 +120,7 @@ struct WriteJudge {
     ) throws(HoldfastError) -> [UInt8]? {
         // The version is nil where there is no such entity, and 0 where this very commit has written it.
         var (version, body): (CommitSequence?, [UInt8]?) = (nil, nil)
+        var damage: HoldfastError?
         if write.asksForState {
             let stored = present.entities[next]
             next += 1
@@ -116,7 +129,7 @@ struct WriteJudge {
             } else if let change = overlay.change(of: write.key) {
                 (version, body) = (change.body == nil ? nil : change.version, change.body)
             } else {
-                (version, body) = (stored?.version, stored?.body)
+                (version, body, damage) = (stored?.version, stored?.body, stored?.damage)
             }
             try EntityState.check(
                 write.precondition, id: write.key.id, repository: names.name(of: write.key.repository),
@@ -126,6 +139,7 @@ struct WriteJudge {
         case .put(let text): return text
         case .delete: return nil
         case .modify(let modification):
+            if let damage { throw damage }
             return try EntityState.modified(
                 body, by: modification, id: write.key.id, repository: names.name(of: write.key.repository))
         }

@@ -49,7 +49,12 @@ extension Index {
     ) throws(HoldfastError) -> IndexKeys {
         let keys: IndexKeys?
         do throws(CorruptJSON) { keys = try IndexKeys(of: document, for: definition) } catch {
-            throw HoldfastError(error)
+            let id = id()
+            throw HoldfastError(
+                .corrupt,
+                "\(repository) \"\(id.text)\" is damaged and has no place in the index \"\(record.name)\": restore a backup, "
+                    + "or save it anew, or delete it",
+                detail: [("repository", .text(repository)), ("id", .text(id.text)), ("index", .text(record.name))])
         }
         if let keys { return keys }
         let id = id()

@@ -45,8 +45,9 @@ struct OperationStep: Sendable {
 
         fileprivate var accepted: QueryOptions.Accepted {
             switch self {
-            case .find: [.sort, .skip, .limit, .fields]
-            case .first: [.sort, .skip, .fields]
+            case .find: [.sort, .skip, .limit, .fields, .damaged]
+            case .first: [.sort, .skip, .fields, .damaged]
+            case .count, .exists, .distinct: .damaged
             default: []
             }
         }
@@ -274,9 +275,9 @@ struct OperationStep: Sendable {
         case .first:
             let entity = try repository.first(filter, options, in: transaction)
             return FutureValue(bytes: entity?.text ?? Self.null, version: entity?.version ?? 0)
-        case .count: return Self.number(try repository.count(filter, in: transaction))
-        case .exists: return Self.boolean(try repository.exists(filter, in: transaction))
-        case .distinct: return FutureValue(bytes: try repository.distinct(path, filter, in: transaction))
+        case .count: return Self.number(try repository.count(filter, options, in: transaction))
+        case .exists: return Self.boolean(try repository.exists(filter, options, in: transaction))
+        case .distinct: return FutureValue(bytes: try repository.distinct(path, filter, options, in: transaction))
         case .deleteAll: return Self.number(try repository.deleteAll(filter, in: transaction))
         default:
             let counts = try payload.withBytes { update throws(HoldfastError) in

@@ -2,43 +2,39 @@
 extension ProviderStorage {
     private static let limits = PayloadLimits(maxBytes: .max, maxDepth: 200)
 
-    /// Lends an entity, without white space around it, to `body`. Throws `.corrupt` for what is no entity of this id.
+    /// Lends an entity, without white space around it, to `body`; what is no entity of this id as damaged.
     func lend<Result>(
         _ text: [UInt8], _ id: EntityID, version: CommitSequence, in repository: RepositoryRecord,
         _ body: (EntityView) throws(HoldfastError) -> Result
     ) throws(HoldfastError) -> Result {
         try text.withBytes { bytes throws(HoldfastError) in
-            let entity = checksEntities ? try Self.checked(bytes, id, in: repository) : bytes
+            var (entity, damage): (UnsafeRawBufferPointer, String?) = (bytes, nil)
+            if checksEntities { (entity, damage) = try Self.checked(bytes, id, in: repository) }
             return try id.bytes.withBytes { id throws(HoldfastError) in
-                try body(EntityView(id: id, version: version, body: entity))
+                try body(EntityView(id: id, version: version, body: entity, damage: damage))
             }
         }
     }
 
     private static func checked(
         _ bytes: UnsafeRawBufferPointer, _ id: EntityID, in repository: RepositoryRecord
-    ) throws(HoldfastError) -> UnsafeRawBufferPointer {
-        let payload: EntityPayload
+    ) throws(HoldfastError) -> (text: UnsafeRawBufferPointer, damage: String?) {
         do throws(HoldfastError) {
             _ = try id.bytes.withBytes { id throws(HoldfastError) in try EntityID(checking: id) }
-            payload = try EntityPayload(bytes, key: repository.key, limits: limits)
+            let payload = try EntityPayload(bytes, key: repository.key, limits: limits)
+            if payload.id == id { return (payload.text, nil) }
+            let found = payload.id.map { "the entity \"\($0.text)\"" } ?? "an object without \"\(repository.key)\""
+            return (bytes, "what the provider gave is \(found)")
         } catch {
             if error.status == .noMemory { throw error }
-            throw corrupt(repository.name, id, error.message, cause: error)
+            return (bytes, "what the provider gave cannot be used: \(error.message)")
         }
-        guard payload.id == id else {
-            let found = payload.id.map { "the entity \"\($0.text)\"" } ?? "an object without \"\(repository.key)\""
-            throw corrupt(repository.name, id, "it is \(found)")
-        }
-        return payload.text
     }
 
-    static func corrupt(
-        _ repository: String, _ id: EntityID, _ reason: String, cause: HoldfastError? = nil
-    ) -> HoldfastError {
+    static func corrupt(_ repository: String, _ id: EntityID, _ reason: String) -> HoldfastError {
         HoldfastError(
             .corrupt,
             "what the provider gave for \(repository) \"\(id.text)\" cannot be used: \(reason); mend it where it lies, or save "
-                + "the entity anew", detail: [("repository", .text(repository)), ("id", .text(id.text))], cause: cause)
+                + "the entity anew", detail: [("repository", .text(repository)), ("id", .text(id.text))])
     }
 }

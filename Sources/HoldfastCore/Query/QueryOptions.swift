@@ -5,6 +5,8 @@ public struct QueryOptions: Sendable {
     public var limit: UInt64 = 0
     /// Values for the filter's parameters.
     public var parameters: [JSONValue.Member] = []
+    /// Whether entities that are damaged are left out. Otherwise one that is met ends the query.
+    public var skipsDamaged = false
     var sort: SortOrder?
     var projection: Projection?
 
@@ -17,6 +19,7 @@ public struct QueryOptions: Sendable {
         public static let skip = Accepted(rawValue: 2)
         public static let limit = Accepted(rawValue: 4)
         public static let fields = Accepted(rawValue: 8)
+        public static let damaged = Accepted(rawValue: 16)
     }
 
     public init() {}
@@ -32,6 +35,9 @@ public struct QueryOptions: Sendable {
         }
         if accepted.contains(.fields), let value = reader.value("fields") {
             projection = try Projection(value, key: key)
+        }
+        if accepted.contains(.damaged), let value = try reader.text("damaged", oneOf: ["refuse", "skip"]) {
+            skipsDamaged = value == "skip"
         }
         if let value = reader.value("parameters") {
             guard case .object(let members) = value else {

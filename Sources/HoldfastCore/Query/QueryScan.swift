@@ -7,6 +7,10 @@ struct QueryScan {
     let sort: [SortOrder.Field]
     /// Whether the walk is likely to be ended early.
     let isLimited: Bool
+    /// Whether what is damaged is passed over. Otherwise it ends the scan.
+    let skipsDamaged: Bool
+    /// Whether more is wanted of what matches than that it does: then its whole text is looked at.
+    let wantsTexts: Bool
     /// What the transaction has written in this repository, ordered by id.
     var own: [(key: EntityKey, entry: WriteBuffer.Entry)] = []
     /// So many of `matched` are kept for the read set; nil when none are wanted.
@@ -33,15 +37,20 @@ struct QueryScan {
     private var next = 0
     private var goesOn = true
 
-    init(_ filter: Filter, sort: [SortOrder.Field] = [], isLimited: Bool = false) {
+    init(
+        _ filter: Filter, sort: [SortOrder.Field] = [], isLimited: Bool = false, skipsDamaged: Bool = false,
+        wantsTexts: Bool = true
+    ) {
         self.filter = filter
         self.sort = sort
         self.isLimited = isLimited
+        self.skipsDamaged = skipsDamaged
+        self.wantsTexts = wantsTexts
         plan = .everything(filter)
     }
 
     mutating func run(
-        _ repository: RepositoryID, on snapshot: any StorageSnapshot, begin: (Plan) -> Void,
+        _ repository: RepositoryID, _ check: EntityCheck, on snapshot: any StorageSnapshot, begin: (Plan) -> Void,
         _ visit: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
         try choosePlan(repository, on: snapshot)
@@ -55,14 +64,14 @@ struct QueryScan {
         } else if plan.index == nil {
             try snapshot.scan(repository, after: stopped?.id, filter: filter) { view throws(HoldfastError) in
                 let isOverlaid = try scan.visitOwn(upTo: view.id, visit)
-                return scan.goesOn ? try scan.meet(noKey, view, isOverlaid: isOverlaid, visit) : false
+                return scan.goesOn ? try scan.meet(noKey, view, check, isOverlaid: isOverlaid, visit) : false
             }
         } else {
             let overlaid = Set(own.map(\.key.id))
             var met = met
             try plan.walk(repository, on: snapshot, after: stopped, met: &met) { key, view throws(HoldfastError) in
                 let isOverlaid = !overlaid.isEmpty && overlaid.contains(EntityID(unchecked: Array(view.id)))
-                return try scan.meet(key, view, isOverlaid: isOverlaid, visit)
+                return try scan.meet(key, view, check, isOverlaid: isOverlaid, visit)
             }
             scan.met = met
         }
@@ -91,18 +100,35 @@ struct QueryScan {
 
     /// A candidate of the snapshot's.
     private mutating func meet(
-        _ key: UnsafeRawBufferPointer, _ view: EntityView, isOverlaid: Bool,
+        _ key: UnsafeRawBufferPointer, _ view: EntityView, _ check: EntityCheck, isOverlaid: Bool,
         _ visit: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) -> Bool {
-        if !plan.isExact {
-            examined += 1
-            if try !filter.matches(view.body) { return true }
-        }
+        if !plan.isExact { examined += 1 }
+        guard try isAnswer(view, check, isOverlaid: isOverlaid) else { return true }
         record(view.id)
         if isOverlaid { return true }
         goesOn = try visit(view)
         if !goesOn { stopped = try position(key, view) }
         return goesOn
+    }
+
+    /// Whether a candidate matches. What is damaged matches nothing.
+    private func isAnswer(
+        _ view: EntityView, _ check: EntityCheck, isOverlaid: Bool
+    ) throws(HoldfastError) -> Bool {
+        if try check.hasOwnID(view) {
+            do throws(HoldfastError) {
+                if !plan.isExact {
+                    guard try filter.matches(view.body) else { return false }
+                }
+                if isOverlaid || !(wantsTexts || skipsDamaged) || EntityCheck.isJSON(view.body) { return true }
+            } catch {
+                guard error.status == .corrupt else { throw error }
+            }
+        }
+        // The transaction has written it anew, or deletes it.
+        if skipsDamaged || isOverlaid { return false }
+        throw try check.refusal(of: view)
     }
 
     /// Where the walk is. Of an index without arrays no keys are read: an entity has one there, which its text tells.

@@ -189,7 +189,8 @@ public struct EntityKey: Hashable, Comparable, Sendable {
     }
 }
 
-/// An entity as it lies in the storage, lent for the duration of one call: copy what shall last.
+/// An entity as it lies in the storage, lent for the duration of one call: copy what shall last. An engine lends also what
+/// is damaged, so that it stands in nobody's way and can be replaced; whoever reads it looks (see EntityCheck.swift).
 public struct EntityView {
     public let id: UnsafeRawBufferPointer
     public let version: CommitSequence
@@ -198,14 +199,18 @@ public struct EntityView {
     /// What a scan, or an index, tells of where the entity is: it stays until the entity is deleted. Of an engine that has
     /// no such number 0.
     public let number: Int64
+    /// Why the text cannot be that of an entity, where the engine knows; then the body may be anything.
+    public let damage: String?
 
     public init(
-        id: UnsafeRawBufferPointer, version: CommitSequence, body: UnsafeRawBufferPointer, number: Int64 = 0
+        id: UnsafeRawBufferPointer, version: CommitSequence, body: UnsafeRawBufferPointer, number: Int64 = 0,
+        damage: String? = nil
     ) {
         self.id = id
         self.version = version
         self.body = body
         self.number = number
+        self.damage = damage
     }
 
     /// What an index alone tells.

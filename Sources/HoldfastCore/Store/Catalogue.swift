@@ -4,6 +4,7 @@ final class Catalogue: Sendable {
         var byName: [String: RepositoryRecord] = [:]
         var names: [RepositoryID: String] = [:]
         var filters: [RepositoryID: FilterCache] = [:]
+        var checks: [RepositoryID: EntityCheck] = [:]
     }
 
     private let state = Lock(State())
@@ -21,6 +22,7 @@ final class Catalogue: Sendable {
             for record in records {
                 state.byName[record.name.lowercased()] = record
                 state.names[record.id] = record.name
+                state.checks[record.id] = EntityCheck(record)
             }
         }
     }
@@ -31,6 +33,9 @@ final class Catalogue: Sendable {
     func record(of repository: RepositoryID) -> RepositoryRecord? {
         state.withLock { state in state.names[repository].flatMap { state.byName[$0.lowercased()] } }
     }
+
+    /// What holds the entities of a repository against what they must be; nil of one that is not known here.
+    func check(of repository: RepositoryID) -> EntityCheck? { state.withLock { $0.checks[repository] } }
 
     func name(of repository: RepositoryID) -> String { state.withLock { $0.names[repository] ?? "" } }
 

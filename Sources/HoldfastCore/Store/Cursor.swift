@@ -31,7 +31,9 @@ public final class Cursor: Sendable {
         self.transaction = if let transaction { transaction } else { try repository.store.begin() }
         state = Lock(
             State(
-                scan: QueryScan(filter, sort: options.sort?.fields ?? [], isLimited: true), skip: options.skip,
+                scan: QueryScan(
+                    filter, sort: options.sort?.fields ?? [], isLimited: true, skipsDamaged: options.skipsDamaged),
+                skip: options.skip,
                 remaining: options.limit == 0 ? nil : options.limit))
     }
 
@@ -65,7 +67,7 @@ public final class Cursor: Sendable {
         var skipped: UInt64 = 0
         var sorter: Sorter?
         var piece = list
-        state.scan = try transaction.scan(repository.record.id, state.scan) { plan in
+        state.scan = try transaction.scan(repository.record.id, repository.check, state.scan) { plan in
             piece = EntityList(expecting: expected)
             skipped = 0
             sorter = plan.isSorted ? nil : options.sort.map { Sorter($0, keeping: Int.max / 4, texts: false) }

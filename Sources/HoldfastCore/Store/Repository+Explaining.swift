@@ -4,7 +4,8 @@ extension Repository {
     public func explain(
         _ filter: Filter = .all, _ options: QueryOptions = QueryOptions(), in transaction: Transaction? = nil
     ) throws(HoldfastError) -> [UInt8] {
-        let query = QueryScan(filter, sort: options.sort?.fields ?? [], isLimited: options.limit > 0)
+        let query = QueryScan(
+            filter, sort: options.sort?.fields ?? [], isLimited: options.limit > 0, skipsDamaged: options.skipsDamaged)
         var matched: UInt64 = 0
         var endsEarly = false
         let scan = try scan(query, in: transaction) { plan in

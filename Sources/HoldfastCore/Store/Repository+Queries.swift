@@ -18,7 +18,7 @@ extension Repository {
         if let order = options.sort { return try find(filter, options, by: order, in: transaction) }
         var list = EntityList()
         var skipped: UInt64 = 0
-        try scan(QueryScan(filter), in: transaction) { _ in
+        try scan(QueryScan(filter, skipsDamaged: options.skipsDamaged), in: transaction) { _ in
             list = EntityList()
             skipped = 0
         } visit: { view throws(HoldfastError) in
@@ -41,7 +41,9 @@ extension Repository {
         var list = EntityList()
         var isSorted = false
         var skipped: UInt64 = 0
-        try scan(QueryScan(filter, sort: order.fields, isLimited: options.limit > 0), in: transaction) {
+        let query = QueryScan(
+            filter, sort: order.fields, isLimited: options.limit > 0, skipsDamaged: options.skipsDamaged)
+        try scan(query, in: transaction) {
             sorter = Sorter(order, keeping: capacity)
             list = EntityList()
             isSorted = $0.isSorted
@@ -83,9 +85,12 @@ extension Repository {
         return Entity(id: list.id(of: item), text: list.text(of: item), version: item.version)
     }
 
-    public func count(_ filter: Filter = .all, in transaction: Transaction? = nil) throws(HoldfastError) -> UInt64 {
+    public func count(
+        _ filter: Filter = .all, _ options: QueryOptions = QueryOptions(), in transaction: Transaction? = nil
+    ) throws(HoldfastError) -> UInt64 {
         var count: UInt64 = 0
-        try scan(QueryScan(filter), in: transaction) { _ in
+        let query = QueryScan(filter, skipsDamaged: options.skipsDamaged, wantsTexts: false)
+        try scan(query, in: transaction) { _ in
             count = 0
         } visit: { _ in
             count += 1
@@ -95,9 +100,12 @@ extension Repository {
     }
 
     /// Whether any entity matches.
-    public func exists(_ filter: Filter = .all, in transaction: Transaction? = nil) throws(HoldfastError) -> Bool {
+    public func exists(
+        _ filter: Filter = .all, _ options: QueryOptions = QueryOptions(), in transaction: Transaction? = nil
+    ) throws(HoldfastError) -> Bool {
         var exists = false
-        try scan(QueryScan(filter, isLimited: true), in: transaction) { _ in
+        let query = QueryScan(filter, isLimited: true, skipsDamaged: options.skipsDamaged, wantsTexts: false)
+        try scan(query, in: transaction) { _ in
             exists = false
         } visit: { _ in
             exists = true
@@ -109,11 +117,12 @@ extension Repository {
     /// The distinct values that a path leads to in the entities that match, as a JSON array in their order. An array
     /// gives its elements; of equal values, the one in the first entity stands for all.
     public func distinct(
-        _ path: [UInt8], _ filter: Filter = .all, in transaction: Transaction? = nil
+        _ path: [UInt8], _ filter: Filter = .all, _ options: QueryOptions = QueryOptions(),
+        in transaction: Transaction? = nil
     ) throws(HoldfastError) -> [UInt8] {
         let path = try Path(path, what: "call")
         var values: [OrderedKey: [UInt8]] = [:]
-        try scan(QueryScan(filter), in: transaction) { _ in
+        try scan(QueryScan(filter, skipsDamaged: options.skipsDamaged), in: transaction) { _ in
             values = [:]
         } visit: { view throws(HoldfastError) in
             do throws(CorruptJSON) {
@@ -137,6 +146,7 @@ extension Repository {
     ) throws(HoldfastError) -> EntityList {
         var reading = QueryOptions()
         reading.sort = options.sort
+        reading.skipsDamaged = options.skipsDamaged
         let all = try find(.all, reading, in: transaction)
         var list = EntityList()
         var skipped: UInt64 = 0

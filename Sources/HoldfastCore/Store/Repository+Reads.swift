@@ -15,6 +15,7 @@ extension Repository {
         }
         return try store.read { snapshot throws(HoldfastError) in
             try snapshot.fetch(key) { view throws(HoldfastError) in
+                try check.require(view)
                 try body(view.version, view.body)
                 store.cache.fill(key, from: snapshot) {
                     EntityCache.Entity(version: view.version, text: Array(view.body))
@@ -61,6 +62,7 @@ extension Repository {
                         continue
                     }
                     _ = try snapshot.fetch(key) { view throws(HoldfastError) in
+                        try check.require(view)
                         try list.append(id: view.id, version: view.version, text: view.body)
                         store.cache.fill(key, from: snapshot) {
                             EntityCache.Entity(version: view.version, text: Array(view.body))
@@ -79,6 +81,7 @@ extension Repository {
         return try store.read { snapshot throws(HoldfastError) in
             var list = EntityList()
             try snapshot.scan(record.id, after: nil) { view throws(HoldfastError) in
+                try check.require(view)
                 try list.append(id: view.id, version: view.version, text: view.body)
                 return true
             }
@@ -105,7 +108,12 @@ extension Repository {
             var query = query
             begin(query.plan)
             var copy: (version: CommitSequence, text: [UInt8])?
-            guard try fetch(id, in: transaction, { copy = ($0, Array($1)) }), let copy else { return query }
+            do throws(HoldfastError) {
+                _ = try fetch(id, in: transaction) { copy = ($0, Array($1)) }
+            } catch {
+                guard query.skipsDamaged, error.status == .corrupt else { throw error }
+            }
+            guard let copy else { return query }
             query.examined = 1
             try id.bytes.withBytes { id throws(HoldfastError) in
                 try copy.text.withBytes { text throws(HoldfastError) in
@@ -116,10 +124,10 @@ extension Repository {
             }
             return query
         }
-        if let transaction { return try transaction.scan(record.id, query, begin: begin, visit: visit) }
+        if let transaction { return try transaction.scan(record.id, check, query, begin: begin, visit: visit) }
         return try store.read { snapshot throws(HoldfastError) in
             var scan = query
-            try scan.run(record.id, on: snapshot, begin: begin, visit)
+            try scan.run(record.id, check, on: snapshot, begin: begin, visit)
             return scan
         }
     }

@@ -4,11 +4,13 @@ public final class Repository: Sendable {
     public let store: Store
     public let record: RepositoryRecord
     let filters: FilterCache
+    let check: EntityCheck
 
     init(store: Store, record: RepositoryRecord) {
         self.store = store
         self.record = record
         filters = store.catalogue.filters(of: record.id)
+        check = EntityCheck(record)
     }
 
     public var name: String { record.name }

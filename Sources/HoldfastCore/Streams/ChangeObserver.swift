@@ -103,7 +103,8 @@ struct LoggedTexts {
         }
         for key in keys.sorted() {
             var found: (version: CommitSequence, text: [UInt8])?
-            _ = try snapshot.fetch(key) { found = ($0.version, Array($0.body)) }
+            // What is damaged is as good as gone.
+            _ = try snapshot.fetch(key) { if EntityCheck.isJSON($0.body) { found = ($0.version, Array($0.body)) } }
             texts[key] = found
         }
     }

@@ -40,7 +40,9 @@ struct CommittedBatch: Sendable {
         if !keys.isEmpty {
             let ordered = keys.sorted()
             for key in ordered { former[key] = .absent }
-            try write.fetch(ordered) { number, view in former[ordered[number]] = .text(Array(view.body)) }
+            try write.fetch(ordered) { number, view in
+                former[ordered[number]] = EntityCheck.isJSON(view.body) ? .text(Array(view.body)) : .unknown
+            }
         }
         var size = 0
         commits = zip(overlay.log, members).map { entry, changes in

@@ -4,6 +4,7 @@ final class LiveQuery {
     let filter: Filter
     let outbox: StreamOutbox
     private let key: String
+    private let check: EntityCheck
     private let options: QueryOptions
     private let incarnation: String
 
@@ -23,6 +24,7 @@ final class LiveQuery {
     ) {
         self.repository = repository.id
         key = repository.key
+        check = EntityCheck(repository)
         self.filter = filter
         self.options = options
         self.outbox = outbox
@@ -41,12 +43,13 @@ final class LiveQuery {
             var row: ResultRow?
             let filter = filter
             _ = try snapshot.fetch(EntityKey(repository, id)) { view throws(HoldfastError) in
+                try check.require(view)
                 if try filter.matches(view.body) { row = try read.row(view) }
             }
             if let row { read.collect(row) }
         } else {
             var scan = QueryScan(filter)
-            try scan.run(repository, on: snapshot) { _ in
+            try scan.run(repository, check, on: snapshot) { _ in
                 read.removeAll()
             } _: { view throws(HoldfastError) in
                 read.collect(try read.row(view))

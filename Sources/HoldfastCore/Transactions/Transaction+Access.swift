@@ -65,7 +65,10 @@ extension Transaction {
     ) throws(HoldfastError) -> (version: CommitSequence, text: [UInt8])? {
         if let own = state.buffer[key] { return own.body.map { (0, $0) } }
         var found: (version: CommitSequence, text: [UInt8])?
-        _ = try state.view.fetch(key) { version, text in found = (version, copying ? Array(text) : []) }
+        // What is damaged can be replaced and deleted.
+        _ = try state.view.fetch(key, requiresSound: copying) { version, text in
+            found = (version, copying ? Array(text) : [])
+        }
         return found
     }
 
@@ -89,7 +92,7 @@ extension Transaction {
     /// with everything anew, when a snapshot is taken back. Answers the scan as it ended: given again, it goes on from there.
     @discardableResult
     func scan(
-        _ repository: RepositoryID, _ query: QueryScan, begin: (Plan) -> Void,
+        _ repository: RepositoryID, _ check: EntityCheck, _ query: QueryScan, begin: (Plan) -> Void,
         visit: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) -> QueryScan {
         try withOpen { state throws(HoldfastError) in
@@ -100,7 +103,7 @@ extension Transaction {
             }
             var scan = try state.view.read { snapshot throws(HoldfastError) in
                 var scan = query
-                try scan.run(repository, on: snapshot, begin: begin, visit)
+                try scan.run(repository, check, on: snapshot, begin: begin, visit)
                 return scan
             }
             scan.predicate = state.view.record(

@@ -27,7 +27,8 @@ struct TransactionView {
     /// Lends the entity to `body`, or answers false, and records that it was read. `body` may be called again if the
     /// snapshot is taken back meanwhile.
     mutating func fetch(
-        _ key: EntityKey, _ body: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
+        _ key: EntityKey, requiresSound: Bool = true,
+        _ body: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
     ) throws(HoldfastError) -> Bool {
         if let entity = try cached(key) {
             try entity.text.withBytes { text throws(HoldfastError) in try body(entity.version, text) }
@@ -36,11 +37,15 @@ struct TransactionView {
         }
         var version: CommitSequence = 0
         let cache = cache
+        let check = names.check(of: key.repository)
         let found = try read { snapshot throws(HoldfastError) in
             version = 0
             return try snapshot.fetch(key) { view throws(HoldfastError) in
                 version = view.version
+                let isSound = try check?.isSound(view) ?? true
+                if requiresSound, !isSound, let check { throw try check.refusal(of: view) }
                 try body(view.version, view.body)
+                if !isSound { return }
                 cache.fill(key, from: snapshot) {
                     EntityCache.Entity(version: view.version, text: Array(view.body))
                 }

@@ -43,6 +43,40 @@ struct MaintenanceTests {
         }
     }
 
+    @Test("leaves out what is damaged where it is stored, if that is asked for, and else says which it is")
+    func damage() async throws {
+        try await withDirectory { directory in
+            let path = "\(directory)/store.db"
+            var store = try await Store.open(path)
+            try await store.repository(of: Song.self).saveMany(
+                (0..<3).map { Song(id: "s\($0)", title: "a title", plays: $0) })
+            try await store.close()
+            let shell = Process()
+            shell.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            shell.arguments = ["sqlite3", path, "UPDATE holdfast_entity SET body = '{' WHERE id = 's1'"]
+            try shell.run()
+            shell.waitUntilExit()
+            #expect(shell.terminationStatus == 0)
+
+            store = try await Store.open(path)
+            let songs = store.repository(of: Song.self)
+            for read in [
+                { _ = try await songs.find() }, { _ = try await songs.fetch(id: "s1") },
+                { _ = try await songs.count() },
+            ] as [() async throws -> Void] {
+                let error = await #expect(throws: HoldfastError.self) { try await read() }
+                #expect(error?.status == .corrupt)
+                #expect(error?.detail == #"{"repository":"song","id":"s1"}"#)
+            }
+            let sound = songs.skippingDamaged()
+            try await #expect(sound.find().map(\.id) == ["s0", "s2"])
+            try await #expect(sound.count() == 2)
+            try await #expect(sound.exists(\.plays > 1))
+            try await #expect(sound.distinct(\.plays) == [0, 2])
+            try await store.close()
+        }
+    }
+
     @Test("gives a backup up for what its progress function throws, and leaves nothing behind")
     func givingUp() async throws {
         try await withSongs { store, directory, songs in

@@ -64,12 +64,14 @@ class Codec(Generic[T]):
     """Turns entities of one class into JSON and back. Without a class they are dicts.
 
     Whatever the class, dicts, dataclasses, objects with `to_dict` or `model_dump`, and ready JSON in bytes
-    are taken for writing. An id of None counts as none.
+    are taken for writing. An id of None counts as none. With the `name` of its repository, what does not fit
+    the class is told with it.
     """
 
-    def __init__(self, cls: Optional[type[T]], key: str) -> None:
+    def __init__(self, cls: Optional[type[T]], key: str, name: Optional[str] = None) -> None:
         self.key = key
         self.cls = cls
+        self._name = name
         self._type: type = dict if cls is None else cls
         self._read = None if cls is None else _entity_reader(cls)
 
@@ -101,12 +103,28 @@ class Codec(Generic[T]):
 
     def decode_many(self, text: bytes) -> list[T]:
         """The entities of a JSON array."""
-        entities = load(text)
-        return entities if self._read is None else list(map(self._read, entities))
+        return self.from_list(load(text))
+
+    def from_list(self, entities: list[Any]) -> list[T]:
+        """The entities of these members."""
+        if self._read is None:
+            return entities
+        try:
+            return list(map(self._read, entities))
+        except Exception:
+            # Once more, to see which of them it is.
+            return list(map(self.from_members, entities))
 
     def from_members(self, members: Any) -> T:
-        """The entity of these members."""
-        return members if self._read is None else self._read(members)
+        """The entity of these members. Raises CorruptError where they do not fit the class."""
+        if self._read is None:
+            return members
+        try:
+            return self._read(members)
+        except Exception as raised:  # of the class
+            if self._name is None:
+                raise
+            raise misfit(self.cls, self._name, str(members.get(self.key)), raised) from raised
 
     def members(self, entity: Any) -> dict[str, Any]:
         """The members of an entity, without an id of None."""
@@ -114,6 +132,12 @@ class Codec(Generic[T]):
         if self.key in members and members[self.key] is None:
             members = {name: value for name, value in members.items() if name != self.key}
         return members
+
+
+def misfit(cls: Any, repository: str, id: str, raised: Exception) -> errors.CorruptError:
+    """What is told of an entity that does not fit its class."""
+    message = f'The entity "{id}" of "{repository}" is no {cls.__name__}: {raised}'
+    return errors.CorruptError(message, detail={"repository": repository, "id": id})
 
 
 def members_of(entity: Any) -> dict[str, Any]:

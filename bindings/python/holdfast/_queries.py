@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar, Uni
 from ._codec import Codec, load, native_text
 from ._handles import Result, json_of, native_buffer, native_list, text_of
 from ._library import lib
-from ._query import Fields, Filter, Parameters, Predicate, PredicateCall, filter_arguments, query_options
+from ._query import (
+    Damaged,
+    Fields,
+    Filter,
+    Parameters,
+    Predicate,
+    PredicateCall,
+    filter_arguments,
+    query_options,
+)
 from ._signatures import HF_NOT_FOUND, hf_entity_list
 from .cursor import Cursor
 from .transaction import current_pointer
@@ -35,6 +44,7 @@ class Queries(Generic[T]):
         limit: Optional[int] = None,
         fields: Fields = None,
         parameters: Parameters = None,
+        damaged: Damaged = "refuse",
     ) -> list[Any]:
         """The entities that match a filter.
 
@@ -50,9 +60,12 @@ class Queries(Generic[T]):
         a dict, with 0 for those to leave out), the answers are dicts of these members and the id.
         `parameters` gives the values for each {"$param": "name"} in the filter; one that comes again with
         other values is compiled once.
+
+        An entity that is damaged where it is stored raises CorruptError, whose detail names it; with
+        `damaged="skip"` such are left out, as if they were not there. `verify` tells which they are.
         """
         with native_list() as entities:
-            self._find(entities, filter, sort, skip, limit, fields, parameters)
+            self._find(entities, filter, sort, skip, limit, fields, parameters, damaged)
             text = json_of(entities)
             return load(text) if fields else self._codec.decode_many(text)
 
@@ -65,6 +78,7 @@ class Queries(Generic[T]):
         limit: Optional[int] = None,
         fields: Fields = None,
         parameters: Parameters = None,
+        damaged: Damaged = "refuse",
     ) -> Cursor[Any]:
         """What `find` would answer, read in pieces, so that a million entities take little memory."""
         return Cursor(
@@ -72,7 +86,7 @@ class Queries(Generic[T]):
             self.pointer,
             current_pointer(self._store),
             *filter_arguments(filter),
-            query_options(sort, skip, limit, fields, parameters),
+            query_options(sort, skip, limit, fields, parameters, damaged),
         )
 
     def first(
@@ -83,12 +97,15 @@ class Queries(Generic[T]):
         skip: int = 0,
         fields: Fields = None,
         parameters: Parameters = None,
+        damaged: Damaged = "refuse",
     ) -> Optional[Any]:
         """The first entity that `find` would answer, or None."""
         if callable(filter):
-            found = self.find(filter, sort=sort, skip=skip, limit=1, fields=fields, parameters=parameters)
+            found = self.find(
+                filter, sort=sort, skip=skip, limit=1, fields=fields, parameters=parameters, damaged=damaged
+            )
             return found[0] if found else None
-        options = query_options(sort, skip, None, fields, parameters)
+        options = query_options(sort, skip, None, fields, parameters, damaged)
         result = Result.take()
         try:
             status = lib.hf_repository_first(
@@ -107,21 +124,33 @@ class Queries(Generic[T]):
             result.put_back()
         return load(text) if fields else self._codec.decode(text)
 
-    def count(self, filter: Union[Filter, Predicate] = None, *, parameters: Parameters = None) -> int:
+    def count(
+        self,
+        filter: Union[Filter, Predicate] = None,
+        *,
+        parameters: Parameters = None,
+        damaged: Damaged = "refuse",
+    ) -> int:
         """How many entities match the filter (see `find`)."""
         if callable(filter):
             with native_list() as entities:
-                self._find(entities, filter, parameters=parameters)
+                self._find(entities, filter, parameters=parameters, damaged=damaged)
                 return entities.count
-        return self._query(lib.hf_repository_count, ctypes.c_uint64(), filter, parameters)
+        return self._query(lib.hf_repository_count, ctypes.c_uint64(), filter, parameters, damaged)
 
-    def exists(self, filter: Union[Filter, Predicate] = None, *, parameters: Parameters = None) -> bool:
+    def exists(
+        self,
+        filter: Union[Filter, Predicate] = None,
+        *,
+        parameters: Parameters = None,
+        damaged: Damaged = "refuse",
+    ) -> bool:
         """Whether any entity matches the filter (see `find`)."""
         if callable(filter):
             with native_list() as entities:
-                self._find(entities, filter, limit=1, parameters=parameters)
+                self._find(entities, filter, limit=1, parameters=parameters, damaged=damaged)
                 return entities.count > 0
-        return self._query(lib.hf_repository_exists, ctypes.c_bool(), filter, parameters)
+        return self._query(lib.hf_repository_exists, ctypes.c_bool(), filter, parameters, damaged)
 
     def explain(
         self,
@@ -131,6 +160,7 @@ class Queries(Generic[T]):
         skip: int = 0,
         limit: Optional[int] = None,
         parameters: Parameters = None,
+        damaged: Damaged = "refuse",
     ) -> dict[str, Any]:
         """How `find` carries the query out, found by carrying it out.
 
@@ -138,17 +168,19 @@ class Queries(Generic[T]):
         "exact" whether that is all of it; "sort" "index", "memory" or None; "examined" how many documents
         were held against the filter; "matched" how many were found.
         """
-        options = query_options(sort, skip, limit, None, parameters)
+        options = query_options(sort, skip, limit, None, parameters, damaged)
         with native_buffer() as report:
             self._call(lib.hf_repository_explain, *filter_arguments(filter), options, ctypes.byref(report))
             return load(text_of(report))
 
-    def distinct(self, path: str, filter: Filter = None, *, parameters: Parameters = None) -> list[Any]:
+    def distinct(
+        self, path: str, filter: Filter = None, *, parameters: Parameters = None, damaged: Damaged = "refuse"
+    ) -> list[Any]:
         """The distinct values that a path leads to in the entities that match, ordered as by `sort`.
 
         An array gives its elements.
         """
-        options = query_options(parameters=parameters)
+        options = query_options(parameters=parameters, damaged=damaged)
         with native_buffer() as values:
             self._call(
                 lib.hf_repository_distinct,
@@ -160,9 +192,14 @@ class Queries(Generic[T]):
             return load(text_of(values))
 
     def _query(
-        self, function: Callable[..., int], answer: Any, filter: Filter, parameters: Parameters
+        self,
+        function: Callable[..., int],
+        answer: Any,
+        filter: Filter,
+        parameters: Parameters,
+        damaged: Damaged = "refuse",
     ) -> Any:
-        options = query_options(parameters=parameters)
+        options = query_options(parameters=parameters, damaged=damaged)
         self._call(function, *filter_arguments(filter), options, ctypes.byref(answer))
         return answer.value
 
@@ -175,8 +212,9 @@ class Queries(Generic[T]):
         limit: Optional[int] = None,
         fields: Fields = None,
         parameters: Parameters = None,
+        damaged: Damaged = "refuse",
     ) -> None:
-        options = query_options(sort, skip, limit, fields, parameters)
+        options = query_options(sort, skip, limit, fields, parameters, damaged)
         if not callable(filter):
             arguments = (*filter_arguments(filter), options, ctypes.byref(entities))
             return self._call(lib.hf_repository_find, *arguments)

@@ -2,7 +2,7 @@
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from typing import Any, Callable, Optional, Union
+from typing import Any, Callable, Literal, Optional, Union
 
 from ._codec import Codec, dump, options_of
 from ._signatures import hf_predicate_fn
@@ -14,6 +14,8 @@ Predicate = Callable[[Any], Any]
 #: Values for the parameters of a filter, by their names.
 Parameters = Optional[Mapping[str, Any]]
 Fields = Union[Mapping[str, Any], Sequence[str], None]
+#: What becomes of entities that are damaged where they are stored.
+Damaged = Literal["refuse", "skip"]
 
 
 def filter_arguments(filter: Filter) -> tuple[Optional[bytes], int]:
@@ -42,6 +44,7 @@ def query_options(
     limit: Optional[int] = None,
     fields: Fields = None,
     parameters: Parameters = None,
+    damaged: Damaged = "refuse",
 ) -> Optional[bytes]:
     """The options of a query, or None where all are the defaults."""
     if isinstance(fields, str):
@@ -53,6 +56,7 @@ def query_options(
             "limit": limit,
             "fields": dict(fields) if isinstance(fields, Mapping) else fields and list(fields),
             "parameters": parameters and dict(parameters),
+            "damaged": None if damaged == "refuse" else damaged,
         }
     )
 

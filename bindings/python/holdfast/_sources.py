@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Generic, Optional, TypeVar
 
 from . import errors
-from ._codec import Codec, load, options_of, plain_id
+from ._codec import Codec, load, misfit, options_of, plain_id
 from ._handles import call
 from ._inbox import Told
 from ._library import lib
@@ -153,9 +153,10 @@ def decoder(codec: Codec[Any]) -> Decode:
     def decode(repository: str, id: str, members: Any) -> Any:
         try:
             return codec.from_members(members)
+        except errors.CorruptError as error:
+            return error
         except Exception as raised:  # of the class
-            message = f'The entity "{id}" of "{repository}" is no {codec.cls.__name__}: {raised}'
-            error = errors.CorruptError(message, detail={"repository": repository, "id": id})
+            error = misfit(codec.cls, repository, id, raised)
             error.__cause__ = raised
             return error
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple, Optional, TypeVar, Union
 
 from ._codec import Codec, dump, id_of, load, plain_id
-from ._query import Fields, Filter, Parameters, filter_arguments, query_options
+from ._query import Damaged, Fields, Filter, Parameters, filter_arguments, query_options
 
 if TYPE_CHECKING:
     from .operation import Operation
@@ -183,9 +183,10 @@ class DeferredRepository(Generic[T]):
         limit: Optional[int] = None,
         fields: Fields = None,
         parameters: Parameters = None,
+        damaged: Damaged = "refuse",
     ) -> "Operation[list[Any]]":
         """The entities that match a filter."""
-        members = _query(filter, sort, skip, limit, fields, parameters)
+        members = _query(filter, sort, skip, limit, fields, parameters, damaged)
         return self._operation("find", members, _same if fields else self._list)
 
     def first(
@@ -196,28 +197,33 @@ class DeferredRepository(Generic[T]):
         skip: int = 0,
         fields: Fields = None,
         parameters: Parameters = None,
+        damaged: Damaged = "refuse",
     ) -> "Operation[Optional[Any]]":
         """The first entity that `find` would answer."""
         read = _same if fields else self._codec.from_members
         return self._operation(
             "first",
-            _query(filter, sort, skip, None, fields, parameters),
+            _query(filter, sort, skip, None, fields, parameters, damaged),
             lambda members: None if members is None else read(members),
         )
 
-    def count(self, filter: Filter = None, *, parameters: Parameters = None) -> "Operation[int]":
+    def count(
+        self, filter: Filter = None, *, parameters: Parameters = None, damaged: Damaged = "refuse"
+    ) -> "Operation[int]":
         """How many entities match the filter."""
-        return self._operation("count", _query(filter, parameters=parameters))
+        return self._operation("count", _query(filter, parameters=parameters, damaged=damaged))
 
-    def exists(self, filter: Filter = None, *, parameters: Parameters = None) -> "Operation[bool]":
+    def exists(
+        self, filter: Filter = None, *, parameters: Parameters = None, damaged: Damaged = "refuse"
+    ) -> "Operation[bool]":
         """Whether any entity matches the filter."""
-        return self._operation("exists", _query(filter, parameters=parameters))
+        return self._operation("exists", _query(filter, parameters=parameters, damaged=damaged))
 
     def distinct(
-        self, path: str, filter: Filter = None, *, parameters: Parameters = None
+        self, path: str, filter: Filter = None, *, parameters: Parameters = None, damaged: Damaged = "refuse"
     ) -> "Operation[list[Any]]":
         """The distinct values that a path leads to."""
-        members = _member("path", dump(path)) + _query(filter, parameters=parameters)
+        members = _member("path", dump(path)) + _query(filter, parameters=parameters, damaged=damaged)
         return self._operation("distinct", members)
 
     # --- Describing ------------------------------------------------------------------------------
@@ -240,7 +246,7 @@ class DeferredRepository(Generic[T]):
         return self._operation(verb, _member("entities", text), self._list)
 
     def _list(self, entities: Any) -> list[T]:
-        return list(map(self._codec.from_members, entities))
+        return self._codec.from_list(entities)
 
     def _id(self, id: Any) -> bytes:
         return _member("id", dump(id_of(id).decode()))

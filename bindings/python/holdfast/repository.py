@@ -64,7 +64,7 @@ class Repository(OfOneProcess, Queries[T], RepositoryStreams[T]):
         self.pointer = pointer
         self._handle = Handle(pointer, lib.hf_repository_free)
         self._store = store
-        self._codec: Codec[T] = Codec(cls, self._stored_key() if key is None else key)
+        self._codec: Codec[T] = Codec(cls, self._stored_key() if key is None else key, name)
 
     def __repr__(self) -> str:
         return f"<holdfast.Repository {self.name!r} of {self._store!r}>"

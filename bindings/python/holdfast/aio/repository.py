@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar, Uni
 from .. import repository as blocking
 from .._codec import Codec
 from .._handles import OfOneProcess
-from .._query import Fields, Filter, Parameters
+from .._query import Damaged, Fields, Filter, Parameters
 from ..cache import Cache, cache_options
 from ..deferred import DeferredRepository, ModifyResult
 from ._events import started
@@ -45,7 +45,7 @@ class Repository(OfOneProcess, RepositoryStreams[T]):
         self._store = store
         self._key = key
         self._cache = cache
-        self._codec: Codec[T] = Codec(cls, key or store._keys.get(name, "id"))
+        self._codec: Codec[T] = Codec(cls, key or store._keys.get(name, "id"), name)
         #: The same calls, each as an `Operation` that does nothing until it is run.
         self.deferred: DeferredRepository[T] = DeferredRepository(
             lambda description: Operation(store, description), name, self._codec, key, cache_options(cache)
@@ -161,10 +161,11 @@ class Repository(OfOneProcess, RepositoryStreams[T]):
         limit: Optional[int] = None,
         fields: Fields = None,
         parameters: Parameters = None,
+        damaged: Damaged = "refuse",
     ) -> list[Any]:
         """The entities that match a filter: a dict or an expression of `F`."""
         return await self.deferred.find(
-            filter, sort=sort, skip=skip, limit=limit, fields=fields, parameters=parameters
+            filter, sort=sort, skip=skip, limit=limit, fields=fields, parameters=parameters, damaged=damaged
         )
 
     async def first(
@@ -175,21 +176,30 @@ class Repository(OfOneProcess, RepositoryStreams[T]):
         skip: int = 0,
         fields: Fields = None,
         parameters: Parameters = None,
+        damaged: Damaged = "refuse",
     ) -> Optional[Any]:
         """The first entity that `find` would answer, or None."""
-        return await self.deferred.first(filter, sort=sort, skip=skip, fields=fields, parameters=parameters)
+        return await self.deferred.first(
+            filter, sort=sort, skip=skip, fields=fields, parameters=parameters, damaged=damaged
+        )
 
-    async def count(self, filter: Filter = None, *, parameters: Parameters = None) -> int:
+    async def count(
+        self, filter: Filter = None, *, parameters: Parameters = None, damaged: Damaged = "refuse"
+    ) -> int:
         """How many entities match the filter."""
-        return await self.deferred.count(filter, parameters=parameters)
+        return await self.deferred.count(filter, parameters=parameters, damaged=damaged)
 
-    async def exists(self, filter: Filter = None, *, parameters: Parameters = None) -> bool:
+    async def exists(
+        self, filter: Filter = None, *, parameters: Parameters = None, damaged: Damaged = "refuse"
+    ) -> bool:
         """Whether any entity matches the filter."""
-        return await self.deferred.exists(filter, parameters=parameters)
+        return await self.deferred.exists(filter, parameters=parameters, damaged=damaged)
 
-    async def distinct(self, path: str, filter: Filter = None, *, parameters: Parameters = None) -> list[Any]:
+    async def distinct(
+        self, path: str, filter: Filter = None, *, parameters: Parameters = None, damaged: Damaged = "refuse"
+    ) -> list[Any]:
         """The distinct values that a path leads to in the entities that match."""
-        return await self.deferred.distinct(path, filter, parameters=parameters)
+        return await self.deferred.distinct(path, filter, parameters=parameters, damaged=damaged)
 
     def iterate(self, filter: Filter = None, **options: Any) -> "Cursor[T]":
         """What `find` would answer, read in pieces: `async for song in songs.iterate(...)`."""

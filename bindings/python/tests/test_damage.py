@@ -1,0 +1,121 @@
+"""Entities that are damaged where they are stored, or do not fit the class that reads them."""
+
+import asyncio
+import dataclasses
+import sqlite3
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import holdfast
+import holdfast.aio
+
+BODIES = ["", "{", "[1,2]", '{"id":"b","n":}', '{"id":"c","n":2}', '{"n":2}']
+
+
+@dataclasses.dataclass
+class Song:
+    id: str
+    n: int
+
+
+def damage(path: str, body: str) -> None:
+    """Stores three entities, and puts something else in the place of "b"."""
+    with holdfast.open(path) as store:
+        store.repository("songs").save_many([{"id": id, "n": n} for n, id in enumerate("abc")])
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute("UPDATE holdfast_entity SET body = ? WHERE id = 'b'", (body,))
+    connection.close()
+
+
+READS: dict[str, Callable[[Any], Any]] = {
+    "fetch": lambda songs: songs.fetch("b"),
+    "fetch_bytes": lambda songs: songs.fetch_bytes("b"),
+    "fetch_versioned": lambda songs: songs.fetch_versioned("b"),
+    "fetch_many": lambda songs: songs.fetch_many(["a", "b"]),
+    "fetch_all": lambda songs: songs.fetch_all(),
+    "find": lambda songs: songs.find(),
+    "find by id": lambda songs: songs.find({"id": "b"}),
+    "sorted": lambda songs: songs.find(sort={"n": -1}),
+    "patch": lambda songs: songs.patch("b", {"m": 1}),
+    "modify": lambda songs: songs.modify("b", {"$set": {"m": 1}}),
+}
+
+
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_each_read_of_a_damaged_entity_says_which_it_is(
+    path: str, body: str, read: Callable[[Any], Any]
+) -> None:
+    damage(path, body)
+
+    async def awaited() -> None:
+        async with holdfast.aio.open(path) as store:
+            await read(store.repository("songs"))
+
+    with holdfast.open(path) as store:
+        for songs in (store.repository("songs"), store.repository("songs", cls=Song)):
+            with pytest.raises(holdfast.CorruptError) as caught:
+                read(songs)
+            assert caught.value.detail == {"repository": "songs", "id": "b"}
+            assert songs.fetch("a") and songs.fetch("c")
+    with pytest.raises(holdfast.CorruptError) as caught:
+        asyncio.run(awaited())
+    assert caught.value.detail == {"repository": "songs", "id": "b"}
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_queries_leave_out_what_is_damaged_where_that_is_asked_for(path: str, body: str) -> None:
+    damage(path, body)
+    with holdfast.open(path) as store:
+        songs = store.repository("songs", cls=Song)
+        found = [Song("a", 0), Song("c", 2)]
+        assert songs.find(damaged="skip") == found
+        assert songs.find(lambda song: True, damaged="skip") == found
+        assert list(songs.iterate(damaged="skip")) == found
+        assert songs.first({"n": {"$gt": 0}}, damaged="skip") == found[1]
+        assert songs.count(damaged="skip") == 2
+        assert songs.exists({"n": 2}, damaged="skip")
+        assert songs.distinct("n", damaged="skip") == [0, 2]
+        assert songs.explain(damaged="skip")["matched"] == 2
+        report = songs.verify()
+        assert report["damaged_ids"] == ["b"]
+
+    async def awaited() -> None:
+        async with holdfast.aio.open(path) as store:
+            songs = store.repository("songs", cls=Song)
+            assert await songs.find(damaged="skip") == found
+            assert [song async for song in songs.iterate(damaged="skip")] == found
+            assert await songs.first({"n": {"$gt": 0}}, damaged="skip") == found[1]
+            assert await songs.count(damaged="skip") == 2
+            assert await songs.exists({"n": 2}, damaged="skip")
+            assert await songs.distinct("n", damaged="skip") == [0, 2]
+            assert await songs.deferred.find(damaged="skip") == found
+
+    asyncio.run(awaited())
+
+
+class Strict:
+    """A class that takes whole numbers alone."""
+
+    def __init__(self, id: str, n: int) -> None:
+        self.id, self.n = id, n
+
+    @classmethod
+    def from_dict(cls, members: dict[str, Any]) -> "Strict":
+        return cls(members["id"], int(members["n"]))
+
+
+@pytest.mark.parametrize("name", [name for name in READS if name != "fetch_bytes"])
+@pytest.mark.parametrize("cls", [Song, Strict])
+def test_an_entity_that_does_not_fit_its_class_is_told_with_its_id(path: str, cls: type, name: str) -> None:
+    with holdfast.open(path) as store:
+        store.repository("songs").save_many([{"id": "a", "n": 1}, {"id": "b"}, {"id": "c", "n": 2}])
+        songs = store.repository("songs", cls=cls)
+        with pytest.raises(holdfast.CorruptError, match=f'"b" of "songs" is no {cls.__name__}') as caught:
+            READS[name](songs)
+        assert caught.value.detail == {"repository": "songs", "id": "b"}
+        assert isinstance(caught.value.__cause__, (TypeError, KeyError))
+        assert songs.fetch("a") is not None
