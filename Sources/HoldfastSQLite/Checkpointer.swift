@@ -8,7 +8,7 @@ import Synchronization
 ///                            overwrites the log from its beginning. PASSIVE alone never gets there under load,
 ///                            because the log grows while it copies
 ///     beyond the limit       the core takes all snapshots back, since one that reads from the log keeps it from
-///                            being overwritten; then RESTART
+///                            being overwritten, and backups begin anew; then RESTART
 ///     idle for two seconds   TRUNCATE
 ///
 /// A page that was written many times is copied once, so that long logs cost less in all; below a limit of 256 MiB
@@ -41,6 +41,7 @@ final class Checkpointer: Sendable {
     private let doubt: Doubt
     private let check: @Sendable () throws(HoldfastError) -> Void
     private let isHeldUp: @Sendable () -> Bool
+    private let takeBackCopies: @Sendable () -> Void
     private let connect: @Sendable () throws(HoldfastError) -> Connection
     private let state = Lock(State())
     /// Apart from the state, whose lock is held during a checkpoint.
@@ -58,6 +59,7 @@ final class Checkpointer: Sendable {
     init(
         settings: Settings, time: any TimeSource, doubt: Doubt,
         check: @escaping @Sendable () throws(HoldfastError) -> Void, isHeldUp: @escaping @Sendable () -> Bool,
+        takeBackCopies: @escaping @Sendable () -> Void,
         connect: @escaping @Sendable () throws(HoldfastError) -> Connection
     ) {
         self.settings = settings
@@ -65,6 +67,7 @@ final class Checkpointer: Sendable {
         self.doubt = doubt
         self.check = check
         self.isHeldUp = isHeldUp
+        self.takeBackCopies = takeBackCopies
         self.connect = connect
     }
 
@@ -144,7 +147,10 @@ final class Checkpointer: Sendable {
         guard mustRestart || bytes >= max(settings.restartBytes, state.withLock { $0.restartAt }) else { return }
         // Most is copied and synced above, what has come since here, so that writers wait for little.
         _ = checkpoint(.passive, waiting: 0)
-        if bytes > settings.limitBytes { askForSnapshots(olderThan: nil) }
+        if bytes > settings.limitBytes {
+            askForSnapshots(olderThan: nil)
+            takeBackCopies()
+        }
         // Writers would wait in vain while somebody goes on reading from a snapshot that was taken back.
         if isHeldUp() { return state.withLock { retryLater(&$0) } }
         checkpoint(.restart, waiting: bytes > settings.limitBytes ? 250 : 20)

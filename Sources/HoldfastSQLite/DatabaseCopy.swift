@@ -12,11 +12,10 @@ import HoldfastCore
 /// closed cleanly, and without side files. It is written under another name, synced, and renamed when it is complete, so
 /// that a copy that was cut short is never taken for one. What is not published is discarded.
 final class DatabaseCopy {
-    private static let piecePages: Int32 = 256
-
     private let target: Location
     private let file: PartialFile
     private var isPublished = false
+    private let epoch = hfp_fork_epoch()
 
     /// The new file gets the mode of that at `model`.
     init(to target: Location, like model: String) throws(HoldfastError) {
@@ -24,13 +23,14 @@ final class DatabaseCopy {
         file = try PartialFile(for: target.path, like: model)
     }
 
-    deinit { if !isPublished { file.discard() } }
+    // In a forked child the file is the parent's.
+    deinit { if !isPublished && epoch == hfp_fork_epoch() { file.discard() } }
 
-    /// `source` is in a transaction, and what that shows is copied: others that write do not disturb it.
-    func make(
-        from source: Connection, head: CommitSequence, incarnation: [UInt8], _ progress: Progress
-    ) throws(HoldfastError) {
-        try copyPages(from: source, progress)
+    /// Where the pages go.
+    var path: String { file.path }
+
+    /// When the pages are there: makes a store of them, which was closed at this sequence, and has it on the disk.
+    func complete(_ head: CommitSequence, incarnation: [UInt8]) throws(HoldfastError) {
         try settle(head, incarnation)
         try Self.sync(file.path, O_RDWR)
     }
@@ -75,34 +75,6 @@ final class DatabaseCopy {
         guard let first = problems.first else { return }
         throw HoldfastError(
             .corrupt, "\(target.path) is not written, because what was copied is damaged: \(first)")
-    }
-
-    /// sqlite3_backup_step.
-    private func copyPages(
-        from source: Connection, _ progress: Progress
-    ) throws(HoldfastError) {
-        let copy = try Connection(path: file.path, mode: .readWrite, busyMilliseconds: 0)
-        // Synced once, at the end.
-        try copy.execute("PRAGMA synchronous = OFF", "writing")
-        guard let backup = sqlite3_backup_init(copy.handle, "main", source.handle, "main") else {
-            throw copy.error(sqlite3_errcode(copy.handle), "writing")
-        }
-        var code = SQLITE_OK
-        do throws(HoldfastError) {
-            let pageBytes = UInt64(clamping: try source.number("PRAGMA page_size", "reading") ?? 4096)
-            while code == SQLITE_OK {
-                code = sqlite3_backup_step(backup, Self.piecePages)
-                let total = UInt64(sqlite3_backup_pagecount(backup))
-                let done = total - UInt64(sqlite3_backup_remaining(backup))
-                guard try progress(done * pageBytes, total * pageBytes) else { throw Self.cancelled }
-            }
-        } catch {
-            sqlite3_backup_finish(backup)
-            throw error
-        }
-        sqlite3_backup_finish(backup)
-        // What reading finds wrong is told as the source's fault.
-        if code != SQLITE_DONE { throw (code & 0xFF == SQLITE_CORRUPT ? source : copy).error(code, "copying") }
     }
 
     /// Makes the copy a store of its own, which was closed at this sequence.

@@ -17,19 +17,41 @@ extension SQLiteStorage {
     }
 
     /// Closing the store does not wait for it: the host may close it from inside `progress`.
+    ///
+    /// While pages are copied the log cannot be begun anew. A host that takes long in `progress` would let it grow without
+    /// bound, so once it is too long the copying is begun anew, and goes on at full speed, without `progress`.
     func make(_ copy: DatabaseCopy, _ progress: Progress) throws(HoldfastError) -> CommitSequence {
+        if let head = try copyPages(to: copy, progress, mayBeTakenBack: true) { return head }
+        return try copyPages(to: copy, progress, mayBeTakenBack: false)!
+    }
+
+    /// Answers which state was copied; nil if it was taken back.
+    private func copyPages(
+        to copy: DatabaseCopy, _ progress: Progress, mayBeTakenBack: Bool
+    ) throws(HoldfastError) -> CommitSequence? {
         let source = try connectReader()
         try source.run(.begin, "reading")
         let head = try source.head()
-        try copy.make(from: source, head: head, incarnation: Self.newIncarnation(environment)) {
-            done, total throws(HoldfastError) in
+        let pages = try PageCopy(from: source, to: copy.path)
+        if mayBeTakenBack { copies.add(pages) }
+        defer { copies.remove(pages) }
+        while true {
+            guard let (done, total, isComplete) = try pages.step() else { return nil }
             if isClosing.load(ordering: .acquiring) { throw Store.closed }
-            return try progress(done, total)
+            if mayBeTakenBack || isComplete {
+                guard try progress(done, total) else { throw DatabaseCopy.cancelled }
+                if isClosing.load(ordering: .acquiring) { throw Store.closed }
+            }
+            if isComplete { break }
+            if mayBeTakenBack && isLogTooLong { pages.takeBack() }
         }
-        source.close()
+        try copy.complete(head, incarnation: Self.newIncarnation(environment))
         try copy.check()
         return head
     }
+
+    /// By the frames that it holds; its file may be longer.
+    public var isLogTooLong: Bool { readers.walHeader().map { $0.logBytes > logLimit } ?? false }
 
     public func compact() throws(HoldfastError) -> (before: UInt64, after: UInt64) {
         guard let lock = storeLock.withLock({ $0 }) else { throw Store.closed }

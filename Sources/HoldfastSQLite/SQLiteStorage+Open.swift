@@ -95,18 +95,21 @@ extension SQLiteStorage {
         }
         let readers = try ReaderPool(of: files, connect: connectReader)
         let doubt = Doubt()
+        let copies = PageCopies()
         let checkpointer = Checkpointer(
             settings: Checkpointer.Settings(
                 limitBytes: Int(clamping: options.walLimitBytes), snapshotMaxAge: options.snapshotMaxAgeMilliseconds),
             time: environment.time, doubt: doubt,
             check: { () throws(HoldfastError) in try files.check(readers.walHeader) },
-            isHeldUp: { readers.hasLingering },
+            isHeldUp: { readers.hasLingering }, takeBackCopies: { copies.takeBack() },
             connect: { () throws(HoldfastError) in try connect(path, .readWrite, cacheKibibytes: 256) })
         try storeLock.enter()
         try checkpointer.start(environment.workers)
         return SQLiteStorage(
             path: path, writer: writer, readers: readers, checkpointer: checkpointer, doubt: doubt,
             files: files, storeLock: storeLock, queue: WriteQueue(storeLock, time: environment.time), traces: nil,
+            copies: copies,
+            logLimit: options.walLimitBytes,
             environment: environment, connectWriter: connectWriter, connectReader: connectReader)
     }
 
@@ -132,7 +135,8 @@ extension SQLiteStorage {
         }
         return SQLiteStorage(
             path: path, writer: nil, readers: readers, checkpointer: nil, doubt: Doubt(), files: files,
-            storeLock: storeLock, queue: nil, traces: traces, environment: environment, connectWriter: connectReader,
+            storeLock: storeLock, queue: nil, traces: traces, copies: PageCopies(),
+            logLimit: options.walLimitBytes, environment: environment, connectWriter: connectReader,
             connectReader: connectReader)
     }
 

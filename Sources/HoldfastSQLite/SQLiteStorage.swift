@@ -33,10 +33,14 @@ public final class SQLiteStorage: Storage {
     private let queue: Lock<WriteQueue?>
     /// Of a store that is only read.
     private let traces: SideFiles?
+    let copies: PageCopies
+    /// In bytes.
+    let logLimit: Int
 
     init(
         path: String, writer: Connection?, readers: ReaderPool, checkpointer: Checkpointer?, doubt: Doubt,
         files: StoreFiles, storeLock: StoreLock, queue: WriteQueue?, traces: SideFiles?,
+        copies: PageCopies, logLimit: UInt64,
         environment: Environment, connectWriter: @escaping @Sendable () throws(HoldfastError) -> Connection,
         connectReader: @escaping @Sendable () throws(HoldfastError) -> Connection
     ) {
@@ -50,6 +54,8 @@ public final class SQLiteStorage: Storage {
         self.storeLock = Lock(storeLock)
         self.queue = Lock(queue)
         self.traces = traces
+        self.copies = copies
+        self.logLimit = Int(clamping: logLimit)
         self.environment = environment
         self.connectWriter = connectWriter
         self.connectReader = connectReader

@@ -108,6 +108,68 @@ static void backup_refuses_what_it_would_overwrite_and_where_it_cannot_write(fix
     close_room(r);
 }
 
+/* Commits in each callback, as another thread would while a slow host is at work, and notes how large the log
+ * becomes. */
+typedef struct flood {
+    hf_repository *things;
+    const char *log;
+    int megabytes; /* in each callback */
+    int calls;
+    off_t largest;
+    uint64_t last_done;
+} flood;
+
+static bool write_meanwhile(uint64_t done, uint64_t total, void *user_data) {
+    flood *own = user_data;
+    (void)total;
+    assert_true(done >= own->last_done);
+    own->last_done = done;
+    own->calls++;
+    char *json = malloc((1 << 20) + 64);
+    for (int i = 0; i < own->megabytes; i++) {
+        int length = sprintf(json, "{\"id\":\"flood%d\",\"text\":\"", i % 4);
+        memset(json + length, 'a' + own->calls % 26, 1 << 20);
+        strcpy(json + length + (1 << 20), "\"}");
+        save(own->things, NULL, json);
+        struct stat status;
+        if (stat(own->log, &status) == 0 && status.st_size > own->largest)
+            own->largest = status.st_size;
+        /* What is written is copied into the store by a thread that must get its turn. */
+        sleep_milliseconds(10);
+    }
+    free(json);
+    return true;
+}
+
+/* Ten times "wal_limit_bytes". */
+enum { LOG_MOST = 40 << 20, SOME = 8, MUCH = 80 };
+
+static void a_slow_backup_or_verifying_does_not_let_the_log_grow(fixture *f) {
+    room r = open_room(f, "{\"durability\":\"relaxed\",\"wal_limit_bytes\":4194304}");
+    fill(r.store, r.things, 0, 60000);
+    char log[200], path[160];
+    snprintf(log, sizeof log, "%s-wal", f->url);
+    /* A little in each of many callbacks, and much in the first. */
+    for (int megabytes = SOME; megabytes <= MUCH; megabytes += MUCH - SOME) {
+        snprintf(path, sizeof path, "%s", place(f, megabytes == SOME ? "copy1.db" : "copy2.db"));
+        flood own = {.things = r.things, .log = log, .megabytes = megabytes};
+        expect_ok(hf_store_backup, r.store, path, write_meanwhile, &own, NULL);
+        assert_in_range(own.largest, 0, LOG_MOST);
+        hf_store *copy = open_store_at(path, NULL);
+        hf_repository *things = open_repository(copy, "things");
+        expect_count(things, NULL, "{\"n\":{\"$gte\":0}}", 60000);
+        hf_repository_free(things);
+        hf_store_free(copy);
+        own = (flood){.things = r.things, .log = log, .megabytes = megabytes};
+        hf_buffer report = HF_BUFFER_INIT;
+        expect_ok(hf_store_verify, r.store, write_meanwhile, &own, &report);
+        assert_memory_equal(report.data, "{\"ok\":true", 10);
+        assert_in_range(own.largest, 0, LOG_MOST);
+        hf_buffer_free(&report);
+    }
+    close_room(r);
+}
+
 static void memory_has_nothing_to_back_up_or_compact(fixture *f) {
     room r = open_room(f, NULL);
     expect(HF_UNSUPPORTED, hf_store_backup, r.store, "/tmp/never", NULL, NULL, NULL);
@@ -232,6 +294,7 @@ int main(void) {
     static const scenario scenarios[] = {
         SQLITE_ONLY(backup_takes_one_state_while_others_write),
         SQLITE_ONLY(backup_that_is_given_up_leaves_nothing_behind),
+        SQLITE_ONLY(a_slow_backup_or_verifying_does_not_let_the_log_grow),
         SQLITE_ONLY(backup_refuses_what_it_would_overwrite_and_where_it_cannot_write),
         ONCE(memory_has_nothing_to_back_up_or_compact),
         SQLITE_ONLY(restore_makes_a_store_of_a_backup),

@@ -30,7 +30,10 @@ typedef bool (*hf_progress)(uint64_t done, uint64_t total, void *HF_NULLABLE use
  * synced; until then there is one of that name with "-partial" appended. It is a store, closed cleanly, with
  * an incarnation of its own and the permissions of the store.
  *
- * While it runs the write-ahead log cannot be begun anew, so it may grow beyond "wal_limit_bytes".
+ * While it copies, the write-ahead log cannot be begun anew. Where the log outgrows "wal_limit_bytes"
+ * meanwhile, because others commit and progress takes long, the copying begins anew with the state of then,
+ * and goes on at full speed, without progress until its end: so the log grows beyond the limit by what is
+ * committed while the file is copied without a pause.
  *
  * path: NUL-terminated, of the new file, which must not exist; nor may a file of that name with "-wal",
  * "-shm" or "-journal" appended, which would be read as a part of it. progress: in bytes; NULL if not
@@ -73,7 +76,9 @@ hf_status hf_store_restore(const char *HF_NULLABLE backup, const char *HF_NULLAB
 
 /**
  * Checks all that is stored: the file by the engine's own rules, every entity (valid, and stored under its
- * own id), and every index against the entities. Others go on meanwhile.
+ * own id), and every index against the entities. Others go on meanwhile. Each repository is looked at in one
+ * state; where the write-ahead log outgrows "wal_limit_bytes" meanwhile, that begins anew, without progress
+ * until its end. The check of the file by SQLite's rules is done without a pause.
  *
  * progress: in entities, total 0; NULL if not wanted. out_report: receives a JSON object; must not be NULL:
  *

@@ -114,6 +114,11 @@ public protocol Storage: AnyObject, Sendable {
     ///     SQLite       VACUUM
     func compact() throws(HoldfastError) -> (before: UInt64, after: UInt64)
 
+    /// Whether a log has grown longer than it may, so that long work lets go of its snapshot and begins anew.
+    ///
+    ///     SQLite       by the header of the write-ahead log's index
+    var isLogTooLong: Bool { get }
+
     /// What the engine finds wrong in its own structures, a sentence each; at most a hundred.
     ///
     ///     SQLite       PRAGMA integrity_check

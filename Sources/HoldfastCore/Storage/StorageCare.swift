@@ -36,5 +36,7 @@ extension Storage {
 
     public func problems() throws(HoldfastError) -> [String] { [] }
 
+    public var isLogTooLong: Bool { false }
+
     public func size() throws(HoldfastError) -> StorageSize? { nil }
 }

@@ -28,16 +28,50 @@ struct RepositoryReport {
     init(
         of repository: Repository, _ progress: (UInt64) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
-        name = repository.name
-        // Of its own, which nobody takes back.
-        let snapshot = try repository.store.storage.beginSnapshot()
-        defer { if !repository.store.isForeign { snapshot.close() } }
-        try look(at: repository, on: snapshot, progress)
+        self.init(named: repository.name)
+        // The host may take long in `progress`. Where the snapshot has to be given back because of that, all is looked at
+        // anew, and without pauses.
+        let isDone = try withSnapshot(of: repository.store) { report, read throws(HoldfastError) in
+            repository.store.longReads.add(read)
+            defer { repository.store.longReads.remove(read) }
+            try report.look(at: repository, on: read) { done throws(HoldfastError) in
+                let goesOn = try progress(done)
+                if repository.store.storage.isLogTooLong { read.takeBack() }
+                return goesOn
+            }
+        }
+        if isDone { return }
+        self = RepositoryReport(named: name)
+        _ = try withSnapshot(of: repository.store) { report, read throws(HoldfastError) in
+            try report.look(at: repository, on: read) { _ in true }
+        }
+        guard try progress(entities) else { throw Self.cancelled }
     }
 
+    private init(named name: String) { self.name = name }
+
+    /// Answers whether the snapshot was there to the end.
+    private mutating func withSnapshot(
+        of store: Store, _ body: (inout RepositoryReport, LongRead) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) -> Bool {
+        let read = LongRead(try store.storage.beginSnapshot())
+        defer { if !store.isForeign { read.snapshot.close() } }
+        do throws(HoldfastError) {
+            try body(&self, read)
+            return true
+        } catch {
+            guard read.isTaken, !store.isForeign else { throw error }
+            try store.requireOpen()
+            return false
+        }
+    }
+
+    private static let cancelled = Store.cancelled("the store was not verified")
+
     private mutating func look(
-        at repository: Repository, on snapshot: any StorageSnapshot, _ progress: (UInt64) throws(HoldfastError) -> Bool
+        at repository: Repository, on read: LongRead, _ progress: (UInt64) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
+        let snapshot = read.snapshot
         for record in try snapshot.indexes().sorted(by: { $0.name < $1.name })
         where record.repository == repository.record.id && record.state == .ready {
             do throws(HoldfastError) { checks.append(IndexCheck(index: try Index(record))) } catch {
@@ -59,7 +93,7 @@ struct RepositoryReport {
                     return false
                 }
                 // Not while the storage lends: the host's code runs here.
-                guard try progress(entities) else { throw Store.cancelled("the store was not verified") }
+                guard try progress(entities) else { throw Self.cancelled }
             }
             for number in checks.indices { try checks[number].walk(on: snapshot) }
         } catch {

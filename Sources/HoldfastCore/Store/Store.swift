@@ -13,6 +13,7 @@ public final class Store: Sendable {
     /// By which entries of the cache expire, and whatever else has a time to live.
     let clock: StoreClock
     let snapshots: SnapshotPool
+    let longReads = LongReads()
     let catalogue: Catalogue
     let keyAges: KeyAges
     package let queue: CommitQueue
@@ -103,7 +104,7 @@ public final class Store: Sendable {
             self.closing = closing
             self.expiry = expiry
             self.follower = follower
-            storageHost = SnapshotReclaimer(snapshots: snapshots, log: log)
+            storageHost = SnapshotReclaimer(snapshots: snapshots, longReads: longReads, log: log)
             providerCalls = (storage as? ProviderStorage)?.calls
             incarnation = hexadecimal(state.incarnation)
             format = state.format
@@ -263,9 +264,11 @@ public final class Store: Sendable {
 /// references to an object that somebody refers to weakly is slow: the store's are counted in every call.
 private final class SnapshotReclaimer: StorageHost {
     private let snapshots: SnapshotPool
+    private let longReads: LongReads
     private let log: StoreLog
 
-    init(snapshots: SnapshotPool, log: StoreLog) {
+    init(snapshots: SnapshotPool, longReads: LongReads, log: StoreLog) {
+        self.longReads = longReads
         self.snapshots = snapshots
         self.log = log
     }
@@ -273,6 +276,7 @@ private final class SnapshotReclaimer: StorageHost {
     func releaseSnapshots(olderThanMilliseconds age: UInt64?) {
         let before = snapshots.openCount
         snapshots.revoke(olderThanMilliseconds: age)
+        if age == nil { longReads.takeBack() }
         let count = before - snapshots.openCount
         if count > 0 && age != nil {
             log.warning("snapshots were taken back from long readers", [("snapshots", .number(UInt64(max(0, count))))])
