@@ -75,7 +75,7 @@ static void each_call_of_a_repository_can_be_described(fixture *f) {
         if (inside)
             commit_quietly(t);
         expect_entity(r.things, NULL, "b", "{\"id\":\"b\",\"n\":3}");
-        hf_repository_delete_all(r.things, NULL, NULL, 0, NULL, NULL, NULL);
+        expect_ok(hf_repository_delete_all, r.things, NULL, NULL, 0, NULL, NULL);
         close_room(r);
     }
 }

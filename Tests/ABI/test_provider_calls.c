@@ -190,7 +190,7 @@ static void *read_and_write(void *things) {
     for (int i = 0; i < 20; i++) {
         uint64_t count;
         (void)hf_repository_count(things, NULL, NULL, 0, NULL, &count, NULL);
-        (void)hf_repository_save(things, NULL, "{\"id\":\"a\"}", HF_NTS, NULL, NULL);
+        save(things, NULL, "{\"id\":\"a\"}");
     }
     return NULL;
 }

@@ -222,7 +222,8 @@ static hf_status body(hf_transaction *transaction, void *user_data) {
         hf_transaction_free(transaction); /* borrowed, and still harmless */
     expect(hf_transaction_commit(transaction, NULL, NULL) != HF_OK, "a body's transaction is not its own",
            "hf_transaction_commit");
-    hf_repository_save(things, transaction, "{\"id\":\"a\",\"n\":5}", HF_NTS, NULL, NULL);
+    hf_status status = hf_repository_save(things, transaction, "{\"id\":\"a\",\"n\":5}", HF_NTS, NULL, NULL);
+    (void)status;
     call_back_in(r, false);
     return HF_OK;
 }
@@ -247,8 +248,9 @@ static void submit(thread *t, room *r) {
     if (luck(t, 2))
         begin_another(t, r);
     hf_transaction *transaction = any_transaction(t, r);
-    hf_repository_save(any_repository(t, r), transaction, "{\"id\":\"b\"}", HF_NTS, NULL, NULL);
-    hf_status status = hf_transaction_submit(transaction, on_event, user_data, free_ticket, &error);
+    hf_status status =
+        hf_repository_save(any_repository(t, r), transaction, "{\"id\":\"b\"}", HF_NTS, NULL, NULL);
+    status = hf_transaction_submit(transaction, on_event, user_data, free_ticket, &error);
     check_answer("hf_transaction_submit", status,
                  STATUS(HF_OK) | STATUS(HF_BUSY) | STATUS(HF_INVALID_STATE) | STATUS(HF_CLOSED) |
                      STATUS(HF_INVALID_ARGUMENT) | STATUS(HF_INVALID_HANDLE) | STATUS(HF_READ_ONLY) |

@@ -24,8 +24,14 @@ def python_path(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / "bindings/python"))
 
 
-def run_c(directory, program):
+def run_c(directory, program, status=0):
     """Compiles a program under strict warnings, runs it, and answers what it prints."""
+    ran = ran_c(directory, program)
+    assert ran.returncode == status, ran.stderr
+    return ran.stdout
+
+
+def ran_c(directory, program):
     (directory / "app.c").write_text(program)
     # The linker wants the library under its short name, which stands beside the versioned one.
     command = "cc -std=c99 -Wall -Wextra -Wpedantic -Werror app.c -o app".split()
@@ -33,15 +39,61 @@ def run_c(directory, program):
     command += [f"-Wl,-rpath,{LIBRARY.parent}"]
     subprocess.run(command, cwd=directory, check=True)
     return subprocess.run(
-        ["./app"], cwd=directory, check=True, capture_output=True, text=True, timeout=60
-    ).stdout
+        ["./app"], cwd=directory, capture_output=True, text=True, timeout=60
+    )
 
 
-def test_the_c_program_prints_its_receipt(tmp_path):
+@pytest.fixture
+def first_c_program():
     (program,) = (block for block in blocks("c") if "main" in block)
-    receipt = json.loads(run_c(tmp_path, program))
+    return program
+
+
+def test_the_c_program_prints_its_receipt(tmp_path, first_c_program):
+    receipt = json.loads(run_c(tmp_path, first_c_program))
     assert receipt["durable"] is True
     assert [change["id"] for change in receipt["changes"]] == ["s1"]
+
+
+@pytest.mark.parametrize(
+    "wrong, reason",
+    [
+        (
+            ('"{\\"id\\":\\"s1\\",\\"plays\\":0}"', '"{\\"id\\":"'),
+            "invalid JSON in the entity",
+        ),
+        (('transaction, "s1", HF_NTS', 'transaction, "s9", HF_NTS'), 'songs has no "s9"'),
+    ],
+    ids=["the first write", "the second write"],
+)
+@pytest.mark.parametrize("looks", [True, False], ids=["seen", "unseen"])
+def test_the_c_program_stores_nothing_when_a_write_fails(
+    tmp_path, python_path, first_c_program, wrong, reason, looks
+):
+    assert first_c_program.count(wrong[0]) == 1
+    program = first_c_program.replace(*wrong)
+    if not looks:
+        program = program.replace("saved != HF_OK || patched != HF_OK || ", "")
+        program = program.replace(
+            "hf_status submitted",
+            "(void)saved, (void)patched;\n    hf_status submitted",
+        )
+    ran = ran_c(tmp_path, program)
+    assert ran.returncode == 1 and ran.stdout == ""
+    assert ran.stderr.startswith("nothing was stored: ") and reason in ran.stderr
+    import holdfast
+
+    with holdfast.open(str(tmp_path / "music.db")) as store:
+        assert store.repository("songs").count() == 0
+
+
+def test_a_write_whose_result_nobody_takes_is_not_compiled(tmp_path, first_c_program):
+    program = first_c_program.replace("hf_status patched =\n", "").replace(
+        "|| patched != HF_OK ", ""
+    )
+    assert program.count("patched") == 0
+    with pytest.raises(subprocess.CalledProcessError):
+        run_c(tmp_path, program)
 
 
 # What stands around the functions of a block.

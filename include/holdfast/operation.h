@@ -110,9 +110,11 @@ HF_WARN_UNUSED hf_status hf_operation_create_function(
  *
  * Errors: those of the calls that it consists of and of hf_store_transact. Any thread. Blocks.
  */
-hf_status hf_operation_perform(hf_operation *HF_NULLABLE operation, hf_transaction *HF_NULLABLE transaction,
-                               hf_entity *HF_NULLABLE out_result, hf_buffer *HF_NULLABLE out_receipt,
-                               hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_operation_perform(hf_operation *HF_NULLABLE operation,
+                                              hf_transaction *HF_NULLABLE transaction,
+                                              hf_entity *HF_NULLABLE out_result,
+                                              hf_buffer *HF_NULLABLE out_receipt,
+                                              hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /**
  * Starts a run and returns; the future is completed with its result and receipt.
@@ -128,30 +130,33 @@ hf_status hf_operation_perform(hf_operation *HF_NULLABLE operation, hf_transacti
  * HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED; everything else is the future's. A store that closes
  * refuses, with HF_CLOSED, what has not begun. Any thread.
  */
-hf_status hf_operation_start(hf_operation *HF_NULLABLE operation, hf_transaction *HF_NULLABLE transaction,
-                             hf_future *HF_NULLABLE *HF_NULLABLE out_future,
-                             hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_operation_start(hf_operation *HF_NULLABLE operation,
+                                            hf_transaction *HF_NULLABLE transaction,
+                                            hf_future *HF_NULLABLE *HF_NULLABLE out_future,
+                                            hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /**
  * hf_operation_start and hf_future_observe in one: HF_EVENT_END tells the result. on_end, user_data,
  * free_user_data: as hf_future_observe. HF_OK: exactly one event will come.
  */
-hf_status hf_operation_submit(hf_operation *HF_NULLABLE operation, hf_transaction *HF_NULLABLE transaction,
-                              hf_event_fn HF_NULLABLE on_end, void *HF_NULLABLE user_data,
-                              void (*HF_NULLABLE free_user_data)(void *HF_NULLABLE),
-                              hf_future *HF_NULLABLE *HF_NULLABLE out_future,
-                              hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_operation_submit(hf_operation *HF_NULLABLE operation,
+                                             hf_transaction *HF_NULLABLE transaction,
+                                             hf_event_fn HF_NULLABLE on_end, void *HF_NULLABLE user_data,
+                                             void (*HF_NULLABLE free_user_data)(void *HF_NULLABLE),
+                                             hf_future *HF_NULLABLE *HF_NULLABLE out_future,
+                                             hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /**
  * hf_operation_submit for a subscriber: HF_EVENT_VALUE with the result and then HF_EVENT_END, or HF_EVENT_END
  * with the error alone. Nothing comes after the end. Each subscription is a run of its own; cancelling its
  * future ends it with HF_CANCELLED, or is too late.
  */
-hf_status hf_operation_subscribe(hf_operation *HF_NULLABLE operation, hf_transaction *HF_NULLABLE transaction,
-                                 hf_event_fn HF_NULLABLE on_event, void *HF_NULLABLE user_data,
-                                 void (*HF_NULLABLE free_user_data)(void *HF_NULLABLE),
-                                 hf_future *HF_NULLABLE *HF_NULLABLE out_future,
-                                 hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_operation_subscribe(hf_operation *HF_NULLABLE operation,
+                                                hf_transaction *HF_NULLABLE transaction,
+                                                hf_event_fn HF_NULLABLE on_event, void *HF_NULLABLE user_data,
+                                                void (*HF_NULLABLE free_user_data)(void *HF_NULLABLE),
+                                                hf_future *HF_NULLABLE *HF_NULLABLE out_future,
+                                                hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /** Frees the handle; runs go on. NULL and a freed handle do nothing. Cannot fail. Any thread. */
 void hf_operation_free(hf_operation *HF_NULLABLE operation);

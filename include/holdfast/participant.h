@@ -183,9 +183,9 @@ hf_status hf_participant_begin(hf_participant *HF_NULLABLE participant, uint8_t 
  * or members went on joining), what a validator answered, HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED.
  * After any of them the transaction is what it was. Any thread.
  */
-hf_status hf_participant_commit(hf_participant *HF_NULLABLE participant,
-                                const uint8_t *HF_NULLABLE descriptor,
-                                hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_participant_commit(hf_participant *HF_NULLABLE participant,
+                                               const uint8_t *HF_NULLABLE descriptor,
+                                               hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /** Rolls back the transaction of the participant's tree. Parameters and errors as of hf_participant_commit,
  * without those of validation. Any thread. */
@@ -224,8 +224,9 @@ HF_WARN_UNUSED hf_status hf_participant_begin_scope(hf_participant *HF_NULLABLE 
  * Ends a scope. succeeded: whether what it changed stays a part of the transaction; false: it goes back.
  * Errors: as of hf_transaction_end_scope. Any thread.
  */
-hf_status hf_participant_end_scope(hf_participant *HF_NULLABLE participant, uint64_t scope, bool succeeded,
-                                   hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_participant_end_scope(hf_participant *HF_NULLABLE participant, uint64_t scope,
+                                                  bool succeeded,
+                                                  hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /** The body of a transaction of a tree. Answers HF_OK to commit, any other status to roll back. */
 typedef hf_status (*hf_participant_body_fn)(hf_participant *HF_NONNULL participant,
@@ -244,9 +245,10 @@ typedef hf_status (*hf_participant_body_fn)(hf_participant *HF_NONNULL participa
  * HF_REENTRANT, HF_BUSY (sealed), HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED. A body that ends the
  * transaction itself leaves nothing to do, and its answer counts. Any thread.
  */
-hf_status hf_participant_transact(hf_participant *HF_NULLABLE participant,
-                                  hf_participant_body_fn HF_NULLABLE body, void *HF_NULLABLE user_data,
-                                  hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_participant_transact(hf_participant *HF_NULLABLE participant,
+                                                 hf_participant_body_fn HF_NULLABLE body,
+                                                 void *HF_NULLABLE user_data,
+                                                 hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /* --- Together with a store ------------------------------------------------------------------------------ */
 

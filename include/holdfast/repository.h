@@ -5,7 +5,8 @@
  *
  *   With a transaction, reads see its snapshot and its own writes. Writes are checked at the call, against
  *   the same view, and stored when it commits. A failed call leaves the transaction as it was, and open,
- *   unless it was begun with "on_error": "abort" (see transaction.h).
+ *   unless it was begun with "on_error": "abort" (see transaction.h). So compilers warn where nobody looks at
+ *   what a write, or a commit, has answered.
  *
  *   With NULL, a read sees the newest committed state, and a write is a transaction of its own: it is judged
  *   on the newest state when its turn comes, so it answers HF_EXISTS, HF_NOT_FOUND or HF_VERSION_MISMATCH and
@@ -76,9 +77,11 @@ void hf_repository_free(hf_repository *HF_NULLABLE repository);
  *
  * Errors: HF_EXISTS (the id is taken), HF_INVALID_JSON, HF_INVALID_ENTITY, HF_INVALID_ID.
  */
-hf_status hf_repository_add(hf_repository *HF_NULLABLE repository, hf_transaction *HF_NULLABLE transaction,
-                            const char *HF_NULLABLE entity, size_t length, hf_entity *HF_NULLABLE out_entity,
-                            hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_repository_add(hf_repository *HF_NULLABLE repository,
+                                           hf_transaction *HF_NULLABLE transaction,
+                                           const char *HF_NULLABLE entity, size_t length,
+                                           hf_entity *HF_NULLABLE out_entity,
+                                           hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /**
  * Replaces an existing entity.
@@ -88,10 +91,11 @@ hf_status hf_repository_add(hf_repository *HF_NULLABLE repository, hf_transactio
  * Errors: HF_NOT_FOUND, HF_VERSION_MISMATCH (the detail has `expected` and `actual`), HF_INVALID_JSON,
  * HF_INVALID_ENTITY (also without an id), HF_INVALID_ID.
  */
-hf_status hf_repository_update(hf_repository *HF_NULLABLE repository, hf_transaction *HF_NULLABLE transaction,
-                               const char *HF_NULLABLE entity, size_t length, uint64_t expected_version,
-                               hf_entity *HF_NULLABLE out_entity,
-                               hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_repository_update(hf_repository *HF_NULLABLE repository,
+                                              hf_transaction *HF_NULLABLE transaction,
+                                              const char *HF_NULLABLE entity, size_t length,
+                                              uint64_t expected_version, hf_entity *HF_NULLABLE out_entity,
+                                              hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /**
  * Stores an entity, new or not. Without an id it is given one. Reads nothing, so a transaction that only
@@ -99,9 +103,11 @@ hf_status hf_repository_update(hf_repository *HF_NULLABLE repository, hf_transac
  *
  * Errors: HF_INVALID_JSON, HF_INVALID_ENTITY, HF_INVALID_ID.
  */
-hf_status hf_repository_save(hf_repository *HF_NULLABLE repository, hf_transaction *HF_NULLABLE transaction,
-                             const char *HF_NULLABLE entity, size_t length, hf_entity *HF_NULLABLE out_entity,
-                             hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_repository_save(hf_repository *HF_NULLABLE repository,
+                                            hf_transaction *HF_NULLABLE transaction,
+                                            const char *HF_NULLABLE entity, size_t length,
+                                            hf_entity *HF_NULLABLE out_entity,
+                                            hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /**
  * Changes some members of an existing entity by a JSON merge patch (RFC 7396): members of the patch replace,
@@ -112,11 +118,12 @@ hf_status hf_repository_save(hf_repository *HF_NULLABLE repository, hf_transacti
  * Errors: HF_NOT_FOUND, HF_VERSION_MISMATCH, HF_INVALID_JSON, HF_INVALID_ID, HF_INVALID_ENTITY (the patch is
  * no object, would change or remove the id, or the result is over the limits).
  */
-hf_status hf_repository_patch(hf_repository *HF_NULLABLE repository, hf_transaction *HF_NULLABLE transaction,
-                              const char *HF_NULLABLE id, size_t id_length, const char *HF_NULLABLE patch,
-                              size_t patch_length, uint64_t expected_version,
-                              hf_entity *HF_NULLABLE out_entity,
-                              hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_repository_patch(hf_repository *HF_NULLABLE repository,
+                                             hf_transaction *HF_NULLABLE transaction,
+                                             const char *HF_NULLABLE id, size_t id_length,
+                                             const char *HF_NULLABLE patch, size_t patch_length,
+                                             uint64_t expected_version, hf_entity *HF_NULLABLE out_entity,
+                                             hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /**
  * Changes an entity by an update in MongoDB's operators. Outside a transaction it is worked out on the newest
@@ -154,19 +161,23 @@ hf_status hf_repository_patch(hf_repository *HF_NULLABLE repository, hf_transact
  * not fit this one: the value there is of another type, the path leads through a scalar, a number leaves its
  * range, the id would change, the result is over the limits); the detail has `operator` and `path`.
  */
-hf_status hf_repository_modify(hf_repository *HF_NULLABLE repository, hf_transaction *HF_NULLABLE transaction,
-                               const char *HF_NULLABLE id, size_t id_length, const char *HF_NULLABLE update,
-                               size_t update_length, const char *HF_NULLABLE initial, size_t initial_length,
-                               uint64_t expected_version, hf_entity *HF_NULLABLE out_entity,
-                               hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_repository_modify(hf_repository *HF_NULLABLE repository,
+                                              hf_transaction *HF_NULLABLE transaction,
+                                              const char *HF_NULLABLE id, size_t id_length,
+                                              const char *HF_NULLABLE update, size_t update_length,
+                                              const char *HF_NULLABLE initial, size_t initial_length,
+                                              uint64_t expected_version, hf_entity *HF_NULLABLE out_entity,
+                                              hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /**
  * Deletes an entity. expected_version: 0 for any.
  * Errors: HF_NOT_FOUND, HF_VERSION_MISMATCH, HF_INVALID_ID.
  */
-hf_status hf_repository_delete(hf_repository *HF_NULLABLE repository, hf_transaction *HF_NULLABLE transaction,
-                               const char *HF_NULLABLE id, size_t id_length, uint64_t expected_version,
-                               hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_repository_delete(hf_repository *HF_NULLABLE repository,
+                                              hf_transaction *HF_NULLABLE transaction,
+                                              const char *HF_NULLABLE id, size_t id_length,
+                                              uint64_t expected_version,
+                                              hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /* --- Writing many: each call is atomic, and its errors say at which index ----------------------- */
 
@@ -174,36 +185,41 @@ hf_status hf_repository_delete(hf_repository *HF_NULLABLE repository, hf_transac
  * hf_repository_add for each element of a JSON array. out_entities: the entities as stored, in the order
  * given; NULL if not wanted. An id given twice is HF_EXISTS.
  */
-hf_status hf_repository_add_many(hf_repository *HF_NULLABLE repository,
-                                 hf_transaction *HF_NULLABLE transaction, const char *HF_NULLABLE entities,
-                                 size_t length, hf_entity_list *HF_NULLABLE out_entities,
-                                 hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_repository_add_many(hf_repository *HF_NULLABLE repository,
+                                                hf_transaction *HF_NULLABLE transaction,
+                                                const char *HF_NULLABLE entities, size_t length,
+                                                hf_entity_list *HF_NULLABLE out_entities,
+                                                hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /** hf_repository_update, of any version, for each element of a JSON array. */
-hf_status hf_repository_update_many(hf_repository *HF_NULLABLE repository,
-                                    hf_transaction *HF_NULLABLE transaction, const char *HF_NULLABLE entities,
-                                    size_t length, hf_entity_list *HF_NULLABLE out_entities,
-                                    hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_repository_update_many(hf_repository *HF_NULLABLE repository,
+                                                   hf_transaction *HF_NULLABLE transaction,
+                                                   const char *HF_NULLABLE entities, size_t length,
+                                                   hf_entity_list *HF_NULLABLE out_entities,
+                                                   hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /** hf_repository_save for each element of a JSON array; of an id given twice the last stays. */
-hf_status hf_repository_save_many(hf_repository *HF_NULLABLE repository,
-                                  hf_transaction *HF_NULLABLE transaction, const char *HF_NULLABLE entities,
-                                  size_t length, hf_entity_list *HF_NULLABLE out_entities,
-                                  hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_repository_save_many(hf_repository *HF_NULLABLE repository,
+                                                 hf_transaction *HF_NULLABLE transaction,
+                                                 const char *HF_NULLABLE entities, size_t length,
+                                                 hf_entity_list *HF_NULLABLE out_entities,
+                                                 hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /**
  * hf_repository_patch, of any version, for each element of a JSON array: an object that holds the id under
  * the repository's key and the members to change beside it.
  */
-hf_status hf_repository_patch_many(hf_repository *HF_NULLABLE repository,
-                                   hf_transaction *HF_NULLABLE transaction, const char *HF_NULLABLE patches,
-                                   size_t length, hf_entity_list *HF_NULLABLE out_entities,
-                                   hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_repository_patch_many(hf_repository *HF_NULLABLE repository,
+                                                  hf_transaction *HF_NULLABLE transaction,
+                                                  const char *HF_NULLABLE patches, size_t length,
+                                                  hf_entity_list *HF_NULLABLE out_entities,
+                                                  hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /** hf_repository_delete, of any version, for each element of a JSON array of ids (text or integers). */
-hf_status hf_repository_delete_many(hf_repository *HF_NULLABLE repository,
-                                    hf_transaction *HF_NULLABLE transaction, const char *HF_NULLABLE ids,
-                                    size_t length, hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_repository_delete_many(hf_repository *HF_NULLABLE repository,
+                                                   hf_transaction *HF_NULLABLE transaction,
+                                                   const char *HF_NULLABLE ids, size_t length,
+                                                   hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /**
  * hf_repository_modify for every entity that matches, or for none when one of them refuses it. filter: see
@@ -212,12 +228,11 @@ hf_status hf_repository_delete_many(hf_repository *HF_NULLABLE repository,
  * With NULL for the transaction it is run as hf_store_transact would. Errors: HF_INVALID_JSON,
  * HF_INVALID_QUERY, HF_INVALID_OPTION, HF_INVALID_ENTITY (the detail has `repository` and `id`).
  */
-hf_status hf_repository_modify_all(hf_repository *HF_NULLABLE repository,
-                                   hf_transaction *HF_NULLABLE transaction, const char *HF_NULLABLE filter,
-                                   size_t filter_length, const char *HF_NULLABLE update, size_t update_length,
-                                   const char *HF_NULLABLE options, uint64_t *HF_NULLABLE out_matched,
-                                   uint64_t *HF_NULLABLE out_modified,
-                                   hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_repository_modify_all(
+    hf_repository *HF_NULLABLE repository, hf_transaction *HF_NULLABLE transaction,
+    const char *HF_NULLABLE filter, size_t filter_length, const char *HF_NULLABLE update,
+    size_t update_length, const char *HF_NULLABLE options, uint64_t *HF_NULLABLE out_matched,
+    uint64_t *HF_NULLABLE out_modified, hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /**
  * Deletes every entity that matches. filter: see hf_repository_find; NULL for all. options: "parameters", as
@@ -225,11 +240,12 @@ hf_status hf_repository_modify_all(hf_repository *HF_NULLABLE repository,
  * many; NULL if not wanted. With NULL for the transaction it is run as hf_store_transact would. Errors:
  * HF_INVALID_JSON, HF_INVALID_QUERY, HF_INVALID_OPTION.
  */
-hf_status hf_repository_delete_all(hf_repository *HF_NULLABLE repository,
-                                   hf_transaction *HF_NULLABLE transaction, const char *HF_NULLABLE filter,
-                                   size_t filter_length, const char *HF_NULLABLE options,
-                                   uint64_t *HF_NULLABLE out_count,
-                                   hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_repository_delete_all(hf_repository *HF_NULLABLE repository,
+                                                  hf_transaction *HF_NULLABLE transaction,
+                                                  const char *HF_NULLABLE filter, size_t filter_length,
+                                                  const char *HF_NULLABLE options,
+                                                  uint64_t *HF_NULLABLE out_count,
+                                                  hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /* --- Reading ------------------------------------------------------------------------------------ */
 

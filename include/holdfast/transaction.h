@@ -103,8 +103,9 @@ HF_WARN_UNUSED hf_status hf_transaction_begin(hf_store *HF_NULLABLE store, const
  *
  * Any thread, the callback thread included. Blocks until the commit is stored.
  */
-hf_status hf_transaction_commit(hf_transaction *HF_NULLABLE transaction, hf_buffer *HF_NULLABLE out_receipt,
-                                hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_transaction_commit(hf_transaction *HF_NULLABLE transaction,
+                                               hf_buffer *HF_NULLABLE out_receipt,
+                                               hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /**
  * Hands the commit over and returns; the outcome arrives as an event (see event.h).
@@ -126,10 +127,10 @@ hf_status hf_transaction_commit(hf_transaction *HF_NULLABLE transaction, hf_buff
  * HF_REENTRANT (others are just having it validated), HF_CLOSED, HF_INVALID_ARGUMENT, HF_INVALID_HANDLE,
  * HF_FORKED. Other conflicts and storage failures come as events. Any thread.
  */
-hf_status hf_transaction_submit(hf_transaction *HF_NULLABLE transaction, hf_event_fn HF_NULLABLE on_done,
-                                void *HF_NULLABLE user_data,
-                                void (*HF_NULLABLE free_user_data)(void *HF_NULLABLE),
-                                hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_transaction_submit(hf_transaction *HF_NULLABLE transaction,
+                                               hf_event_fn HF_NULLABLE on_done, void *HF_NULLABLE user_data,
+                                               void (*HF_NULLABLE free_user_data)(void *HF_NULLABLE),
+                                               hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /**
  * Withdraws a submitted commit while it is queued; its event then tells HF_CANCELLED.
@@ -215,8 +216,9 @@ HF_WARN_UNUSED hf_status hf_transaction_begin_scope(hf_transaction *HF_NULLABLE 
  * not go back alone has left. HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED. A scope that has ended, and
  * one of a transaction that has ended, is HF_OK. Any thread. Does not block.
  */
-hf_status hf_transaction_end_scope(hf_transaction *HF_NULLABLE transaction, uint64_t scope, bool succeeded,
-                                   hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_transaction_end_scope(hf_transaction *HF_NULLABLE transaction, uint64_t scope,
+                                                  bool succeeded,
+                                                  hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /** The transaction's state, also after its store was closed. Errors: HF_INVALID_ARGUMENT, HF_INVALID_HANDLE,
  * HF_FORKED. Any thread. */
@@ -256,9 +258,10 @@ typedef hf_status (*hf_transaction_fn)(hf_transaction *HF_NONNULL transaction, v
  * the detail's `attempts`; what the body answered (with an error object that says so); HF_INVALID_ARGUMENT,
  * HF_INVALID_JSON, HF_INVALID_OPTION. Any thread. Blocks.
  */
-hf_status hf_store_transact(hf_store *HF_NULLABLE store, hf_transaction_fn HF_NULLABLE body,
-                            void *HF_NULLABLE user_data, const char *HF_NULLABLE options,
-                            hf_buffer *HF_NULLABLE out_receipt, hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_store_transact(hf_store *HF_NULLABLE store, hf_transaction_fn HF_NULLABLE body,
+                                           void *HF_NULLABLE user_data, const char *HF_NULLABLE options,
+                                           hf_buffer *HF_NULLABLE out_receipt,
+                                           hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 HF_END_DECLS
 
