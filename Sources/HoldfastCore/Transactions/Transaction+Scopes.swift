@@ -35,6 +35,8 @@ extension Transaction {
     /// Ends a part, which stays a part of the transaction, or goes back. Throws what dooms a part that would stay, which
     /// goes back then, too. One that has ended, and one of an ended transaction, is left alone.
     public func endScope(_ scope: UInt64, succeeded: Bool) throws(HoldfastError) {
+        try store.requireSameProcess()
+        try store.requireOutsideProvider()
         let (trees, failure) = unmarkScope(scope, succeeded: succeeded)
         try trees?.rollBack(to: scope)
         if let failure { throw failure }
