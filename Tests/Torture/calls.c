@@ -1,0 +1,330 @@
+/*
+ * Calls under faults: each operation of a store, with the n-th of all its calls to the system made to fail,
+ * to be short, to be interrupted, or to kill the process; and with the n-th allocation of the C libraries
+ * below refused.
+ *
+ *     calls [--every] [--seed=N] [--operation=NAME]      --every: each n; else a sample, which the seed
+ * chooses
+ *
+ * Whatever meets the fault: the operation answers a status that fits, and is done or not done as it says;
+ * nothing that was acknowledged before is lost; with the fault gone the same handle does the operation,
+ * commits and closes; no descriptor stays open and no unfinished file lies about; and the next process finds
+ * a sound store.
+ */
+#include "failing_calls.h"
+#include "operations.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PATIENCE_SECONDS = 30 };
+
+static char directory[64], made[64];
+
+/* --- A run: one process in which the fault is met, one that looks at what it left -------------------- */
+
+static void complain(const operation *o, const char *what) {
+    fprintf(stderr, "WRONG: %s: %s\n", o->name, what);
+    board->wrong++;
+}
+
+static bool has_met(const char *call) { return strncmp(board->met, call, strlen(call)) == 0; }
+
+/* SQLite takes a lock that cannot be had for one that somebody holds, a page that cannot be read for a
+ * damaged one, and a file that cannot be opened for one that may only be read. */
+static bool fits(hf_status status, call_fault fault) {
+    if (status == HF_BUSY)
+        return fault == CALLS_FAIL || has_met("fcntl");
+    if (status == HF_CORRUPT)
+        return fault == CALLS_FAIL || has_met("pread");
+    if (status == HF_READ_ONLY)
+        return has_met("open");
+    return status == HF_OK || status == HF_IO || status == HF_FULL || status == HF_CANNOT_OPEN ||
+           status == HF_NO_MEMORY;
+}
+
+static int descriptors(void) {
+    DIR *list = opendir("/proc/self/fd");
+    int count = 0;
+    while (readdir(list) != NULL)
+        count++;
+    closedir(list);
+    return count;
+}
+
+static hf_error *retried(room *r) {
+    hf_error *error = NULL;
+    (void)!hf_repository_save(r->things, NULL, "{\"id\":\"r1\",\"text\":\"r\"}", HF_NTS, NULL, &error);
+    return error;
+}
+
+/* Does it again where it has not been done: with the fault gone that must succeed. */
+static void do_again(const operation *o, room *r) {
+    hf_error *error = NULL;
+    if (r->store == NULL && o->act != restore_over)
+        must("opening again", enter(r, files.store, &error), &error);
+    /* A store that could not be reopened after a commit of unknown outcome tries it again with the next
+     * commit, which may be told. */
+    if (r->store != NULL && o->act != close_it)
+        hf_error_free(retried(r));
+    progress done = o->look == NULL ? NOT_DONE : o->look(r);
+    if (done == HALF)
+        complain(o, "it is half done, for the process that did it");
+    if (done == NOT_DONE && o->act != close_it && o->act != open_it && o->act != create_it)
+        must("doing it again", o->act(r, &error), &error);
+    board->is_again_done = true;
+}
+
+static void meet_the_fault(const operation *o, call_fault fault, long nth) {
+    room r = {NULL, NULL};
+    hf_error *error = NULL;
+    /* What the library opens once for the process is not to be counted as left open. */
+    must("warming up", enter(&r, "memory:", &error), &error);
+    leave(&r);
+    int open_before = descriptors();
+    if (o->place == AT_AN_OPEN_STORE)
+        must("opening", enter(&r, files.store, &error), &error);
+    calls_arm(fault, nth);
+    hf_status status = o->act(&r, &error);
+    board->count = calls_disarm();
+    snprintf(board->met, sizeof board->met, "%s", calls_met());
+    if (error != NULL) {
+        board->state = hf_error_commit_state(error);
+        snprintf(board->message, sizeof board->message, "%s", hf_error_message(error));
+    }
+    board->status = status;
+    board->has_answered = true;
+    hf_error_free(error);
+    error = NULL;
+    if (!fits(status, fault))
+        complain(o, hf_status_name(status));
+    do_again(o, &r);
+    if (o->act == close_it || o->act == restore_over) {
+        leave(&r);
+        must("opening anew", enter(&r, files.store, &error), &error);
+    }
+    must("one more commit", hf_repository_save(r.things, NULL, "{\"id\":\"a1\"}", HF_NTS, NULL, &error),
+         &error);
+    board->is_committed = true;
+    must("closing", hf_store_close(r.store, -1, &error), &error);
+    leave(&r);
+    if (descriptors() != open_before)
+        complain(o, "descriptors stay open");
+}
+
+/* In a process of its own. */
+static void look_afterwards(const operation *o) {
+    room r;
+    hf_error *error = NULL;
+    bool is_restored = o->act == restore_over, is_new = o->act == create_it;
+    must("opening afterwards", enter(&r, files.store, &error), &error);
+    long entities = count_of(&r, "e");
+    progress done = o->look == NULL ? NOT_DONE : o->look(&r);
+    if (is_restored)
+        done = entities == ENTITIES ? NOT_DONE : entities == OTHERS ? DONE : HALF;
+    if (is_new)
+        done = all_or_nothing(entities, ENTITIES);
+    if (done == HALF)
+        complain(o, "it is half done");
+    if (board->is_again_done && done == NOT_DONE && (o->look != NULL || is_restored))
+        complain(o, "it was done, and is lost");
+    if (board->has_answered && board->status == HF_OK && done == NOT_DONE &&
+        (o->look != NULL || is_restored || is_new))
+        complain(o, "it answered HF_OK and is not done");
+    if (board->is_committed && count_of(&r, "a") != 1)
+        complain(o, "an acknowledged commit is lost");
+    leave(&r);
+    if (!is_whole(files.store, entities))
+        complain(o, "the store is damaged");
+    if (!is_restored && !is_new && o->act != delete_all && entities != ENTITIES)
+        complain(o, "entities are lost");
+}
+
+/* Runs it in a process; false where that was killed, as it should be, or ended in another way. */
+static bool in_a_process(const operation *o, const char *what,
+                         void (*run)(const operation *, call_fault, long), call_fault fault, long nth,
+                         bool may_be_killed) {
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(PATIENCE_SECONDS);
+        run(o, fault, nth);
+        board->wrong += wrong;
+        _exit(0);
+    }
+    int status;
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return true;
+    if (may_be_killed && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+        return false;
+    char sentence[64];
+    snprintf(sentence, sizeof sentence, "%s %s %d", what,
+             WIFSIGNALED(status) ? "ended with signal" : "gave up with",
+             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    complain(o, sentence);
+    return false;
+}
+
+static void look(const operation *o, call_fault fault, long nth) {
+    (void)fault, (void)nth;
+    look_afterwards(o);
+}
+
+/* --- Files ---------------------------------------------------------------------------------------- */
+
+static void each_file(const char *in, void (*visit)(const char *path, const char *name)) {
+    DIR *list = opendir(in);
+    for (struct dirent *entry; (entry = readdir(list)) != NULL;) {
+        char at[400];
+        if (entry->d_name[0] == '.')
+            continue;
+        snprintf(at, sizeof at, "%s/%s", in, entry->d_name);
+        visit(at, entry->d_name);
+    }
+    closedir(list);
+}
+
+static void remove_file(const char *at, const char *name) {
+    (void)name;
+    unlink(at);
+}
+
+static void copy_file(const char *at, const char *name) {
+    char to[400], bytes[65536];
+    snprintf(to, sizeof to, "%s/%s", directory, name);
+    int from = open(at, O_RDONLY), into = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    for (ssize_t length; (length = read(from, bytes, sizeof bytes)) > 0;)
+        if (write(into, bytes, (size_t)length) != length)
+            exit(2);
+    close(from);
+    close(into);
+}
+
+static void look_for_unfinished(const char *at, const char *name) {
+    (void)at;
+    if (strstr(name, "-partial") != NULL) {
+        fprintf(stderr, "WRONG: %s lies about\n", name);
+        board->wrong++;
+    }
+}
+
+/* Makes the files with which each run begins: "clean" after a close, "killed" as a killed process leaves
+ * them. */
+static void make_files(const operation *o, call_fault is_killed, long nth) {
+    (void)o, (void)nth;
+    room r;
+    hf_error *error = NULL;
+    must("making", enter(&r, files.other, &error), &error);
+    must("making", save_many(&r, "e", OTHERS, 10, &error), &error);
+    leave(&r);
+    must("making", enter(&r, files.store, &error), &error);
+    must("making", hf_repository_create_index(r.things, "{\"fields\":{\"n\":1}}", NULL, NULL, &error),
+         &error);
+    must("making", save_many(&r, "e", ENTITIES, 400, &error), &error);
+    if (is_killed)
+        raise(SIGKILL);
+    leave(&r);
+}
+
+static void move_file(const char *at, const char *name) {
+    char to[400];
+    snprintf(to, sizeof to, "%s/%s", made, name);
+    if (rename(at, to) != 0)
+        exit(2);
+}
+
+/* --- The whole ------------------------------------------------------------------------------------ */
+
+static int total_wrong;
+
+static long run(const operation *o, call_fault fault, long nth) {
+    memset(board, 0, sizeof *board);
+    each_file(directory, remove_file);
+    if (o->place != AT_NO_STORE)
+        each_file(made, copy_file);
+    bool kills = fault == KILLED_BEFORE || fault == KILLED_AFTER;
+    bool has_ended = in_a_process(o, "the process", meet_the_fault, fault, nth, kills);
+    if (has_ended)
+        each_file(directory, look_for_unfinished);
+    in_a_process(o, "the next process", look, fault, nth, false);
+    if (board->wrong > 0) {
+        fprintf(stderr, "  %s, call %ld %s (%s): %s %s\n", o->name, nth, call_fault_name(fault), board->met,
+                board->has_answered ? hf_status_name(board->status) : "no answer", board->message);
+        total_wrong += board->wrong;
+    }
+    return board->count;
+}
+
+static long run_each(const operation *o, call_fault fault, int samples) {
+    long count =
+        run(o, fault == ALLOCATION_FAILS || fault == ALLOCATIONS_FAIL ? ALLOCATION_FAILS : CALLS_COUNTED,
+            1000000000);
+    long step = samples == 0 || count <= samples ? 1 : count / samples;
+    long runs = 0;
+    for (long nth = 1 + (step > 1 ? rand() % step : 0); nth <= count; nth += step, runs++)
+        run(o, fault, nth);
+    return runs;
+}
+
+int main(int argc, char **argv) {
+    int samples = 6;
+    unsigned seed = (unsigned)time(NULL);
+    const char *only = NULL;
+    for (int i = 1; i < argc; i++)
+        if (strcmp(argv[i], "--every") == 0)
+            samples = 0;
+        else if (strncmp(argv[i], "--seed=", 7) == 0)
+            seed = (unsigned)strtoul(argv[i] + 7, NULL, 10);
+        else if (strncmp(argv[i], "--operation=", 12) == 0)
+            only = argv[i] + 12;
+        else if (strncmp(argv[i], "--samples=", 10) == 0)
+            samples = atoi(argv[i] + 10);
+    srand(seed);
+    printf("seed %u\n", seed);
+    strcpy(directory, "/dev/shm/holdfast-XXXXXX");
+    strcpy(made, "/dev/shm/holdfast-XXXXXX");
+    if (mkdtemp(directory) == NULL || mkdtemp(made) == NULL) {
+        perror(directory);
+        return 2;
+    }
+    snprintf(files.store, sizeof files.store, "%s/store.db", directory);
+    snprintf(files.other, sizeof files.other, "%s/other.db", directory);
+    snprintf(files.backup, sizeof files.backup, "%s/backup.db", directory);
+    snprintf(files.copy, sizeof files.copy, "%s/copy.db", directory);
+    board = mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    long runs = 0;
+    for (int is_killed = 0; is_killed <= 1; is_killed++) {
+        each_file(directory, remove_file);
+        each_file(made, remove_file);
+        in_a_process(&operations[0], "making the files", make_files,
+                     is_killed ? KILLED_BEFORE : CALLS_COUNTED, 0, is_killed);
+        each_file(directory, move_file);
+        for (size_t i = 0; i < operation_count; i++) {
+            const operation *o = &operations[i];
+            if ((only != NULL && strcmp(o->name, only) != 0) || (is_killed && o->place == AT_NO_STORE))
+                continue;
+            long before = runs;
+            int wrong_before = total_wrong;
+            for (call_fault fault = CALL_FAILS; fault < CALL_FAULTS; fault++)
+                runs += run_each(o, fault, samples);
+            printf("%s, %s: %ld runs, %d wrong\n", o->name, is_killed ? "after a kill" : "after a close",
+                   runs - before, total_wrong - wrong_before);
+            fflush(stdout);
+        }
+    }
+    printf("%ld runs with a fault, %d wrong\n", runs, total_wrong);
+    each_file(directory, remove_file);
+    each_file(made, remove_file);
+    rmdir(directory);
+    rmdir(made);
+    return total_wrong > 0;
+}
