@@ -70,6 +70,30 @@ extension Connection {
         return entries.count > limit ? Array(entries[..<limit]) : entries
     }
 
+    /// The log behind one sequence and up to another, if so many transactions have stored it: each stores one row. Nil where
+    /// there were others, of this library or of another program, and where they take more than a kilobyte each.
+    func log(
+        ofTransactions count: UInt32, behind sequence: CommitSequence, through last: CommitSequence
+    ) throws(HoldfastError) -> [LogEntry]? {
+        guard sequence < Int64.max else { return nil }
+        guard Int64(sequence) + 1 >= (try mark(.logStart) ?? 0) else { return nil }
+        let statement = try statement(.log)
+        defer { statement.reset() }
+        try statement.bind(1, Int64(sequence))
+        var entries: [LogEntry] = []
+        var rows: UInt32 = 0
+        var bytes = 0
+        while try statement.step() {
+            let row = try logEntries(in: statement)
+            if row.last!.sequence > last { break }
+            rows += 1
+            bytes += statement.blob(3)?.count ?? 0
+            if rows > count || bytes > 1024 * max(64, Int(count)) { return nil }
+            entries += row.filter { $0.sequence > sequence }
+        }
+        return rows == count ? entries : nil
+    }
+
     func contains(commit identifier: UInt64, at sequence: CommitSequence) throws(HoldfastError) -> Bool {
         guard sequence > 0 else { return false }
         let statement = try statement(.log)

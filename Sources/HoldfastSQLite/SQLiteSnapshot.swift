@@ -54,6 +54,15 @@ final class SQLiteSnapshot: StorageSnapshot {
         try read { connection throws(HoldfastError) in try connection.log(after: sequence, limit: limit) }
     }
 
+    func changes(
+        since token: ChangeToken, behind sequence: CommitSequence, limit: Int
+    ) throws(HoldfastError) -> [LogEntry]? {
+        guard let count = changeToken?.transactions(since: token), count <= limit else { return nil }
+        return try read { connection throws(HoldfastError) in
+            try connection.log(ofTransactions: count, behind: sequence, through: self.sequence)
+        }
+    }
+
     func idempotencyRecord(_ key: [UInt8]) throws(HoldfastError) -> IdempotencyRecord? {
         try read { connection throws(HoldfastError) in try connection.idempotencyRecord(key) }
     }

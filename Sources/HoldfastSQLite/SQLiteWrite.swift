@@ -45,6 +45,13 @@ final class SQLiteWrite: StorageWrite {
         try connection.log(after: sequence, limit: .max)
     }
 
+    func changes(
+        since token: ChangeToken, behind sequence: CommitSequence, limit: Int
+    ) throws(HoldfastError) -> [LogEntry]? {
+        guard let count = changeToken?.transactions(since: token), count <= limit else { return nil }
+        return try connection.log(ofTransactions: count, behind: sequence, through: head)
+    }
+
     func idempotencyRecords(_ keys: [[UInt8]]) throws(HoldfastError) -> [IdempotencyRecord?] {
         var records: [IdempotencyRecord?] = []
         for key in keys { records.append(try connection.idempotencyRecord(key)) }

@@ -39,6 +39,22 @@ struct WALIndex {
     }
 }
 
+extension ChangeToken {
+    /// How many transactions were committed between two states of the index' header, of whatever program; nil where that
+    /// cannot be told.
+    ///
+    /// SQLite counts each in the header ("iChange" in wal.c), in the memory that all processes share. It counts from zero
+    /// again only when it makes the index anew, as after the end of a process in the instant in which that wrote the
+    /// header, for as long as one connection is open: `WALIndex` has one.
+    func transactions(since former: ChangeToken) -> UInt32? {
+        let count = UInt32(truncatingIfNeeded: words.1) &- UInt32(truncatingIfNeeded: former.words.1)
+        // With none in between, such as after a checkpoint that emptied the log, the last frame is the same one. Its
+        // checksum goes over all before it.
+        if count == 0 && words.3 != former.words.3 { return nil }
+        return count
+    }
+}
+
 /// One state of the index' header.
 struct WALHeader: Equatable, Sendable {
     fileprivate(set) var words: ChangeToken.Words = (0, 0, 0, 0, 0, 0)

@@ -136,6 +136,24 @@ struct CacheState: Sendable {
         }
     }
 
+    /// Goes on to a newer state, in which the entities that `changes` names may be others, nil: any.
+    mutating func advance(to head: CommitSequence, _ token: ChangeToken?, _ changes: [LogEntry]?) {
+        if let changes {
+            for change in changes.lazy.flatMap(\.changes) {
+                let place = place(of: change.key.repository)
+                if remove(change.key, at: place) { repositories[place].counts.invalidations += 1 }
+            }
+        } else {
+            invalidateAll()
+        }
+        // What others have committed may be an import, whose entities have smaller versions than the commit's.
+        if head > self.head || changes == nil { floor = head }
+        self.head = head
+        self.token = token
+    }
+
+    var isEmpty: Bool { !repositories.contains { $0.entries > 0 } }
+
     /// Takes in what a commit has changed.
     mutating func follow(_ changes: [EntityChange], _ now: UInt64) {
         if general.count == 0, !repositories.contains(where: { $0.policy != nil }) { return }

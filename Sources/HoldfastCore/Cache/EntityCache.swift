@@ -8,7 +8,8 @@ internal import Synchronization
 /// - a snapshot at a sequence from the entry's version up to `head`.
 ///
 /// Reading fills it, from a snapshot at `head` alone. A commit of this process brings the entries that it changed up to
-/// date. A commit of somebody else empties it.
+/// date. Of commits of other processes the entries go that the log names; what else was stored, by another program, empties
+/// it.
 ///
 /// The entries of a repository with a policy of its own stand in a list of their own, which its commits fill, too. All
 /// others share the general list, which they do not fill: a large load would push out what is in use.
@@ -34,10 +35,12 @@ final class EntityCache: Sendable {
     /// Whether any policy has a time to live: without one nobody asks for the time.
     private let hasTimesToLive = Atomic<Bool>(false)
     private let state: Lock<CacheState>
+    private let limits: Limits
 
     /// With a limit of 0 the general list stays empty.
-    init(limitBytes: Int, head: CommitSequence, clock: StoreClock) {
+    init(limitBytes: Int, head: CommitSequence, clock: StoreClock, limits: Limits = Limits()) {
         self.clock = clock
+        self.limits = limits
         state = Lock(CacheState(limitBytes: limitBytes, head: head))
     }
 
@@ -49,19 +52,32 @@ final class EntityCache: Sendable {
     /// While it is true, a snapshot that is not pinned may be lost at any moment.
     var isCommitting: Bool { state.withLock { $0.isCommitting } }
 
-    /// The entity in the newest state, with that state's sequence. `token` is the storage's own, read by the caller just now.
-    func newest(
-        _ key: EntityKey, _ token: ChangeToken?, countsMiss: Bool = true
-    ) -> (head: CommitSequence, entity: Entity)? {
+    /// What a look at the newest state finds.
+    enum Look {
+        /// The entity, and the state's sequence.
+        case found(head: CommitSequence, Entity)
+        case missing
+        /// Somebody else has committed: nothing is known before a snapshot of the newest state was opened. Counts as
+        /// neither hit nor miss, because `entity` follows.
+        case outdated
+
+        var found: (head: CommitSequence, entity: Entity)? {
+            if case .found(let head, let entity) = self { (head, entity) } else { nil }
+        }
+    }
+
+    /// The entity in the newest state. `token` is the storage's own, read by the caller just now.
+    func newest(_ key: EntityKey, _ token: ChangeToken?, countsMiss: Bool = true) -> Look {
         let now = now()
         return state.withLock { state in
+            guard let token, state.token == token else { return .outdated }
             let place = state.place(of: key.repository)
-            guard let token, state.token == token, let entity = state.use(key, at: place, now) else {
+            guard let entity = state.use(key, at: place, now) else {
                 if countsMiss { state.repositories[place].counts.misses += 1 }
-                return nil
+                return .missing
             }
             state.repositories[place].counts.hits += 1
-            return (state.head, entity)
+            return .found(head: state.head, entity)
         }
     }
 
@@ -96,27 +112,67 @@ final class EntityCache: Sendable {
 
     // MARK: Following the storage
 
-    /// Takes note of a snapshot that was just opened. If it shows what is not known here, the entries go.
-    func advance(to sequence: CommitSequence, _ token: ChangeToken?) {
+    /// The state that the entries show.
+    private struct Known: Equatable {
+        let head: CommitSequence
+        let token: ChangeToken?
+        let isCommitting: Bool
+        let isEmpty: Bool
+
+        init(_ state: CacheState) {
+            head = state.head
+            token = state.token
+            isCommitting = state.isCommitting
+            isEmpty = state.isEmpty
+        }
+
+        /// What has changed since, nil: anything.
+        func changes(_ read: Changes, limit: Int) -> [LogEntry]? {
+            guard !isEmpty, let token else { return nil }
+            // What cannot be read now is as good as unknown.
+            return try? read(token, head, limit)
+        }
+    }
+
+    /// What was stored since the state that entries show, as `StorageSnapshot.changes` answers.
+    typealias Changes = (ChangeToken, CommitSequence, _ limit: Int) throws(HoldfastError) -> [LogEntry]?
+
+    /// Takes note of a snapshot that was just opened. Of the entries those go that may be others there.
+    func advance(to snapshot: any StorageSnapshot) {
+        advance(to: snapshot.sequence, snapshot.changeToken) { token, head, limit throws(HoldfastError) in
+            try snapshot.changes(since: token, behind: head, limit: limit)
+        }
+    }
+
+    func advance(to sequence: CommitSequence, _ token: ChangeToken?, _ changes: Changes = { _, _, _ in nil }) {
         guard let token else { return }
-        state.withLock { state in
-            guard !state.isCommitting, token != state.token, sequence >= state.head else { return }
-            state.invalidateAll()
-            // What others have committed may be an import.
-            if sequence > state.head { state.floor = sequence }
-            state.head = sequence
-            state.token = token
+        while true {
+            let known = state.withLock { Known($0) }
+            if known.isCommitting || known.token == token || known.head > sequence { return }
+            // The log is not read under the lock, so that the others go on meanwhile.
+            let changes = known.changes(changes, limit: limits.cachedTransactions)
+            let isDone = state.withLock { state in
+                guard Known(state) == known else { return false }
+                state.advance(to: sequence, token, changes)
+                return true
+            }
+            if isDone { return }
         }
     }
 
     /// Before this process's commit becomes visible. `token`: of the state on which it builds.
-    func beginCommit(on head: CommitSequence, _ token: ChangeToken?) {
-        state.withLock { state in
-            if state.token == nil || state.token != token || state.head != head {
-                state.invalidateAll()
-                state.floor = head
+    func beginCommit(on head: CommitSequence, _ token: ChangeToken?, _ changes: Changes = { _, _, _ in nil }) {
+        while true {
+            let known = state.withLock { Known($0) }
+            let isCurrent = known.token != nil && known.token == token && known.head == head
+            let changes = isCurrent ? [] : known.changes(changes, limit: limits.cachedTransactions)
+            let isDone = state.withLock { state in
+                guard Known(state) == known else { return false }
+                if !isCurrent { state.advance(to: head, token, changes) }
+                state.isCommitting = true
+                return true
             }
-            state.isCommitting = true
+            if isDone { return }
         }
     }
 

@@ -167,7 +167,9 @@ final class BatchCommitter {
             try write.apply(stored)
             do throws(HoldfastError) {
                 // Readers that rely on the state which now ends must keep it.
-                cache.beginCommit(on: write.head, write.changeToken)
+                cache.beginCommit(on: write.head, write.changeToken) { token, head, limit throws(HoldfastError) in
+                    try write.changes(since: token, behind: head, limit: limit)
+                }
                 pinSnapshot()
                 let token = try write.commit()
                 cache.endCommit(stored.changes, head: lastSequence, token, keepsVersions: overlay.keepsVersions)

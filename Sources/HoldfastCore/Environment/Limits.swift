@@ -47,6 +47,10 @@ public struct Limits: Sendable, Equatable {
     /// How long snapshots that are kept for speed stay unused until somebody looks. At 1 it is looked all the time.
     public var tendInterval = 1_000_000_000
 
+    /// Of so many commits of others it is read what they changed, so that the cache keeps the rest; with more of them it is
+    /// emptied. At 1 it mostly is.
+    public var cachedTransactions = 1000
+
     // MARK: Streams
 
     /// How often it is looked for others' commits where somebody follows them. At 1 all the time.
@@ -87,7 +91,8 @@ extension Limits {
             ("clearedIndexEntries", \.clearedIndexEntries), ("indexRunBytes", \.indexRunBytes),
             ("indexPieceEntries", \.indexPieceEntries), ("indexPieceBytes", \.indexPieceBytes),
             ("matchedIDs", \.matchedIDs), ("filterTemplates", \.filterTemplates), ("pieceBytes", \.pieceBytes),
-            ("tendInterval", \.tendInterval), ("followerPoll", \.followerPoll), ("followerBytes", \.followerBytes),
+            ("tendInterval", \.tendInterval), ("cachedTransactions", \.cachedTransactions),
+            ("followerPoll", \.followerPoll), ("followerBytes", \.followerBytes),
             ("observerChanges", \.observerChanges), ("observerBytes", \.observerBytes), ("logPage", \.logPage),
             ("liveQueryEvents", \.liveQueryEvents), ("expiryPiece", \.expiryPiece),
             ("expiryInterval", \.expiryInterval), ("importEntities", \.importEntities), ("importBytes", \.importBytes),

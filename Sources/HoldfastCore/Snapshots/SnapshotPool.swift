@@ -93,7 +93,7 @@ final class SnapshotPool: Sendable {
         // newest becomes current.
         makeRoom()
         let opened = try storage.beginSnapshot()
-        cache.advance(to: opened.sequence, opened.changeToken)
+        cache.advance(to: opened)
         let shared = Shared(at: opened.sequence, opened.changeToken, opened: time.monotonicNanoseconds())
         shared.storage = opened
         let isClosed = adopt(shared)

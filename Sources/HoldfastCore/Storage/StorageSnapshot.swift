@@ -51,6 +51,15 @@ public protocol StorageSnapshot: AnyObject, Sendable {
     ///     both         SELECT sequence, commit_id, time, changes FROM holdfast_log WHERE sequence > $1 ORDER BY sequence
     func log(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [LogEntry]?
 
+    /// The log behind `sequence`, where it tells of everything that was stored since the state for which `token` stands and
+    /// up to this one, by whatever program; nil where something else was stored, too, where nobody can know, and where it
+    /// is more than so many transactions. For caches: where it is nil, anything may have changed.
+    ///
+    ///     SQLite       as `log`; how many transactions there were is told by the index of the write-ahead log
+    func changes(
+        since token: ChangeToken, behind sequence: CommitSequence, limit: Int
+    ) throws(HoldfastError) -> [LogEntry]?
+
     /// Looks up what a commit with this idempotency key left.
     ///
     ///     both         SELECT fingerprint, sequence, time, receipt FROM holdfast_idempotency WHERE key = $1
@@ -62,6 +71,10 @@ public protocol StorageSnapshot: AnyObject, Sendable {
 }
 
 extension StorageSnapshot {
+    public func changes(
+        since token: ChangeToken, behind sequence: CommitSequence, limit: Int
+    ) throws(HoldfastError) -> [LogEntry]? { nil }
+
     public func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]? {
         try log(after: sequence, limit: .max)
     }

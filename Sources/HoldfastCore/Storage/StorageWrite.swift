@@ -18,6 +18,11 @@ public protocol StorageWrite: AnyObject {
     /// As `StorageSnapshot.log`.
     func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]?
 
+    /// As `StorageSnapshot.changes`, up to the state on which this builds.
+    func changes(
+        since token: ChangeToken, behind sequence: CommitSequence, limit: Int
+    ) throws(HoldfastError) -> [LogEntry]?
+
     /// As `StorageSnapshot.idempotencyRecord`, for several keys.
     func idempotencyRecords(_ keys: [[UInt8]]) throws(HoldfastError) -> [IdempotencyRecord?]
 
@@ -57,6 +62,12 @@ public protocol StorageWrite: AnyObject {
 
     /// Ends with nothing stored.
     func rollback()
+}
+
+extension StorageWrite {
+    public func changes(
+        since token: ChangeToken, behind sequence: CommitSequence, limit: Int
+    ) throws(HoldfastError) -> [LogEntry]? { nil }
 }
 
 /// All that one engine transaction stores.

@@ -9,12 +9,18 @@ extension Repository {
         if let transaction = try checked(transaction) { return try transaction.fetch(key(id), body) }
         try store.requireOpen()
         let key = key(id)
-        if let (_, entity) = store.cache.newest(key, store.storage.changeToken) {
+        func show(_ entity: EntityCache.Entity) throws(HoldfastError) -> Bool {
             try entity.text.withBytes { text throws(HoldfastError) in try body(entity.version, text) }
             return true
         }
+        let look = store.cache.newest(key, store.storage.changeToken)
+        if let (_, entity) = look.found { return try show(entity) }
         return try store.read { snapshot throws(HoldfastError) in
-            try snapshot.fetch(key) { view throws(HoldfastError) in
+            // What others have committed has left most entries as they were.
+            if case .outdated = look, let entity = store.cache.entity(key, at: snapshot.sequence) {
+                return try show(entity)
+            }
+            return try snapshot.fetch(key) { view throws(HoldfastError) in
                 try check.require(view)
                 try body(view.version, view.body)
                 store.cache.fill(key, from: snapshot) {
@@ -28,9 +34,8 @@ extension Repository {
     /// but a store of a provider asks that. Nil says nothing, and counts as no miss: whoever gets it fetches.
     package func cached(_ id: EntityID) throws(HoldfastError) -> (version: CommitSequence, text: [UInt8])? {
         try store.requireOpen()
-        guard let (_, entity) = store.cache.newest(key(id), store.storage.changeToken, countsMiss: false) else {
-            return nil
-        }
+        let look = store.cache.newest(key(id), store.storage.changeToken, countsMiss: false)
+        guard let (_, entity) = look.found else { return nil }
         return (entity.version, entity.text)
     }
 

@@ -55,7 +55,8 @@ public final class Store: Sendable {
             let committer = WorkerSlot()
             let cacheBytes = options.cacheBytes ?? (storage.noticesChanges ? StoreOptions.standardCacheBytes : 0)
             let clock = StoreClock(environment.time)
-            let cache = EntityCache(limitBytes: cacheBytes, head: state.head, clock: clock)
+            let cache = EntityCache(
+                limitBytes: cacheBytes, head: state.head, clock: clock, limits: environment.limits)
             let snapshots = SnapshotPool(
                 storage: storage, cache: cache, environment: environment, limit: options.maxSnapshots,
                 maxAgeMilliseconds: options.snapshotMaxAgeMilliseconds, wakeTender: { committer.wake() })

@@ -30,7 +30,8 @@ struct TransactionView {
         _ key: EntityKey, requiresSound: Bool = true,
         _ body: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
     ) throws(HoldfastError) -> Bool {
-        if let entity = try cached(key) {
+        var isOutdated = false
+        if let entity = try cached(key, &isOutdated) {
             try entity.text.withBytes { text throws(HoldfastError) in try body(entity.version, text) }
             record(key, entity.version)
             return true
@@ -40,6 +41,12 @@ struct TransactionView {
         let check = names.check(of: key.repository)
         let found = try read { snapshot throws(HoldfastError) in
             version = 0
+            // What others have committed has left most entries as they were.
+            if isOutdated, let entity = cache.entity(key, at: snapshot.sequence) {
+                version = entity.version
+                try entity.text.withBytes { text throws(HoldfastError) in try body(entity.version, text) }
+                return true
+            }
             return try snapshot.fetch(key) { view throws(HoldfastError) in
                 version = view.version
                 let isSound = try check?.isSound(view) ?? true
@@ -68,10 +75,15 @@ struct TransactionView {
         if let shared { try moveForward(from: shared) }
     }
 
-    private mutating func cached(_ key: EntityKey) throws(HoldfastError) -> EntityCache.Entity? {
+    /// `isOutdated`: whether to ask again at the snapshot that is then opened.
+    private mutating func cached(
+        _ key: EntityKey, _ isOutdated: inout Bool
+    ) throws(HoldfastError) -> EntityCache.Entity? {
         if let shared { return cache.entity(key, at: shared.sequence) }
         let token = storage.changeToken
-        guard let (head, entity) = cache.newest(key, token), let token else { return nil }
+        let look = cache.newest(key, token)
+        if case .outdated = look { isOutdated = true }
+        guard let (head, entity) = look.found, let token else { return nil }
         let acquired = try pool.acquire(at: head, token)
         // A commit that began before the snapshot was acquired does not pin it.
         if cache.isCommitting {
