@@ -19,8 +19,9 @@ extension Store {
     /// other child tasks wrote in the transaction at the same time.
     ///
     /// When `body` throws, the transaction is rolled back and the error thrown on unchanged. When something that was read
-    /// has changed meanwhile, `body` **runs again** on the newest state, after a short random pause that grows: let it
-    /// change nothing outside that may not be changed twice. `.conflict` is thrown only when attempts or time are used up.
+    /// has changed meanwhile, `body` **runs again** on the newest state, once those of this process have ended that collided
+    /// at the same entity, or by a query of the same repository, before: let it change nothing outside that may not be
+    /// changed twice. `.conflict` is thrown only when attempts or time are used up.
     ///
     /// A task that is cancelled while its commit is queued gets `CancellationError`, and nothing is stored; once the
     /// commit is being stored, its true outcome is told.
@@ -102,6 +103,8 @@ extension Store {
     ) async throws -> (value: Value, receipt: Receipt) {
         let deadline = ContinuousClock.now + .milliseconds(options.timeoutMilliseconds)
         var attempt = 1
+        var place: RetryQueue.Place?
+        defer { if let place { core.retries.leave(place) } }
         while true {
             try Task.checkCancellation()
             var options = options
@@ -117,13 +120,35 @@ extension Store {
                 // It may have ended already; whatever this says must not hide the error.
                 try? await transaction.rollback()
                 guard let conflict = HoldfastError(behind: error), conflict.status == .conflict else { throw error }
-                let pause = Duration.nanoseconds(core.backoff(attempt))
-                guard attempt < options.maxAttempts, ContinuousClock.now + pause < deadline else {
-                    throw Self.gaveUp(conflict, after: attempt)
-                }
-                try await Task.sleep(for: pause)
+                guard attempt < options.maxAttempts,
+                    try await takeTurn(&place, at: transaction.core.contention, attempt, until: deadline)
+                else { throw Self.gaveUp(conflict, after: attempt) }
                 attempt += 1
             }
+        }
+    }
+
+    /// After a conflict: waits until nobody runs who collided at the same place, and answers false if that takes too long.
+    /// Who has the turn already keeps it.
+    private nonisolated(nonsending) func takeTurn(
+        _ place: inout RetryQueue.Place?, at contention: Contention?, _ attempt: Int,
+        until deadline: ContinuousClock.Instant
+    ) async throws -> Bool {
+        if let place, place.contention == contention, core.retries.hasTurn(place) { return .now < deadline }
+        if let former = place.take() { core.retries.leave(former) }
+        guard let contention else {
+            let pause = Duration.nanoseconds(core.backoff(attempt))
+            guard .now + pause < deadline else { return false }
+            try await Task.sleep(for: pause)
+            return true
+        }
+        let turn = PendingResult<Bool, any Error>(identifier: "turn")
+        place = core.retries.enter(contention) { turn.complete(.success($0)) }
+        do {
+            _ = try await turn.value(until: deadline)
+            return true
+        } catch AwaitError.timeOut {
+            return false
         }
     }
 

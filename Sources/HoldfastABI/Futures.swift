@@ -132,6 +132,35 @@ public func hf_transaction_submit_future(
     }
 }
 
+@_cdecl("hf_transaction_retry") @implementation
+public func hf_transaction_retry(
+    _ transaction: OpaquePointer?, _ options: UnsafePointer<CChar>?,
+    _ out_transaction: UnsafeMutablePointer<OpaquePointer?>?, _ out_turn: UnsafeMutablePointer<OpaquePointer?>?,
+    _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        let result = try required(out_transaction, "out_transaction")
+        let turnResult = try required(out_turn, "out_turn")
+        result.pointee = nil
+        turnResult.pointee = nil
+        try useTransaction(transaction) { transaction throws(HoldfastError) in
+            let options = try options.map { options throws(HoldfastError) in
+                try TransactionOptions(json: HoldfastABI.options(options))
+            }
+            try transaction.retry(options) { next, turn throws(HoldfastError) in
+                let turnHandle = try HandleTable.insert(turn, .future)
+                do throws(HoldfastError) {
+                    result.pointee = try handle(of: next)
+                } catch {
+                    hf_future_free(turnHandle)
+                    throw error
+                }
+                turnResult.pointee = turnHandle
+            }
+        }
+    }
+}
+
 @_cdecl("hf_await") @implementation
 public func hf_await(
     _ starter: hf_starter_fn?, _ user_data: UnsafeMutableRawPointer?, _ identifier: UnsafePointer<CChar>?,

@@ -25,7 +25,7 @@ func answerWrite(
     }
 }
 
-private func handle(of transaction: Transaction) throws(HoldfastError) -> OpaquePointer {
+func handle(of transaction: Transaction) throws(HoldfastError) -> OpaquePointer {
     let handle = try HandleTable.insert(transaction, .transaction)
     // For validators, who are handed the transaction.
     transaction.face = UInt(bitPattern: handle)

@@ -17,6 +17,8 @@ public struct HoldfastError: Error, Sendable {
     public var cause: Cause?
     /// The participant that refused, when one did.
     public var participant: Participant?
+    /// Of a conflict: where the transaction collided.
+    package var contention: Contention?
     /// What the host's own function threw, for a face that passes it on unchanged.
     public var thrown: (any Error)?
 

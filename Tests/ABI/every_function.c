@@ -113,6 +113,16 @@ static hf_status call_transaction_submit_future(handles h, results *r, hf_error 
     return status;
 }
 
+static hf_status call_transaction_retry(handles h, results *r, hf_error **e) {
+    (void)r;
+    hf_transaction *next = NULL;
+    hf_future *turn = NULL;
+    hf_status status = hf_transaction_retry(h.transaction, NULL, &next, &turn, e);
+    hf_future_free(turn);
+    hf_transaction_free(next);
+    return status;
+}
+
 static hf_status call_transaction_begin(handles h, results *r, hf_error **e) {
     (void)r;
     hf_transaction *out = NULL;
@@ -405,6 +415,7 @@ const function functions[] = {
     ENTRY(transaction_commit, TRANSACTION, COMMIT | ENDED),
     ENTRY(transaction_submit, TRANSACTION, READ | STATUS(HF_BUSY)),
     ENTRY(transaction_submit_future, TRANSACTION, READ | STATUS(HF_BUSY)),
+    ENTRY(transaction_retry, TRANSACTION, CLOSED | STATUS(HF_INVALID_STATE)),
     ENTRY(operation_create, STORE, ANY),
     ENTRY(operation_create_function, STORE, ANY),
     ENTRY(operation_perform, STORE | TRANSACTION, COMMIT | ENDED),

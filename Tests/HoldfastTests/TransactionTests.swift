@@ -1,4 +1,5 @@
 import Holdfast
+import Synchronization
 import Testing
 
 @Suite("A transaction")
@@ -254,6 +255,30 @@ struct TransactionTests {
             gate.continuation.yield()
             await expectError(.invalidState) { try await late.value }
             try await #expect(songs.count() == 1)
+        }
+    }
+
+    @Test("gets through in few runs where many change one entity", arguments: Engine.allCases)
+    func crowds(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let accounts = store.repository(of: Account.self)
+            try await accounts.save(Account(id: 1, balance: 0))
+            let runs = Atomic<Int>(0)
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<300 {
+                    group.addTask {
+                        try await store.transaction {
+                            runs.add(1, ordering: .relaxed)
+                            var account = try await accounts.fetch(id: 1)!
+                            account.balance += 1
+                            try await accounts.save(account)
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            try await #expect(accounts.fetch(id: 1)?.balance == 300)
+            #expect(runs.load(ordering: .relaxed) < 900)
         }
     }
 

@@ -243,8 +243,8 @@ void hf_transaction_free(hf_transaction *HF_NULLABLE transaction);
 typedef hf_status (*hf_transaction_fn)(hf_transaction *HF_NONNULL transaction, void *HF_NULLABLE user_data);
 
 /**
- * Runs the body in a transaction and commits it; on a conflict runs it again on the newest state, after a
- * short random pause that grows.
+ * Runs the body in a transaction and commits it; on a conflict runs it again on the newest state, once those
+ * of this process have ended that collided at the same entity, or by a query of the same repository, before.
  *
  * body: called on this thread, once or more. user_data: handed to it; NULL allowed.
  * options: as for hf_transaction_begin, and

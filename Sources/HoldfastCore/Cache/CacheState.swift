@@ -147,7 +147,7 @@ struct CacheState: Sendable {
             invalidateAll()
         }
         // What others have committed may be an import, whose entities have smaller versions than the commit's.
-        if head > self.head || changes == nil { floor = head }
+        if head > self.head || changes == nil && self.token != nil { floor = head }
         self.head = head
         self.token = token
     }

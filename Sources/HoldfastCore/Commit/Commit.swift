@@ -21,7 +21,7 @@ public protocol CommitOwner: AnyObject, Sendable {
 
 /// A write set on its way through the queue: what it wants, what it relies on, and what became of it.
 public final class Commit: @unchecked Sendable {
-    // Sendable: the request is immutable; `stage` and `turn` are guarded by the queue's lock; `outcome` and `texts` are
+    // Sendable: the request is immutable, `onStored` from when it is queued; `stage` and `turn` are guarded by the queue's lock; `outcome` and `texts` are
     // written by the leader before `isDone` is released, and read after it was acquired.
 
     // The request.
@@ -50,6 +50,9 @@ public final class Commit: @unchecked Sendable {
     /// What its owner waits for at the queue's gate: the end of the batch that is the next to be taken.
     var turn: UInt32 = 0
     var commitIdentifier: UInt64 = 0
+
+    /// Called when it is stored and visible.
+    var onStored: (@Sendable () -> Void)?
 
     // Its end.
     public private(set) var outcome: CommitOutcome?
@@ -119,5 +122,6 @@ public final class Commit: @unchecked Sendable {
     func end(_ outcome: CommitOutcome) {
         self.outcome = outcome
         done.store(true, ordering: .releasing)
+        if let onStored, case .success = outcome { onStored() }
     }
 }

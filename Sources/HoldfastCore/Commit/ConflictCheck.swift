@@ -26,6 +26,7 @@ struct ConflictCheck {
             let written = try lastWrite(key)
             if written > reads.snapshot { changed.append((key, written)) }
         }
+        let isOfKeys = !changed.isEmpty
         if changed.isEmpty {
             for predicate in reads.predicates {
                 // Made when the first change asks for it.
@@ -40,8 +41,11 @@ struct ConflictCheck {
         }
         guard !changed.isEmpty else { return nil }
         changed.sort { $0.key < $1.key }
-        return Self.error(
+        var error = Self.error(
             changed.prefix(Self.namedLimit), count: changed.count, snapshot: reads.snapshot, repositoryName)
+        let first = changed[0].key
+        error.contention = Contention(repository: first.repository, id: isOfKeys ? first.id : nil)
+        return error
     }
 
     /// Whether a changed key is one that the query relied on.

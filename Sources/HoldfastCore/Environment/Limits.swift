@@ -14,6 +14,9 @@ public struct Limits: Sendable, Equatable {
     public var sequenceReservation = 65_536
     /// Whenever so many sequences have passed, the log and the idempotency keys are trimmed. At 1 each batch trims.
     public var trimInterval = 1024
+    /// After a conflict transactions run again one after the other; one that takes so long is not waited for any more. At
+    /// 1 none is.
+    public var longestRetry = 1_000_000_000
     /// A batch takes commits of so many bytes at most, and always one. At 1 each commit is a batch.
     public var batchBytes = 8 << 20
     /// A batch takes so many commits at most. At 1 each commit is a batch.
@@ -86,7 +89,8 @@ extension Limits {
     public static var all: [(name: String, path: WritableKeyPath<Limits, Int>)] {
         [
             ("recentChanges", \.recentChanges), ("sequenceReservation", \.sequenceReservation),
-            ("trimInterval", \.trimInterval), ("batchBytes", \.batchBytes), ("batchCommits", \.batchCommits),
+            ("trimInterval", \.trimInterval), ("longestRetry", \.longestRetry), ("batchBytes", \.batchBytes),
+            ("batchCommits", \.batchCommits),
             ("turnInterval", \.turnInterval), ("ownerYields", \.ownerYields),
             ("clearedIndexEntries", \.clearedIndexEntries), ("indexRunBytes", \.indexRunBytes),
             ("indexPieceEntries", \.indexPieceEntries), ("indexPieceBytes", \.indexPieceBytes),

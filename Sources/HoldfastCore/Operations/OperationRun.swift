@@ -19,6 +19,8 @@ final class OperationRun: CommitOwner, Withdrawable {
         var attempts = 0
         /// What the run will answer once it is stored.
         var value = FutureValue(bytes: [])
+        /// Its place among those that run again.
+        var place: RetryQueue.Place?
         /// Whether it is a transaction that may read, also where it stands for a single write.
         var isTransaction = false
     }
@@ -85,7 +87,7 @@ final class OperationRun: CommitOwner, Withdrawable {
             case .steps, .function: try attempt()
             }
         } catch {
-            if error.status != .conflict || transaction != nil || !runAgain() { end(.failure(told(error))) }
+            if error.status != .conflict || transaction != nil || !runAgain(after: error) { end(.failure(told(error))) }
         }
     }
 
@@ -123,6 +125,8 @@ final class OperationRun: CommitOwner, Withdrawable {
             commit = try transaction.prepare(self, attempts: attempts, deadline: deadline, isManager: true)
         } catch {
             try? transaction.rollback(isManager: true)
+            var error = error
+            error.contention = error.contention ?? transaction.contention
             throw error
         }
         try transaction.submit(commit) { commit throws(HoldfastError) in
@@ -162,7 +166,7 @@ final class OperationRun: CommitOwner, Withdrawable {
             }
             end(.success(value), &events)
         case .failure(let error):
-            if error.status == .conflict, runAgain() { return }
+            if error.status == .conflict, runAgain(after: error) { return }
             if case .write(let step) = operation.work, let value = try? step.forgiven(error) {
                 end(.success(value), &events)
             } else {
@@ -171,17 +175,44 @@ final class OperationRun: CommitOwner, Withdrawable {
         }
     }
 
-    /// After a conflict, if attempts and time allow.
-    private func runAgain() -> Bool {
+    /// After a conflict, if attempts and time allow: once it is its turn.
+    private func runAgain(after conflict: HoldfastError) -> Bool {
         let attempts = state.withLock { state in
             if case .ended = state.stage { return Int.max }
             state.stage = .waiting
             return state.attempts
         }
         guard attempts < operation.options.maxAttempts else { return false }
-        let pause = store.backoff(attempts)
-        guard store.environment.time.monotonicNanoseconds() &+ pause < deadline else { return false }
-        return (try? store.operations.enqueue(self, after: pause)) != nil
+        guard let contention = conflict.contention else {
+            let pause = store.backoff(attempts)
+            guard store.environment.time.monotonicNanoseconds() &+ pause < deadline else { return false }
+            return (try? store.operations.enqueue(self, after: pause)) != nil
+        }
+        guard store.environment.time.monotonicNanoseconds() < deadline else { return false }
+        let former = state.withLock { $0.place }
+        if let former, former.contention == contention, store.retries.hasTurn(former) {
+            return (try? store.operations.enqueue(self)) != nil
+        }
+        leaveLine()
+        let place = store.retries.enter(contention, until: deadline) { [self] isInTime in
+            do throws(HoldfastError) {
+                if isInTime { return try store.operations.enqueue(self) }
+                end(.failure(store.closing.hasBegun ? Store.closed : told(conflict)))
+            } catch {
+                end(.failure(error))
+            }
+        }
+        let hasEnded = state.withLock { state in
+            state.place = place
+            if case .ended = state.stage { return true }
+            return false
+        }
+        if hasEnded { leaveLine() }
+        return true
+    }
+
+    private func leaveLine() {
+        if let place = state.withLock({ $0.place.take() }) { store.retries.leave(place) }
     }
 
     private func told(_ error: HoldfastError) -> HoldfastError {
@@ -201,6 +232,7 @@ final class OperationRun: CommitOwner, Withdrawable {
     @discardableResult
     private func end(_ outcome: FutureOutcome, _ events: inout [Event]) -> Bool {
         state.withLock { $0.stage = .ended }
+        leaveLine()
         // Nil: it was cancelled while it ran, or ended while it was cancelled.
         guard let completions = future.end(with: outcome, holdingPlace: true) else { return false }
         if completions.isEmpty { store.queue.delivered(1) }

@@ -1,3 +1,5 @@
+internal import CHoldfastPlatform
+
 extension Store {
     /// Runs `body` in a transaction and commits it; on a conflict again, on the newest state. The transaction is
     /// ended by this call, not by the body.
@@ -7,6 +9,8 @@ extension Store {
         let deadline = deadline(inMilliseconds: options.timeoutMilliseconds)
         if let key = options.idempotencyKey, let receipt = try replay(key) { return receipt }
         var attempt = 1
+        var place: RetryQueue.Place?
+        defer { if let place, !isForeign { retries.leave(place) } }
         while true {
             let transaction = try begin(options)
             transaction.setManaged(true)
@@ -18,19 +22,37 @@ extension Store {
                 try requireSameProcess()
                 try? transaction.rollback(isManager: true)
                 guard error.status == .conflict else { throw error }
-                let pause = backoff(attempt)
-                guard attempt < options.maxAttempts, environment.time.monotonicNanoseconds() &+ pause < deadline else {
-                    throw Self.gaveUp(error, after: attempt)
-                }
+                guard attempt < options.maxAttempts else { throw Self.gaveUp(error, after: attempt) }
                 log.info(
                     "a transaction runs again after a conflict",
                     [("attempt", .number(UInt64(attempt))), ("conflict", .json(error.detailJSON))])
                 try requireSameProcess()
-                let gate = Gate()
-                gate.wait(while: gate.number, nanoseconds: pause)
+                let isTurn = awaitTurn(&place, at: error.contention ?? transaction.contention, attempt, until: deadline)
+                guard isTurn else { throw Self.gaveUp(error, after: attempt) }
                 attempt += 1
             }
         }
+    }
+
+    /// After a conflict: waits until nobody runs who collided at the same place, and answers false if that takes too long.
+    /// Who has the turn already keeps it.
+    private func awaitTurn(
+        _ place: inout RetryQueue.Place?, at contention: Contention?, _ attempt: Int, until deadline: UInt64
+    ) -> Bool {
+        if let place, place.contention == contention, retries.hasTurn(place) {
+            return environment.time.monotonicNanoseconds() < deadline
+        }
+        if let former = place.take() { retries.leave(former) }
+        // The library's own threads bring about what those in front may be waiting for.
+        if let contention, !hfp_thread_is_own() {
+            place = retries.wait(in: contention, until: deadline)
+            return place != nil
+        }
+        let pause = backoff(attempt)
+        guard environment.time.monotonicNanoseconds() &+ pause < deadline else { return false }
+        let gate = Gate()
+        gate.wait(while: gate.number, nanoseconds: pause)
+        return true
     }
 
     /// What an earlier commit with this idempotency key answered.

@@ -17,6 +17,7 @@ public final class Store: Sendable {
     let catalogue: Catalogue
     let keyAges: KeyAges
     package let queue: CommitQueue
+    package let retries: RetryQueue
     let operations: OperationWorker
     let delivery: Delivery
     let log: StoreLog
@@ -82,11 +83,13 @@ public final class Store: Sendable {
             let queue = CommitQueue(
                 committer: batchCommitter, delivery: delivery, follower: follower, log: log, environment: environment,
                 maxInFlight: options.maxInFlight, waitingReaders: waitingReaders, wakeCommitter: { committer.wake() })
+            let retries = RetryQueue(
+                time: environment.time, limits: environment.limits, wakeTender: { committer.wake() })
             let operations = OperationWorker(environment, finished: { committer.wake() })
             let expiry = Expiry(environment, clock, finished: { committer.wake() })
             let closing = StoreClosing(
                 storage: storage, queue: queue, operations: operations, expiry: expiry, follower: follower,
-                delivery: delivery, snapshots: snapshots,
+                delivery: delivery, snapshots: snapshots, retries: retries,
                 time: environment.time, log: log, committer: committer, validators: catalogue.validators, clock: clock)
 
             self.url = url
@@ -99,6 +102,7 @@ public final class Store: Sendable {
             self.catalogue = catalogue
             self.keyAges = keyAges
             self.queue = queue
+            self.retries = retries
             self.operations = operations
             self.delivery = delivery
             self.log = log

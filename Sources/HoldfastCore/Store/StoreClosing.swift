@@ -20,6 +20,7 @@ final class StoreClosing: Sendable {
     private let follower: LogFollower
     private let delivery: Delivery
     private let snapshots: SnapshotPool
+    private let retries: RetryQueue
     private let time: any TimeSource
     private let log: StoreLog
     private let committer: WorkerSlot
@@ -31,7 +32,8 @@ final class StoreClosing: Sendable {
 
     init(
         storage: any Storage, queue: CommitQueue, operations: OperationWorker, expiry: Expiry,
-        follower: LogFollower, delivery: Delivery, snapshots: SnapshotPool, time: any TimeSource, log: StoreLog,
+        follower: LogFollower, delivery: Delivery, snapshots: SnapshotPool, retries: RetryQueue,
+        time: any TimeSource, log: StoreLog,
         committer: WorkerSlot, validators: Validators,
         clock: StoreClock
     ) {
@@ -42,6 +44,7 @@ final class StoreClosing: Sendable {
         self.follower = follower
         self.delivery = delivery
         self.snapshots = snapshots
+        self.retries = retries
         self.time = time
         self.log = log
         self.committer = committer
@@ -60,6 +63,7 @@ final class StoreClosing: Sendable {
         }
         guard isFirst else { return }
         begun.store(true, ordering: .releasing)
+        retries.close()
         operations.beginClosing()
         expiry.beginClosing()
         queue.beginClosing()
@@ -91,7 +95,7 @@ final class StoreClosing: Sendable {
     /// The committer's turn when no batch waits.
     func turn() -> Turn {
         switch state.withLock({ $0.step }) {
-        case .open: return .sleep(until: snapshots.tend())
+        case .open: return .sleep(until: [snapshots.tend(), retries.tend()].compactMap(\.self).min())
         case .draining:
             guard operations.isFinished, expiry.isFinished, queue.isDrained else { return .sleep() }
             follower.beginClosing()

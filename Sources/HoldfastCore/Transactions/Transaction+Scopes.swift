@@ -138,6 +138,7 @@ extension Transaction {
             return (doom.error, state.trees)
         }
         guard let end else { return }
+        note(end.error)
         end.trees?.end(with: .failure(end.error))
         throw end.error
     }

@@ -32,6 +32,10 @@ public final class Transaction: Sendable {
         /// The parts of it that are under way, in the order in which they began.
         var scopes: [Scope] = []
         var doom: Doom?
+        /// Where it met a conflict.
+        var contention: Contention?
+        /// Its place among those that run again.
+        var place: RetryQueue.Place?
 
         /// What was submitted may have ended meanwhile.
         var settledPhase: Phase {
@@ -68,13 +72,19 @@ public final class Transaction: Sendable {
 
     deinit {
         // Nobody else refers to it, so nobody holds its lock.
-        if !store.isForeign { rollBackIfOpen() }
+        if !store.isForeign {
+            rollBackIfOpen()
+            leaveLine()
+        }
     }
 
     /// Its owner needs it no longer: what is open is rolled back, unless a call that runs a body ends it.
     package func abandon() {
         // It may be the one for which the provider is called: then it goes when that call is over.
-        if !store.isInsideProvider { rollBackIfOpen() }
+        if !store.isInsideProvider {
+            rollBackIfOpen()
+            leaveLine()
+        }
     }
 
     private func rollBackIfOpen() {
@@ -104,7 +114,12 @@ public final class Transaction: Sendable {
             try Self.requireOpen(state)
             if state.sealing != .none { try Self.requireValidator(state) }
             if let doom = state.doom { throw doom.error }
-            return try body(&state)
+            do throws(HoldfastError) {
+                return try body(&state)
+            } catch {
+                if error.status == .conflict { state.contention = error.contention }
+                throw error
+            }
         }
     }
 
@@ -120,11 +135,13 @@ public final class Transaction: Sendable {
         do throws(HoldfastError) {
             let receipt = commit.writes.isEmpty ? .empty(attempts: attempts) : try store.queue.commit(commit)
             state.withLock { $0.phase = .committed }
+            leaveLine()
             try commit.trees?.commit()
             return receipt
         } catch {
             try store.requireSameProcess()
             state.withLock { $0.phase = .failed }
+            note(error)
             commit.trees?.end(with: .failure(error))
             throw error
         }
@@ -187,6 +204,8 @@ public final class Transaction: Sendable {
             discard(&state)
             return state.trees
         }
+        // After a conflict it is going to run again.
+        if state.withLock({ $0.contention }) == nil { leaveLine() }
         try trees?.rollback()
     }
 
@@ -250,6 +269,10 @@ public final class Transaction: Sendable {
                 idempotencyKey: options.idempotencyKey, attempts: attempts, owner: owner, trees: state.trees)
             state.phase = .committing
             if owner == nil { discard(&state) } else { state.submitted = commit }
+            if let place = state.place {
+                let retries = store.retries
+                commit.onStored = { retries.leave(place) }
+            }
             return commit
         }
     }

@@ -293,6 +293,10 @@ FUNCTIONS = {
     "hf_transaction_get_state": (hf_status, (_transaction, POINTER(hf_transaction_state), _out_error)),
     "hf_transaction_free": (None, (_transaction,)),
     "hf_transaction_submit_future": (hf_status, (_transaction, POINTER(_future), _out_error)),
+    "hf_transaction_retry": (
+        hf_status,
+        (_transaction, c_char_p, POINTER(_transaction), POINTER(_future), _out_error),
+    ),
     "hf_future_create": (hf_status, (POINTER(_future), _out_error)),
     "hf_future_complete": (hf_status, (_future, *_bytes, _out_error)),
     "hf_future_fail": (hf_status, (_future, hf_status, c_char_p, _out_error)),

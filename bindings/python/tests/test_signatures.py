@@ -70,7 +70,6 @@ OWN_FORM = {
     "hf_future_create",
     "hf_future_fail",
     "hf_future_is_ended",
-    "hf_future_observe",
     "hf_future_wait",
     "hf_operation_create_function",
     "hf_operation_start",

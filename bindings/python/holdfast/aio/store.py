@@ -7,7 +7,6 @@ import dataclasses
 import functools
 import itertools
 import os
-import random
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Generator, Mapping, Sequence
@@ -45,8 +44,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 _MAX_IN_FLIGHT = 10_000
 # Calls on threads of their own at a time.
 _THREADS = 4
-# The pause after a conflict grows from the first to the second.
-_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.0005, 0.1
 
 
 def open(url: Union[str, "os.PathLike[str]"], **options: Any) -> "Opening":
@@ -271,20 +268,26 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
                 return (None, used.receipt) if receipt else None
         options = transaction_options(timeout, idempotency_key, isolation, durability, on_error)
         deadline = None if timeout is None else time.monotonic() + timeout
+        transaction = self._begin(options)
         for attempt in itertools.count(1):
-            if deadline is not None:
-                options["timeout_ms"] = max(1, int((deadline - time.monotonic()) * 1000))
             try:
-                async with self._begin(options) as transaction:
+                async with transaction:
                     transaction.enlist(*trees)
                     value = await fn()
-            except errors.ConflictError:
-                pause = random.uniform(0.5, 1) * min(_LONGEST_PAUSE, _SHORTEST_PAUSE * 2**attempt)
-                if attempt >= (max_attempts or MAX_ATTEMPTS):
-                    raise
-                if deadline is not None and time.monotonic() + pause >= deadline:
-                    raise
-                await asyncio.sleep(pause)
+            except errors.ConflictError as conflict:
+                lost = transaction
+                remaining = None if deadline is None else max(0.0, deadline - time.monotonic())
+                if remaining is not None:
+                    options["timeout_ms"] = max(1, int(remaining * 1000))
+                try:
+                    if attempt >= (max_attempts or MAX_ATTEMPTS):
+                        raise
+                    transaction = await asyncio.wait_for(transactions.again(self, lost, options), remaining)
+                except asyncio.TimeoutError:
+                    raise conflict from conflict.__cause__
+                finally:
+                    # Its place in the line goes with it.
+                    lost.let_go()
             else:
                 own = transaction.receipt
                 return (value, own and dataclasses.replace(own, attempts=attempt)) if receipt else value

@@ -2,13 +2,18 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+import ctypes
+from collections.abc import AsyncIterator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Optional
 
 from .. import errors
+from .._codec import options_of
+from .._handles import call
 from .._library import lib
 from .._members import call_members
+from .._signatures import HF_OK, hf_event, hf_future, hf_transaction
+from ..events import NO_CALLBACK, NO_DESTRUCTOR
 from ..receipt import Receipt
 from ..transaction import TransactionHandle, savepoint_of
 from ._events import CommitFuture, Submission
@@ -101,6 +106,11 @@ class Transaction(TransactionHandle):
                 with errors.secondary_to(error):
                     await self.rollback()
 
+    def let_go(self) -> None:
+        """Frees it: it is not going to be used any more."""
+        assert self._handle is not None
+        self._handle.free()
+
     async def _run(self, submission: Submission) -> Any:
         """Runs an operation as a part of this. A cancelled one is waited for, because the next call, such as
         the rollback, would otherwise wait for it on the loop's thread."""
@@ -112,6 +122,50 @@ class Transaction(TransactionHandle):
             except asyncio.CancelledError:
                 await asyncio.wait([future.outcome] if future.outcome else [future])
                 raise
+
+
+class _Turn:
+    """Hears that it is a transaction's turn to run again."""
+
+    def __init__(self) -> None:
+        self.has_come: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def hear(self, event: hf_event) -> None:
+        """It has come, or never will."""
+        if event.status != HF_OK:
+            self.abandon(errors.from_native(event.status, event.error))
+        elif not self.has_come.done():
+            self.has_come.set_result(None)
+
+    def abandon(self, error: BaseException) -> None:
+        """It never will."""
+        if not self.has_come.done():
+            self.has_come.set_exception(error)
+
+
+async def again(store: "Store", lost: Transaction, options: Mapping[str, Any]) -> Transaction:
+    """The next attempt of a transaction that met a conflict, once none is running that collided at the same
+    place before."""
+    pointer, turn = ctypes.POINTER(hf_transaction)(), ctypes.POINTER(hf_future)()
+    call(
+        lib.hf_transaction_retry,
+        lost.pointer,
+        options_of(options),
+        ctypes.byref(pointer),
+        ctypes.byref(turn),
+    )
+    transaction, listener = Transaction(store, pointer), _Turn()
+    token = store._events.register(listener)
+    try:
+        call(lib.hf_future_observe, turn, NO_CALLBACK, token, NO_DESTRUCTOR)
+        await listener.has_come
+    except BaseException:
+        transaction.let_go()
+        raise
+    finally:
+        store._events.forget(token)
+        lib.hf_future_free(turn)
+    return transaction
 
 
 @contextlib.asynccontextmanager
