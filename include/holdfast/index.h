@@ -33,8 +33,9 @@ typedef bool (*hf_index_progress)(uint64_t entities, void *HF_NULLABLE user_data
 /**
  * Creates an index, and returns when queries use it. Other threads and processes go on reading and writing
  * meanwhile: what is there already is added in small pieces, between commits. Where an equal index of this
- * name exists, nothing happens; one that was begun, by a process that ended, is gone on with. Several may
- * create the same index at once; each is answered HF_OK only once it is there, or by itself why it cannot be.
+ * name exists, nothing happens, but where it is `outdated` (see hf_repository_indexes) and not unique, it is
+ * built anew; one that was begun, by a process that ended, is gone on with. Several may create the same index
+ * at once; each is answered HF_OK only once it is there, or by itself why it cannot be.
  *
  * While there is the index, an entity that would have more than 10,000 entries in it, or more than 1 MiB of
  * keys, is refused with HF_INVALID_ENTITY; so is a commit whose entities have more than 256 MiB of keys in
@@ -88,8 +89,8 @@ hf_status hf_repository_drop_index(hf_repository *HF_NULLABLE repository, const 
  * `expire_after_ms` where there is one, `state` ("building", "ready", or "dropping") and `arrays` (whether
  * some entity has, or had, an array there, or on the way); and `outdated`, true, where it was created before
  * null stood for elements that are no objects and before paths through one array went together: such an index
- * is kept as it was begun and helps with filters, but not with sorts, until it is dropped and created again.
- * Must not be NULL.
+ * is kept as it was begun and helps with filters, but not with sorts, until it is created again (a unique one
+ * must be dropped before). Must not be NULL.
  */
 hf_status hf_repository_indexes(hf_repository *HF_NULLABLE repository, hf_buffer *HF_NULLABLE out_indexes,
                                 hf_error *HF_NULLABLE *HF_NULLABLE out_error);

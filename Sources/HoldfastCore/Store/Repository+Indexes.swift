@@ -35,7 +35,8 @@ extension Repository {
         var entered: IndexID?
         do throws(HoldfastError) {
             let created = CatalogueChange.createIndex(repository: record.id, name: name, definition: definition)
-            guard let record = try change(created)?.record, record.state == .building else { return true }
+            guard let record = try change(created)?.record else { return true }
+            guard record.state == .building else { return try !renews(Index(record)) }
             entered = record.id
             try build(try Index(record), progress)
             return true
@@ -48,6 +49,19 @@ extension Repository {
             }
             throw error
         }
+    }
+
+    /// Takes an index of a former kind away, so that it is built anew. But not a unique one: meanwhile nothing would be.
+    private func renews(_ index: Index) throws(HoldfastError) -> Bool {
+        guard index.definition.isOutdated else { return false }
+        if index.definition.isUnique {
+            store.log.warning(
+                "the unique index \"\(index.record.name)\" is of a former kind: drop it and create it again",
+                [("repository", .text(name)), ("index", .text(index.record.name))])
+            return false
+        }
+        try drop(index.record.id)
+        return true
     }
 
     /// What was there before the index was entered is read in snapshots, and nobody waits for that; the commits that add

@@ -132,6 +132,27 @@ def test_an_index_of_the_former_kind_is_told_and_not_relied_upon(
         assert things.verify()["ok"]
 
 
+@pytest.mark.parametrize("engine", ["sqlite"])
+def test_creating_it_again_renews_an_index_of_the_former_kind(
+    open_store: Callable[..., holdfast.Store], path: str
+) -> None:
+    with open_store() as store:
+        things = store.repository("things")
+        things.create_index("a.b")
+        things.save(MIXED)
+    with sqlite3.connect(path) as file:
+        file.execute('UPDATE holdfast_index SET has_arrays = 0, definition = \'{"fields":{"a.b":1}}\'')
+        (number,) = file.execute("SELECT id FROM holdfast_index").fetchone()
+        assert file.execute(f"DELETE FROM holdfast_index_{number} WHERE key = x'10'").rowcount == 1
+    file.close()
+    with open_store() as store:
+        things = store.repository("things")
+        assert things.indexes()[0]["outdated"] is True
+        things.create_index("a.b")
+        assert "outdated" not in things.indexes()[0]
+        assert things.verify()["indexes"] == [{"name": "a.b", "entries": 2, "wrong": 0, "missing": 0}]
+
+
 # --- At random ---------------------------------------------------------------------------------------
 
 SEEDS = int(os.environ.get("HOLDFAST_TEST_SEEDS", "12"))
