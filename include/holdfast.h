@@ -40,9 +40,12 @@
  * is not used again while the process lives, so freeing one twice harms no other. 16 million may live at
  * once; 2^48 can be made, which would take years, and then HF_NO_MEMORY is the answer.
  *
- * Threads. Every function may be called from any thread. The library's own threads take none of the signals
- * that are sent to the process. Those that a thread brings upon itself, such as SIGSEGV, SIGBUS and SIGABRT,
- * are not blocked there, so that what the host has for crashes sees them.
+ * Threads. Every function may be called from any thread that has 128 KiB of stack: a call itself takes less
+ * than 96, whatever it is given, besides what functions of the host's take that it calls. (A library built
+ * without optimization takes up to five times as much.) The library's own threads, which have 1 MiB or the
+ * system's default if that is more, take none of the signals that are sent to the process. Those that a
+ * thread brings upon itself, such as SIGSEGV, SIGBUS and SIGABRT, are not blocked there, so that what the
+ * host has for crashes sees them.
  *
  * Forks. In a child made by fork(2), whatever other threads were doing:
  *   - every handle that it inherited, errors too, answers HF_FORKED at once, and a `_free` does nothing;

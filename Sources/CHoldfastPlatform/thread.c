@@ -14,6 +14,10 @@ typedef struct start {
     char name[16];
 } start;
 
+/* The host's callbacks run on these threads, and some systems give a thread no more than 128 KiB. */
+#define MIN_STACK ((size_t)1 << 20)
+#define LARGE_STACK ((size_t)8 << 20)
+
 static __thread bool is_ours;
 
 /* What a thread brings upon itself. Blocked, they would end the process past the host's handlers, which
@@ -33,6 +37,19 @@ static void *run(void *argument) {
     return NULL;
 }
 
+/* A thread inherits the mask of its creator: blocking before and restoring after leaves no moment in which
+ * the new thread could take a signal of the process's. */
+static int create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument) {
+    sigset_t blocked, before;
+    sigfillset(&blocked);
+    for (size_t i = 0; i < sizeof own_faults / sizeof *own_faults; i++)
+        sigdelset(&blocked, own_faults[i]);
+    pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    int failure = pthread_create(thread, attributes, body, argument);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return failure;
+}
+
 int hfp_thread_start(const char *name, void (*body)(void *context), void *context) {
     start *begin = malloc(sizeof *begin);
     if (begin == NULL)
@@ -42,22 +59,41 @@ int hfp_thread_start(const char *name, void (*body)(void *context), void *contex
     strncpy(begin->name, name, sizeof begin->name - 1);
     begin->name[sizeof begin->name - 1] = '\0';
 
-    /* A thread inherits the mask of its creator: blocking before and restoring after leaves no moment in
-     * which the new thread could take a signal of the process's. */
-    sigset_t blocked, before;
-    sigfillset(&blocked);
-    for (size_t i = 0; i < sizeof own_faults / sizeof *own_faults; i++)
-        sigdelset(&blocked, own_faults[i]);
-    pthread_sigmask(SIG_SETMASK, &blocked, &before);
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    size_t size;
+    if (pthread_attr_getstacksize(&attributes, &size) == 0 && size < MIN_STACK)
+        pthread_attr_setstacksize(&attributes, MIN_STACK);
     pthread_t thread;
-    int failure = pthread_create(&thread, &attributes, run, begin);
+    int failure = create(&thread, &attributes, run, begin);
     pthread_attr_destroy(&attributes);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (failure)
         free(begin);
+    return failure;
+}
+
+typedef struct errand {
+    void (*body)(void *context);
+    void *context;
+} errand;
+
+static void *run_errand(void *argument) {
+    errand *e = argument;
+    e->body(e->context);
+    return NULL;
+}
+
+int hfp_on_large_stack(void (*body)(void *context), void *context) {
+    errand e = {body, context};
+    pthread_t thread;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, LARGE_STACK);
+    int failure = create(&thread, &attributes, run_errand, &e);
+    pthread_attr_destroy(&attributes);
+    if (!failure)
+        pthread_join(thread, NULL);
     return failure;
 }
 

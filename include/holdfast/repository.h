@@ -299,8 +299,9 @@ hf_status hf_repository_fetch_all(hf_repository *HF_NULLABLE repository,
  * Any literal may be {"$param": "name"}, whose value comes from the options. It is taken as a literal
  * whatever it looks like. Compiled filters are kept by their text, so that one that comes again, with other
  * parameters, is compiled once: there is nothing to prepare.
- * A filter has at most 1,000 conditions. What is wrong with one is HF_INVALID_QUERY, whose detail has the
- * `operator`, the `path`, and the `position` in bytes.
+ * A filter has at most 1,000 conditions, and operators at most 32 deep in each other. A path, here and
+ * wherever there is one, has at most 63 parts. What is wrong with a filter is HF_INVALID_QUERY, whose detail
+ * has the `operator`, the `path`, and the `position` in bytes.
  *
  * options: NUL-terminated JSON object, or NULL.
  *   "sort": {"age": -1}      by these paths (32 at most), 1 ascending, -1 descending, in MongoDB's order:

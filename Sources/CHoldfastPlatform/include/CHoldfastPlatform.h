@@ -37,6 +37,9 @@ void hfp_gate_advance(hfp_gate *gate, uint32_t bits, uint32_t one_of);
  * (SIGSEGV and the like), so that of the host's handlers only those for crashes run on it. `name` is cut to
  * 15 bytes. Returns 0 or an errno. */
 int hfp_thread_start(const char *name, void (*body)(void *context), void *context);
+/* Runs the body on a thread that has 8 MiB of stack, and waits for it: for work whose depth a caller's text
+ * decides. It must not call the host. Returns 0 or an errno. */
+int hfp_on_large_stack(void (*body)(void *context), void *context);
 /* To be called on return from the host's code, with the epoch from before. If that code has forked and this
  * is the child, and the only thread that it has is one of ours, the child ends here: it has nothing to do,
  * and exit hooks would be the parent's. */

@@ -217,6 +217,10 @@ struct UpdateReader {
 
     private func path(_ name: [UInt8], _ operation: String) throws(HoldfastError) -> Update.Path {
         let dots = name.count { $0 == UInt8(ascii: ".") }
+        guard dots < Path.maxParts else {
+            throw refusal(
+                "a path of \"\(operation)\" has \(dots + 1) parts; \(Path.maxParts) are allowed", operation)
+        }
         guard dots < limits.maxDepth else {
             throw refusal(
                 "a path of \"\(operation)\" has \(dots + 1) parts, and entities are at most \(limits.maxDepth) deep",

@@ -2,6 +2,8 @@
 struct FilterCompiler {
     /// Bounds the time of matching. Lists of `$in` may be of any length.
     static let maxConditions = 1000
+    /// Bounds the stack: reading a filter, binding it and matching recurse as deep as its operators stand in each other.
+    static let maxNesting = 32
 
     /// The filter in messages, without an article.
     let what: String
@@ -12,6 +14,7 @@ struct FilterCompiler {
     /// Whether an error means the name of the trail's last member, not its value.
     private(set) var meansName = false
     private var conditionCount = 0
+    private var nesting = 0
 
     enum Step {
         case member([UInt8])
@@ -51,6 +54,8 @@ struct FilterCompiler {
             throw operation.refusal(
                 of: member.value, place: nil, takes: "an array of at least one filter", what: what)
         }
+        try nest()
+        defer { nesting -= 1 }
         var nodes: [Filter.Node] = []
         for (index, element) in elements.enumerated() {
             trail.append(.element(index))
@@ -130,6 +135,8 @@ struct FilterCompiler {
         guard let members = operators(of: value) else {
             throw Operator.not.refusal(of: value, place: place, takes: "an object of operators", what: what)
         }
+        try nest()
+        defer { nesting -= 1 }
         return try tests(members, at: path, place: place)
     }
 
@@ -174,6 +181,8 @@ struct FilterCompiler {
                 of: value, place: place, takes: "an object of operators or of paths", what: what)
         }
         try count(1)
+        try nest()
+        defer { nesting -= 1 }
         if let first = members.first, first.name.first == UInt8(ascii: "$"), Operator(first.name)?.isLogical != true {
             return .path(path, .elementValue(try tests(members, at: .itself, place: place)))
         }
@@ -207,6 +216,16 @@ struct FilterCompiler {
             throw HoldfastError(
                 .invalidQuery,
                 "the \(what) has more than \(Self.maxConditions) conditions: ask for many values with \"$in\"")
+        }
+    }
+
+    private mutating func nest() throws(HoldfastError) {
+        nesting += 1
+        guard nesting <= Self.maxNesting else {
+            throw HoldfastError(
+                .invalidQuery,
+                "the \(what) has operators more than \(Self.maxNesting) deep in each other: list conditions side by side"
+            )
         }
     }
 

@@ -1,3 +1,4 @@
+internal import CHoldfastPlatform
 internal import CPCRE2
 
 /// A regular expression of PCRE2, for UTF-8. Matching takes bounded time and memory: what costs too much is given up.
@@ -35,6 +36,12 @@ final class Pattern: @unchecked Sendable, Equatable {
         /// Steps of compiled code, some nanoseconds each, over all beginnings.
         static let steps = 1 << 25
         static let shortText = 1 << 10
+        /// Of so many bytes at most, a pattern is compiled on the caller's stack.
+        static let shortPattern = 96
+        /// The compiled code of a longer pattern than this takes so much of the caller's stack that what it otherwise has
+        /// there, 32 KiB, is put elsewhere.
+        static let longPattern = 2048
+        static let codeStack = 32 << 10
         /// Items that the interpreter tries, some tens of nanoseconds each, besides a few for each byte of the text.
         static let items = 1 << 21
         static let itemsPerByte = 8
@@ -56,18 +63,15 @@ final class Pattern: @unchecked Sendable, Equatable {
         guard text.count <= Self.maxBytes else {
             throw .invalid("it has \(text.count) bytes; \(Self.maxBytes) are allowed", at: Self.maxBytes)
         }
-        let code = try Self.compile(text, flags)
-        guard let counted = try? Self.compile(text, flags | UInt32(PCRE2_AUTO_CALLOUT)),
-            let context = pcre2_match_context_create_8(nil)
-        else {
-            pcre2_code_free_8(code)
+        let compiled = try Self.compile(text, flags)
+        guard let context = pcre2_match_context_create_8(nil) else {
+            pcre2_code_free_8(compiled.code)
+            pcre2_code_free_8(compiled.counted)
             throw .noMemory
         }
-        // Where the system allows no code to be made, the interpreter does the work.
-        pcre2_jit_compile_8(code, UInt32(PCRE2_JIT_COMPLETE))
         Self.limit(context, steps: Limit.steps / Limit.shortText)
-        self.code = code
-        self.counted = counted
+        code = compiled.code
+        counted = compiled.counted
         shortTextContext = context
         self.text = text
         self.options = options
@@ -84,14 +88,48 @@ final class Pattern: @unchecked Sendable, Equatable {
         left === right || (left.text == right.text && left.options == right.options)
     }
 
-    private static func compile(_ text: [UInt8], _ flags: UInt32) throws(Failure) -> OpaquePointer {
+    private static func compile(
+        _ text: [UInt8], _ flags: UInt32
+    ) throws(Failure) -> (code: OpaquePointer, counted: OpaquePointer) {
+        let compilation = text.withUnsafeBufferPointer { text in
+            var compilation = Compilation(text: text, flags: flags)
+            if text.count <= Limit.shortPattern {
+                compilation.run()
+                return compilation
+            }
+            // PCRE2 recurses as deep as groups stand in each other or call each other, and from one item that may be
+            // left out to the next.
+            let failure = withUnsafeMutablePointer(to: &compilation) { compilation in
+                hfp_on_large_stack({ $0!.assumingMemoryBound(to: Compilation.self).pointee.run() }, compilation)
+            }
+            if failure != 0 { compilation.error = PCRE2_ERROR_HEAP_FAILED }
+            return compilation
+        }
+        if let code = compilation.code, let counted = compilation.counted { return (code, counted) }
+        pcre2_code_free_8(compilation.code)
+        if compilation.error == PCRE2_ERROR_HEAP_FAILED { throw .noMemory }
+        var message = [UInt8](repeating: 0, count: 200)
+        let length = pcre2_get_error_message_8(compilation.error, &message, message.count)
+        throw .invalid(
+            String(decoding: message.prefix(max(0, Int(length))), as: UTF8.self), at: compilation.position)
+    }
+
+    private struct Compilation {
+        let text: UnsafeBufferPointer<UInt8>
+        let flags: UInt32
+        var code: OpaquePointer?
+        var counted: OpaquePointer?
         var error: Int32 = 0
         var position = 0
-        if let code = pcre2_compile_8(text, text.count, flags, &error, &position, nil) { return code }
-        if error == PCRE2_ERROR_HEAP_FAILED { throw .noMemory }
-        var message = [UInt8](repeating: 0, count: 200)
-        let length = pcre2_get_error_message_8(error, &message, message.count)
-        throw .invalid(String(decoding: message.prefix(max(0, Int(length))), as: UTF8.self), at: position)
+
+        mutating func run() {
+            code = pcre2_compile_8(text.baseAddress, text.count, flags, &error, &position, nil)
+            guard code != nil else { return }
+            counted = pcre2_compile_8(
+                text.baseAddress, text.count, flags | UInt32(PCRE2_AUTO_CALLOUT), &error, &position, nil)
+            // Where the system allows no code to be made, the interpreter does the work.
+            pcre2_jit_compile_8(code, UInt32(PCRE2_JIT_COMPLETE))
+        }
     }
 
     // MARK: Matching
@@ -105,10 +143,15 @@ final class Pattern: @unchecked Sendable, Equatable {
     }
 
     private func matchCompiled(_ text: UnsafeRawBufferPointer, _ data: OpaquePointer) -> Outcome {
-        if text.count < Limit.shortText { return Self.match(code, text, data, shortTextContext) }
+        let isLong = self.text.count > Limit.longPattern
+        if text.count < Limit.shortText, !isLong { return Self.match(code, text, data, shortTextContext) }
         guard let context = pcre2_match_context_create_8(nil) else { return .noMemory }
         defer { pcre2_match_context_free_8(context) }
-        Self.limit(context, steps: max(64, Limit.steps / text.count))
+        Self.limit(context, steps: max(64, Limit.steps / max(text.count, Limit.shortText)))
+        guard isLong else { return Self.match(code, text, data, context) }
+        guard let stack = pcre2_jit_stack_create_8(Limit.codeStack, Limit.codeStack, nil) else { return .noMemory }
+        defer { pcre2_jit_stack_free_8(stack) }
+        pcre2_jit_stack_assign_8(context, nil, UnsafeMutableRawPointer(stack))
         return Self.match(code, text, data, context)
     }
 

@@ -102,6 +102,26 @@ def test_an_index_over_two_arrays_has_every_combination(documents: Documents) ->
     assert documents.count({"a": 2, "b": 3}) == 1
 
 
+def test_operators_in_each_other_and_paths_end_somewhere(documents: Documents) -> None:
+    documents.save({"_id": "1", "a": 1})
+
+    def nested(depth: int) -> dict[str, Any]:
+        condition: dict[str, Any] = {"$eq": 1}
+        for _ in range(depth):
+            condition = {"$not": condition}
+        return {"a": condition}
+
+    for depth, filter in [(32, nested(32)), (33, nested(33))]:
+        assert mongodb_finds(filter, {"_id": "1", "a": 1}) == ([] if depth % 2 else ["1"])
+    assert documents.count(nested(32)) == 1
+    with pytest.raises(holdfast.InvalidQueryError, match="more than 32 deep"):
+        documents.count(nested(33))
+    long = ".".join(["a"] * 64)
+    for refused in (lambda: documents.count({long: 1}), lambda: documents.modify("1", {"$set": {long: 1}})):
+        with pytest.raises(holdfast.InvalidQueryError, match="64 parts; 63 are allowed"):
+            refused()
+
+
 def test_a_sort_through_two_arrays_takes_what_comes_first_of_each(documents: Documents) -> None:
     documents.save_many([{"_id": "1", "a": [3, 1], "b": [2, 4]}, {"_id": "2", "a": 1, "b": 3}])
     assert [found["_id"] for found in documents.find(sort={"a": 1, "b": 1})] == ["1", "2"]
