@@ -64,6 +64,15 @@ public struct HoldfastError: Error, Sendable {
         return line
     }
 
+    /// Another program has kept the store's file locked for writing: nothing was stored.
+    public static func lockedOut(of file: String) -> HoldfastError {
+        HoldfastError(
+            .busy, "another program has \(file) locked for writing, and does not let go: end it, or run this again",
+            detail: [("file", .text(file))])
+    }
+
+    var tellsOfForeignLock: Bool { status == .busy && detail.contains { $0.name == "file" } }
+
     /// Whether running the same work again may succeed.
     public var isRetryable: Bool { status.isRetryable && commitState == .none }
 }

@@ -1,6 +1,12 @@
 public import HoldfastCore
 internal import Synchronization
 
+#if canImport(Darwin)
+    internal import Darwin
+#else
+    internal import Glibc
+#endif
+
 /// The engine that keeps a store in one SQLite file, with the system's libsqlite3. See Schema.swift for the layout.
 ///
 ///     writer          one connection, used by whoever leads the commit queue
@@ -31,6 +37,10 @@ public final class SQLiteStorage: Storage {
     let storeLock: Lock<StoreLock?>
     /// nil for a store that is only read, and once it is closed.
     private let queue: Lock<WriteQueue?>
+    /// By the one whose turn it is: the write transaction that was begun with the turn.
+    private let begunWrite = Lock<SQLiteWrite?>(nil)
+    /// Since when another program has SQLite's lock, where it was in the way last.
+    private let heldSince = Lock<UInt64?>(nil)
     /// Of a store that is only read.
     private let traces: SideFiles?
     let copies: PageCopies
@@ -106,40 +116,78 @@ public final class SQLiteStorage: Storage {
 
     func note(_ head: CommitSequence, at header: WALHeader) { lastCommit.withLock { $0 = (head, header) } }
 
+    /// The turn among the processes that share the store, and then SQLite's own lock, which another program may hold: the
+    /// write transaction is begun here, where waiting can end, and `beginWrite` goes on with it.
     public func takeTurn(until deadline: UInt64) throws(HoldfastError) -> Bool {
-        try queue.withLock { $0 }?.takeTurn(until: deadline) ?? true
+        guard let queue = queue.withLock({ $0 }) else { return true }
+        while true {
+            guard try queue.takeTurn(until: deadline) else { return false }
+            if try !isHeldByOthers() { return true }
+            // Also a process that shares the store and does not ask before each commit.
+            queue.noteOthers()
+            let now = environment.time.monotonicNanoseconds()
+            if now >= deadline { return false }
+            usleep(UInt32(min(Self.lockPoll, (deadline - now) / 1000 + 1)))
+        }
+    }
+
+    /// In microseconds.
+    private static let lockPoll: UInt64 = 500
+
+    /// Begins the write transaction ahead, and answers whether SQLite's lock is in the way. Any other failure is found
+    /// again by `beginWrite`. Refuses to wait on when the lock has been held for too long.
+    private func isHeldByOthers() throws(HoldfastError) -> Bool {
+        guard begunWrite.withLock({ $0 == nil }), !doubt.lasts else { return false }
+        do throws(HoldfastError) {
+            let connection = try writableConnection()
+            connection.setPatience(milliseconds: 0)
+            defer { connection.setBusyTimeout() }
+            let write = try SQLiteWrite(of: self, on: connection)
+            begunWrite.withLock { $0 = write }
+            heldSince.withLock { $0 = nil }
+            return false
+        } catch {
+            guard error.status == .busy else { return false }
+            let now = environment.time.monotonicNanoseconds()
+            let since = heldSince.withLock { since in
+                since = since ?? now
+                return since!
+            }
+            if now &- since > UInt64(environment.limits.foreignLock) {
+                heldSince.withLock { $0 = nil }
+                throw .lockedOut(of: location)
+            }
+            return true
+        }
     }
 
     /// A commit of another process was found.
     func noteOthers() { queue.withLock { $0 }?.noteOthers() }
 
-    public func endTurn() { queue.withLock { $0 }?.leave() }
-
-    public func beginWrite(durable: Bool) throws(HoldfastError) -> any StorageWrite {
-        let connection = try writer.withLock { writer throws(HoldfastError) in
-            let connection = try usable(writer)
-            // The end of the transaction before may have failed, for want of memory.
-            try connection.endTransaction()
-            try files.checkNowAndThen(readers.walHeader)
-            try connection.setCommitsAreSynced(durable)
-            return connection
-        }
-        if let queue = queue.withLock({ $0 }), !queue.hasTurn {
-            connection.setPatience(milliseconds: 0)
-            defer { connection.setBusyTimeout() }
-            do throws(HoldfastError) {
-                return try SQLiteWrite(of: self, on: connection)
-            } catch {
-                guard error.status == .busy else { throw error }
-                queue.noteOthers()
-                _ = try queue.takeTurn(until: environment.time.monotonicNanoseconds() &+ Self.longestTurn)
-            }
-        }
-        return try SQLiteWrite(of: self, on: connection)
+    public func endTurn() {
+        takeBegunWrite()?.rollback()
+        queue.withLock { $0 }?.leave()
     }
 
-    /// How long a process that has not asked waits for another that is just writing, in nanoseconds.
-    private static let longestTurn: UInt64 = 30_000_000_000
+    private func takeBegunWrite() -> SQLiteWrite? { begunWrite.withLock { $0.take() } }
+
+    private func writableConnection() throws(HoldfastError) -> Connection {
+        try writer.withLock { writer throws(HoldfastError) in
+            let connection = try usable(writer)
+            try files.checkNowAndThen(readers.walHeader)
+            return connection
+        }
+    }
+
+    public func beginWrite(durable: Bool) throws(HoldfastError) -> any StorageWrite {
+        let begun = takeBegunWrite()
+        let connection = try writableConnection()
+        if let begun, connection.commitsAreSynced == durable { return begun }
+        // That can be changed outside a transaction alone.
+        begun?.rollback()
+        try connection.setCommitsAreSynced(durable)
+        return try SQLiteWrite(of: self, on: connection)
+    }
 
     /// The end of a write transaction.
     func commit(on connection: Connection) throws(HoldfastError) {
@@ -174,6 +222,7 @@ public final class SQLiteStorage: Storage {
 
     public func recover() throws(HoldfastError) {
         guard let checkpointer else { return }
+        takeBegunWrite()?.rollback()
         doubt.arise()
         // With no connection left in any process, the next one reads the log anew, and so finds a transaction whose
         // frames were written and only their sync failed. With another process there, they are written over.

@@ -197,7 +197,7 @@ final class StoreLock: Sendable {
     private static let filesOffset: off_t = 512
 
     /// By the first, behind the door: nobody has opened them yet.
-    func forgetFiles() { _ = ftruncate(descriptor, 0) }
+    func forgetFiles() { _ = ftruncate(descriptor, Self.filesOffset) }
 
     /// By the first, behind the door: notes which files it has opened, for those who come. SQLite opens them by name, and
     /// whoever found others there would share neither the locks nor the index of the log.

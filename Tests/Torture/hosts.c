@@ -5,10 +5,12 @@
 #include "judge.h"
 #include "ledger.h"
 
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static char directory[64], path[128];
 
@@ -130,12 +132,70 @@ static void an_extension_of_the_hosts_that_fails_is_named(void) {
     hf_store_free(open_store());
 }
 
+/* Another program's connection; here one of this process, for which SQLite's locks are the same. */
+static sqlite3 *lock_for_writing(void) {
+    sqlite3 *connection = open_sqlite();
+    if (sqlite3_exec(connection, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)
+        exit(2);
+    return connection;
+}
+
+static void *let_go(void *connection) {
+    usleep(1500 * 1000);
+    sqlite3_close(connection);
+    return NULL;
+}
+
+static hf_status save_in(hf_transaction *t, void *user_data) {
+    return hf_repository_save(user_data, t, "{\"id\":\"run\"}", HF_NTS, NULL, NULL);
+}
+
+static void a_commit_waits_for_another_programs_lock_as_long_as_it_may(void) {
+    ledger_remove(directory, false);
+    hf_store *store = open_store();
+    hf_error *error = NULL;
+    if (save(store, "{\"id\":\"first\"}", NULL, NULL) != HF_OK)
+        exit(2);
+    /* Alone for so long that this process writes without asking the others. */
+    usleep(200 * 1000);
+    sqlite3 *program = lock_for_writing();
+    double began = seconds();
+    hf_status status = save(store, "{\"id\":\"late\"}", "{\"timeout_ms\":300}", &error);
+    double waited = seconds() - began;
+    expect(status == HF_TIMEOUT || status == HF_BUSY, "what is locked out says so");
+    expect(waited > 0.25 && waited < 3, "it waits as long as its timeout allows, and no longer");
+    hf_error_free(error);
+    error = NULL;
+
+    pthread_t thread;
+    pthread_create(&thread, NULL, let_go, program);
+    began = seconds();
+    status = save(store, "{\"id\":\"in time\"}", "{\"timeout_ms\":20000}", &error);
+    expect(status == HF_OK && seconds() - began > 1, "it is stored once the other has let go");
+    pthread_join(thread, NULL);
+    hf_error_free(error);
+    error = NULL;
+
+    hf_repository *things = NULL;
+    program = lock_for_writing();
+    if (hf_repository_open(store, "things", NULL, &things, NULL) != HF_OK)
+        exit(2);
+    pthread_create(&thread, NULL, let_go, program);
+    status = hf_store_transact(store, save_in, things, "{\"timeout_ms\":20000}", NULL, &error);
+    expect(status == HF_OK, "transact gets through when the other has let go");
+    pthread_join(thread, NULL);
+    hf_error_free(error);
+    hf_repository_free(things);
+    hf_store_free(store);
+}
+
 int main(void) {
     ledger_directory(directory);
     snprintf(path, sizeof path, "%s/store.db", directory);
     a_shared_cache_is_not_shared_with_the_store();
     the_hosts_own_way_to_files_is_the_hosts_alone();
     an_extension_of_the_hosts_that_fails_is_named();
+    a_commit_waits_for_another_programs_lock_as_long_as_it_may();
     ledger_remove(directory, true);
     printf("hosts: %d wrong\n", wrong);
     return wrong > 0;

@@ -94,7 +94,9 @@ HF_WARN_UNUSED hf_status hf_transaction_begin(hf_store *HF_NULLABLE store, const
  * out_receipt: receives the receipt; NULL if not wanted.
  *
  * Errors: HF_CONFLICT (retryable; the detail's `ids` name what changed), HF_KEY_REUSED, HF_TIMEOUT (with an
- * error object: withdrawn from the queue, nothing was stored), HF_READ_ONLY, HF_FULL, HF_IO and HF_NO_MEMORY
+ * error object: withdrawn from the queue, also because another program had the file locked; nothing was
+ * stored), HF_BUSY (retryable: another program has had the file locked for writing for half a minute, and the
+ * detail's `file` is its path; nothing was stored), HF_READ_ONLY, HF_FULL, HF_IO and HF_NO_MEMORY
  * (hf_error_commit_state tells whether something may have been stored), HF_INVALID_STATE, HF_CLOSED,
  * HF_INVALID_HANDLE, HF_FORKED; with "on_error": "abort" that of the write that failed; HF_UNSUPPORTED and
  * HF_INVALID_STATE where a scope has failed that could not go back alone (see hf_transaction_begin_scope).

@@ -24,6 +24,8 @@ public struct Limits: Sendable, Equatable {
     /// How long the leader waits for its process's turn before it looks after those that wait behind it. At 1 it looks all
     /// the time.
     public var turnInterval = 20_000_000
+    /// How long commits wait, at most, for another program that has the store's file locked for writing. At 1 not at all.
+    public var foreignLock = 30_000_000_000
     /// How often the owner of a commit that is not synced yields before it sleeps. At 1 it soon sleeps.
     public var ownerYields = 16
 
@@ -90,8 +92,8 @@ extension Limits {
         [
             ("recentChanges", \.recentChanges), ("sequenceReservation", \.sequenceReservation),
             ("trimInterval", \.trimInterval), ("longestRetry", \.longestRetry), ("batchBytes", \.batchBytes),
-            ("batchCommits", \.batchCommits),
-            ("turnInterval", \.turnInterval), ("ownerYields", \.ownerYields),
+            ("batchCommits", \.batchCommits), ("turnInterval", \.turnInterval), ("foreignLock", \.foreignLock),
+            ("ownerYields", \.ownerYields),
             ("clearedIndexEntries", \.clearedIndexEntries), ("indexRunBytes", \.indexRunBytes),
             ("indexPieceEntries", \.indexPieceEntries), ("indexPieceBytes", \.indexPieceBytes),
             ("matchedIDs", \.matchedIDs), ("filterTemplates", \.filterTemplates), ("pieceBytes", \.pieceBytes),

@@ -21,10 +21,12 @@ extension Store {
             } catch {
                 try requireSameProcess()
                 try? transaction.rollback(isManager: true)
-                guard error.status == .conflict else { throw error }
+                guard error.status == .conflict || error.tellsOfForeignLock else { throw error }
                 guard attempt < options.maxAttempts else { throw Self.gaveUp(error, after: attempt) }
                 log.info(
-                    "a transaction runs again after a conflict",
+                    error.status == .conflict
+                        ? "a transaction runs again after a conflict"
+                        : "a transaction runs again after it was locked out",
                     [("attempt", .number(UInt64(attempt))), ("conflict", .json(error.detailJSON))])
                 try requireSameProcess()
                 let isTurn = awaitTurn(&place, at: error.contention ?? transaction.contention, attempt, until: deadline)
@@ -69,7 +71,8 @@ extension Store {
     }
 
     static func gaveUp(_ conflict: HoldfastError, after attempts: Int) -> HoldfastError {
-        HoldfastError(
+        if conflict.status != .conflict { return conflict }
+        return HoldfastError(
             .conflict,
             "the transaction met a conflict in each of \(attempts) attempts: raise max_attempts or timeout_ms, or let it "
                 + "read less",
