@@ -8,6 +8,7 @@
  *   holdfast/status.h       the outcome of every call
  *   holdfast/error.h        what went wrong, as an object
  *   holdfast/version.h      which contract, which features
+ *   holdfast/answer.h       for hosts whose functions may end before they have begun
  *   holdfast/log.h          what the library tells the host's log
  *   holdfast/event.h        how asynchronous outcomes arrive
  *   holdfast/store.h        a database: open, close, sync, events
@@ -65,6 +66,7 @@
 #ifndef HOLDFAST_H
 #define HOLDFAST_H
 
+#include "holdfast/answer.h"
 #include "holdfast/base.h"
 #include "holdfast/cache.h"
 #include "holdfast/controller.h"

@@ -51,7 +51,9 @@ private final class HostClockFunction: UserData, HostClock, @unchecked Sendable 
         super.init(pointer, destructor)
     }
 
-    func now() -> UInt64 { function(pointer) }
+    func now() -> UInt64 {
+        UInt64(bitPattern: number(of: function, or: 0) { Int64(bitPattern: function(pointer)) })
+    }
 }
 
 @_cdecl("hf_store_set_clock") @implementation

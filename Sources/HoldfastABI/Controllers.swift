@@ -24,9 +24,11 @@ private final class HostController: HostObserver, ControllerHost, @unchecked Sen
         action.withUnsafeBytes { action in
             state.withUnsafeBytes { state in
                 _ = isSameProcess {
-                    middleware(
-                        action.baseAddress!.assumingMemoryBound(to: CChar.self), action.count - 1,
-                        state.baseAddress!.assumingMemoryBound(to: CChar.self), state.count - 1, pointer)
+                    run(middleware) {
+                        middleware(
+                            action.baseAddress!.assumingMemoryBound(to: CChar.self), action.count - 1,
+                            state.baseAddress!.assumingMemoryBound(to: CChar.self), state.count - 1, pointer)
+                    }
                 }
             }
         }

@@ -32,7 +32,7 @@ class HostObserver: UserData, CommitObserver, FutureObserver, StreamObserver, @u
     private func call(_ event: () -> hf_event) {
         guard let callback else { return }
         var event = event()
-        _ = isSameProcess { callback(&event, pointer) }
+        _ = isSameProcess { run(callback) { callback(&event, pointer) } }
         free(&event)
     }
 

@@ -174,7 +174,11 @@ public func hf_await(
         let wait = try FutureWait(milliseconds: waiting(timeout_ms), identifier: identifier)
         let handle = try HandleTable.insert(wait.future, .future)
         var status = hf_status.HF_OK
-        guard isSameProcess(after: { status = starter(handle, user_data) }) else {
+        guard
+            isSameProcess(after: {
+                status = HoldfastABI.status(of: starter) { starter(handle, user_data) }
+            })
+        else {
             throw HoldfastError(.forked, "the starter forked: the parent waits, not this process")
         }
         var isKept = false

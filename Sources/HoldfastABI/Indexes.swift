@@ -8,7 +8,10 @@ public func hf_repository_create_index(
 ) -> hf_status {
     answer(out_error) { () throws(HoldfastError) in
         try useRepository(repository, nil) { repository, _ throws(HoldfastError) in
-            try repository.createIndex(HoldfastABI.options(options)) { progress?($0, user_data) ?? true }
+            try repository.createIndex(HoldfastABI.options(options)) { done in
+                guard let progress else { return true }
+                return consent(of: progress) { progress(done, user_data) }
+            }
         }
     }
 }

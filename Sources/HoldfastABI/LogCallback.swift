@@ -16,7 +16,8 @@ private final class HostLog: UserData, LogReceiver, @unchecked Sendable {
         let fields = String(decoding: fields, as: UTF8.self)
         message.withCString { message in
             fields.withCString { fields in
-                callback(hf_log_level(rawValue: UInt32(level.rawValue))!, message, fields, pointer)
+                let level = hf_log_level(rawValue: UInt32(level.rawValue))!
+                run(callback) { callback(level, message, fields, pointer) }
             }
         }
     }
@@ -38,7 +39,9 @@ class UserData: @unchecked Sendable {
 
     deinit { end() }
 
-    final func end() { takeDestructor()?(pointer) }
+    final func end() {
+        if let destructor = takeDestructor() { run(destructor) { destructor(pointer) } }
+    }
 
     /// Leaves running the destructor to the caller.
     final func takeDestructor() -> Destructor? {

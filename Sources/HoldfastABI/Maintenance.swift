@@ -4,7 +4,10 @@ internal import HoldfastEngines
 
 /// A host's progress callback, or none, as the core calls it.
 func progress(_ callback: hf_progress?, _ user_data: UnsafeMutableRawPointer?) -> Progress {
-    { done, total in callback?(done, total, user_data) ?? true }
+    { done, total in
+        guard let callback else { return true }
+        return consent(of: callback) { callback(done, total, user_data) }
+    }
 }
 
 func fill(_ buffer: UnsafeMutablePointer<hf_buffer>?, withReport report: [UInt8]) throws(HoldfastError) {
@@ -74,12 +77,12 @@ public func hf_store_upgrade(
                 guard let upgrade else {
                     throw HoldfastError(.invalidArgument, "upgrade is NULL, and the store has version \(from)")
                 }
-                let status = try lend(transaction) { handle throws(HoldfastError) in
-                    upgrade(handle, from, to, user_data)
+                let answer = try lend(transaction) { handle throws(HoldfastError) in
+                    status(of: upgrade) { upgrade(handle, from, to, user_data) }
                 }
-                if status != hf_status.HF_OK { throw hostError(status, "the upgrade from version \(from) answered") }
-            } progress: {
-                progress?($0, $1, user_data) ?? true
+                if answer != hf_status.HF_OK { throw hostError(answer, "the upgrade from version \(from) answered") }
+            } progress: { done, total throws(HoldfastError) in
+                try HoldfastABI.progress(progress, user_data)(done, total)
             }
             try fill(out_report, withReport: report)
         }

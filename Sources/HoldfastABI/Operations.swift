@@ -42,7 +42,9 @@ private final class HostFunction: UserData, OperationFunction, @unchecked Sendab
         var status = hf_status.HF_OK
         defer { hf_buffer_free(&result) }
         try lend(transaction) { handle throws(HoldfastError) in
-            let isSame = isSameProcess { status = function(handle, &result, pointer) }
+            let isSame = isSameProcess {
+                status = HoldfastABI.status(of: function) { function(handle, &result, pointer) }
+            }
             guard isSame else { throw HoldfastError(.forked, "the operation's function forked") }
         }
         if status != hf_status.HF_OK { throw hostError(status, "the operation's function answered") }

@@ -12,29 +12,43 @@ private final class HostParticipant: UserData, ParticipantHost, @unchecked Senda
     }
 
     func began(_ descriptor: TransactionDescriptor) {
-        descriptor.withBytes { callbacks.on_begin?($0, pointer) }
+        call(callbacks.on_begin, descriptor)
     }
 
     func committed(_ descriptor: TransactionDescriptor) {
-        descriptor.withBytes { callbacks.on_commit?($0, pointer) }
+        call(callbacks.on_commit, descriptor)
     }
 
     func rolledBack(_ descriptor: TransactionDescriptor) {
-        descriptor.withBytes { callbacks.on_rollback?($0, pointer) }
+        call(callbacks.on_rollback, descriptor)
     }
 
     func validate(in transaction: Transaction?) throws(HoldfastError) {
         guard let validate = callbacks.on_validate else { return }
         var error: OpaquePointer?
-        guard let transaction else { return try accept(validate(nil, pointer, &error), error) }
-        let status = try lend(transaction) { handle throws(HoldfastError) in validate(handle, pointer, &error) }
-        try accept(status, error)
+        guard let transaction else {
+            let answer = status(of: validate) { validate(nil, pointer, &error) }
+            return try accept(answer, error)
+        }
+        let answer = try lend(transaction) { handle throws(HoldfastError) in
+            status(of: validate) { validate(handle, pointer, &error) }
+        }
+        try accept(answer, error)
     }
 
     var hasSavepoints: Bool { callbacks.on_savepoint != nil }
 
-    func savepoint(_ number: UInt64) { callbacks.on_savepoint?(number, pointer) }
-    func rollBack(to number: UInt64) { callbacks.on_rollback_to?(number, pointer) }
+    func savepoint(_ number: UInt64) { call(callbacks.on_savepoint, number) }
+    func rollBack(to number: UInt64) { call(callbacks.on_rollback_to, number) }
+
+    private func call(_ function: hf_participant_fn?, _ descriptor: TransactionDescriptor) {
+        guard let function else { return }
+        descriptor.withBytes { bytes in run(function) { function(bytes, pointer) } }
+    }
+
+    private func call(_ function: hf_participant_savepoint_fn?, _ number: UInt64) {
+        if let function { run(function) { function(number, pointer) } }
+    }
 }
 
 /// What a validator's answer means; takes its error over.
@@ -252,8 +266,8 @@ public func hf_participant_transact(
         }
         try useParticipant(participant) { participant throws(HoldfastError) in
             try participant.transact { () throws(HoldfastError) in
-                let status = body(handle, user_data)
-                if status != hf_status.HF_OK { throw hostError(status, "the transaction's body answered") }
+                let answer = status(of: body) { body(handle, user_data) }
+                if answer != hf_status.HF_OK { throw hostError(answer, "the transaction's body answered") }
             }
         }
     }

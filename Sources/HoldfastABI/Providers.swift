@@ -19,10 +19,10 @@ private final class HostFunctions: UserData, HostProvider, @unchecked Sendable {
     }
 
     func save(_ repository: String, _ id: EntityID, _ body: [UInt8]) throws(HoldfastError) {
-        try call { error in
+        try call(provider.on_save!) { function, error in
             withText(id.bytes) { id, idLength in
                 withText(body) { body, length in
-                    provider.on_save!(repository, id, idLength, body, length, pointer, error)
+                    function(repository, id, idLength, body, length, pointer, error)
                 }
             }
         }
@@ -32,9 +32,9 @@ private final class HostFunctions: UserData, HostProvider, @unchecked Sendable {
         var buffer = hf_buffer()
         defer { hf_buffer_free(&buffer) }
         do throws(HoldfastError) {
-            try call { error in
+            try call(provider.on_fetch!) { function, error in
                 withText(id.bytes) { id, idLength in
-                    provider.on_fetch!(repository, id, idLength, &buffer, pointer, error)
+                    function(repository, id, idLength, &buffer, pointer, error)
                 }
             }
         } catch {
@@ -48,13 +48,15 @@ private final class HostFunctions: UserData, HostProvider, @unchecked Sendable {
         _ repository: String, _ visit: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void
     ) throws(HoldfastError) {
         try withVisitor(visit) { visitor throws(HoldfastError) in
-            try call { error in provider.on_fetch_all!(repository, Self.visit, visitor, pointer, error) }
+            try call(provider.on_fetch_all!) { function, error in
+                function(repository, Self.visit, visitor, pointer, error)
+            }
         }
     }
 
     func delete(_ repository: String, _ id: EntityID) throws(HoldfastError) {
-        try call { error in
-            withText(id.bytes) { id, idLength in provider.on_delete!(repository, id, idLength, pointer, error) }
+        try call(provider.on_delete!) { function, error in
+            withText(id.bytes) { id, idLength in function(repository, id, idLength, pointer, error) }
         }
     }
 
@@ -76,7 +78,7 @@ private final class HostFunctions: UserData, HostProvider, @unchecked Sendable {
                     write.body.map(append), write.body?.count ?? 0
                 ))
         }
-        try call { error in
+        try call(provider.on_apply!) { function, error in
             block.withUnsafeBufferPointer { block in
                 let start = block.baseAddress!
                 let views = places.map { place in
@@ -84,7 +86,7 @@ private final class HostFunctions: UserData, HostProvider, @unchecked Sendable {
                         repository: start + place.repository, id: start + place.id, id_length: place.idLength,
                         entity: place.body.map { start + $0 }, length: place.length)
                 }
-                return provider.on_apply!(views, views.count, pointer, error)
+                return function(views, views.count, pointer, error)
             }
         }
     }
@@ -93,9 +95,9 @@ private final class HostFunctions: UserData, HostProvider, @unchecked Sendable {
         _ repository: String, _ filter: [UInt8], _ visit: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void
     ) throws(HoldfastError) {
         try withVisitor(visit) { visitor throws(HoldfastError) in
-            try call { error in
+            try call(provider.on_find!) { function, error in
                 withText(filter) { filter, length in
-                    provider.on_find!(repository, filter, length, Self.visit, visitor, pointer, error)
+                    function(repository, filter, length, Self.visit, visitor, pointer, error)
                 }
             }
         }
@@ -103,18 +105,20 @@ private final class HostFunctions: UserData, HostProvider, @unchecked Sendable {
 
     func changeToken() throws(HoldfastError) -> UInt64 {
         var token: UInt64 = 0
-        try call { error in provider.on_change_token!(&token, pointer, error) }
+        try call(provider.on_change_token!) { function, error in function(&token, pointer, error) }
         return token
     }
 
-    func sync() throws(HoldfastError) { try call { error in provider.on_sync!(pointer, error) } }
+    func sync() throws(HoldfastError) { try call(provider.on_sync!) { function, error in function(pointer, error) } }
 
     // MARK: Calling
 
     /// Turns the host's answer into what is thrown; takes its error over.
-    private func call(_ body: (OutError) -> hf_status) throws(HoldfastError) {
+    private func call<Function>(
+        _ function: Function, _ body: (Function, OutError) -> hf_status
+    ) throws(HoldfastError) {
         var error: OpaquePointer?
-        let status = body(&error)
+        let status = HoldfastABI.status(of: function) { body(function, &error) }
         let own = HandleTable.remove(error, .error, ErrorObject.self)?.error
         if status == hf_status.HF_OK { return }
         guard var own else { throw hostError(status, "it answered") }

@@ -150,12 +150,12 @@ public func hf_repository_find_if(
         let entities = try query(
             repository, transaction, nil, 0, options, accepting: [.sort, .skip, .limit, .fields, .damaged]
         ) { repository, _, options, transaction throws(HoldfastError) in
-            try repository.find(options, in: transaction) { entity in
+            try repository.find(options, in: transaction) { entity throws(HoldfastError) in
                 var view = hf_entity_view(
                     id: entity.id.baseAddress!.assumingMemoryBound(to: CChar.self), id_length: entity.id.count,
                     data: entity.body.baseAddress!.assumingMemoryBound(to: CChar.self), length: entity.body.count,
                     version: entity.version)
-                return predicate(&view, user_data)
+                return try truth(of: predicate) { predicate(&view, user_data) }
             }
         }
         try fill(result, with: entities)

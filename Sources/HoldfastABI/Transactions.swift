@@ -198,8 +198,10 @@ public func hf_store_transact(
         try useStore(store) { store throws(HoldfastError) in
             let options = try TransactionOptions(json: HoldfastABI.options(options), allowsAttempts: true)
             let receipt = try store.transact(options) { transaction throws(HoldfastError) in
-                let status = try lend(transaction) { handle throws(HoldfastError) in body(handle, user_data) }
-                if status != hf_status.HF_OK { throw hostError(status, "the transaction's body answered") }
+                let answer = try lend(transaction) { handle throws(HoldfastError) in
+                    status(of: body) { body(handle, user_data) }
+                }
+                if answer != hf_status.HF_OK { throw hostError(answer, "the transaction's body answered") }
             }
             if let out_receipt { try fill(out_receipt, with: receipt.json) }
         }

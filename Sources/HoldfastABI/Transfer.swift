@@ -13,10 +13,12 @@ public func hf_store_export(
             let options = try ExportOptions(json: HoldfastABI.options(options))
             let report = try store.export(options) { lines throws(HoldfastError) in
                 guard let start = lines.baseAddress else { return }
-                let status = write(start.assumingMemoryBound(to: CChar.self), lines.count, user_data)
-                if status != hf_status.HF_OK { throw hostError(status, "the export's write function answered") }
-            } progress: {
-                progress?($0, $1, user_data) ?? true
+                let answer = status(of: write) {
+                    write(start.assumingMemoryBound(to: CChar.self), lines.count, user_data)
+                }
+                if answer != hf_status.HF_OK { throw hostError(answer, "the export's write function answered") }
+            } progress: { done, total throws(HoldfastError) in
+                try HoldfastABI.progress(progress, user_data)(done, total)
             }
             try fill(out_report, withReport: report)
         }
@@ -33,15 +35,17 @@ public func hf_store_import(
         try useStore(store) { store throws(HoldfastError) in
             let options = try ImportOptions(json: HoldfastABI.options(options))
             let report = try store.importLines(options) { buffer throws(HoldfastError) in
-                let count = read(buffer.baseAddress!.assumingMemoryBound(to: CChar.self), buffer.count, user_data)
+                let count = number(of: read, or: -1) {
+                    read(buffer.baseAddress!.assumingMemoryBound(to: CChar.self), buffer.count, user_data)
+                }
                 guard (0...Int64(buffer.count)).contains(count) else {
                     throw HoldfastError(
                         .hostError, "the import's read function answered \(count)",
                         detail: [("code", .json(Array(String(count).utf8)))])
                 }
                 return Int(count)
-            } progress: {
-                progress?($0, $1, user_data) ?? true
+            } progress: { done, total throws(HoldfastError) in
+                try HoldfastABI.progress(progress, user_data)(done, total)
             }
             try fill(out_report, withReport: report)
         }

@@ -18,10 +18,12 @@ private final class HostValidator: UserData, EntityValidator, @unchecked Sendabl
         let status = try lend(transaction) { transaction throws(HoldfastError) in
             id.bytes.withUnsafeBytes { id in
                 (text ?? []).withUnsafeBytes { bytes in
-                    function(
-                        transaction, id.baseAddress!.assumingMemoryBound(to: CChar.self), id.count,
-                        text == nil ? nil : bytes.baseAddress!.assumingMemoryBound(to: CChar.self), bytes.count,
-                        pointer, &error)
+                    HoldfastABI.status(of: function) {
+                        function(
+                            transaction, id.baseAddress!.assumingMemoryBound(to: CChar.self), id.count,
+                            text == nil ? nil : bytes.baseAddress!.assumingMemoryBound(to: CChar.self), bytes.count,
+                            pointer, &error)
+                    }
                 }
             }
         }

@@ -52,6 +52,27 @@ uint64_t hfp_thread_current(void);
 const void *hfp_thread_frame(void);
 void hfp_thread_set_frame(const void *innermost);
 
+/* --- Answers of the host's functions that answer by a call ------------------------------------------
+ * Whether a function was declared to be one. */
+bool hfp_answer_is_declared(const void *function);
+/* False where there is no place for another one. */
+bool hfp_answer_declare(const void *function);
+
+/* The call of one such function, as it lies on the stack of the thread that calls. */
+typedef struct hfp_answer {
+    int64_t value; /* what counts where it never answers */
+    bool is_given;
+    int32_t missed;
+    struct hfp_answer *outer;
+} hfp_answer;
+
+void hfp_answer_begin(hfp_answer *answer);
+/* After each call: whether another one is needed. */
+bool hfp_answer_is_awaited(hfp_answer *answer);
+void hfp_answer_end(hfp_answer *answer);
+/* How many calls were missed before; -1 where this thread is calling none. */
+int32_t hfp_answer_give(int64_t value);
+
 /* --- Files ----------------------------------------------------------------------------------------
  * open(2) with O_CLOEXEC and O_NOFOLLOW, made again when interrupted. The descriptor, or -errno. */
 int hfp_open(const char *path, int flags, uint32_t mode);

@@ -142,7 +142,8 @@ extension Repository {
     /// The entities for which the host's own predicate answers true, as the options want them. It counts as a read of
     /// the whole repository, and runs when the reading is done, outside all locks.
     public func find(
-        _ options: QueryOptions, in transaction: Transaction? = nil, where predicate: (EntityView) -> Bool
+        _ options: QueryOptions, in transaction: Transaction? = nil,
+        where predicate: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) -> EntityList {
         var reading = QueryOptions()
         reading.sort = options.sort
@@ -153,7 +154,7 @@ extension Repository {
         for item in all.items {
             if options.limit > 0, UInt64(list.count) == options.limit { break }
             try all.withView(of: item) { view throws(HoldfastError) in
-                guard predicate(view) else { return }
+                guard try predicate(view) else { return }
                 if skipped < options.skip {
                     skipped += 1
                 } else {

@@ -9,6 +9,7 @@
 Calls inside `store.transaction()` are stored together or not at all; any other call is a transaction of its
 own. `store.transact(fn)` runs a function again when it lost a race, `store.submit(fn)` returns a future,
 `songs.deferred.add(...)` an operation that is run later. `holdfast.aio` is the same for asyncio.
+Ctrl-C in a function of yours that the library calls is raised by the call that you made.
 Every failure is an `Error` whose class names the status.
 """
 

@@ -1,52 +1,179 @@
-"""Functions of the program's that the library calls while one call lasts."""
+"""Functions that the library calls. A signal's handler may raise in them at any moment, also before their
+first line; what ctypes would then answer is whatever lies in memory. So they answer by a call: see
+holdfast/answer.h."""
 
+import ctypes
+import itertools
+import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Callable, Optional
 
 from . import errors
-from ._signatures import hf_progress
+from ._interrupts import kept, raise_kept
+from ._library import lib
+from ._signatures import (
+    HF_HOST_ERROR,
+    hf_function,
+    hf_index_progress,
+    hf_progress,
+    hf_read_fn,
+    hf_upgrade_fn,
+    hf_write_fn,
+)
 
 #: Hears how far long work is: done and total, 0 where that is not known.
 Progress = Callable[[int, int], object]
+
+#: Answers for the function that the library is calling on this thread, and tells how often that was called
+#: before in vain. It keeps the interpreter's lock, for it waits for nothing.
+answer = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_int64)(("hf_answer", lib))
+
+#: The current transactions, the innermost first; see `transaction`.
+scopes: "ContextVar[tuple[Any, ...]]" = ContextVar("holdfast_transaction", default=())
+
+# The thread on which signals are handled.
+_main = {"thread": threading.main_thread().ident}
+
+
+def _renew() -> None:
+    _main["thread"] = threading.get_ident()
+    kept.clear()
+
+
+os.register_at_fork(after_in_child=_renew)
+
+
+def native(kind: Any, failure: Optional[int] = None) -> Callable[[Callable[..., Any]], Any]:
+    """Decorates a function that the library calls, of a native kind. It lasts as long as the process.
+
+    What it answers is given to the library; `failure` where it could not. One without a `failure` answers
+    nothing, and is called again until it has called `answer`, or returned: up to then it may do nothing that
+    must not be done twice. Ctrl-C is kept, and raised by the call in which the library calls this.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        def trampoline(*arguments: Any) -> Any:
+            interrupt: Optional[BaseException] = None
+            is_main = False
+            # Where no function is called, no signal is handled: nothing is lost behind the blocks.
+            try:
+                before = scopes.get()
+                try:
+                    is_main = threading.get_ident() == _main["thread"]
+                    if failure is None:
+                        if is_main:
+                            # Not to be raised inside.
+                            interrupt = kept.pop(_main["thread"], None)
+                        function(*arguments)
+                        if answer(0) > 0 and is_main:
+                            interrupt = interrupt or KeyboardInterrupt()
+                    elif is_main and (answer(failure) > 0 or kept):
+                        interrupt = kept.pop(_main["thread"], None) or KeyboardInterrupt()
+                    else:
+                        answer(failure)
+                        answer(function(*arguments))
+                finally:
+                    # Ctrl-C may have kept the function from that.
+                    scopes.set(before)
+            except KeyboardInterrupt as error:
+                if not is_main:
+                    raise
+                interrupt = error
+            finally:
+                if interrupt is not None:
+                    kept[_main["thread"]] = interrupt  # type: ignore[index, assignment]
+            return failure
+
+        made = kind(trampoline)
+        if lib.hf_answer_declare(ctypes.cast(made, hf_function), None):
+            raise ImportError("holdfast: the library takes no more functions")
+        return made
+
+    return decorate
 
 
 class Callbacks:
     """The functions of one call. Once one has raised, none is called any more, and the call raises that."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        progress: Optional[Callable[..., object]] = None,
+        work: Optional[Callable[..., int]] = None,
+    ) -> None:
+        self._progress = progress
+        self._work = work
         self._raised: Optional[BaseException] = None
 
-    def native(self, kind: Any, function: Callable[..., Any], failure: Any) -> Any:
-        """A function of the native kind, to be kept as long as the call lasts. `failure` ends the call."""
+    def hear(self, *numbers: int) -> bool:
+        """Tells the progress function. False gives up."""
+        if self._raised is not None:
+            return False
+        try:
+            if self._progress is not None:
+                self._progress(*numbers)
+        except BaseException as error:
+            self._raised = error
+        return self._raised is None
 
-        def guarded(*arguments: Any) -> Any:
-            if self._raised is not None:
-                return failure
-            try:
-                return function(*arguments)
-            except BaseException as error:
-                self._raised = error
-                return failure
-
-        return kind(guarded)
-
-    def progress(self, progress: Optional[Progress]) -> Any:
-        """A native progress callback."""
-
-        def hear(done: int, total: int, _: object) -> bool:
-            if progress is not None:
-                progress(done, total)
-            return True
-
-        return self.native(hf_progress, hear, False)
+    def do(self, failure: int, *arguments: Any) -> int:
+        """Has a part of the work done."""
+        if self._raised is not None or self._work is None:
+            return failure
+        try:
+            return self._work(*arguments)
+        except BaseException as error:
+            self._raised = error
+            return failure
 
     @contextmanager
-    def raising(self) -> Iterator[None]:
-        """Around the native call."""
+    def calling(self) -> Iterator[int]:
+        """Around the native call, with the token that it is to hand to its functions."""
+        token = next(_tokens)
+        _calls[token] = self
         try:
-            yield
+            yield token
         except errors.Error:
+            raise_kept()
             if self._raised is not None:
                 raise self._raised from None
             raise
+        finally:
+            del _calls[token]
+
+
+# Without a lock: each access is atomic.
+_calls: dict[int, Callbacks] = {}
+_tokens = itertools.count(1)
+
+
+@native(hf_progress, 0)
+def progress(done: int, total: int, token: int) -> int:
+    """Hears how far the work is."""
+    return _calls[token].hear(done, total)
+
+
+@native(hf_index_progress, 0)
+def index_progress(done: int, token: int) -> int:
+    """Hears how far the building of an index is."""
+    return _calls[token].hear(done)
+
+
+@native(hf_write_fn, HF_HOST_ERROR)
+def write(text: Any, length: int, token: int) -> int:
+    """Takes a piece of an export."""
+    return _calls[token].do(HF_HOST_ERROR, text, length)
+
+
+@native(hf_read_fn, -1)
+def read(buffer: Any, capacity: int, token: int) -> int:
+    """Gives a piece of an import."""
+    return _calls[token].do(-1, buffer, capacity)
+
+
+@native(hf_upgrade_fn, HF_HOST_ERROR)
+def upgrade(transaction: Any, version: int, to: int, token: int) -> int:
+    """Upgrades by one version."""
+    return _calls[token].do(HF_HOST_ERROR, transaction, version)

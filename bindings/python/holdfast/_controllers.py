@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any, Callable, Optional, Protocol, TypeVar, Union
 
 from . import errors
+from ._callbacks import answer, native
 from ._codec import Codec, members_of
 from ._handles import Handle, call, native_buffer, text_of
-from ._interrupts import Keeping
 from ._library import lib
 from ._signatures import hf_controller, hf_event, hf_middleware_fn
 from ._sources import as_members, decoder
@@ -168,11 +168,12 @@ def _free(events: Any, token: int, pointer: Any) -> None:
     _forget(events, token)
 
 
-@hf_middleware_fn
+@native(hf_middleware_fn)
 def _see(action: Any, action_length: int, state: Any, state_length: int, token: int) -> None:
     reference = _owners.get(token)
     # Kept while it is called: freeing the controller would wait for this call.
     owner = None if reference is None else reference()
     if owner is not None:
-        with Keeping():
-            owner._see(action[:action_length], state[:state_length])
+        texts = action[:action_length], state[:state_length]
+        answer(0)
+        owner._see(*texts)

@@ -151,6 +151,9 @@ class Result:
 
     def put_back(self) -> None:
         """Ends the call's use of this result."""
+        # Where Ctrl-C came just behind the call, nobody has freed the error; to free it twice does nothing.
+        if self.error:
+            lib.hf_error_free(self.error)
         if self.entity.length <= self.LARGEST_KEPT:
             self.idle.append(self)
 
@@ -167,9 +170,11 @@ class Result:
         """The entity's bytes."""
         return self.text[: self.entity.length]
 
-    def __del__(self) -> None:
-        if not sys.is_finalizing():
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        # The names of this module may be gone by then.
+        if not is_finalizing():
             lib.hf_entity_free(self.entity_reference)
+            lib.hf_error_free(self.error)
 
 
 def call(function: Callable[..., int], *arguments: Any) -> None:

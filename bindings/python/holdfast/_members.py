@@ -10,11 +10,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from . import errors
+from ._callbacks import native
 from ._handles import Handle, Result, call
-from ._interrupts import Keeping
+from ._interrupts import is_interrupt, raise_kept
 from ._library import lib
 from ._signatures import (
     HF_CONFLICT,
+    HF_HOST_ERROR,
     HF_OK,
     HF_REFUSED,
     destructor,
@@ -66,6 +68,7 @@ def call_members(function: Callable[..., int], *arguments: Any, raised: Optional
     try:
         if status and raised.refusal is not None:
             lib.hf_error_free(result.error)
+            raise_kept()
             raise raised.refusal
         result.check(status)
     finally:
@@ -159,12 +162,12 @@ def _owner(token: int) -> "Optional[Transactable]":
 # --- Called by the library --------------------------------------------------------------------------
 
 
-@destructor
+@native(destructor)
 def _free_token(token: int) -> None:
     _by_token.pop(token, None)
 
 
-@hf_participant_fn
+@native(hf_participant_fn)
 def _on_begin(descriptor: Any, token: int) -> None:
     owner = _owner(token)
     if owner is None:
@@ -178,7 +181,7 @@ def _on_begin(descriptor: Any, token: int) -> None:
         raised.begin = raised.begin or error
 
 
-@hf_participant_validate_fn
+@native(hf_participant_validate_fn, HF_HOST_ERROR)
 def _on_validate(transaction: Any, token: int, out_error: Any) -> int:
     owner, raised = _owner(token), _calls.raised
     if owner is None:
@@ -190,6 +193,8 @@ def _on_validate(transaction: Any, token: int, out_error: Any) -> int:
         else:
             owner._transaction_validates()
     except BaseException as error:
+        if is_interrupt(error):
+            raise
         if raised is not None:
             raised.refusal = error
         if isinstance(error, errors.ConflictError):
@@ -199,53 +204,44 @@ def _on_validate(transaction: Any, token: int, out_error: Any) -> int:
     return HF_OK
 
 
-@hf_participant_fn
+@native(hf_participant_fn)
 def _on_commit(descriptor: Any, token: int) -> None:
     owner = _owner(token)
     if owner is not None:
-        with _NoFailure(descriptor):
-            owner._transaction_committed(ctypes.string_at(descriptor, DESCRIPTOR_BYTES))
+        _tell_end(owner._transaction_committed, ctypes.string_at(descriptor, DESCRIPTOR_BYTES))
 
 
-@hf_participant_fn
+@native(hf_participant_fn)
 def _on_rollback(descriptor: Any, token: int) -> None:
     owner = _owner(token)
     if owner is not None:
-        with _NoFailure(descriptor):
-            owner._transaction_rolled_back(ctypes.string_at(descriptor, DESCRIPTOR_BYTES))
+        _tell_end(owner._transaction_rolled_back, ctypes.string_at(descriptor, DESCRIPTOR_BYTES))
 
 
-@hf_participant_savepoint_fn
+@native(hf_participant_savepoint_fn)
 def _on_savepoint(savepoint: int, token: int) -> None:
     owner = _owner(token)
     if owner is not None:
-        with _NoFailure(None):
-            owner.on_savepoint(savepoint)  # type: ignore[attr-defined]
+        owner._savepoint_made(savepoint)
 
 
-@hf_participant_savepoint_fn
+@native(hf_participant_savepoint_fn)
 def _on_rollback_to(savepoint: int, token: int) -> None:
     owner = _owner(token)
     if owner is not None:
-        with _NoFailure(None):
-            owner.on_rollback_to(savepoint)  # type: ignore[attr-defined]
+        owner._rolled_back_to(savepoint)
 
 
-class _NoFailure(Keeping):
-    """Around a method that has nobody to tell of its exception: that goes on, for ctypes hands it to the
+def _tell_end(method: Callable[[bytes], object], descriptor: bytes) -> None:
+    """Calls a method that has nobody to tell of its exception: that goes on, for ctypes hands it to the
     unraisable hook, and is noted for the receipt."""
-
-    def __init__(self, descriptor: Any) -> None:
-        self._descriptor = descriptor
-
-    def __exit__(self, kind: Any, error: Optional[BaseException], traceback: Any) -> bool:
-        if super().__exit__(kind, error, traceback):
-            return True
-        if error is not None and self._descriptor is not None:
-            transaction = receivers.get(ctypes.string_at(self._descriptor, DESCRIPTOR_BYTES))
-            if transaction is not None:
-                transaction.secondary.append(error)
-        return False
+    try:
+        method(descriptor)
+    except BaseException as error:
+        transaction = None if is_interrupt(error) else receivers.get(descriptor)
+        if transaction is not None:
+            transaction.secondary.append(error)
+        raise
 
 
 #: The transactions of stores that trees are in, by their descriptors.

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar, Uni
 
 from ._codec import Codec, load, native_text
 from ._handles import Result, json_of, native_buffer, native_list, text_of
+from ._interrupts import raise_kept
 from ._library import lib
 from ._query import (
     Damaged,
@@ -15,6 +16,7 @@ from ._query import (
     Predicate,
     PredicateCall,
     filter_arguments,
+    is_meant,
     query_options,
 )
 from ._signatures import HF_NOT_FOUND, hf_entity_list
@@ -117,6 +119,7 @@ class Queries(Generic[T]):
                 result.error_reference,
             )
             if status == HF_NOT_FOUND:
+                raise_kept()
                 return None
             result.check(status)
             text = result.bytes()
@@ -218,6 +221,5 @@ class Queries(Generic[T]):
         if not callable(filter):
             arguments = (*filter_arguments(filter), options, ctypes.byref(entities))
             return self._call(lib.hf_repository_find, *arguments)
-        predicate = PredicateCall(filter, self._codec)
-        self._call(lib.hf_repository_find_if, predicate.function, None, options, ctypes.byref(entities))
-        predicate.finish()
+        with PredicateCall(filter, self._codec).calling() as token:
+            self._call(lib.hf_repository_find_if, is_meant, token, options, ctypes.byref(entities))

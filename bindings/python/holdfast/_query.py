@@ -1,9 +1,13 @@
 """Queries: filters and options as the library takes them, and predicates that it calls back."""
 
 import ctypes
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Callable, Literal, Optional, Union
 
+from . import errors
+from ._callbacks import native
 from ._codec import Codec, dump, options_of
 from ._signatures import hf_predicate_fn
 from .expressions import Expression
@@ -68,21 +72,37 @@ class PredicateCall:
         self._predicate = predicate
         self._codec = codec
         self._error: Optional[BaseException] = None
-        #: What is handed over, to be kept until the call has returned.
-        self.function = hf_predicate_fn(self._is_meant)
 
-    def _is_meant(self, view: Any, _: Any) -> bool:
-        if self._error is not None:
-            return False
+    def is_meant(self, entity: Any) -> int:
+        """What the function says of an entity; a negative number ends the query."""
         try:
-            entity = view.contents
             return bool(self._predicate(self._codec.decode(ctypes.string_at(entity.data, entity.length))))
         except BaseException as error:
             self._error = error
-            return False
+            return -1
 
-    def finish(self) -> None:
-        """Raises what the function raised."""
-        error, self._error = self._error, None
-        if error is not None:
-            raise error
+    @contextmanager
+    def calling(self) -> Iterator[int]:
+        """Around the native call, with the token that it is to hand to its function. Raises what the function
+        raised."""
+        token = next(_tokens)
+        _predicates[token] = self
+        try:
+            yield token
+        except errors.HostError:
+            if self._error is not None:
+                raise self._error from None
+            raise
+        finally:
+            del _predicates[token]
+
+
+# Without a lock: each access is atomic.
+_predicates: dict[int, PredicateCall] = {}
+_tokens = itertools.count(1)
+
+
+@native(hf_predicate_fn, -1)
+def is_meant(view: Any, token: int) -> int:
+    """Whether an entity is meant."""
+    return _predicates[token].is_meant(view.contents)

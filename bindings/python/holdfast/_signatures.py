@@ -119,6 +119,7 @@ class hf_event(ctypes.Structure):
 
 
 # Functions that the host hands over.
+hf_function = ctypes.CFUNCTYPE(None)
 hf_event_fn = ctypes.CFUNCTYPE(None, POINTER(hf_event), c_void_p)
 hf_middleware_fn = ctypes.CFUNCTYPE(None, POINTER(c_char), c_size_t, POINTER(c_char), c_size_t, c_void_p)
 hf_transaction_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_transaction), c_void_p)
@@ -269,6 +270,8 @@ FUNCTIONS = {
     "hf_feature_available": (c_bool, (c_char_p,)),
     "hf_set_log_callback": (hf_status, (hf_log_fn, c_void_p, destructor, _out_error)),
     "hf_events_free": (None, (_events, c_size_t)),
+    "hf_answer_declare": (hf_status, (hf_function, _out_error)),
+    "hf_answer": (c_int32, (c_int64,)),
     "hf_store_open": (hf_status, (c_char_p, c_char_p, POINTER(_store), _out_error)),
     "hf_store_open_provider": (hf_status, (POINTER(hf_provider), c_char_p, POINTER(_store), _out_error)),
     "hf_store_close": (hf_status, (_store, c_int64, _out_error)),

@@ -10,13 +10,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar
 
 from . import _members, errors
+from ._callbacks import native
 from ._codec import options_of
 from ._handles import Registry, Result, native_buffer, text_of
 from ._interrupts import raise_kept
 from ._library import lib
 from ._signatures import HF_CONFLICT, HF_HOST_ERROR, HF_OK, hf_transaction_fn
 from .events import CommitFuture, Submission
-from .receipt import Receipt
 from .transaction import Transaction
 
 if TYPE_CHECKING:
@@ -48,14 +48,12 @@ class Body(Generic[T]):
         self.raised = _members.Raised()
         #: That of the last run.
         self.transaction: Optional[Transaction] = None
-        self.ran = False
         self.value: Any = None
         self.exception: Optional[BaseException] = None
         self.conflict: Optional[errors.ConflictError] = None
 
     def attempt(self, pointer: Any) -> int:
         """Runs the function once in this transaction and answers the library with a status."""
-        self.ran = True
         self.transaction = transaction = Transaction(self.store, pointer, owned=False)
         self.raised.transaction, self.raised.refusal = transaction, None
         try:
@@ -75,7 +73,7 @@ _bodies: Registry[Body[Any]] = Registry()
 os.register_at_fork(after_in_child=_bodies.renew)
 
 
-@hf_transaction_fn
+@native(hf_transaction_fn, HF_HOST_ERROR)
 def _trampoline(pointer: Any, token: int) -> int:
     return _bodies.get(token).attempt(pointer)
 
@@ -100,15 +98,8 @@ def transact(body: Body[Any], options: Mapping[str, Any]) -> bytes:
                 lib.hf_error_free(result.error)
                 raise_kept()
                 raise exception
-            if status == HF_HOST_ERROR:
-                # The body answered nothing: Ctrl-C arrived before its first line, and was lost there.
-                lib.hf_error_free(result.error)
-                raise KeyboardInterrupt
             raise_from(status, result, body.conflict)
-            text = text_of(receipt)
-        if not body.ran and not Receipt.from_json(text).replayed:
-            raise KeyboardInterrupt  # likewise
-        return text
+            return text_of(receipt)
     finally:
         _bodies.remove(token)
         result.put_back()

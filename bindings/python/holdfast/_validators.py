@@ -6,10 +6,12 @@ import weakref
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from . import errors
+from ._callbacks import native
 from ._codec import load
 from ._handles import call
+from ._interrupts import is_interrupt
 from ._library import lib
-from ._signatures import HF_CONFLICT, HF_OK, HF_REFUSED, destructor, hf_validator_fn
+from ._signatures import HF_CONFLICT, HF_HOST_ERROR, HF_OK, HF_REFUSED, destructor, hf_validator_fn
 from .transaction import TransactionHandle
 
 if TYPE_CHECKING:
@@ -58,12 +60,12 @@ def set_validator(store: "Store", repository: Any, validator: Any) -> None:
     call(lib.hf_repository_set_validator, repository, _validate, token, _free)
 
 
-@destructor
+@native(destructor)
 def _free(token: int) -> None:
     _validators.pop(token, None)
 
 
-@hf_validator_fn
+@native(hf_validator_fn, HF_HOST_ERROR)
 def _validate(
     transaction: Any, id: Any, id_length: int, entity: Any, length: int, token: int, out_error: Any
 ) -> int:
@@ -76,6 +78,8 @@ def _validate(
     except errors.ConflictError:
         return HF_CONFLICT
     except BaseException as error:
+        if is_interrupt(error):
+            raise
         message = str(error).replace("\0", "").encode()
         out_error[0] = lib.hf_error_create(HF_REFUSED, errors.refusals.keep(error), message)
         return HF_REFUSED

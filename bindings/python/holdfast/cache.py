@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Callable, ClassVar, Literal, Optional, Union
 
 from . import errors
+from ._callbacks import native
 from ._handles import call
-from ._interrupts import Keeping, tell
+from ._interrupts import tell
 from ._library import lib
 from ._signatures import destructor, hf_clock_fn
 
@@ -101,15 +102,11 @@ def set_clock(store: "Store", clock: Optional[Clock]) -> None:
     call(lib.hf_store_set_clock, store.pointer, _now, token, _free)
 
 
-@destructor
+@native(destructor)
 def _free(token: int) -> None:
     _clocks.pop(token, None)
 
 
-@hf_clock_fn
+@native(hf_clock_fn, 0)
 def _now(token: int) -> int:
-    nanoseconds = None
-    # Behind an exception ctypes would answer what happens to lie in memory.
-    with Keeping():
-        nanoseconds = tell(lambda: round(_clocks[token]() * 1_000_000_000))
-    return nanoseconds or 0
+    return tell(lambda: round(_clocks[token]() * 1_000_000_000)) or 0

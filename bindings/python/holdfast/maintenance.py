@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Callable, Optional, Union
 
-from . import errors
+from . import _callbacks, errors
 from ._callbacks import Callbacks, Progress
 from ._codec import load, native_text, options_of
 from ._handles import call, native_buffer, text_of
 from ._library import lib
-from ._signatures import HF_CONFLICT, HF_HOST_ERROR, HF_OK, hf_read_fn, hf_upgrade_fn, hf_write_fn
+from ._signatures import HF_CONFLICT, HF_OK
 from .transaction import Transaction
 
 if TYPE_CHECKING:
@@ -45,10 +45,15 @@ def restore(
         "lock_timeout_ms": lock_timeout_ms,
         "allow_unsafe_location": allow_unsafe_location,
     }
-    callbacks = Callbacks()
-    hear = callbacks.progress(progress)
-    with callbacks.raising():
-        call(lib.hf_store_restore, native_text(backup), native_text(url), options_of(options), hear, None)
+    with Callbacks(progress).calling() as token:
+        call(
+            lib.hf_store_restore,
+            native_text(backup),
+            native_text(url),
+            options_of(options),
+            _callbacks.progress,
+            token,
+        )
 
 
 class Maintenance:
@@ -65,20 +70,16 @@ class Maintenance:
         `progress` is told the bytes done and in all. Answers "path", "sequence" and "bytes". Raises
         ExistsError where there is a file already, UnsupportedError for a store without a file.
         """
-        callbacks = Callbacks()
-        hear = callbacks.progress(progress)
-        with callbacks.raising():
-            return self._report(lib.hf_store_backup, native_text(path), hear, None)
+        with Callbacks(progress).calling() as token:
+            return self._report(lib.hf_store_backup, native_text(path), _callbacks.progress, token)
 
     def verify(self, *, progress: Optional[Progress] = None) -> dict[str, Any]:
         """Checks the file, every entity and every index: "ok", "problems", "repositories".
 
         `progress` is told the entities done. What is wrong is an answer and raises nothing.
         """
-        callbacks = Callbacks()
-        hear = callbacks.progress(progress)
-        with callbacks.raising():
-            return self._report(lib.hf_store_verify, hear, None)
+        with Callbacks(progress).calling() as token:
+            return self._report(lib.hf_store_verify, _callbacks.progress, token)
 
     def compact(self) -> dict[str, Any]:
         """Gives unused space back to the file system; commits wait meanwhile. "bytes_before", "bytes_after".
@@ -123,7 +124,7 @@ class Maintenance:
         after: Optional[Mapping[str, Any]],
         progress: Optional[Progress],
     ) -> dict[str, Any]:
-        def write(text: Any, length: int, _: object) -> int:
+        def write(text: Any, length: int) -> int:
             rest = ctypes.string_at(text, length)
             written = file.write(rest)
             # A file without a buffer may take a part, and says how much.
@@ -135,10 +136,9 @@ class Maintenance:
             return HF_OK
 
         options = {"repositories": None if repositories is None else list(repositories), "after": after}
-        callbacks = Callbacks()
-        take, hear = callbacks.native(hf_write_fn, write, HF_HOST_ERROR), callbacks.progress(progress)
-        with callbacks.raising():
-            report = self._report(lib.hf_store_export, options_of(options), take, hear, None)
+        functions = (_callbacks.write, _callbacks.progress)
+        with Callbacks(progress, write).calling() as token:
+            report = self._report(lib.hf_store_export, options_of(options), *functions, token)
         file.flush()
         return report
 
@@ -173,7 +173,7 @@ class Maintenance:
 
         left = memoryview(b"")
 
-        def read(buffer: Any, capacity: int, _: object) -> int:
+        def read(buffer: Any, capacity: int) -> int:
             nonlocal left
             # A reader may give more than it is asked for, as text in other letters than ASCII's does.
             piece = left or memoryview(_octets(source.read(capacity)))
@@ -182,10 +182,9 @@ class Maintenance:
             return min(len(piece), capacity)
 
         options = {"repository": repository, "existing": existing, "resume": resume, "indexes": indexes}
-        callbacks = Callbacks()
-        give, hear = callbacks.native(hf_read_fn, read, -1), callbacks.progress(progress)
-        with callbacks.raising():
-            return self._report(lib.hf_store_import, options_of(options), give, hear, None)
+        functions = (_callbacks.read, _callbacks.progress)
+        with Callbacks(progress, read).calling() as token:
+            return self._report(lib.hf_store_import, options_of(options), *functions, token)
 
     def import_table(
         self,
@@ -212,16 +211,14 @@ class Maintenance:
             "existing": existing,
             "resume": resume,
         }
-        callbacks = Callbacks()
-        hear = callbacks.progress(progress)
-        with callbacks.raising():
+        with Callbacks(progress).calling() as token:
             return self._report(
                 lib.hf_store_import_table,
                 native_text(path),
                 native_text(table),
                 options_of(options),
-                hear,
-                None,
+                _callbacks.progress,
+                token,
             )
 
     # --- The schema ------------------------------------------------------------------------------
@@ -260,7 +257,7 @@ class Maintenance:
             )
         store: Any = self
 
-        def run(pointer: Any, version: int, _to: int, _: object) -> int:
+        def run(pointer: Any, version: int) -> int:
             transaction = Transaction(store, pointer, owned=False)
             try:
                 with transaction.joined():
@@ -269,11 +266,9 @@ class Maintenance:
                 return HF_CONFLICT
             return HF_OK
 
-        callbacks = Callbacks()
-        step, hear = callbacks.native(hf_upgrade_fn, run, HF_HOST_ERROR), callbacks.progress(progress)
-        options = options_of({"backup": backup})
-        with callbacks.raising():
-            return self._report(lib.hf_store_upgrade, versions[-1] + 1, step, options, hear, None)
+        functions = (_callbacks.upgrade, options_of({"backup": backup}), _callbacks.progress)
+        with Callbacks(progress, run).calling() as token:
+            return self._report(lib.hf_store_upgrade, versions[-1] + 1, *functions, token)
 
     def _is_old(self, recorded: int, versions: Sequence[int]) -> bool:
         if recorded >= versions[0]:

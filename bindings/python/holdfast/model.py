@@ -95,9 +95,17 @@ class Model(Transactable):
 
     def _transaction_rolled_back(self, transaction: bytes) -> None:
         member = member_of(self)
-        backups, member.backup = member.backup, None
-        backups[0].restore()
+        if member.backup is not None:
+            member.backup[0].restore()
+            member.backup = None
         super()._transaction_rolled_back(transaction)
+
+    def _savepoint_made(self, savepoint: int) -> None:
+        # Done twice it is as done once.
+        self.on_savepoint(savepoint)
+
+    def _rolled_back_to(self, savepoint: int) -> None:
+        self.on_rollback_to(savepoint)
 
 
 class Slot(NamedTuple):

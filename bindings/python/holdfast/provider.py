@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional
 
 from . import errors
+from ._callbacks import native
 from ._codec import load
+from ._interrupts import is_interrupt
 from ._library import lib
 from ._signatures import (
     HF_CORRUPT,
@@ -109,7 +111,7 @@ def _open(provider: StorageProvider, options: bytes, out_store: Any, out_error: 
 # --- Called by the library, on the thread that reads or commits -----------------------------------------
 
 
-@destructor
+@native(destructor)
 def _free(token: int) -> None:
     _providers.pop(token, None)
 
@@ -123,6 +125,8 @@ def _answering(function: Callable[..., Optional[int]]) -> Callable[..., int]:
         try:
             return function(_providers[token], *arguments) or HF_OK
         except BaseException as error:
+            if is_interrupt(error):
+                raise
             status = HF_CORRUPT if isinstance(error, errors.CorruptError) else HF_HOST_ERROR
             message = f"{type(error).__name__}: {error}".replace("\0", "").encode(errors="replace")
             out_error[0] = lib.hf_error_create(status, errors.refusals.keep(error), message)
@@ -147,7 +151,7 @@ def _characters(text: bytes) -> Any:
     return ctypes.cast(text, ctypes.POINTER(ctypes.c_char))
 
 
-@hf_provider_save_fn
+@native(hf_provider_save_fn, HF_HOST_ERROR)
 @_answering
 def _save(
     provider: StorageProvider, repository: bytes, id: Any, id_length: int, entity: Any, length: int
@@ -155,7 +159,7 @@ def _save(
     provider.save(repository.decode(), _text(id, id_length).decode(), _text(entity, length))
 
 
-@hf_provider_fetch_fn
+@native(hf_provider_fetch_fn, HF_HOST_ERROR)
 @_answering
 def _fetch(provider: StorageProvider, repository: bytes, id: Any, id_length: int, out_entity: Any) -> int:
     body = provider.fetch(repository.decode(), _text(id, id_length).decode())
@@ -167,19 +171,19 @@ def _fetch(provider: StorageProvider, repository: bytes, id: Any, id_length: int
     return HF_OK
 
 
-@hf_provider_fetch_all_fn
+@native(hf_provider_fetch_all_fn, HF_HOST_ERROR)
 @_answering
 def _fetch_all(provider: StorageProvider, repository: bytes, visit: Any, visitor: Any) -> None:
     _visit_all(provider.fetch_all(repository.decode()), visit, visitor)
 
 
-@hf_provider_delete_fn
+@native(hf_provider_delete_fn, HF_HOST_ERROR)
 @_answering
 def _delete(provider: StorageProvider, repository: bytes, id: Any, id_length: int) -> None:
     provider.delete(repository.decode(), _text(id, id_length).decode())
 
 
-@hf_provider_apply_fn
+@native(hf_provider_apply_fn, HF_HOST_ERROR)
 @_answering
 def _apply(provider: Any, writes: Any, count: int) -> None:
     provider.apply(
@@ -194,19 +198,19 @@ def _apply(provider: Any, writes: Any, count: int) -> None:
     )
 
 
-@hf_provider_find_fn
+@native(hf_provider_find_fn, HF_HOST_ERROR)
 @_answering
 def _find(provider: Any, repository: bytes, filter: Any, length: int, visit: Any, visitor: Any) -> None:
     _visit_all(provider.find(repository.decode(), load(_text(filter, length))), visit, visitor)
 
 
-@hf_provider_change_token_fn
+@native(hf_provider_change_token_fn, HF_HOST_ERROR)
 @_answering
 def _change_token(provider: Any, out_token: Any) -> None:
     out_token[0] = provider.change_token() % (1 << 64)
 
 
-@hf_provider_sync_fn
+@native(hf_provider_sync_fn, HF_HOST_ERROR)
 @_answering
 def _sync(provider: Any) -> None:
     provider.sync()

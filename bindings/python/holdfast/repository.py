@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, Union
 
 from . import errors
-from ._callbacks import Callbacks
+from ._callbacks import Callbacks, index_progress
 from ._codec import Codec, dump, id_of, load, native_text, options_of, plain_id
 from ._handles import Handle, OfOneProcess, Result, call, json_of, native_buffer, native_list, text_of
 from ._interrupts import kept, raise_kept
 from ._library import lib, without_signature
 from ._queries import Queries
 from ._query import Filter, Parameters, filter_arguments, query_options
-from ._signatures import HF_NOT_FOUND, hf_index_progress, hf_repository
+from ._signatures import HF_NOT_FOUND, hf_repository
 from ._validators import set_validator
 from .cache import Cache, cache_options, trim_level
 from .deferred import DeferredRepository, ModifyResult, payload
@@ -222,6 +222,8 @@ class Repository(OfOneProcess, Queries[T], RepositoryStreams[T]):
             if status != HF_NOT_FOUND:
                 result.check(status)
             _idle_results.append(result)
+            if kept:
+                raise_kept()
             return None
         if kept:
             raise_kept()
@@ -314,15 +316,8 @@ class Repository(OfOneProcess, Queries[T], RepositoryStreams[T]):
             }
         )
 
-        def hear(count: int, _: object) -> bool:
-            if progress is not None:
-                progress(count)
-            return True
-
-        callbacks = Callbacks()
-        callback = callbacks.native(hf_index_progress, hear, False)
-        with callbacks.raising():
-            call(lib.hf_repository_create_index, self.pointer, options, callback, None)
+        with Callbacks(progress).calling() as token:
+            call(lib.hf_repository_create_index, self.pointer, options, index_progress, token)
 
     def drop_index(self, name: str) -> None:
         """Takes an index away. Raises NotFoundError."""

@@ -10,13 +10,15 @@ import inspect
 import math
 import sys
 import types
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import Context, ContextVar, copy_context
+from contextvars import Context, copy_context
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Optional
 
 from . import errors
+from ._callbacks import scopes
 from ._handles import Handle, OfOneProcess, call, native_buffer, text_of
 from ._library import lib
 from ._members import Raised, call_members, enlist
@@ -51,13 +53,15 @@ class _Scope:
     `contextlib.contextmanager` is no such generator: it enters for the block that it manages.
     """
 
-    __slots__ = ("generator", "is_over", "number", "store", "task", "transaction")
+    __slots__ = ("_transaction", "generator", "is_over", "number", "store", "task")
 
     # A context that nobody clears may keep this for ever, so it keeps little alive: of the store its token.
 
     def __init__(self, store: "Store", transaction: Any, number: int = NO_SCOPE) -> None:
         self.store = store._open
-        self.transaction = transaction
+        # Ctrl-C may arrive where a block was entered and its end is not yet sure. Then the transaction goes,
+        # and this with it.
+        self._transaction = weakref.ref(transaction)
         self.number = number
         self.is_over = False
         #: The frame of the generator in which it was entered, and the task where it is an asynchronous one.
@@ -67,11 +71,18 @@ class _Scope:
             self.task = _current_task()
 
     @property
+    def transaction(self) -> Any:
+        """The transaction, while somebody has it."""
+        return self._transaction()
+
+    @property
     def counts(self) -> bool:
         """Whether this is to be joined here. Raises InvalidStateError in a task, or a thread, that was begun
         in the block and goes on behind it: that must not store by itself what was to be stored together."""
         generator = self.generator
         if not self.is_over:
+            if self.transaction is None:
+                return False
             # A generator's frame is called from somewhere exactly while it runs.
             if generator is None or generator.f_back is not None:
                 return True
@@ -85,7 +96,11 @@ class _Scope:
 
     def begin(self) -> "_Scope":
         """The block is entered."""
-        _scopes.set((self, *_scopes.get()))
+        try:
+            scopes.set((self, *scopes.get()))
+        except BaseException:  # such as Ctrl-C
+            self.end()
+            raise
         return self
 
     def end(self) -> None:
@@ -94,8 +109,8 @@ class _Scope:
         self.is_over = True
         if self.generator is not None:
             self.store = 0  # nobody's
-        self.generator = self.task = self.transaction = None
-        _scopes.set(tuple(scope for scope in _scopes.get() if scope is not self))
+        self.generator = self.task = None
+        scopes.set(tuple(scope for scope in scopes.get() if scope is not self))
 
 
 def _generator_around(frame: Optional[types.FrameType]) -> Optional[types.FrameType]:
@@ -133,14 +148,12 @@ def _is_callback_of_a_loop() -> bool:
         return False
 
 
-#: The innermost first.
-_scopes: "ContextVar[tuple[_Scope, ...]]" = ContextVar("holdfast_transaction", default=())
 #: Nearly every call finds none, so that is asked before anything else.
-current_scopes = _scopes.get
+current_scopes = scopes.get
 
 
 def _current(store: "Store") -> Optional[_Scope]:
-    for scope in _scopes.get():
+    for scope in scopes.get():
         if scope.store == store._open and scope.counts:
             return scope
     return None
@@ -174,7 +187,7 @@ def current_pointer(store: "Store") -> Any:
 def outside_transactions() -> Context:
     """A copy of the context in which no transaction is current."""
     context = copy_context()
-    context.run(_scopes.set, ())
+    context.run(scopes.set, ())
     return context
 
 

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import Optional
 
 from . import errors
+from ._callbacks import answer
 from ._handles import call
 from ._library import lib
 from ._members import DESCRIPTOR_BYTES, Raised, call_members, descriptor_of, member_of, receivers
@@ -53,9 +54,12 @@ class Transactable:
         """Makes this, with its sub-nodes, the last child of a parent, wherever it was before; it joins the
         transaction that the parent is in. Raises CycleError, TransactionActiveError, BusyError."""
         raised = Raised()
-        call_members(
-            lib.hf_participant_attach, member_of(self).pointer, member_of(parent).pointer, raised=raised
-        )
+        try:
+            call_members(
+                lib.hf_participant_attach, member_of(self).pointer, member_of(parent).pointer, raised=raised
+            )
+        except KeyboardInterrupt as interrupt:
+            raised.begin = interrupt
         if raised.begin is not None:
             self.detach()
             raise raised.begin
@@ -81,12 +85,16 @@ class Transactable:
         """Begins a transaction of the tree and answers its descriptor. Raises TransactionActiveError."""
         descriptor = (ctypes.c_uint8 * DESCRIPTOR_BYTES)()
         raised = Raised()
-        call_members(lib.hf_participant_begin, member_of(self).pointer, descriptor, raised=raised)
+        try:
+            call_members(lib.hf_participant_begin, member_of(self).pointer, descriptor, raised=raised)
+            begun = bytes(descriptor)
+        except KeyboardInterrupt as interrupt:
+            raised.begin = interrupt
         if raised.begin is not None:
             with errors.secondary_to(raised.begin):
                 self.rollback_transaction(bytes(descriptor))
             raise raised.begin
-        return bytes(descriptor)
+        return begun
 
     def commit_transaction(self, transaction: bytes = ANY_TRANSACTION) -> None:
         """Validates and commits the tree's transaction. When a validator refuses, its exception is raised,
@@ -158,17 +166,30 @@ class Transactable:
 
     # --- Called by the library -------------------------------------------------------------------
 
+    # What may be done twice stands before `answer`: see `_callbacks.native`.
+
     def _transaction_began(self, transaction: bytes) -> None:
+        answer(0)
         self.on_begin(transaction)
 
     def _transaction_validates(self) -> None:
         self.on_validate_commit()
 
     def _transaction_committed(self, transaction: bytes) -> None:
+        answer(0)
         self.on_commit(transaction)
 
     def _transaction_rolled_back(self, transaction: bytes) -> None:
+        answer(0)
         self.on_rollback(transaction)
+
+    def _savepoint_made(self, savepoint: int) -> None:
+        answer(0)
+        self.on_savepoint(savepoint)  # type: ignore[attr-defined]
+
+    def _rolled_back_to(self, savepoint: int) -> None:
+        answer(0)
+        self.on_rollback_to(savepoint)  # type: ignore[attr-defined]
 
 
 def _native(descriptor: bytes) -> "ctypes.Array[ctypes.c_uint8]":

@@ -340,9 +340,16 @@ def test_rolling_back_after_a_failed_commit_leaves_the_conflict_to_be_awaited(ru
 
 
 def on_event_thread(store: holdfast.Store, songs: Songs, function: Callable[[], Any]) -> Any:
-    """What a function answers that a future calls back."""
+    """What a function answers that a stream calls."""
     answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    store.submit(lambda: songs.save({"id": "first"})).add_done_callback(lambda _: answers.put(function()))
+    changes = store.changes()
+
+    def hear(_: Any) -> None:
+        changes.close()
+        answers.put(function())
+
+    changes.subscribe(hear)
+    songs.save({"id": "first"})
     return answers.get(timeout=WAIT)
 
 
