@@ -64,7 +64,7 @@ public enum StoreURL {
             throw HoldfastError(.invalidURL, "the store's URL is empty: give a path, or \"memory:\"")
         }
         guard let colon = url.utf8.firstIndex(of: UInt8(ascii: ":")), isScheme(url.utf8[..<colon]) else {
-            return .file(url)
+            return try file(url)
         }
         let rest = String(url[url.index(after: colon)...])
         switch url[..<colon] {
@@ -78,13 +78,23 @@ public enum StoreURL {
             guard !rest.isEmpty else {
                 throw HoldfastError(.invalidURL, "\"\(url)\" has no path: give \"sqlite:PATH\"")
             }
-            return .file(rest)
+            return try file(rest)
         default:
             throw HoldfastError(
                 .invalidURL,
                 "no engine is called \"\(url[..<colon])\": give a path, \"sqlite:PATH\" or \"memory:\" (a path that begins "
                     + "like a scheme is written \"./\(url)\")")
         }
+    }
+
+    private static func file(_ path: String) throws(HoldfastError) -> Place {
+        guard path != ":memory:" else {
+            throw HoldfastError(
+                .invalidURL,
+                "\":memory:\" is what SQLite calls a place in memory: give \"memory:\" for that, or \"./:memory:\" for a "
+                    + "file of this name")
+        }
+        return .file(path)
     }
 
     /// RFC 3986, section 3.1.

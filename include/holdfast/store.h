@@ -33,7 +33,8 @@ typedef struct hf_store hf_store;
  * url: NUL-terminated UTF-8.
  *   "music.db", "/srv/music.db", "sqlite:music.db"   an SQLite file (a path that begins like a scheme is
  *                                                    written "./x:y.db")
- *   "memory:"                                        a new store in this process's memory
+ *   "memory:"                                        a new store in this process's memory (":memory:",
+ *                                                    as SQLite calls it, is HF_INVALID_URL)
  *
  * options: NUL-terminated JSON object, or NULL for the defaults. Unknown names are refused.
  *   "create": bool (true)                  false: HF_CANNOT_OPEN where there is no store

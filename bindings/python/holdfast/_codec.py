@@ -54,9 +54,12 @@ def id_of(value: Any) -> bytes:
 
 
 def plain_id(value: Any) -> Any:
-    """An id as given, refused unless it is text or an integer."""
-    if isinstance(value, (str, int)) and not isinstance(value, bool):
-        return value
+    """An id as plain text or a plain integer, which is how JSON has it: a member of an enumeration is its
+    value. Anything else is refused."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int(value)
     raise TypeError(f"An id is text or an integer, not {type(value).__name__}.")
 
 
@@ -73,18 +76,23 @@ class Codec(Generic[T]):
         self.cls = cls
         self._name = name
         self._type: type = dict if cls is None else cls
+        fields = None if cls is None else _stored_fields(cls, key)
+        #: The attribute that holds the id.
+        self.attribute = key if fields is None else fields.get(key, key)
+        # Whether an entity of the class could not tell the id that it is given.
+        self._loses_ids = fields is not None and key not in fields
         self._read = None if cls is None else _entity_reader(cls)
 
     def is_complete(self, entity: Any) -> bool:
         """Whether an entity is of the repository's class and has its id: it is what will be stored."""
         if not isinstance(entity, self._type):
             return False
-        id = entity.get(self.key) if isinstance(entity, dict) else getattr(entity, self.key, None)
+        id = entity.get(self.key) if isinstance(entity, dict) else getattr(entity, self.attribute, None)
         return id is not None
 
     def encode(self, entity: Any) -> bytes:
         """The JSON of one entity."""
-        return bytes(entity) if isinstance(entity, _BYTES) else dump(self.members(entity))
+        return bytes(entity) if isinstance(entity, _BYTES) else dump(self._whole_members(entity))
 
     def encode_many(self, entities: list[Any]) -> tuple[bytes, bool]:
         """The JSON array of many entities, and whether each of them is complete."""
@@ -95,7 +103,7 @@ class Codec(Generic[T]):
         complete = all(map(self.is_complete, entities))
         if any(isinstance(entity, _BYTES) for entity in entities):
             return b"[" + b",".join(map(self.encode, entities)) + b"]", complete
-        return dump([self.members(entity) for entity in entities]), complete
+        return dump([self._whole_members(entity) for entity in entities]), complete
 
     def decode(self, text: bytes) -> T:
         """The entity of a JSON text."""
@@ -133,6 +141,16 @@ class Codec(Generic[T]):
             members = {name: value for name, value in members.items() if name != self.key}
         return members
 
+    def _whole_members(self, entity: Any) -> dict[str, Any]:
+        members = self.members(entity)
+        if self._loses_ids and self.key not in members:
+            name = self._type.__name__
+            raise TypeError(
+                f'{name} has no field "{self.key}", so nobody could tell the id that an entity is given: add '
+                f"the field to the class, or save it under an id of yours, as in repository[id] = entity."
+            )
+        return members
+
 
 def misfit(cls: Any, repository: str, id: str, raised: Exception) -> errors.CorruptError:
     """What is told of an entity that does not fit its class."""
@@ -149,7 +167,7 @@ def members_of(entity: Any) -> dict[str, Any]:
     if isinstance(entity, _BYTES):
         return load(bytes(entity))
     if hasattr(entity, "model_dump"):
-        return entity.model_dump(mode="json")
+        return entity.model_dump(mode="json", **_aliases(type(entity)))
     if hasattr(entity, "to_dict"):
         return entity.to_dict()
     if dataclasses.is_dataclass(entity) and not isinstance(entity, type):
@@ -158,6 +176,66 @@ def members_of(entity: Any) -> dict[str, Any]:
         f"An entity is a dict, a dataclass, an object with to_dict or model_dump, or bytes, "
         f"not {type(entity).__name__}."
     )
+
+
+def _stored_fields(cls: type, key: str) -> Optional[dict[str, str]]:
+    """The attributes of a class by the names of the members that they are stored as; None where the class
+    tells none, or takes others too."""
+    if hasattr(cls, "model_validate") and hasattr(cls, "model_fields"):
+        by_alias = _aliases(cls)
+        fields = cls.model_fields
+        stored = {(it.serialization_alias or name) if by_alias else name: name for name, it in fields.items()}
+        if key in fields and key not in stored:
+            alias = next(alias for alias, name in stored.items() if name == key)
+            raise TypeError(
+                f'{cls.__name__} stores its "{key}" as "{alias}"; open the repository with that key.'
+            )
+        return None if getattr(cls, "model_config", {}).get("extra") == "allow" else stored
+    if dataclasses.is_dataclass(cls) and not hasattr(cls, "from_dict"):
+        return {field.name: field.name for field in dataclasses.fields(cls)}
+    return None
+
+
+@functools.cache
+def _aliases(cls: Any) -> dict[str, bool]:
+    """How pydantic is to write a model so that it can read it again: by its fields' names if it takes those,
+    else by their aliases. Where neither will do TypeError names the field."""
+    unread = [
+        [_unread(model, by_alias) for model in _models(cls, set()) if _unread(model, by_alias)]
+        for by_alias in (False, True)
+    ]
+    if not unread[0]:
+        return {}
+    if unread[1]:
+        raise TypeError(
+            f"{unread[1][0]} is written under a name by which it is not read; give it one alias for both, or "
+            f"populate_by_name."
+        )
+    return {"by_alias": True}
+
+
+def _models(hint: Any, found: set[Any]) -> set[Any]:
+    """The pydantic models that a type consists of."""
+    if hasattr(hint, "model_fields") and isinstance(hint, type) and hint not in found:
+        found.add(hint)
+        for field in hint.model_fields.values():
+            _models(field.annotation, found)
+    for argument in typing.get_args(hint):
+        _models(argument, found)
+    return found
+
+
+def _unread(model: Any, by_alias: bool) -> Optional[str]:
+    """A field that would not be read by the name by which it is written."""
+    config = getattr(model, "model_config", {})
+    for name, field in model.model_fields.items():
+        alias = field.validation_alias
+        read: set[Any] = {name} if alias is None else {*getattr(alias, "choices", (alias,))}
+        if config.get("populate_by_name") or config.get("validate_by_name"):
+            read.add(name)
+        if ((field.serialization_alias or name) if by_alias else name) not in read:
+            return f"{model.__name__}.{name}"
+    return None
 
 
 def _entity_reader(cls: type) -> Reader:

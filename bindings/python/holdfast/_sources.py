@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Generic, Optional, TypeVar
 
 from . import errors
-from ._codec import Codec, load, misfit, options_of, plain_id
+from ._codec import Codec, id_of, load, misfit, options_of
 from ._handles import call
 from ._inbox import Told
 from ._library import lib
@@ -131,7 +131,7 @@ def change_options(
         raise TypeError("Fields are a list of paths, not one text.")
     return {
         "repository": repository,
-        "id": None if id is None else str(plain_id(id)),
+        "id": None if id is None else id_of(id).decode(),
         "filter": plain_filter(filter),
         "fields": fields and list(fields),
         "old": old or None,

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any, NamedTuple, TypeVar
 
+from ._codec import members_of
 from ._members import member_of
 from .repository import Repository
 from .tree import Transactable
@@ -85,7 +86,7 @@ class Model(Transactable):
             stored = repository._codec.members(members)
             if id is None:
                 id = _added_id(repository, stored)
-                setattr(self, repository.key, id)
+                setattr(self, repository._codec.attribute, id)
             else:
                 repository.save(stored)
 
@@ -212,16 +213,14 @@ def _is_same(container: Any, copy: Any) -> bool:
 
 def _members(model: Any) -> dict[str, Any]:
     """What is stored of a model."""
-    if hasattr(model, "model_dump"):
-        return model.model_dump(mode="json")
-    if hasattr(model, "to_dict"):
-        return model.to_dict()
-    if dataclasses.is_dataclass(model):
-        return dataclasses.asdict(model)
+    if hasattr(model, "model_dump") or hasattr(model, "to_dict") or dataclasses.is_dataclass(model):
+        return members_of(model)
     return {name: value for name, value in vars(model).items() if not name.startswith("_")}
 
 
 def _added_id(repository: Repository[Any], members: dict[str, Any]) -> Any:
     """Stores a new entity and answers the id that it was given."""
     entity = repository.add(members)
-    return entity[repository.key] if isinstance(entity, dict) else getattr(entity, repository.key)
+    return (
+        entity[repository.key] if isinstance(entity, dict) else getattr(entity, repository._codec.attribute)
+    )

@@ -57,13 +57,16 @@ class Repository(OfOneProcess, Queries[T], RepositoryStreams[T]):
     ) -> None:
         pointer = ctypes.POINTER(hf_repository)()
         options = options_of({"key": key, "create": None if create else False, "cache": cache_options(cache)})
-        call(lib.hf_repository_open, store.pointer, native_text(name), options, ctypes.byref(pointer))
         #: The repository's name.
         self.name = name
+        self._store = store
+        if cls is not None:
+            # A class that will not do is refused before there is a repository with another key than its.
+            Codec(cls, self._stored_key() if key is None else key)
+        call(lib.hf_repository_open, store.pointer, native_text(name), options, ctypes.byref(pointer))
         #: The native handle.
         self.pointer = pointer
         self._handle = Handle(pointer, lib.hf_repository_free)
-        self._store = store
         self._codec: Codec[T] = Codec(cls, self._stored_key() if key is None else key, name)
 
     def __repr__(self) -> str:

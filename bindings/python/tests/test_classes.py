@@ -1,0 +1,117 @@
+"""Ids that are members of enumerations, models with aliases, and classes without a place for the id."""
+
+import dataclasses
+import enum
+from typing import Any
+
+import pydantic
+import pytest
+
+import holdfast
+
+
+class Code(str, enum.Enum):
+    DE = "de"
+
+
+class Number(enum.IntEnum):
+    ONE = 1
+
+
+@pytest.mark.parametrize(("id", "text"), [(Code.DE, "de"), (Number.ONE, "1")])
+def test_a_member_of_an_enumeration_is_an_id_by_its_value(id: Any, text: str, store: holdfast.Store) -> None:
+    songs = store.repository("songs")
+    songs.save({"id": id})
+    assert songs.ids() == [text]
+    for found in (songs.fetch(id), songs[id], songs.deferred.fetch(id).perform(), songs.fetch_many([id])[0]):
+        assert found == {"id": id.value}
+    assert id in songs
+    songs.patch(id, {"plays": 1})
+    songs.modify(id, {"$inc": {"plays": 1}}, initial={})
+    songs[id] = {"plays": 3}
+    songs.delete(id)
+    songs.save({"id": id})
+    songs.delete_many([id])
+    assert songs.count() == 0
+
+
+class Author(pydantic.BaseModel):
+    full_name: str = pydantic.Field(alias="fullName")
+
+
+class Song(pydantic.BaseModel):
+    id: str
+    play_count: int = pydantic.Field(0, alias="playCount")
+    author: Author
+
+
+class Named(pydantic.BaseModel):
+    model_config = pydantic.ConfigDict(populate_by_name=True)
+    id: str
+    play_count: int = pydantic.Field(0, alias="playCount")
+
+
+class Keyed(pydantic.BaseModel):
+    key: str = pydantic.Field(alias="_id")
+
+
+class Torn(pydantic.BaseModel):
+    id: str
+    plays: int = pydantic.Field(0, validation_alias="in", serialization_alias="out")
+
+
+def test_a_model_with_aliases_is_stored_as_it_is_read(store: holdfast.Store) -> None:
+    songs = store.repository("songs", cls=Song)
+    song = Song(id="a", playCount=3, author={"fullName": "Patti Smith"})
+    songs.save(song)
+    songs.add_many([song.model_copy(update={"id": "b"})])
+    assert songs.fetch("a") == song
+    assert store.repository("songs").find({"playCount": 3, "author.fullName": "Patti Smith"}) == [
+        {"id": id, "playCount": 3, "author": {"fullName": "Patti Smith"}} for id in "ab"
+    ]
+
+
+def test_a_model_that_is_read_by_its_fields_names_is_stored_by_them(store: holdfast.Store) -> None:
+    store.repository("songs", cls=Named).save(Named(id="a", play_count=3))
+    assert store.repository("songs").fetch("a") == {"id": "a", "play_count": 3}
+
+
+def test_an_id_may_have_an_alias(store: holdfast.Store) -> None:
+    with pytest.raises(TypeError, match='"_id"'):
+        store.repository("songs", cls=Keyed, key="key")
+    songs = store.repository("songs", cls=Keyed, key="_id")
+    assert songs.add(Keyed(_id="a")) == songs.fetch("a")
+
+
+def test_a_model_that_is_not_read_as_it_is_written_is_refused(store: holdfast.Store) -> None:
+    with pytest.raises(TypeError, match=r"Torn\.plays"):
+        store.repository("songs", cls=Torn)
+
+
+@dataclasses.dataclass
+class Title:
+    text: str
+
+
+class TitleModel(pydantic.BaseModel):
+    text: str
+
+
+@pytest.mark.parametrize("cls", [Title, TitleModel])
+def test_no_entity_is_given_an_id_that_its_class_would_lose(cls: Any, store: holdfast.Store) -> None:
+    titles = store.repository("titles", cls=cls)
+    for add in (titles.add, titles.save, titles.deferred.add, lambda it: titles.add_many([it])):
+        with pytest.raises(TypeError, match='no field "id"'):
+            add(cls(text="Gloria"))
+    assert titles.count() == 0
+    titles["a"] = cls(text="Gloria")
+    assert titles["a"] == cls(text="Gloria")
+    assert titles.as_mapping()["a"] == cls(text="Gloria")
+
+
+def test_sqlite_s_name_for_memory_is_refused_by_name(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for url in (":memory:", "sqlite::memory:"):
+        with pytest.raises(holdfast.InvalidUrlError, match='"memory:"'):
+            holdfast.open(url)
+    assert list(tmp_path.iterdir()) == []
