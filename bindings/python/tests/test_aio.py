@@ -10,7 +10,6 @@ from typing import Any, Callable, Optional
 import pytest
 import uvloop
 from described import Heard, Song, results
-from programs import start_program
 
 import holdfast
 import holdfast.aio
@@ -502,26 +501,3 @@ def test_ten_thousand_await_on_one_thread_and_the_loop_goes_on(
             )
 
     run(main())
-
-
-def test_a_transaction_of_many_calls_keeps_what_it_takes_to_go_back_over_one() -> None:
-    program = start_program("""
-        import asyncio, resource
-        import holdfast.aio
-
-        async def main():
-            async with holdfast.aio.open("memory:") as store:
-                texts = store.repository("texts")
-                await texts.save({"id": "a", "text": "x" * 300_000, "n": 0})
-                before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-                async with store.transaction() as transaction:
-                    for number in range(600):
-                        await texts.modify("a", {"$inc": {"n": 1}})
-                    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
-                    await transaction.rollback()
-
-        asyncio.run(main())
-    """)
-    end = program.wait()
-    assert end.returncode == 0, end.stderr
-    assert int(end.stdout) < 60

@@ -1,4 +1,4 @@
-"""What asyncio must not lose: when a wait is cancelled, when one event goes wrong, in another loop."""
+"""What asyncio must not lose, or keep: when a wait is cancelled, one event goes wrong, in another loop."""
 
 import asyncio
 import contextlib
@@ -8,6 +8,7 @@ from typing import Any, Callable
 import pytest
 import uvloop
 from actions import WAIT
+from programs import start_program
 
 import holdfast
 import holdfast.aio
@@ -229,3 +230,26 @@ def test_a_stream_that_cannot_be_opened_tells_its_subscriber_once(run: Runner) -
             assert len(heard) == 1
 
     run(main())
+
+
+def test_a_transaction_of_many_calls_keeps_what_it_takes_to_go_back_over_one() -> None:
+    program = start_program("""
+        import asyncio, resource
+        import holdfast.aio
+
+        async def main():
+            async with holdfast.aio.open("memory:") as store:
+                texts = store.repository("texts")
+                await texts.save({"id": "a", "text": "x" * 300_000, "n": 0})
+                before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+                async with store.transaction() as transaction:
+                    for number in range(600):
+                        await texts.modify("a", {"$inc": {"n": 1}})
+                    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+                    await transaction.rollback()
+
+        asyncio.run(main())
+    """)
+    end = program.wait()
+    assert end.returncode == 0, end.stderr
+    assert int(end.stdout) < 60
