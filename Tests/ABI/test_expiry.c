@@ -67,6 +67,39 @@ static void entities_go_when_their_time_has_passed(fixture *f) {
     close_room(r);
 }
 
+/* Lets nobody delete what is to be kept. */
+static hf_status keep(hf_transaction *t, const char *id, size_t id_length, const char *entity, size_t length,
+                      void *user_data, hf_error **error) {
+    (void)t, (void)id_length, (void)length, (void)user_data, (void)error;
+    return entity == NULL && strncmp(id, "keep", 4) == 0 ? HF_REFUSED : HF_OK;
+}
+
+static void one_that_may_not_be_deleted_keeps_no_other(fixture *f) {
+    room r = open_room(f, NULL);
+    hf_repository *others = open_repository(r.store, "others");
+    expect_ok(hf_repository_create_index, r.things, after_a_minute, NULL, NULL);
+    expect_ok(hf_repository_create_index, others, after_a_minute, NULL, NULL);
+    hf_transaction *t = begin(r.store, NULL);
+    /* More than are deleted at once, the kept ones before and among them. */
+    for (int i = 0; i < 1200; i++) {
+        char json[80];
+        snprintf(json, sizeof json, "{\"id\":\"%s%d\",\"seen\":%d}", i % 400 == 0 ? "keep" : "old", i, i);
+        save(r.things, t, json);
+    }
+    expect_ok(hf_repository_set_validator, r.things, keep, NULL, NULL);
+    commit_quietly(t);
+    save_seen(others, "old", 1);
+    wait_for(others, 0);
+    wait_for(r.things, 3);
+    /* Later ones go as well, and the kept ones when they may. */
+    save_seen(r.things, "old", 1);
+    wait_for(r.things, 3);
+    expect_ok(hf_repository_set_validator, r.things, NULL, NULL, NULL);
+    wait_for(r.things, 0);
+    hf_repository_free(others);
+    close_room(r);
+}
+
 static void they_go_too_when_the_store_is_opened_again(fixture *f) {
     room r = open_room(f, NULL);
     expect_ok(hf_repository_create_index, r.things, after_a_minute, NULL, NULL);
@@ -101,6 +134,7 @@ static void only_one_path_can_lead_to_a_time(fixture *f) {
 int main(void) {
     static const scenario scenarios[] = {
         EACH_ENGINE(entities_go_when_their_time_has_passed),
+        EACH_ENGINE(one_that_may_not_be_deleted_keeps_no_other),
         SQLITE_ONLY(they_go_too_when_the_store_is_opened_again),
         ONCE(they_stay_when_the_index_is_dropped),
         ONCE(only_one_path_can_lead_to_a_time),

@@ -53,9 +53,10 @@ typedef bool (*hf_index_progress)(uint64_t entities, void *HF_NULLABLE user_data
  *       an entity is deleted when so many milliseconds have passed since the time that stands under the one
  *       path, in milliseconds since 1970; of an array, since the smallest. One without a number there stays.
  *       It is gone a second later or so, while a process has the store open for writing that knows the index:
- *       one that created it, or opened the store afterwards. Deleting is a commit as any other. Where the
- *       system has no thread left for it at its creation, a warning goes to the log, and deleting begins when
- *       the store is opened again
+ *       one that created it, or opened the store afterwards. Deleting is a commit as any other; what a
+ *       validator does not let go stays, is tried again each second and named in the log, and keeps nothing
+ *       else. Where the system has no thread left for it at its creation, a warning goes to the log, and
+ *       deleting begins when the store is opened again
  *   "name": text
  *       1 to 128 bytes; by default the paths, those descending behind a hyphen, joined by underscores
  *

@@ -80,21 +80,45 @@ final class Expiry: Sendable {
     }
 
     private func deleteDue(in store: Store) throws(HoldfastError) {
+        var failure: HoldfastError?
         for index in try Self.indexes(of: store) {
-            guard let record = try record(of: index, in: store) else { continue }
-            let repository = Repository(store: store, record: record)
-            let lifetime = index.definition.expiresAfterMilliseconds!
-            let path = index.definition.fields[0].path
-            while true {
-                let now = clock.wallMilliseconds()
-                guard now >= lifetime else { break }
-                let deleted = try delete(in: repository, index, path, through: Int64(clamping: now - lifetime))
-                if deleted == 0 { break }
+            // What is wrong with one index, or its entities, is no reason to keep those of another.
+            do throws(HoldfastError) {
+                try deleteDue(of: index, in: store)
+            } catch {
+                if error.status == .closed { throw error }
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    private func deleteDue(of index: Index, in store: Store) throws(HoldfastError) {
+        guard let record = try record(of: index, in: store) else { return }
+        let repository = Repository(store: store, record: record)
+        let lifetime = index.definition.expiresAfterMilliseconds!
+        // Those that may not be deleted stay, the first of what is due by now, and are tried again in a second.
+        var refused: [EntityID: HoldfastError] = [:]
+        while true {
+            let now = clock.wallMilliseconds()
+            guard now >= lifetime else { break }
+            let due = Due(index, through: Int64(clamping: now - lifetime), pieceCount, skipping: UInt64(refused.count))
+            let refusedBefore = refused.count
+            let deleted = try delete(due, in: repository, &refused)
+            if deleted > 0 {
                 store.log.info(
                     "entities were deleted whose time has passed",
                     [("repository", .text(record.name)), ("entities", .number(deleted))])
-                if deleted < pieceCount { break }
             }
+            if deleted + UInt64(refused.count - refusedBefore) < pieceCount { break }
+        }
+        if let (id, reason) = refused.first {
+            store.log.warning(
+                "entities whose time has passed may not be deleted",
+                [
+                    ("repository", .text(record.name)), ("entities", .number(UInt64(refused.count))),
+                    ("id", .text(id.text)), ("reason", .text(reason.message)),
+                ])
         }
     }
 
@@ -105,34 +129,79 @@ final class Expiry: Sendable {
         return store.catalogue.record(of: index.record.repository)
     }
 
-    private func delete(
-        in repository: Repository, _ index: Index, _ path: Path, through time: Int64
-    ) throws(HoldfastError) -> UInt64 {
-        let source = JSONValue.object([
-            JSONValue.Member(
-                name: Array(path.text.utf8),
-                value: .object([JSONValue.Member(name: Array("$lte".utf8), value: .integer(time))]))
-        ])
-        let filter = Filter(root: .path(path, .lessOrEqual(.integer(time))), source: source)
+    /// A piece of what an index leads to and whose time has passed.
+    private struct Due {
+        let index: IndexID
+        let filter: Filter
         var options = QueryOptions()
-        options.limit = pieceCount
+
+        init(_ index: Index, through time: Int64, _ count: UInt64, skipping skipped: UInt64) {
+            self.index = index.record.id
+            let path = index.definition.fields[0].path
+            let source = JSONValue.object([
+                JSONValue.Member(
+                    name: Array(path.text.utf8),
+                    value: .object([JSONValue.Member(name: Array("$lte".utf8), value: .integer(time))]))
+            ])
+            filter = Filter(root: .path(path, .lessOrEqual(.integer(time))), source: source)
+            options.limit = count
+            options.skip = skipped
+        }
+    }
+
+    /// All together, or, where that is refused, each by itself. Answers how many are gone.
+    private func delete(
+        _ due: Due, in repository: Repository, _ refused: inout [EntityID: HoldfastError]
+    ) throws(HoldfastError) -> UInt64 {
         // Most times there is nothing to do, and no transaction to be made.
-        guard try repository.find(filter, options).count > 0 else { return 0 }
+        let found = try repository.find(due.filter, due.options)
+        let ids = found.items.map { found.id(of: $0) }
+        if ids.isEmpty { return 0 }
+        do throws(HoldfastError) {
+            return try delete(due, in: repository) { _ in true }
+        } catch {
+            guard Self.isOfTheEntities(error) else { throw error }
+        }
+        var count: UInt64 = 0
+        for id in ids {
+            do throws(HoldfastError) {
+                count += try delete(due, in: repository) { $0 == id }
+            } catch {
+                guard Self.isOfTheEntities(error) else { throw error }
+                refused[id] = error
+            }
+        }
+        return count
+    }
+
+    private func delete(
+        _ due: Due, in repository: Repository, where isMeant: (EntityID) -> Bool
+    ) throws(HoldfastError) -> UInt64 {
         var count: UInt64 = 0
         var transaction = TransactionOptions()
         transaction.isDurable = false
         _ = try repository.store.transact(transaction) { transaction throws(HoldfastError) in
-            let due = try repository.find(filter, options, in: transaction)
+            let found = try repository.find(due.filter, due.options, in: transaction)
             // It may have been dropped since it was looked at. If it goes from here on, that conflicts.
-            guard try Self.indexes(of: repository.store).contains(where: { $0.record.id == index.record.id }) else {
+            guard try Self.indexes(of: repository.store).contains(where: { $0.record.id == due.index }) else {
                 count = 0
                 return
             }
-            let writes = due.items.map { Write(key: repository.key(due.id(of: $0)), action: .delete) }
+            let writes = found.items.map { found.id(of: $0) }.filter(isMeant)
+                .map { Write(key: repository.key($0), action: .delete) }
             _ = try repository.perform(writes, in: transaction, wantsResults: false)
             count = UInt64(writes.count)
         }
         return count
+    }
+
+    /// Whether an error says something of what was to be deleted, and nothing of the store.
+    private static func isOfTheEntities(_ error: HoldfastError) -> Bool {
+        if error.commitState != .none { return false }
+        switch error.status {
+        case .closed, .forked, .io, .full, .busy, .timeout, .readOnly, .noMemory, .internal: return false
+        default: return true
+        }
     }
 
     private static func indexes(of store: Store) throws(HoldfastError) -> [Index] {
