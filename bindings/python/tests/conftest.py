@@ -35,10 +35,36 @@ def only_what_is_new_is_collected() -> None:
     gc.freeze()
 
 
+#: Reports of the test that runs, if it has failed.
+_failed: "list[pytest.TestReport]" = []
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: "pytest.CallInfo[None]") -> Any:
+    report = yield
+    if report.failed and report.when != "teardown":
+        _failed.append(report)
+    return report
+
+
+def let_go_of_the_failed() -> None:
+    """What a failed test had hangs on its traceback, which pytest keeps until the next test runs: it goes
+    now, and not while that one counts."""
+    for name in ("last_type", "last_value", "last_traceback", "last_exc"):
+        if hasattr(sys, name):
+            delattr(sys, name)
+    if _failed:
+        _failed.clear()
+        gc.collect()
+
+
 @pytest.fixture(autouse=True)
 def nothing_leaks(request: pytest.FixtureRequest) -> Iterator[None]:
+    let_go_of_the_failed()
     before = holdfast.handle_count()
     yield
+    if _failed:
+        return  # its handles are still its traceback's
     request.node.funcargs.clear()
     # What cycles keep alive, and what the thread for events is just about to let go of. Only where there is
     # something: looking through everything takes its time.
