@@ -1,6 +1,7 @@
 """Sources: what a stream asks the library for, and how it reads what that tells."""
 
 import ctypes
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, Optional, TypeVar
 
@@ -34,15 +35,16 @@ class Source(Generic[T]):
             raise
         return pointer
 
-    def read(self, told: Told) -> T:
-        """What the stream's user gets, or raises what is told."""
+    def read(self, told: Told) -> Optional[T]:
+        """What the stream's user gets, or raises what is told. None for what was read already."""
         if isinstance(told, errors.CursorLostError):
             self.position = told.position
         if isinstance(told, BaseException):
             raise told
         value = self._read(told)
-        self.position = value.position  # type: ignore[attr-defined]
-        return value
+        if value is not None:
+            self.position = value.position
+        return value  # type: ignore[no-any-return]
 
     def _open(self, *arguments: Any) -> None:
         raise NotImplementedError
@@ -59,13 +61,21 @@ class ChangeSource(Source["ChangeBatch[Any]"]):
         self._options = dict(options)
         self._decode = decode
         self.position = self._options.pop("since", None)
+        #: The last commit that was read.
+        self._sequence = 0
 
     def _open(self, *arguments: Any) -> None:
         options = options_of({**self._options, "since": self.position})
         call(lib.hf_stream_open, self._store.pointer, options, *arguments)
 
-    def _read(self, text: bytes) -> "ChangeBatch[Any]":
-        return ChangeBatch.from_json(text, self._decode)
+    def _read(self, text: bytes) -> "Optional[ChangeBatch[Any]]":
+        batch = ChangeBatch.from_json(text, self._decode)
+        # A durable subscription that had to be left begins again behind what was acknowledged.
+        commits = tuple(commit for commit in batch.commits if commit.sequence > self._sequence)
+        if not commits:
+            return None
+        self._sequence = commits[-1].sequence
+        return batch if len(commits) == len(batch.commits) else dataclasses.replace(batch, commits=commits)
 
 
 class QuerySource(Source[QueryEvent]):

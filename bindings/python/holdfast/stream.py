@@ -165,14 +165,15 @@ class Stream(OfOneProcess, Generic[E]):
     def _take(self) -> Optional[E]:
         """The next event; None where there is none yet."""
         inbox = self._inbox
-        told = inbox.take()
-        if told is not None:
+        while (told := inbox.take()) is not None:
             try:
-                return self._source.read(told)
+                event = self._source.read(told)
             except errors.InvalidArgumentError:
                 # The difference does not fit: the whole result is needed.
                 inbox.begin_anew()
                 raise
+            if event is not None:
+                return event
         if inbox.is_closed:
             raise errors.ClosedError("The stream has ended.")
         if inbox.is_full:

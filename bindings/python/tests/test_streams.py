@@ -34,6 +34,29 @@ def next_commits(stream: Any, count: int) -> list[Any]:
     return commits
 
 
+def test_a_slow_durable_subscription_is_told_each_commit_once_within_a_run(
+    store: holdfast.Store, songs: Songs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Inbox, "MOST_EVENTS", 10)
+    with store.subscribe("mailer", "songs") as stream:
+        numbers: list[int] = []
+        for n in range(5):
+            songs.save_many([{"id": f"{n}"}])
+        numbers += [commit.sequence for commit in next_commits(stream, 5)]
+        # More than waits for who does not take it, and nothing of it is acknowledged.
+        for n in range(50):
+            songs.save({"id": f"slow {n}"})
+        store.sync()
+        time.sleep(0.2)
+        numbers += [commit.sequence for commit in next_commits(stream, 50)]
+        songs.save({"id": "last"})
+        numbers += [commit.sequence for commit in next_commits(stream, 1)]
+        assert numbers == sorted(set(numbers))
+    # What was not acknowledged is told again in the next run.
+    with store.subscribe("mailer", "songs") as stream:
+        assert len(next_commits(stream, 56)) == 56
+
+
 # --- What is told ------------------------------------------------------------------------------------
 
 

@@ -166,14 +166,15 @@ class Stream(OfOneProcess, Generic[E]):
     async def _take(self) -> Optional[E]:
         """The next event; None where there is none yet."""
         assert self._source is not None
-        told = self._inbox.take()
-        if told is not None:
+        while (told := self._inbox.take()) is not None:
             try:
-                return self._source.read(told)
+                event = self._source.read(told)
             except errors.InvalidArgumentError:
                 # The difference does not fit: the whole result is needed.
                 self._inbox.begin_anew()
                 raise
+            if event is not None:
+                return event
         if self._inbox.is_closed:
             raise errors.ClosedError("The stream has ended.")
         if self._inbox.is_full:
