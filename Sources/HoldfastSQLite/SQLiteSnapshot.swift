@@ -54,6 +54,10 @@ final class SQLiteSnapshot: StorageSnapshot {
         try read { connection throws(HoldfastError) in try connection.log(after: sequence, limit: limit) }
     }
 
+    func logStart() throws(HoldfastError) -> CommitSequence {
+        try read { connection throws(HoldfastError) in CommitSequence(try connection.mark(.logStart) ?? 0) }
+    }
+
     func changes(
         since token: ChangeToken, behind sequence: CommitSequence, limit: Int
     ) throws(HoldfastError) -> [LogEntry]? {

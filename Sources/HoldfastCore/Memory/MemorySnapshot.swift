@@ -40,6 +40,8 @@ final class MemorySnapshot: StorageSnapshot {
         try current().log(after: sequence, limit: limit)
     }
 
+    func logStart() throws(HoldfastError) -> CommitSequence { try current().logBegins }
+
     func idempotencyRecord(_ key: [UInt8]) throws(HoldfastError) -> IdempotencyRecord? {
         try current().idempotencyRecord(key)
     }

@@ -162,6 +162,8 @@ final class ProviderSnapshot: StorageSnapshot {
         try current().state.log(after: sequence, limit: limit)
     }
 
+    func logStart() throws(HoldfastError) -> CommitSequence { try current().state.logBegins }
+
     func idempotencyRecord(_ key: [UInt8]) throws(HoldfastError) -> IdempotencyRecord? {
         try current().state.idempotencyRecord(key)
     }

@@ -51,6 +51,11 @@ public protocol StorageSnapshot: AnyObject, Sendable {
     ///     both         SELECT sequence, commit_id, time, changes FROM holdfast_log WHERE sequence > $1 ORDER BY sequence
     func log(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [LogEntry]?
 
+    /// The first sequence that `log` can begin with: what was committed before has been trimmed.
+    ///
+    ///     both         SELECT value FROM holdfast_meta WHERE name = 'log_start'
+    func logStart() throws(HoldfastError) -> CommitSequence
+
     /// The log behind `sequence`, where it tells of everything that was stored since the state for which `token` stands and
     /// up to this one, by whatever program; nil where something else was stored, too, where nobody can know, and where it
     /// is more than so many transactions. For caches: where it is nil, anything may have changed.

@@ -25,7 +25,7 @@ extension Store {
         }
     }
 
-    /// What was committed behind a position (nil: since the store was made), at most so many commits.
+    /// What was committed behind a position (nil: since the log begins), at most so many commits.
     public func changes(since position: String?, _ options: StreamOptions) throws(HoldfastError) -> ChangeBatch {
         try requireOpen()
         let selection = try selection(options)
@@ -34,7 +34,8 @@ extension Store {
             let sequence = try position.map { position throws(HoldfastError) in
                 try StreamPosition.sequence(position, in: incarnation, head: snapshot.sequence)
             }
-            guard let entries = try snapshot.log(after: sequence ?? 0, limit: options.limit) else {
+            let first = if let sequence { sequence } else { max(1, try snapshot.logStart()) - 1 }
+            guard let entries = try snapshot.log(after: first, limit: options.limit) else {
                 throw StreamPosition.trimmed(incarnation, snapshot.sequence)
             }
             let texts = try LoggedTexts(entries, from: snapshot, of: selection)
