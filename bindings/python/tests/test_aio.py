@@ -210,29 +210,6 @@ def test_a_function_runs_again_after_a_conflict(run: Run, url: str) -> None:
     run(main())
 
 
-def test_a_thousand_tasks_that_change_one_entity_get_through_one_after_the_other(run: Run, url: str) -> None:
-    count = 1000
-
-    async def main() -> None:
-        async with holdfast.aio.open(url) as store:
-            songs = store.repository("songs")
-            await songs.add({"id": "s1", "plays": 0})
-            attempts = 0
-
-            async def play() -> None:
-                nonlocal attempts
-                attempts += 1
-                song = await songs.fetch("s1")
-                song["plays"] += 1
-                await songs.update(song)
-
-            await asyncio.gather(*[store.transact(play, durability="relaxed") for _ in range(count)])
-            assert (await songs.fetch("s1"))["plays"] == count
-            assert attempts < 3 * count
-
-    run(main())
-
-
 def test_an_idempotency_key_runs_a_function_once(run: Run, url: str) -> None:
     async def main() -> None:
         async with holdfast.aio.open(url) as store:

@@ -1,0 +1,68 @@
+"""Coroutine functions that collide run again one after the other."""
+
+import asyncio
+
+import holdfast.aio
+
+COUNT = 1000
+
+
+def test_a_thousand_tasks_that_change_one_entity_get_through_in_few_runs(engine: str, path: str) -> None:
+    async def main() -> None:
+        async with holdfast.aio.open("memory:" if engine == "memory" else path) as store:
+            songs = store.repository("songs")
+            await songs.add({"id": "s1", "plays": 0})
+            runs = 0
+
+            async def play() -> None:
+                nonlocal runs
+                runs += 1
+                song = await songs.fetch("s1")
+                assert song is not None
+                song["plays"] += 1
+                await songs.update(song)
+
+            await asyncio.gather(*[store.transact(play, durability="relaxed") for _ in range(COUNT)])
+            song = await songs.fetch("s1")
+            assert song is not None and song["plays"] == COUNT
+            assert runs < 3 * COUNT
+
+    asyncio.run(main())
+
+
+def test_who_waits_for_its_turn_can_be_cancelled_and_others_go_on(engine: str, path: str) -> None:
+    async def main() -> None:
+        async with holdfast.aio.open("memory:" if engine == "memory" else path) as store:
+            songs = store.repository("songs")
+            await songs.add({"id": "s1", "plays": 0})
+            have_read, goes_on = 0, asyncio.Event()
+
+            async def play() -> None:
+                nonlocal have_read
+                song = await songs.fetch("s1")
+                assert song is not None
+                have_read += 1
+                await goes_on.wait()
+                song["plays"] += 1
+                await songs.update(song)
+
+            tasks = [asyncio.ensure_future(store.transact(play)) for _ in range(5)]
+            while have_read < len(tasks):
+                await asyncio.sleep(0.01)
+            # All have read it, so all but one collide, and all but one of those wait.
+            goes_on.set()
+            await asyncio.sleep(0)
+            goes_on.clear()
+            while have_read < len(tasks) + 1:
+                await asyncio.sleep(0.01)
+            for task in tasks[2:4]:
+                task.cancel()
+            goes_on.set()
+            ended = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 60)
+            stored = ended.count(None)
+            assert stored >= 3
+            assert stored + sum(isinstance(it, asyncio.CancelledError) for it in ended) == len(tasks)
+            song = await songs.fetch("s1")
+            assert song is not None and song["plays"] == stored
+
+    asyncio.run(main())
