@@ -48,6 +48,16 @@
  * thread brings upon itself, such as SIGSEGV, SIGBUS and SIGABRT, are not blocked there, so that what the
  * host has for crashes sees them.
  *
+ * Memory. What a caller, a file or the host's functions decide the amount of is asked for before it is taken:
+ * payloads, entities, results, lines, what a transaction has written and read. Where the system would refuse
+ * it, the call answers HF_NO_MEMORY and has stored nothing, unless hf_error_commit_state says HF_COMMIT_DONE:
+ * then only its result could not be handed over. A payload or value of more than 2^34 bytes is refused so
+ * too. 4 MiB stay free beside what is asked for. They are for what remains Swift's, whose allocations cannot
+ * be refused: a handle, an error, a node of a list, the events and streams on their way. A process in which
+ * not even these fit ends by abort, and so may one whose other code takes what was just found free. Where the
+ * system promises more memory than there is (Linux does by default), it ends processes by a signal of its own
+ * instead, which no library can turn into a status.
+ *
  * Forks. In a child made by fork(2), whatever other threads were doing:
  *   - every handle that it inherited, errors too, answers HF_FORKED at once, and a `_free` does nothing;
  *   - so does opening a file that was open at the fork: SQLite's inherited locks would read it unlocked;

@@ -57,6 +57,28 @@ const hfp_value *hfp_value_element(const hfp_value *array, size_t index) {
     return (const hfp_value *)json_array_get(json_of(array), index);
 }
 
+size_t hfp_value_weight(const hfp_value *value) {
+    enum { NODE = 48, MEMBER = 64 }; /* with the blocks that lists and texts lie in */
+    size_t weight = NODE, length;
+    switch (hfp_value_type(value)) {
+    case HFP_STRING:
+        hfp_value_string(value, &length);
+        return weight + length;
+    case HFP_ARRAY:
+        for (size_t i = 0; i < hfp_value_count(value); i++)
+            weight += hfp_value_weight(hfp_value_element(value, i));
+        return weight;
+    case HFP_OBJECT:
+        for (void *m = hfp_object_first(value); m != NULL; m = hfp_object_next(value, m)) {
+            hfp_member_name(m, &length);
+            weight += MEMBER + length + hfp_value_weight(hfp_member_value(m));
+        }
+        return weight;
+    default:
+        return weight;
+    }
+}
+
 void *hfp_object_first(const hfp_value *object) { return json_object_iter(readable(object)); }
 
 void *hfp_object_next(const hfp_value *object, void *member) {

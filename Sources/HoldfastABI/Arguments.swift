@@ -1,7 +1,8 @@
 internal import CHoldfast
 internal import HoldfastCore
 
-/// A payload or id that a caller passed: bytes with their length, or up to their NUL.
+/// A payload or id that a caller passed: bytes with their length, or up to their NUL. Throws where there is no memory to
+/// work on them: for a copy, one with an id inserted, and what is answered.
 func bytes(
     _ pointer: UnsafePointer<CChar>?, _ length: Int, _ name: StaticString
 ) throws(HoldfastError) -> UnsafeRawBufferPointer {
@@ -10,12 +11,19 @@ func bytes(
         throw HoldfastError(.invalidArgument, "\(name) is NULL: pass its bytes")
     }
     // HF_NTS is the greatest size_t, which Swift sees as -1.
-    if length == -1 { return UnsafeRawBufferPointer(start: pointer, count: terminatedLength(of: pointer)) }
-    guard length >= 0 else {
+    let count = length == -1 ? terminatedLength(of: pointer) : length
+    guard count >= 0 else {
         throw HoldfastError(.invalidArgument, "the length of \(name) is beyond all memory: pass bytes, or HF_NTS")
     }
-    return UnsafeRawBufferPointer(start: pointer, count: length)
+    guard count <= longest else {
+        throw HoldfastError(.noMemory, "\(name) has \(count) bytes, and at most \(longest) are taken")
+    }
+    try Memory.ask(for: 3 * count)
+    return UnsafeRawBufferPointer(start: pointer, count: count)
 }
+
+/// Of what a caller passes, in bytes. So that thrice as much is no more than can be asked for.
+private let longest = 1 << 34
 
 /// Bytes that may be left out.
 func optionalBytes(
@@ -32,6 +40,7 @@ func options(_ pointer: UnsafePointer<CChar>?) -> UnsafeRawBufferPointer? {
 /// A name or URL: closed with NUL, valid UTF-8.
 func text(_ pointer: UnsafePointer<CChar>?, _ name: StaticString) throws(HoldfastError) -> String {
     guard let pointer else { throw HoldfastError(.invalidArgument, "\(name) is NULL: pass its text") }
+    try Memory.ask(for: 3 * terminatedLength(of: pointer))
     guard let text = String(validatingCString: pointer) else {
         throw HoldfastError(.invalidArgument, "\(name) is not valid UTF-8: encode it so")
     }

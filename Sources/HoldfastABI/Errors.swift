@@ -138,6 +138,7 @@ public func hf_error_cause(_ error: OpaquePointer?) -> OpaquePointer? {
 @_cdecl("hf_error_create") @implementation
 public func hf_error_create(_ status: hf_status, _ code: Int64, _ message: UnsafePointer<CChar>?) -> OpaquePointer? {
     let known = Int32(exactly: status.rawValue).flatMap(Status.init(rawValue:))
+    if let message, (try? Memory.ask(for: 3 * strlen(message))) == nil { return nil }
     return errorHandle(
         HoldfastError(
             known == .ok ? .hostError : known ?? .hostError, message.map { String(cString: $0) } ?? "",

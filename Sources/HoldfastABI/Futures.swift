@@ -48,7 +48,7 @@ public func hf_future_complete(
     _ future: OpaquePointer?, _ value: UnsafePointer<CChar>?, _ length: Int, _ out_error: OutError?
 ) -> hf_status {
     complete(future, out_error) { () throws(HoldfastError) in
-        .success(FutureValue(bytes: Array(try bytes(value, length, "value"))))
+        .success(FutureValue(bytes: try Array(asking: try bytes(value, length, "value"))))
     }
 }
 

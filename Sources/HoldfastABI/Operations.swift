@@ -48,7 +48,7 @@ private final class HostFunction: UserData, OperationFunction, @unchecked Sendab
             guard isSame else { throw HoldfastError(.forked, "the operation's function forked") }
         }
         if status != hf_status.HF_OK { throw hostError(status, "the operation's function answered") }
-        return Array(UnsafeRawBufferPointer(start: result.data, count: result.length))
+        return try Array(asking: UnsafeRawBufferPointer(start: result.data, count: result.length))
     }
 }
 
@@ -79,7 +79,10 @@ public func hf_operation_perform(
 ) -> hf_status {
     answer(out_error) { () throws(HoldfastError) in
         try useOperation(operation, transaction) { operation, transaction throws(HoldfastError) in
-            try fill(out_result, out_receipt, with: operation.perform(in: transaction))
+            let value = try operation.perform(in: transaction)
+            try tellingStored(value.receipt != nil) { () throws(HoldfastError) in
+                try fill(out_result, out_receipt, with: value)
+            }
         }
     }
 }

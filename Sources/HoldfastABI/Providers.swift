@@ -41,7 +41,7 @@ private final class HostFunctions: UserData, HostProvider, @unchecked Sendable {
             if error.status == .notFound { return nil }
             throw error
         }
-        return Array(UnsafeRawBufferPointer(start: buffer.data, count: buffer.length))
+        return try Array(asking: UnsafeRawBufferPointer(start: buffer.data, count: buffer.length))
     }
 
     func fetchAll(

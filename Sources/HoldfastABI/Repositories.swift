@@ -47,8 +47,10 @@ private func write(
     answerWrite(transaction, out_error) { () throws(HoldfastError) in
         let entity = try useRepository(repository, transaction, body)
         guard let out_entity else { return }
-        try entity.text.withBytes { bytes throws(HoldfastError) in
-            try fill(out_entity, with: bytes, version: entity.version)
+        try tellingStored(transaction == nil) { () throws(HoldfastError) in
+            try entity.text.withBytes { bytes throws(HoldfastError) in
+                try fill(out_entity, with: bytes, version: entity.version)
+            }
         }
     }
 }
@@ -132,7 +134,11 @@ private func writeMany(
 ) -> hf_status {
     answerWrite(transaction, out_error) { () throws(HoldfastError) in
         let entities = try useRepository(repository, transaction, body)
-        if let out_entities { try fill(out_entities, with: entities) }
+        if let out_entities {
+            try tellingStored(transaction == nil) { () throws(HoldfastError) in
+                try fill(out_entities, with: entities)
+            }
+        }
     }
 }
 

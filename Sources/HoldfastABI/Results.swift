@@ -13,7 +13,7 @@ private func fill(
     with bytes: UnsafeRawBufferPointer
 ) throws(HoldfastError) {
     if data == nil || capacity < bytes.count + 1 {
-        let wanted = max(bytes.count + 1, capacity < (1 << 20) ? capacity * 2 : capacity)
+        let wanted = max(bytes.count + 1, (0..<(1 << 20)).contains(capacity) ? capacity * 2 : 0)
         guard let grown = realloc(data, wanted) else {
             throw HoldfastError(.noMemory, "no memory for a result of \(bytes.count) bytes")
         }
@@ -23,6 +23,17 @@ private func fill(
     if let start = bytes.baseAddress { memcpy(data!, start, bytes.count) }
     data![bytes.count] = 0
     length = bytes.count
+}
+
+/// Hands over what a commit has answered: a failure to do so is told as one of a commit that is stored.
+func tellingStored(_ isStored: Bool, _ hand: () throws(HoldfastError) -> Void) throws(HoldfastError) {
+    do throws(HoldfastError) {
+        try hand()
+    } catch {
+        var error = error
+        if isStored { error.commitState = .done }
+        throw error
+    }
 }
 
 func fill(_ buffer: UnsafeMutablePointer<hf_buffer>, with bytes: [UInt8]) throws(HoldfastError) {

@@ -76,7 +76,9 @@ public func hf_transaction_commit(
     answer(out_error) { () throws(HoldfastError) in
         try useTransaction(transaction) { transaction throws(HoldfastError) in
             let receipt = try transaction.commit()
-            if let out_receipt { try fill(out_receipt, with: receipt.json) }
+            if let out_receipt {
+                try tellingStored(true) { () throws(HoldfastError) in try fill(out_receipt, with: receipt.json) }
+            }
         }
     }
 }
@@ -203,7 +205,9 @@ public func hf_store_transact(
                 }
                 if answer != hf_status.HF_OK { throw hostError(answer, "the transaction's body answered") }
             }
-            if let out_receipt { try fill(out_receipt, with: receipt.json) }
+            if let out_receipt {
+                try tellingStored(true) { () throws(HoldfastError) in try fill(out_receipt, with: receipt.json) }
+            }
         }
     }
 }

@@ -147,7 +147,7 @@ private final class FollowingQuery: StreamObserver, @unchecked Sendable {
                 options.sort = SortOrder(fields: [SortOrder.Field(path: path, descending: false)])
             }
             let found = try repository.find(.all, options)
-            let expected = found.items.map { found.text(of: $0) }
+            let expected = try found.items.map { item throws(HoldfastError) in try found.text(of: item) }
             if result.map(\.text) != expected {
                 simulation.report("\(repository.name): followed \(result.count), found \(expected.count), or others")
             }

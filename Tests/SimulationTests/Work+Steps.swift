@@ -96,7 +96,7 @@ extension Work {
         var sum = 0
         let list = try process.accounts.find(in: transaction)
         for item in list.items {
-            let text = list.text(of: item)
+            let text = try list.text(of: item)
             let id = list.id(of: item)
             simulation.ledger.noteSeen(process.accounts.key(id), version: item.version, text: text)
             sum += Self.numbers(in: text)[0]

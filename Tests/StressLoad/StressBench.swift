@@ -57,7 +57,7 @@ extension Repository {
 
     func allNumbers(in transaction: Transaction?) throws(HoldfastError) -> [[Int]] {
         let list = try find(in: transaction)
-        return list.items.map { Self.numbers(in: list.text(of: $0)[...]) }
+        return try list.items.map { item throws(HoldfastError) in Self.numbers(in: try list.text(of: item)[...]) }
     }
 
     func save(_ id: String, numbers: [Int], in transaction: Transaction?) throws(HoldfastError) {

@@ -61,7 +61,7 @@ HF_WARN_UNUSED hf_error *HF_NULLABLE hf_error_cause(const hf_error *HF_NULLABLE 
  *
  * status: what it is; one that this library does not know, and HF_OK, become HF_HOST_ERROR. code: the host's
  * own number, found again as `code` in the detail. message: NUL-terminated UTF-8, copied; NULL for none. The
- * result belongs to the caller, until it is handed over; NULL when no handles are left. Any thread.
+ * result belongs to the caller, until it is handed over; NULL when no handles or memory are left. Any thread.
  */
 HF_WARN_UNUSED hf_error *HF_NULLABLE hf_error_create(hf_status status, int64_t code,
                                                      const char *HF_NULLABLE message);

@@ -40,8 +40,9 @@ HF_WARN_UNUSED hf_status hf_future_create(hf_future *HF_NULLABLE *HF_NULLABLE ou
  * Completes a future with a value.
  *
  * value: any bytes, copied; NULL with length 0 for none. length: in bytes, or HF_NTS.
- * Errors: HF_INVALID_STATE (it has ended before), HF_INVALID_ARGUMENT, HF_INVALID_HANDLE (also: nobody waits
- * any longer, as after hf_await), HF_FORKED. Any thread. Does not block.
+ * Errors: HF_INVALID_STATE (it has ended before), HF_INVALID_ARGUMENT, HF_NO_MEMORY (it has not ended),
+ * HF_INVALID_HANDLE (also: nobody waits any longer, as after hf_await), HF_FORKED. Any thread. Does not
+ * block.
  */
 hf_status hf_future_complete(hf_future *HF_NULLABLE future, const char *HF_NULLABLE value, size_t length,
                              hf_error *HF_NULLABLE *HF_NULLABLE out_error);

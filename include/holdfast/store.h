@@ -7,9 +7,10 @@
  * no process has it open. If another program deletes, moves or replaces one of them under an open store,
  * every commit answers HF_IO and names the file, and so does the opening by another process until this one
  * has closed the store; a store whose "-shm" or "-lock" file is gone closes without writing, and the next
- * opening finds what was committed. If it truncates the store's file or the "-wal" file, HF_CORRUPT. Reads then show what was committed, or answer HF_IO or HF_CORRUPT; but SQLite's format has no
- * checksums, so what stood in a page that was cut in two may be read damaged. One thing no library can turn
- * into a status: a "-shm" file that is truncated while it is mapped ends the process with SIGBUS.
+ * opening finds what was committed. If it truncates the store's file or the "-wal" file, HF_CORRUPT. Reads
+ * then show what was committed, or answer HF_IO or HF_CORRUPT; but SQLite's format has no checksums, so what
+ * stood in a page that was cut in two may be read damaged. One thing no library can turn into a status: a
+ * "-shm" file that is truncated while it is mapped ends the process with SIGBUS.
  *
  * SQLite is shared with whatever else uses it in the process. Neither its shared cache nor a VFS that the
  * process makes its default is used for stores; a program that registers a VFS by the name "holdfast" has

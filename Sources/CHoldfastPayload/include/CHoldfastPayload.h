@@ -82,6 +82,9 @@ const char *hfp_value_string(const hfp_value *value, size_t *length);
 size_t hfp_value_count(const hfp_value *value); /* elements of an array, members of an object, else 0 */
 const hfp_value *hfp_value_element(const hfp_value *array, size_t index); /* NULL beyond the last */
 
+/* About how many bytes of memory a copy of the value takes, with all that is in it. */
+size_t hfp_value_weight(const hfp_value *value);
+
 /* The members of an object, in the order of the text; NULL behind the last and for other types:
  *   for (void *m = hfp_object_first(o); m; m = hfp_object_next(o, m)) ... */
 void *hfp_object_first(const hfp_value *object);

@@ -50,7 +50,8 @@ public struct Cursor<Element: Sendable>: AsyncSequence, Sendable {
                 }
                 let item = piece.items[next]
                 next += 1
-                return try decode(piece.text(of: item), piece.ids[item.id])
+                let text = try translatingErrors { () throws(CoreError) in try piece.text(of: item) }
+                return try decode(text, piece.ids[item.id])
             } catch {
                 close()
                 throw error

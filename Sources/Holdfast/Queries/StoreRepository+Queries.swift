@@ -188,9 +188,10 @@ extension StoreRepository {
     }
 
     func decode<Answer: Decodable>(_ list: EntityList, as type: Answer.Type) throws -> [Answer] {
-        try list.items.map {
-            try coding.decode(
-                type, from: list.text(of: $0), id: String(decoding: list.ids[$0.id], as: UTF8.self), repository: name)
+        try list.items.map { item in
+            let text = try translatingErrors { () throws(CoreError) in try list.text(of: item) }
+            return try coding.decode(
+                type, from: text, id: String(decoding: list.ids[item.id], as: UTF8.self), repository: name)
         }
     }
 

@@ -95,18 +95,21 @@ final class EntityCache: Sendable {
         }
     }
 
-    /// Takes in what was read from this snapshot. Made only when it is wanted.
-    func fill(_ key: EntityKey, from snapshot: any StorageSnapshot, _ entity: () -> Entity) {
-        fill(key, at: snapshot.sequence, snapshot.changeToken, entity)
+    /// Takes in what was read from this snapshot, if there is memory for it.
+    func fill(_ key: EntityKey, from snapshot: any StorageSnapshot, _ view: EntityView) {
+        fill(key, at: snapshot.sequence, snapshot.changeToken) {
+            (try? Array(asking: view.body)).map { Entity(version: view.version, text: $0) }
+        }
     }
 
-    func fill(_ key: EntityKey, at sequence: CommitSequence, _ token: ChangeToken?, _ entity: () -> Entity) {
+    /// The same of what is made only when it is wanted.
+    func fill(_ key: EntityKey, at sequence: CommitSequence, _ token: ChangeToken?, _ entity: () -> Entity?) {
         let now = now()
         state.withLock { state in
             guard sequence == state.head, let token, token == state.token, !state.isCommitting else { return }
             let place = state.place(of: key.repository)
             if state.holdsNothing(at: place) { return }
-            state.set(key, entity(), at: place, now)
+            if let entity = entity() { state.set(key, entity, at: place, now) }
         }
     }
 

@@ -20,6 +20,7 @@ enum ExportLine {
             _ = try EntityPayload(
                 bytes, key: "\u{1}", limits: PayloadLimits(maxBytes: bytes.count, maxDepth: limits.maxDepth + 1),
                 what: "line")
+            try Memory.ask(for: bytes.count)
             do throws(CorruptJSON) {
                 return try Self.parse(bytes)
             } catch {

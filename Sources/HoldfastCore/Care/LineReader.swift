@@ -5,7 +5,7 @@ struct LineReader {
     private let read: (UnsafeMutableRawBufferPointer) throws(HoldfastError) -> Int
     private let maxLineBytes: Int
     private var buffer: [UInt8] = []
-    private var piece = [UInt8](repeating: 0, count: pieceBytes)
+    private var piece: [UInt8]
     /// Where the next line begins, and how far its end was looked for.
     private var start = 0
     private var sought = 0
@@ -14,7 +14,11 @@ struct LineReader {
     private(set) var number: UInt64 = 0
 
     /// `read` fills a part of the buffer and answers how much; 0 at the end.
-    init(maxLineBytes: Int, _ read: @escaping (UnsafeMutableRawBufferPointer) throws(HoldfastError) -> Int) {
+    init(
+        maxLineBytes: Int, _ read: @escaping (UnsafeMutableRawBufferPointer) throws(HoldfastError) -> Int
+    ) throws(HoldfastError) {
+        try Memory.ask(for: Self.pieceBytes)
+        piece = [UInt8](repeating: 0, count: Self.pieceBytes)
         self.read = read
         self.maxLineBytes = maxLineBytes
     }
@@ -23,6 +27,7 @@ struct LineReader {
     mutating func next() throws(HoldfastError) -> [UInt8]? {
         while true {
             if let end = buffer[sought...].firstIndex(of: UInt8(ascii: "\n")) {
+                try Memory.ask(for: end - start)
                 let line = Array(buffer[start..<end])
                 (start, sought) = (end + 1, end + 1)
                 number += 1
@@ -53,6 +58,7 @@ struct LineReader {
         }
         let count = try result.get()
         isAtEnd = count == 0
+        try buffer.askToGrow(by: count)
         buffer.append(contentsOf: piece.prefix(count))
     }
 }

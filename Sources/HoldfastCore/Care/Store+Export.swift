@@ -45,6 +45,7 @@ extension Store {
                 isFinished = true
                 try snapshot.scan(record.id, after: position) { view throws(HoldfastError) in
                     try check.require(view)
+                    try lines.text.askToGrow(by: view.body.count + view.id.count)
                     lines.add(view, of: record.name)
                     entities += 1
                     if lines.text.count < environment.limits.pieceBytes { return true }

@@ -146,6 +146,8 @@ final class BatchCommitter {
         // Told only after the batch is stored: what a member was refused for may be in it.
         var refused: [(commit: Commit, reason: HoldfastError)] = []
         do throws(HoldfastError) {
+            // What is kept of each write until the batch is stored, and the engine's pages.
+            try Memory.ask(for: batch.reduce(0) { $0 + 2 * $1.size + 512 * $1.writes.count })
             try knownIndexes.update(to: write.indexes())
             var upkeep = IndexUpkeep(knownIndexes, names: names)
             try judge(batch, in: write, isDurable: isDurable, &overlay, &upkeep, &survivors, &refused)

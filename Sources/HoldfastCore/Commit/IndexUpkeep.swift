@@ -207,6 +207,8 @@ private struct IndexKeysSize {
     mutating func add(_ keys: IndexKeys, of text: Int) throws(HoldfastError) {
         keyBytes += keys.byteCount
         textBytes += text
+        // They stand in a set of the commit's and in the batch.
+        try Memory.ask(for: 3 * keys.byteCount)
         guard keyBytes > max(textBytes, Self.limit) else { return }
         throw HoldfastError(
             .invalidEntity,

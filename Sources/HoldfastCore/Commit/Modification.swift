@@ -30,6 +30,8 @@ public enum Modification: Sendable {
 
     /// The new text of `target`, which is a stored entity.
     func applied(to target: UnsafeRawBufferPointer) throws(HoldfastError) -> [UInt8] {
+        // The result, and the tree of values that an update makes.
+        try Memory.ask(for: 2 * target.count + 4 * text.count)
         let result =
             switch self {
             case .patch(let patch): try patch.applied(to: target)

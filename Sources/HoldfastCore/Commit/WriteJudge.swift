@@ -44,7 +44,7 @@ struct PresentState {
             // What is damaged can be replaced and deleted.
             var entity = Entity(version: view.version, body: [])
             if isModified[index] {
-                entity.body = Array(view.body)
+                entity.body = try Array(asking: view.body)
                 if let check = names.check(of: keys[index].repository), try !check.isSound(view) {
                     entity.damage = try check.refusal(of: view)
                 }

@@ -51,6 +51,8 @@ struct IndexRun {
         _ view: EntityView, _ index: Index, _ repository: String
     ) throws(HoldfastError) {
         let keys = try index.keys(of: view.body, EntityID(unchecked: Array(view.id)), in: repository)
+        try entries.askToGrow(by: keys.keys.count)
+        try bytes.askToGrow(by: keys.byteCount + keys.keys.count * view.id.count)
         for key in keys.keys {
             entries.append(
                 Entry(

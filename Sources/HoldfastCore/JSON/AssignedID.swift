@@ -6,6 +6,7 @@ public enum AssignedID {
         _ id: EntityID, named name: String, into entity: UnsafeRawBufferPointer
     ) throws(HoldfastError) -> [UInt8] {
         let walker = JSONWalker(entity)
+        try Memory.ask(for: entity.count + name.utf8.count + id.bytes.count)
         do throws(CorruptJSON) {
             let brace = try walker.skipWhiteSpace(0)
             var members = try walker.members(of: brace)

@@ -61,6 +61,8 @@ public enum JSONValue: Sendable, Hashable {
                 start.assumingMemoryBound(to: CChar.self), bytes.count, limits.c, &error)
         else { throw HoldfastError(payload: error, what: what) }
         defer { hfp_tree_free(tree) }
+        // What it is made for takes about as much again.
+        try Memory.ask(for: 2 * hfp_value_weight(hfp_tree_root(tree)))
         return JSONValue(hfp_tree_root(tree))
     }
 

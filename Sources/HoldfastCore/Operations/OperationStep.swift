@@ -251,7 +251,9 @@ struct OperationStep: Sendable {
         switch verb {
         case .fetch:
             var found: FutureValue?
-            _ = try repository.fetch(id!, in: transaction) { found = FutureValue(bytes: Array($1), version: $0) }
+            _ = try repository.fetch(id!, in: transaction) { version, text throws(HoldfastError) in
+                found = FutureValue(bytes: try Array(asking: text), version: version)
+            }
             return found ?? FutureValue(bytes: Self.null)
         case .contains: return Self.boolean(try repository.contains(id!, in: transaction))
         case .fetchMany:

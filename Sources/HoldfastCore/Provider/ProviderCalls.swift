@@ -124,8 +124,14 @@ extension ProviderCalls {
     func fetchAll(_ repository: String, filter: Filter) throws(HoldfastError) -> [(id: EntityID, body: [UInt8])] {
         try run(("fetch all of", repository, nil)) { host throws(HoldfastError) in
             var found: [(id: EntityID, body: [UInt8])] = []
+            // Those behind the first for which there is no memory are passed over.
+            var failure: HoldfastError?
             func visit(_ id: UnsafeRawBufferPointer, _ body: UnsafeRawBufferPointer) {
-                found.append((EntityID(unchecked: Array(id)), Array(body)))
+                guard failure == nil else { return }
+                do throws(HoldfastError) {
+                    try found.askToGrow()
+                    found.append((EntityID(unchecked: Array(id)), try Array(asking: body)))
+                } catch { failure = error }
             }
             if abilities.contains(.find), !filter.isAll {
                 var writer = JSONWriter()
@@ -134,6 +140,7 @@ extension ProviderCalls {
             } else {
                 try host.fetchAll(repository, visit)
             }
+            if let failure { throw failure }
             return found
         }
     }

@@ -55,6 +55,8 @@ struct Sorter {
         } catch { throw HoldfastError(error) }
         if let worst, !precedes(entity.id, worst) { return }
         var bytes: [UInt8] = []
+        try items.askToGrow()
+        try Memory.ask(for: key.bytes.count + entity.id.count + entity.body.count)
         bytes.reserveCapacity(key.bytes.count + entity.id.count + entity.body.count)
         bytes += key.bytes
         bytes += entity.id

@@ -21,6 +21,8 @@ public struct EntityList: Sendable {
         id: UnsafeRawBufferPointer, version: CommitSequence, text: UnsafeRawBufferPointer
     ) throws(HoldfastError) {
         try json.append(UInt8(ascii: items.isEmpty ? "[" : ","))
+        try ids.askToGrow(by: id.count)
+        try items.askToGrow()
         let idStart = ids.count
         ids.append(contentsOf: id)
         let textStart = json.count
@@ -44,7 +46,11 @@ public struct EntityList: Sendable {
 
     public func id(of item: Item) -> EntityID { EntityID(unchecked: Array(ids[item.id])) }
 
-    public func text(of item: Item) -> [UInt8] { json.withBytes { Array($0[item.text]) } }
+    public func text(of item: Item) throws(HoldfastError) -> [UInt8] {
+        try json.withBytes { json throws(HoldfastError) in
+            try Array(asking: UnsafeRawBufferPointer(rebasing: json[item.text]))
+        }
+    }
 
     /// Lends one of them.
     func withView(of item: Item, _ body: (EntityView) throws(HoldfastError) -> Void) throws(HoldfastError) {

@@ -82,7 +82,7 @@ extension Repository {
         options.limit = 1
         let list = try find(filter, options, in: transaction)
         guard let item = list.items.first else { return nil }
-        return Entity(id: list.id(of: item), text: list.text(of: item), version: item.version)
+        return Entity(id: list.id(of: item), text: try list.text(of: item), version: item.version)
     }
 
     public func count(
@@ -125,11 +125,14 @@ extension Repository {
         try scan(QueryScan(filter, skipsDamaged: options.skipsDamaged), in: transaction) { _ in
             values = [:]
         } visit: { view throws(HoldfastError) in
+            try values.askToGrow()
+            try Memory.ask(for: 2 * view.body.count)
             do throws(CorruptJSON) {
                 try DistinctValues(walker: JSONWalker(view.body)).collect(path, &values)
             } catch { throw HoldfastError(error) }
             return true
         }
+        try Memory.ask(for: values.reduce(0) { $0 + 2 * $1.value.count + 128 })
         var json: [UInt8] = [UInt8(ascii: "[")]
         for (index, entry) in values.sorted(by: { $0.key < $1.key }).enumerated() {
             if index > 0 { json.append(UInt8(ascii: ",")) }

@@ -23,9 +23,7 @@ extension Repository {
             return try snapshot.fetch(key) { view throws(HoldfastError) in
                 try check.require(view)
                 try body(view.version, view.body)
-                store.cache.fill(key, from: snapshot) {
-                    EntityCache.Entity(version: view.version, text: Array(view.body))
-                }
+                store.cache.fill(key, from: snapshot, view)
             }
         }
     }
@@ -52,7 +50,10 @@ extension Repository {
         if let transaction = try checked(transaction) {
             for id in ids {
                 var found: (CommitSequence, [UInt8])?
-                if try transaction.fetch(key(id), { found = ($0, Array($1)) }), let (version, text) = found {
+                let isThere = try transaction.fetch(key(id)) { version, text throws(HoldfastError) in
+                    found = (version, try Array(asking: text))
+                }
+                if isThere, let (version, text) = found {
                     try list.append(id: id, version: version, text: text)
                 }
             }
@@ -69,9 +70,7 @@ extension Repository {
                     _ = try snapshot.fetch(key) { view throws(HoldfastError) in
                         try check.require(view)
                         try list.append(id: view.id, version: view.version, text: view.body)
-                        store.cache.fill(key, from: snapshot) {
-                            EntityCache.Entity(version: view.version, text: Array(view.body))
-                        }
+                        store.cache.fill(key, from: snapshot, view)
                     }
                 }
             }
@@ -92,8 +91,8 @@ extension Repository {
             }
             try list.finish()
             for item in list.items {
-                store.cache.fill(key(list.id(of: item)), from: snapshot) {
-                    EntityCache.Entity(version: item.version, text: list.text(of: item))
+                try list.withView(of: item) { view throws(HoldfastError) in
+                    store.cache.fill(key(list.id(of: item)), from: snapshot, view)
                 }
             }
             return list
@@ -114,7 +113,9 @@ extension Repository {
             begin(query.plan)
             var copy: (version: CommitSequence, text: [UInt8])?
             do throws(HoldfastError) {
-                _ = try fetch(id, in: transaction) { copy = ($0, Array($1)) }
+                _ = try fetch(id, in: transaction) { version, text throws(HoldfastError) in
+                    copy = (version, try Array(asking: text))
+                }
             } catch {
                 guard query.skipsDamaged, error.status == .corrupt else { throw error }
             }

@@ -123,7 +123,8 @@ extension Repository {
         var writes: [Write] = []
         for item in matching.items {
             let id = matching.id(of: item)
-            let text = matching.text(of: item)
+            let text = try matching.text(of: item)
+            try writes.askToGrow()
             let modified = try EntityState.modified(text, by: .update(update, initial: nil), id: id, repository: name)
             if modified != text { writes.append(Write(key: key(id), action: .put(modified))) }
         }
@@ -144,13 +145,14 @@ extension Repository {
         _ payload: EntityPayload, _ precondition: Write.Precondition, assigning: Bool
     ) throws(HoldfastError) -> Write {
         if let id = payload.id {
-            return Write(key: key(id), action: .put(Array(payload.text)), precondition: precondition)
+            return Write(key: key(id), action: .put(try Array(asking: payload.text)), precondition: precondition)
         }
         guard assigning else { throw missingID("entity") }
         let id = store.assignID()
         let text = try AssignedID.insert(id, named: record.key, into: payload.text)
         return Write(
-            key: key(id), action: .put(text), precondition: precondition, textBeforeAssignment: Array(payload.text))
+            key: key(id), action: .put(text), precondition: precondition,
+            textBeforeAssignment: try Array(asking: payload.text))
     }
 
     package func patch(
@@ -201,7 +203,8 @@ extension Repository {
                 "the initial entity has the id \"\(other.text)\" and is meant for \"\(id.text)\": they must be one")
         }
         let text =
-            payload.id == nil ? try AssignedID.insert(id, named: record.key, into: payload.text) : Array(payload.text)
+            payload.id == nil
+            ? try AssignedID.insert(id, named: record.key, into: payload.text) : try Array(asking: payload.text)
         return Write(
             key: key(id), action: .modify(.update(update, initial: text)),
             precondition: precondition == .present ? .none : precondition)
@@ -233,13 +236,20 @@ extension Repository {
         return Entity(id: write.key.id, text: texts[0], version: version)
     }
 
+    /// Of a write in memory, with its id.
+    private static let bytesBesideText = 256
+
     /// The writes that the elements of a batch stand for.
     func writes(
         of batch: UnsafeRawBufferPointer, _ make: (EntityPayload) throws(HoldfastError) -> Write
     ) throws(HoldfastError) -> [Write] {
         var writes: [Write] = []
         try EntityPayload.forEach(in: batch, key: record.key, limits: store.options.limits, what: "batch") {
-            _, entity throws(HoldfastError) in writes.append(try make(entity))
+            _, entity throws(HoldfastError) in
+            try writes.askToGrow()
+            // What stands around a small text is more than the text.
+            try Memory.ask(for: Self.bytesBesideText)
+            writes.append(try make(entity))
         }
         return writes
     }

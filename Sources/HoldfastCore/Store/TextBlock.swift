@@ -24,6 +24,7 @@ public final class TextBlock: @unchecked Sendable {
     private func reserve(_ bytes: Int) throws(HoldfastError) {
         if bytes < capacity { return }
         let wanted = max(bytes + 1, capacity * 2, expected)
+        try Memory.ask(for: wanted - capacity)
         guard let grown = realloc(start, wanted) else {
             throw HoldfastError(.noMemory, "no memory for a result of \(wanted) bytes")
         }
@@ -56,7 +57,9 @@ public final class TextBlock: @unchecked Sendable {
         }
     }
 
-    public var copy: [UInt8] { withBytes { Array($0) } }
+    public var copy: [UInt8] {
+        get throws(HoldfastError) { try withBytes { bytes throws(HoldfastError) in try Array(asking: bytes) } }
+    }
 
     /// Hands the block over, to be freed with free, and is empty from then on. Nil where nothing was appended.
     public func take() -> UnsafeMutableRawPointer? {

@@ -16,7 +16,7 @@ extension Transaction {
         return try withOpen { state throws(HoldfastError) in
             let start = state.buffer.savepoint()
             defer { state.buffer.release(start) }
-            state.buffer.reserve(writes.count)
+            try state.buffer.reserve(writes.count)
             var texts: [[UInt8]] = []
             if wantsResults { texts.reserveCapacity(writes.count) }
             for (index, write) in writes.enumerated() {
@@ -55,6 +55,7 @@ extension Transaction {
             entry.textBeforeAssignment = own?.textBeforeAssignment
             entry.asked = Fingerprint.of(modification, after: own)
         }
+        try state.buffer.askForOneMore()
         state.buffer.set(write.key, entry.body == nil && isNew ? nil : entry)
         return entry.body
     }
@@ -66,8 +67,8 @@ extension Transaction {
         if let own = state.buffer[key] { return own.body.map { (0, $0) } }
         var found: (version: CommitSequence, text: [UInt8])?
         // What is damaged can be replaced and deleted.
-        _ = try state.view.fetch(key, requiresSound: copying) { version, text in
-            found = (version, copying ? Array(text) : [])
+        _ = try state.view.fetch(key, requiresSound: copying) { version, text throws(HoldfastError) in
+            found = (version, copying ? try Array(asking: text) : [])
         }
         return found
     }

@@ -30,6 +30,7 @@ struct TransactionView {
         _ key: EntityKey, requiresSound: Bool = true,
         _ body: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
     ) throws(HoldfastError) -> Bool {
+        try reads?.keys.askToGrow()
         var isOutdated = false
         if let entity = try cached(key, &isOutdated) {
             try entity.text.withBytes { text throws(HoldfastError) in try body(entity.version, text) }
@@ -52,10 +53,7 @@ struct TransactionView {
                 let isSound = try check?.isSound(view) ?? true
                 if requiresSound, !isSound, let check { throw try check.refusal(of: view) }
                 try body(view.version, view.body)
-                if !isSound { return }
-                cache.fill(key, from: snapshot) {
-                    EntityCache.Entity(version: view.version, text: Array(view.body))
-                }
+                if isSound { cache.fill(key, from: snapshot, view) }
             }
         }
         record(key, version)

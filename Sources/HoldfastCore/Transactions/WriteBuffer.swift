@@ -44,7 +44,16 @@ struct WriteBuffer {
         if undo.count > compactingCount { compact() }
     }
 
-    mutating func reserve(_ count: Int) { others.reserveCapacity(others.count + count) }
+    mutating func reserve(_ count: Int) throws(HoldfastError) {
+        try others.askToGrow(by: count)
+        others.reserveCapacity(others.count + count)
+    }
+
+    /// Before a write is set.
+    func askForOneMore() throws(HoldfastError) {
+        try others.askToGrow()
+        if !savepoints.isEmpty { try undo.askToGrow() }
+    }
 
     mutating func savepoint(isScope: Bool = false) -> UInt64 {
         savepointsMade += 1

@@ -132,7 +132,7 @@ struct ProviderFaultTests {
             let list = try songs.fetchAll()
             var found: [String: String] = [:]
             for item in list.items {
-                found[list.id(of: item).text] = String(decoding: list.text(of: item), as: UTF8.self)
+                found[list.id(of: item).text] = String(decoding: try list.text(of: item), as: UTF8.self)
             }
             #expect(found == model)
             for id in "abcdefz".map(String.init) {

@@ -253,3 +253,12 @@ def test_a_transaction_of_many_calls_keeps_what_it_takes_to_go_back_over_one() -
     end = program.wait()
     assert end.returncode == 0, end.stderr
     assert int(end.stdout) < 60
+
+
+def test_what_completes_a_result_that_nobody_awaits_any_longer_is_told(run: Runner) -> None:
+    async def main() -> None:
+        kept: list[Callable[..., bool]] = []
+        assert await cancelled_after(0.01, holdfast.aio.await_result(kept.append)) is None
+        assert kept[0]("late") is False
+
+    run(main())
