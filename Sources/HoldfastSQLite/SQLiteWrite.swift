@@ -41,8 +41,8 @@ final class SQLiteWrite: StorageWrite {
         }
     }
 
-    func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]? {
-        try connection.log(after: sequence, limit: .max)
+    func log(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [LogEntry]? {
+        try connection.log(after: sequence, limit: limit)
     }
 
     func changes(

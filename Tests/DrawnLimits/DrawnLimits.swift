@@ -1,8 +1,19 @@
 public import HoldfastCore
 
 extension Limits {
-    /// Some as they are, some at 1, some in between, the smaller the likelier.
-    public static func drawn(using random: inout some RandomNumberGenerator) -> Limits {
+    /// Spans of time, after which threads look for something.
+    private static var spans: Set<WritableKeyPath<Limits, Int>> {
+        [
+            \.batchTime, \.turnInterval, \.foreignLock, \.longestRetry, \.tendInterval, \.followerPoll,
+            \.expiryInterval,
+        ]
+    }
+
+    /// Some as they are, some at 1, some in between, the smaller the likelier. `shortest`: of the spans of time, which
+    /// real threads would otherwise spend looking all the time.
+    public static func drawn(
+        using random: inout some RandomNumberGenerator, shortest: Int = 1
+    ) -> Limits {
         var limits = Limits()
         // Every fourth time what is shipped.
         if Int.random(in: 0..<4, using: &random) == 0 { return limits }
@@ -16,6 +27,7 @@ extension Limits {
                 let magnitude = Int.random(in: 0...(Int.bitWidth - usual.leadingZeroBitCount - 1), using: &random)
                 limits[keyPath: path] = Int.random(in: 1...(1 << magnitude), using: &random)
             }
+            if spans.contains(path) { limits[keyPath: path] = max(limits[keyPath: path], shortest) }
         }
         return limits
     }

@@ -208,9 +208,9 @@ final class FaultyWrite: StorageWrite {
         try write.fetch(keys, body)
     }
 
-    func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]? {
+    func log(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [LogEntry]? {
         try storage.call("log in a write", failsPermille: 10)
-        return try write.log(after: sequence)
+        return try write.log(after: sequence, limit: limit)
     }
 
     func idempotencyRecords(_ keys: [[UInt8]]) throws(HoldfastError) -> [IdempotencyRecord?] {

@@ -1,3 +1,5 @@
+import DrawnLimits
+
 @testable import HoldfastCore
 
 /// A process of the simulated world: a store that it has opened, and what it runs there.
@@ -6,6 +8,7 @@ final class Process: @unchecked Sendable {
     let storage: FaultyStorage
     let workers: SteppedWorkers
     let store: Store
+    let limits: Limits
     let lists: Repository
     let accounts: Repository
     let members: Repository
@@ -15,7 +18,9 @@ final class Process: @unchecked Sendable {
     init(on disk: Disk, in simulation: Simulation) throws(HoldfastError) {
         workers = SteppedWorkers(time: simulation.time)
         storage = FaultyStorage(disk: disk, simulation: simulation)
-        let chance = simulation.chance
+        var chance = simulation.chance
+        limits = Limits.drawn(using: &chance)
+        simulation.trace("limits: \(limits)")
         var options = StoreOptions()
         options.delivery = chance.happens(300) ? .queue : .callback
         options.maxSnapshots = chance.number(in: 1..<5)
@@ -23,7 +28,7 @@ final class Process: @unchecked Sendable {
         options.logRetention = chance.happens(200) ? 5 : 100_000
         store = try Store(
             url: "simulated:", storage: storage, options: options,
-            environment: Environment(time: simulation.time, random: chance, workers: workers),
+            environment: Environment(time: simulation.time, random: chance, workers: workers, limits: limits),
             checks: simulation.weakness.checks)
         lists = try store.repository("lists", options: Self.caching(chance))
         accounts = try store.repository("accounts", options: Self.caching(chance))

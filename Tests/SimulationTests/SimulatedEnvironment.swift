@@ -20,7 +20,7 @@ final class VirtualTime: TimeSource, @unchecked Sendable {
 }
 
 /// All chance of a simulation comes from one seed.
-final class SeededChance: RandomSource, @unchecked Sendable {
+final class SeededChance: RandomSource, RandomNumberGenerator, @unchecked Sendable {
     // Confined to the simulation's thread.
     private var generator: SeededGenerator
 

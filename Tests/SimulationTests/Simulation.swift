@@ -41,6 +41,8 @@ final class Simulation: @unchecked Sendable {
     var ledger = Ledger()
     var claims = Claims()
     private(set) var process: Process!
+    /// Those of each process that there was.
+    private(set) var limits: [String] = []
     private var followers: Followers?
     private(set) var digest = Fingerprint()
     private(set) var crashes = 0
@@ -163,6 +165,7 @@ final class Simulation: @unchecked Sendable {
         time.setRight()
         followers = nil
         process = try Process(on: disk, in: self)
+        limits.append(process.limits.description)
         if chance.happens(700) { followers = Followers(process, in: self) }
     }
 
@@ -171,7 +174,8 @@ final class Simulation: @unchecked Sendable {
     private func settle() {
         let hadFaults = hasFaults
         hasFaults = false
-        for _ in 0..<200 {
+        // One by one, where limits are small.
+        for _ in 0..<1_000 {
             process.takeEvents(limit: .max)
             for worker in process.workers.ready { worker.step() }
             // Long enough for the next look at what others have committed.

@@ -14,8 +14,8 @@ struct SimulationTests {
 
     @Test(arguments: seeds)
     func `whatever fails and whoever interrupts, the promises hold`(seed: UInt64) async throws {
-        let faults = try await simulate(seed: seed).faults
-        #expect(faults.isEmpty, "HOLDFAST_SEED=\(seed) shows it again")
+        let report = try await simulate(seed: seed)
+        #expect(report.faults.isEmpty, "HOLDFAST_SEED=\(seed) shows it again, with the limits \(report.limits)")
     }
 
     @Test func `a seed replays exactly`() async throws {
@@ -55,6 +55,7 @@ struct SimulationTests {
 
 struct SimulationReport {
     var faults: [String]
+    var limits: [String]
     var digest: UInt64
     var committed: Int
     var aborted: Int
@@ -75,7 +76,8 @@ private func run(seed: UInt64, weakness: Weakness, steps: Int) throws -> Simulat
     try simulation.run(steps: steps)
     return SimulationReport(
         faults: simulation.ledger.faults + simulation.claims.faults
-            + simulation.disk.reused.map { "sequence \($0) was used before" }, digest: simulation.digest.value,
+            + simulation.disk.reused.map { "sequence \($0) was used before" },
+        limits: simulation.limits, digest: simulation.digest.value,
         committed: simulation.ledger.committed, aborted: simulation.ledger.aborted,
         unknown: simulation.ledger.unknown, crashes: simulation.crashes)
 }

@@ -34,7 +34,7 @@ public final class StressClient: @unchecked Sendable {
             try run(&record.operations)
         } catch {
             switch error.status {
-            case .conflict, .busy: record.outcome = .aborted
+            case .conflict, .busy, .timeout: record.outcome = .aborted
             case .hostError where expectsFailures: record.outcome = .aborted
             default: bench.report("\(error)")
             }

@@ -1,7 +1,9 @@
+import DrawnLimits
 import Foundation
 import HistoryChecker
 import HoldfastCore
 import HoldfastEngines
+import SeededRandom
 import StressLoad
 import Testing
 
@@ -12,7 +14,9 @@ struct ProcessTests {
     private static let transactions = StressTests.transactions
 
     @Test func `processes that share a store behave as if one transaction ran after the other`() throws {
-        #expect(HistoryChecker.anomalies(in: try Self.history("serializable")).map(\.description) == [])
+        #expect(
+            HistoryChecker.anomalies(in: try Self.history("serializable")).map(\.description) == [],
+            "HOLDFAST_STRESS_SEED=\(StressTests.seed) draws the same limits")
     }
 
     /// Else the silence above would mean nothing.
@@ -29,7 +33,10 @@ struct ProcessTests {
 
         // Late enough for all to have the store open by then.
         let start = SystemTime().monotonicNanoseconds() + 1_000_000_000
-        let running = try (0..<Self.processes).map { try Self.run(url, process: $0, start: start, isolation) }
+        var random = SeededGenerator(seed: StressTests.seed)
+        let running = try (0..<Self.processes).map {
+            try Self.run(url, process: $0, start: start, isolation, Limits.drawn(using: &random, shortest: 1_000_000))
+        }
         var history: [TransactionRecord] = []
         for (process, output) in running {
             history += try JSONDecoder().decode([TransactionRecord].self, from: output.readDataToEndOfFile())
@@ -43,15 +50,17 @@ struct ProcessTests {
         return history
     }
 
-    private static func run(_ url: String, process number: Int, start: UInt64, _ isolation: String) throws -> (
-        Process, FileHandle
-    ) {
+    private static func run(
+        _ url: String, process number: Int, start: UInt64, _ isolation: String, _ limits: Limits
+    ) throws -> (Process, FileHandle) {
         let process = Process()
         let output = Pipe()
         // Beside the tests' own program.
         process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
             .deletingLastPathComponent().appendingPathComponent("StressProcess")
-        process.arguments = [url, "\(number)", "\(threads)", "\(transactions)", "\(start)", isolation]
+        process.arguments = [
+            url, "\(number)", "\(threads)", "\(transactions)", "\(start)", isolation, limits.description,
+        ]
         process.standardOutput = output
         try process.run()
         return (process, output.fileHandleForReading)

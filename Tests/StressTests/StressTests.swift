@@ -1,3 +1,4 @@
+import DrawnLimits
 import HistoryChecker
 import HoldfastCore
 import HoldfastEngines
@@ -15,10 +16,14 @@ import Testing
 /// Real threads on a real store, recorded and judged. The thread sanitizer watches the same:
 /// `swift test --sanitize=thread --filter StressTests`.
 ///
-/// `HOLDFAST_STRESS` sets how many transactions each thread runs.
+/// `HOLDFAST_STRESS` sets how many transactions each thread runs, and `HOLDFAST_STRESS_SEED` from what the limits are drawn.
 struct StressTests {
     private static let threads = 6
     static let transactions = getenv("HOLDFAST_STRESS").flatMap { Int(String(cString: $0)) } ?? 150
+
+    /// Another each time, unless it is given.
+    static let seed =
+        getenv("HOLDFAST_STRESS_SEED").flatMap { UInt64(String(cString: $0)) } ?? UInt64.random(in: 0..<1_000_000)
 
     enum Place: CaseIterable {
         case memory
@@ -54,13 +59,16 @@ struct StressTests {
         options.maxSnapshots = 3
         options.maxInFlight = 4
         options.concurrentCalls = true
+        var random = SeededGenerator(seed: Self.seed)
+        var environment = Environment.system
+        environment.limits = Limits.drawn(using: &random, shortest: 1_000_000)
         let hasAll = place == .wholeProvider || place == .failingWholeProvider
         let provider = DictionaryProvider(hasAll ? [.apply, .changeToken, .sync] : [])
         let store =
             switch place {
-            case .memory: try StoreURL.open("memory:", options: options)
-            case .file: try StoreURL.open(directory.path + "/store.db", options: options)
-            default: try Store.open(provider: provider, options: options)
+            case .memory: try StoreURL.open("memory:", options: options, environment: environment)
+            case .file: try StoreURL.open(directory.path + "/store.db", options: options, environment: environment)
+            default: try Store.open(provider: provider, options: options, environment: environment)
             }
         let bench = try StressBench(store: store, process: 0)
         try bench.openAccounts()
@@ -80,6 +88,8 @@ struct StressTests {
         #expect(history.count == Self.threads * Self.transactions)
         #expect(history.count { $0.outcome == .committed } > history.count / 4)
         #expect(history.count { $0.outcome == .unknown } == 0)
-        #expect(HistoryChecker.anomalies(in: history).map(\.description) == [])
+        #expect(
+            HistoryChecker.anomalies(in: history).map(\.description) == [],
+            "HOLDFAST_STRESS_SEED=\(Self.seed) draws the limits \(environment.limits)")
     }
 }

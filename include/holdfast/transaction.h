@@ -63,8 +63,9 @@ typedef enum HF_OPEN_ENUM hf_transaction_state {
  *   "isolation": "serializable" | "snapshot"   (serializable)
  *   "durability": "full" | "relaxed"           (the store's)
  *   "timeout_ms": 0..86400000 (30000)          how long the commit may wait: for a place under
- *                                              "max_in_flight" and then in the queue. Once it is being
- *                                              stored the true result is told, late if need be. 0: it waits
+ *                                              "max_in_flight" and then in the queue; then it is told,
+ *                                              whoever is in the way. Once it is being stored the true
+ *                                              result is told, late if need be. 0: it waits
  *                                              for no place, and is not withdrawn once it is accepted.
  *   "idempotency_key": text, 1..255 bytes      The first commit with this key is stored and its receipt
  *                                              kept. A later one with the same key and the same writes

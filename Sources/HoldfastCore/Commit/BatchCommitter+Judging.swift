@@ -1,14 +1,18 @@
 /// Judging the members of a batch, one after the other, each on the state that the ones before it leave.
 extension BatchCommitter {
-    /// Takes the members that are not refused into the overlay, in their order.
+    /// Takes the members that are not refused into the overlay, in their order. Answers how many were judged: a batch ends
+    /// where it has taken its time.
     func judge(
         _ batch: [Commit], in write: any StorageWrite, isDurable: Bool, _ overlay: inout BatchOverlay,
         _ upkeep: inout IndexUpkeep, _ survivors: inout [(commit: Commit, receipt: Receipt)],
         _ refused: inout [(commit: Commit, reason: HoldfastError)]
-    ) throws(HoldfastError) {
+    ) throws(HoldfastError) -> Int {
         let present = try PresentState(of: batch, in: write, names)
         let now = environment.time.wallMilliseconds()
+        var stored = BatchReads(of: batch, recent, in: write, environment)
+        let began = environment.time.monotonicNanoseconds()
         for (member, commit) in batch.enumerated() {
+            if member > 0 && stored.isTimeUp(since: began) { return member }
             if commit.writes.isEmpty && commit.catalogueChange == nil {
                 // Nothing was written, so nothing can conflict.
                 commit.end(.success(.empty(attempts: commit.attempts)))
@@ -20,7 +24,7 @@ extension BatchCommitter {
                     survivors.append((commit, replayed))
                     continue
                 }
-                try checkReads(of: commit, in: write, &overlay)
+                try checkReads(of: commit, in: write, &overlay, &stored)
                 if case .advance(let target) = commit.catalogueChange { lastSequence = max(lastSequence, target) }
                 let sequence = lastSequence + 1
                 let judge = WriteJudge(commit, member: member, present, names)
@@ -35,6 +39,7 @@ extension BatchCommitter {
                 }
             }
         }
+        return batch.count
     }
 
     private func replay(
@@ -54,59 +59,54 @@ extension BatchCommitter {
     }
 
     private func checkReads(
-        of commit: Commit, in write: any StorageWrite, _ overlay: inout BatchOverlay
+        of commit: Commit, in write: any StorageWrite, _ overlay: inout BatchOverlay, _ stored: inout BatchReads
     ) throws(Refusal) {
         // Where nobody has committed since its snapshot, nothing that it read can have changed.
-        guard let reads = commit.reads, !reads.isEmpty, reads.snapshot < lastSequence else { return }
+        guard let reads = commit.reads?.restricted(to: settings.checks), !reads.isEmpty, reads.snapshot < lastSequence
+        else { return }
         overlay.prepareLookups()
-        if areUntouched(reads, overlay) { return }
-        let overlay = overlay
         do throws(HoldfastError) {
-            var recent = recent
-            if reads.snapshot < recent.start {
-                guard let entries = try write.log(after: reads.snapshot) else { throw ConflictCheck.trimmed }
-                recent = RecentCommits(start: reads.snapshot, limit: environment.limits.recentChanges)
-                recent.append(entries)
+            var check = ConflictCheck(of: reads)
+            try checkKeys(reads, in: write, overlay, &stored, &check)
+            for predicate in reads.predicates where !check.hasChangedKeys {
+                try stored.withChanges(since: reads.snapshot) { changes throws(HoldfastError) in
+                    try check.look(for: predicate, in: &changes) { overlay[$0] != nil }
+                }
+                if !check.hasChangedKeys { try check.look(for: predicate, in: overlay) }
             }
-            let check = ConflictCheck(
-                lastWrite: { key in overlay[key]?.version ?? recent.lastWrite(key) },
-                firstChange: { isMeant throws(HoldfastError) in
-                    let entries = recent.entries(after: reads.snapshot)
-                    if let key = try ConflictCheck.firstChange(in: entries, where: isMeant) { return key }
-                    return try ConflictCheck.firstChange(in: overlay.log, where: isMeant)
-                },
-                newest: { key, matches throws(HoldfastError) in
-                    try Self.newest(key, matches, in: write, overlay)
-                })
-            let conflict = try check.conflict(of: reads.restricted(to: settings.checks)) { names.name(of: $0) }
+            let conflict = check.conflict { names.name(of: $0) }
             if let conflict { throw conflict }
         } catch {
             throw error.status == .conflict ? .member(error) : .storage(error)
         }
     }
 
-    /// Whether nothing that was read has changed, where that is seen at once: the judgement of most commits.
-    private func areUntouched(_ reads: ReadSet, _ overlay: BatchOverlay) -> Bool {
-        reads.predicates.isEmpty && reads.snapshot >= recent.start
-            && reads.keys.keys.allSatisfy { key in
-                overlay[key] == nil && recent.lastWrite(key) <= reads.snapshot
+    private func checkKeys(
+        _ reads: ReadSet, in write: any StorageWrite, _ overlay: BatchOverlay, _ stored: inout BatchReads,
+        _ check: inout ConflictCheck
+    ) throws(HoldfastError) {
+        if recent.covers(reads.snapshot) {
+            for key in reads.keys.keys {
+                check.noteWrite(of: key, at: overlay[key]?.version ?? recent.changes.lastWrite(key))
             }
-    }
-
-    /// Whether the entity exists and its newest text, the batch's own or the stored one, matches.
-    private static func newest(
-        _ key: EntityKey, _ matches: (UnsafeRawBufferPointer) throws(HoldfastError) -> Bool,
-        in write: any StorageWrite, _ overlay: BatchOverlay
-    ) throws(HoldfastError) -> Bool {
-        var found = false
-        if let change = overlay[key] {
-            if let body = change.body {
-                found = try body.withBytes { bytes throws(HoldfastError) in try matches(bytes) }
-            }
-        } else {
-            try write.fetch([key]) { _, view throws(HoldfastError) in found = try matches(view.body) }
+            return
         }
-        return found
+        // Nobody remembers what has changed since, but the entities tell, however much that was.
+        var seen: [EntityKey] = []
+        for (key, version) in reads.keys {
+            if let change = overlay[key] {
+                check.noteWrite(of: key, at: change.version)
+            } else if version == ReadSet.unseen {
+                try stored.withChanges(since: reads.snapshot) { changes throws(HoldfastError) in
+                    check.noteWrite(of: key, at: changes.changes.lastWrite(key))
+                }
+            } else {
+                seen.append(key)
+            }
+        }
+        var versions = [CommitSequence](repeating: 0, count: seen.count)
+        if !seen.isEmpty { try write.fetch(seen) { index, view in versions[index] = view.version } }
+        for (key, version) in zip(seen, versions) { check.compare(key, with: version) }
     }
 
     /// Checks the preconditions, works out the final texts, and takes the commit into the batch.

@@ -92,19 +92,51 @@ final class BatchCommitter {
 
     func endTurn() { storage.endTurn() }
 
-    /// Ends every commit of the batch, in an order in which successes are in commit order. It is this process's turn.
-    func run(_ batch: [Commit]) {
+    /// What a batch needs of its write transaction, which is begun before the batch is taken: who has to wait for another
+    /// program is still queued.
+    struct Needs {
+        /// How many commits it will have at most.
+        var commits: Int
+        var isDurable: Bool
+        var advances: Bool
+
+        /// Whether a batch with this commit needs no more.
+        func suffice(for commit: Commit) -> Bool {
+            (isDurable || !commit.isDurable) && (advances || !commit.advances)
+        }
+    }
+
+    /// A write transaction, or why there is none.
+    struct Opening {
+        fileprivate var write: Result<(transaction: any StorageWrite, reserves: Bool), HoldfastError>
+        fileprivate var began: UInt64
+    }
+
+    /// Begins the write transaction. It is this process's turn.
+    func open(for needs: Needs) -> Opening {
         let began = environment.time.monotonicNanoseconds()
-        commit(batch)
-        let nanoseconds = environment.time.monotonicNanoseconds() &- began
+        return Opening(write: Result { () throws(HoldfastError) in try begin(needs) }, began: began)
+    }
+
+    /// Ends the commits of the batch, in an order in which successes are in commit order, and answers those that it had no
+    /// time for.
+    func run(_ batch: [Commit], in opening: Opening) -> ArraySlice<Commit> {
+        if batch.isEmpty {
+            if case .success((let transaction, _)) = opening.write { transaction.rollback() }
+            return []
+        }
+        let rest = commit(batch, opening.write)
+        let nanoseconds = environment.time.monotonicNanoseconds() &- opening.began
         if nanoseconds > settings.slowBatchNanoseconds {
             notes.append(
                 StoreLog.Entry(
                     level: .warning, message: "a batch of commits took long",
                     fields: [
-                        ("milliseconds", .number(nanoseconds / 1_000_000)), ("commits", .number(UInt64(batch.count))),
+                        ("milliseconds", .number(nanoseconds / 1_000_000)),
+                        ("commits", .number(UInt64(batch.count - rest.count))),
                     ]))
         }
+        return rest
     }
 
     /// What happened that the host's log should have.
@@ -127,20 +159,21 @@ final class BatchCommitter {
 
     // MARK: One write transaction
 
-    private func commit(_ batch: [Commit]) {
+    /// Answers those that it had no time for.
+    private func commit(
+        _ batch: [Commit], _ begun: Result<(transaction: any StorageWrite, reserves: Bool), HoldfastError>
+    ) -> ArraySlice<Commit> {
         let write: any StorageWrite
         let reserves: Bool
         let isDurable = batch.contains { $0.isDurable }
         do throws(HoldfastError) {
-            if let failure = turnFailure.take() { throw failure }
-            if brokenBy != nil { try recover() }
-            (write, reserves) = try begin(
-                commits: batch.count, isDurable: isDurable, advances: batch.contains(where: \.advances))
+            (write, reserves) = try begun.get()
         } catch {
             for commit in batch { commit.end(.failure(brokenBy.map(refusal) ?? error)) }
-            return
+            return []
         }
 
+        var judged = batch.count
         var overlay = BatchOverlay(commits: batch.count)
         var survivors: [(commit: Commit, receipt: Receipt)] = []
         // Told only after the batch is stored: what a member was refused for may be in it.
@@ -150,12 +183,12 @@ final class BatchCommitter {
             try Memory.ask(for: batch.reduce(0) { $0 + 2 * $1.size + 512 * $1.writes.count })
             try knownIndexes.update(to: write.indexes())
             var upkeep = IndexUpkeep(knownIndexes, names: names)
-            try judge(batch, in: write, isDurable: isDurable, &overlay, &upkeep, &survivors, &refused)
+            judged = try judge(batch, in: write, isDurable: isDurable, &overlay, &upkeep, &survivors, &refused)
             if overlay.isEmpty {
                 write.rollback()
                 for (commit, receipt) in survivors { commit.end(.success(receipt)) }
                 for (commit, reason) in refused { commit.end(.failure(reason)) }
-                return
+                return batch[judged...]
             }
             var stored = overlay.writeBatch()
             if reserves {
@@ -181,37 +214,39 @@ final class BatchCommitter {
                 follower.lost()
                 let isStored = settle(survivors, after: error)
                 for (commit, reason) in refused { commit.end(.failure(isStored ? reason : error)) }
-                return
+                return batch[judged...]
             }
             if let reserved = stored.reservedThrough { reservedThrough = reserved }
         } catch {
             write.rollback()
             follower.lost()
             if error.commitState == .unknown { abandon(survivors.map(\.commit), after: error) }
-            retryAlone(batch.filter { !$0.isDone }, after: error)
-            return
+            retryAlone(batch[..<judged].filter { !$0.isDone }, after: error)
+            return batch[judged...]
         }
         storage.endTurn()
         storedHead = lastSequence
         finish(survivors, overlay.log, overlay.createdRepositories)
         for (commit, reason) in refused { commit.end(.failure(reason)) }
+        return batch[judged...]
     }
 
     /// Begins the write transaction, and tells whether it must reserve sequences. A reservation must reach the disk
-    /// before anybody sees the sequences that it stands for, so it makes the transaction a durable one.
-    private func begin(
-        commits: Int, isDurable: Bool, advances: Bool
-    ) throws(HoldfastError) -> (write: any StorageWrite, reserves: Bool) {
+    /// before anybody sees the sequences that it stands for, so it makes the transaction a durable one. The last that is
+    /// reserved is not given out: after an unclean close the log has an entry there.
+    private func begin(_ needs: Needs) throws(HoldfastError) -> (transaction: any StorageWrite, reserves: Bool) {
+        if let failure = turnFailure.take() { throw failure }
+        if brokenBy != nil { try recover() }
         while true {
-            let reserves = advances || lastSequence + CommitSequence(commits) > reservedThrough
-            let write = try storage.beginWrite(durable: isDurable || reserves)
+            let reserves = needs.advances || lastSequence + CommitSequence(needs.commits) >= reservedThrough
+            let write = try storage.beginWrite(durable: needs.isDurable || reserves)
             do throws(HoldfastError) {
                 try catchUp(with: write)
             } catch {
                 write.rollback()
                 throw error
             }
-            if reserves || lastSequence + CommitSequence(commits) <= reservedThrough { return (write, reserves) }
+            if reserves || lastSequence + CommitSequence(needs.commits) < reservedThrough { return (write, reserves) }
             // Others have used up what was reserved.
             write.rollback()
         }
@@ -220,13 +255,23 @@ final class BatchCommitter {
     /// Takes note of what other processes have committed.
     private func catchUp(with write: any StorageWrite) throws(HoldfastError) {
         guard write.head > storedHead else { return }
-        if isHeld(), let entries = try write.log(after: storedHead) {
-            recent.append(entries)
-        } else {
-            recent.restart(at: write.head)
-        }
+        if isHeld() { try remember(others: write) } else { recent.restart(at: write.head) }
         storedHead = write.head
         lastSequence = max(lastSequence, storedHead)
+    }
+
+    /// Of more than is remembered nothing is: reading it would take time, and everybody waits.
+    private func remember(others write: any StorageWrite) throws(HoldfastError) {
+        let limits = environment.limits
+        var entries: [LogEntry] = []
+        var count = 0
+        while let page = try write.log(after: entries.last?.sequence ?? storedHead, limit: limits.checkPage) {
+            count += page.reduce(0) { $0 + $1.changes.count }
+            if count > limits.recentChanges { break }
+            entries += page
+            if page.count < limits.checkPage { return recent.append(entries) }
+        }
+        recent.restart(at: write.head)
     }
 
     /// After a storage error before COMMIT that has left something behind: begins anew with what is there.
@@ -243,7 +288,10 @@ final class BatchCommitter {
         if batch.count == 1 && error.commitState == .none {
             batch[0].end(.failure(error))
         } else {
-            for one in batch { commit([one]) }
+            for one in batch {
+                let needs = Needs(commits: 1, isDurable: one.isDurable, advances: one.advances)
+                _ = commit([one], open(for: needs).write)
+            }
         }
     }
 
@@ -316,6 +364,8 @@ final class BatchCommitter {
     private func recover() throws(HoldfastError) {
         dropSnapshots()
         try storage.recover()
+        // Those that were begun meanwhile have ended too, and must serve nobody.
+        dropSnapshots()
         let state = try storage.readState()
         // Sequences that were given out and lost are not given out again.
         lastSequence = max(lastSequence, state.head)

@@ -37,6 +37,12 @@ struct BatchOverlay {
         for (index, change) in changes.enumerated() { last![change.key] = index }
     }
 
+    /// The last change of each entity there that was changed, after `prepareLookups`.
+    func newestChanges(in repository: RepositoryID) -> [EntityChange] {
+        changes.indices.filter { changes[$0].key.repository == repository && last![changes[$0].key] == $0 }
+            .map { changes[$0] }
+    }
+
     mutating func add(_ entry: LogEntry, _ bodies: [[UInt8]?]) {
         for (change, body) in zip(entry.changes, bodies) { add(change.key, entry.sequence, body) }
         log.append(entry)

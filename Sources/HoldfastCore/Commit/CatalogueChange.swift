@@ -144,9 +144,9 @@ extension BatchCommitter {
         let index: Index
         do throws(HoldfastError) {
             index = try Index(record)
-            if piece.sequence >= recent.start {
+            if recent.covers(piece.sequence) {
                 for (number, entry) in piece.entries.enumerated() {
-                    isCurrent[number] = recent.lastWrite(entry.entity) <= piece.sequence
+                    isCurrent[number] = recent.changes.lastWrite(entry.entity) <= piece.sequence
                 }
             } else {
                 try write.fetch(piece.entries.map(\.entity)) { number, view in

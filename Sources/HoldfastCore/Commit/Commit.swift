@@ -99,7 +99,7 @@ public final class Commit: @unchecked Sendable {
 
     var advances: Bool { if case .advance = catalogueChange { true } else { false } }
 
-    func isLate(_ now: UInt64) -> Bool { deadline.map { $0 < now } ?? false }
+    func isLate(_ now: UInt64) -> Bool { deadline.map { $0 <= now } ?? false }
 
     var isDone: Bool { done.load(ordering: .acquiring) }
 

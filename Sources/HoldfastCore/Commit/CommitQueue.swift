@@ -40,6 +40,7 @@ package final class CommitQueue: Sendable {
     private let state = Lock(State())
     private let committer: LeaderOnly<BatchCommitter>
     private let delivery: Delivery
+    private let deadlines: DeadlineWatch
     private let follower: LogFollower
     private let log: StoreLog
     private let time: any TimeSource
@@ -57,12 +58,14 @@ package final class CommitQueue: Sendable {
     private let wakeCommitter: @Sendable () -> Void
 
     init(
-        committer: sending BatchCommitter, delivery: Delivery, follower: LogFollower, log: StoreLog,
+        committer: sending BatchCommitter, delivery: Delivery, deadlines: DeadlineWatch, follower: LogFollower,
+        log: StoreLog,
         environment: Environment,
         maxInFlight: Int, waitingReaders: WaitingReaders, wakeCommitter: @escaping @Sendable () -> Void
     ) {
         self.committer = LeaderOnly(committer)
         self.delivery = delivery
+        self.deadlines = deadlines
         self.follower = follower
         self.log = log
         time = environment.time
@@ -85,7 +88,7 @@ package final class CommitQueue: Sendable {
             enqueue(commit, &state)
             return !state.isLed
         }
-        if nobodyLeads { wakeCommitter() }
+        queued(commit, nobodyLeads)
     }
 
     /// Takes a place for what will be a commit later, or only reads.
@@ -98,7 +101,12 @@ package final class CommitQueue: Sendable {
             enqueue(commit, &state)
             return !state.isLed
         }
+        queued(commit, nobodyLeads)
+    }
+
+    private func queued(_ commit: Commit, _ nobodyLeads: Bool) {
         if nobodyLeads { wakeCommitter() }
+        if let deadline = commit.deadline { deadlines.expect(deadline, in: self) }
     }
 
     private func withPlace<Result>(
@@ -213,7 +221,7 @@ package final class CommitQueue: Sendable {
     // MARK: Leading
 
     /// Tells the owners of what has ended, and delivers what is to be told, in this order.
-    private func post(_ commits: [Commit]) {
+    private func post(_ commits: some Collection<Commit>) {
         var events: [Event] = []
         events.reserveCapacity(commits.count)
         for commit in commits { commit.tellOwner(&events) }
@@ -221,9 +229,13 @@ package final class CommitQueue: Sendable {
     }
 
     private func enqueue(_ commit: Commit, _ state: inout State) {
-        commit.stage = .queued
         commit.turn = state.turn
         state.waiting.append(commit)
+        noteComing(commit, &state)
+    }
+
+    private func noteComing(_ commit: Commit, _ state: inout State) {
+        commit.stage = .queued
         if commit.owner == nil { state.ownersWaiting += 1 }
         if commit.reads != nil { waitingReaders.add(1) }
     }
@@ -254,16 +266,34 @@ package final class CommitQueue: Sendable {
         }
     }
 
-    private func takeBatch() -> [Commit] {
+    /// What the next batch needs; nil where nothing waits.
+    private func batchNeeds() -> BatchCommitter.Needs? {
         state.withLock { state in
-            // At least one.
-            var count = 0
-            var bytes = 0
-            while count < state.waiting.count && count < limits.batchCommits {
-                bytes += state.waiting[count].size
-                if count > 0 && bytes > limits.batchBytes { break }
-                count += 1
-            }
+            let batch = state.waiting[..<batchCount(state)]
+            if batch.isEmpty { return nil }
+            return BatchCommitter.Needs(
+                commits: batch.count, isDurable: batch.contains(where: \.isDurable),
+                advances: batch.contains(where: \.advances))
+        }
+    }
+
+    /// At least one, where any wait.
+    private func batchCount(_ state: State) -> Int {
+        var count = 0
+        var bytes = 0
+        while count < state.waiting.count && count < limits.batchCommits {
+            bytes += state.waiting[count].size
+            if count > 0 && bytes > limits.batchBytes { break }
+            count += 1
+        }
+        return count
+    }
+
+    /// Others may wait by now than those of whom the needs were asked; none that needs more is taken.
+    private func takeBatch(_ needs: BatchCommitter.Needs) -> [Commit] {
+        state.withLock { state in
+            let most = min(batchCount(state), needs.commits)
+            let count = state.waiting[..<most].firstIndex { !needs.suffice(for: $0) } ?? most
             let batch: [Commit]
             if count == state.waiting.count {
                 batch = state.waiting
@@ -298,14 +328,32 @@ package final class CommitQueue: Sendable {
             }
         }
         ended += withdrawLate(time.monotonicNanoseconds())
-        let batch = takeBatch()
-        if !batch.isEmpty { committer.value.run(batch) }
-        committer.value.endTurn()
-        post(batch)
+        if let needs = batchNeeds() {
+            let opening = committer.value.open(for: needs)
+            ended += withdrawLate(time.monotonicNanoseconds())
+            let batch = takeBatch(needs)
+            let rest = committer.value.run(batch, in: opening)
+            committer.value.endTurn()
+            let done = batch.dropLast(rest.count)
+            post(done)
+            ended += done
+            giveBack(rest)
+        } else {
+            committer.value.endTurn()
+        }
         let notes = committer.value.takeNotes()
-        stepDown(ended + batch)
+        stepDown(ended)
         // The host's log is not called by a leader.
         for note in notes { log.write(note) }
+    }
+
+    /// Queues those again that a batch had no time for, before all others.
+    private func giveBack(_ rest: ArraySlice<Commit>) {
+        if rest.isEmpty { return }
+        state.withLock { state in
+            state.waiting.insert(contentsOf: rest, at: 0)
+            for commit in rest { noteComing(commit, &state) }
+        }
     }
 
     /// Passes the lead on, after these commits have ended.
@@ -362,6 +410,28 @@ package final class CommitQueue: Sendable {
         for commit in late { commit.end(.failure(Self.timedOut)) }
         post(late)
         return late
+    }
+
+    /// Ends what waits past its deadline and has an owner who does not wait, and answers when the next is due.
+    func withdrawLateSubmitted() -> UInt64? {
+        let now = time.monotonicNanoseconds()
+        let (next, isClosing) = state.withLock { state -> (UInt64?, Bool) in
+            let late = state.waiting.filter { $0.owner != nil && $0.isLate(now) }
+            if !late.isEmpty {
+                state.waiting.removeAll { $0.owner != nil && $0.isLate(now) }
+                for commit in late {
+                    commit.stage = .ended
+                    noteLeaving(commit, &state)
+                    commit.end(.failure(Self.timedOut))
+                }
+                // Under the lock: a closing store that found the queue empty before would deliver no more.
+                post(late)
+            }
+            let next = state.waiting.lazy.filter { $0.owner != nil }.compactMap(\.deadline).min()
+            return (next, state.isClosing)
+        }
+        if isClosing { wakeCommitter() }
+        return next
     }
 
     private func withdraw(_ commit: Commit, _ reason: HoldfastError) -> Bool {

@@ -1,91 +1,100 @@
 /// Whether something that a transaction read has changed since its snapshot. Used where a commit is judged, and
-/// where a transaction that lost its snapshot wants to move on to a newer one.
+/// where a transaction that lost its snapshot wants to move on to a newer one. It may refuse too much, never too little.
 ///
 /// What matters is the state now: a query relies on which entities match it, so each entity changed since is
 /// matched in its newest form. An entity that began to match and ceased again is no conflict; one that matched
 /// in the snapshot and changed in any way is.
 struct ConflictCheck {
-    /// When a key was last written, for key reads; any number up to the snapshot's says: not since.
-    var lastWrite: (EntityKey) throws(HoldfastError) -> CommitSequence
-    typealias IsMeant = (EntityKey) throws(HoldfastError) -> Bool
-
-    /// The first of the keys changed since the snapshot that is meant, for queries.
-    var firstChange: (IsMeant) throws(HoldfastError) -> EntityKey?
-    /// Whether the entity exists and its newest text matches.
-    var newest: (EntityKey, (UnsafeRawBufferPointer) throws(HoldfastError) -> Bool) throws(HoldfastError) -> Bool
-
     /// How many ids an error names at most.
     private static let namedLimit = 16
 
-    /// Nil when nothing relevant changed.
-    func conflict(of reads: ReadSet, named repositoryName: (RepositoryID) -> String) throws(HoldfastError)
-        -> HoldfastError?
-    {
-        var changed: [(key: EntityKey, actual: CommitSequence)] = []
-        for key in reads.keys.keys {
-            let written = try lastWrite(key)
-            if written > reads.snapshot { changed.append((key, written)) }
+    private let reads: ReadSet
+    private var changed: [(key: EntityKey, actual: CommitSequence)] = []
+    /// Whether it is a query that a change concerns.
+    private var isOfQuery = false
+
+    init(of reads: ReadSet) { self.reads = reads }
+
+    /// Whether a key that was read is known to be another by now.
+    var hasChangedKeys: Bool { !changed.isEmpty }
+
+    /// Notes a change of a key that was read, unless it was before the snapshot. `sequence`: when it was last written.
+    mutating func noteWrite(of key: EntityKey, at sequence: CommitSequence) {
+        if sequence > reads.snapshot { changed.append((key, sequence)) }
+    }
+
+    /// Compares what is there now with what was read: whatever happened in between, and without the log. `version` is 0
+    /// where there is no entity. Not for a key that was written without having been read.
+    mutating func compare(_ key: EntityKey, with version: CommitSequence) {
+        if version != reads.keys[key] { changed.append((key, max(version, reads.snapshot + 1))) }
+    }
+
+    /// Looks for a change that concerns a query, in what the storage holds. `isOlder`: whether what the storage holds of a
+    /// key is no longer the newest, so that somebody else looks at it.
+    mutating func look(
+        for predicate: ReadSet.Predicate, in stored: inout StoredChanges,
+        except isOlder: (EntityKey) -> Bool = { _ in false }
+    ) throws(HoldfastError) {
+        isOfQuery = true
+        let snapshot = reads.snapshot
+        guard let newest = stored.changes.newestChange(in: predicate.repository), newest.sequence > snapshot else {
+            return
         }
-        let isOfKeys = !changed.isEmpty
-        if changed.isEmpty {
-            for predicate in reads.predicates {
-                // Made when the first change asks for it.
-                var matched: Set<EntityID>?
-                if let key = try firstChange({ key throws(HoldfastError) in
-                    try concerns(predicate, key, &matched)
-                }) {
-                    changed.append((key, try lastWrite(key)))
-                    break
-                }
+        guard let matched = predicate.matched, !predicate.filter.isAll else {
+            return changed.append((newest.key, newest.sequence))
+        }
+        let changes = stored.changes
+        if let key = matched.first(in: predicate.repository, where: { changes.lastWrite($0) > snapshot }) {
+            return changed.append((key, changes.lastWrite(key)))
+        }
+        let filter = predicate.filter
+        let found = try stored.first(in: predicate.repository, after: snapshot) { key, text throws(HoldfastError) in
+            if isOlder(key) { return false }
+            return try filter.matches(text)
+        }
+        if let found { changed.append(found) }
+    }
+
+    /// The same in what the earlier members of its batch have changed.
+    mutating func look(for predicate: ReadSet.Predicate, in overlay: BatchOverlay) throws(HoldfastError) {
+        isOfQuery = true
+        var found: EntityChange?
+        let others = overlay.newestChanges(in: predicate.repository)
+        if others.isEmpty { return }
+        if let matched = predicate.matched, !predicate.filter.isAll {
+            found = matched.first(in: predicate.repository, where: { overlay[$0] != nil }).flatMap { overlay[$0] }
+            for change in others where found == nil {
+                guard let body = change.body else { continue }
+                let matches = try body.withBytes { text throws(HoldfastError) in try predicate.filter.matches(text) }
+                if matches { found = change }
             }
+        } else {
+            found = others.first
         }
-        guard !changed.isEmpty else { return nil }
-        changed.sort { $0.key < $1.key }
-        var error = Self.error(
-            changed.prefix(Self.namedLimit), count: changed.count, snapshot: reads.snapshot, repositoryName)
-        let first = changed[0].key
-        error.contention = Contention(repository: first.repository, id: isOfKeys ? first.id : nil)
-        return error
+        if let found { changed.append((found.key, found.version)) }
     }
 
-    /// Whether a changed key is one that the query relied on.
-    private func concerns(
-        _ predicate: ReadSet.Predicate, _ key: EntityKey, _ matched: inout Set<EntityID>?
-    ) throws(HoldfastError) -> Bool {
-        guard key.repository == predicate.repository else { return false }
-        guard let found = predicate.matched, !predicate.filter.isAll else { return true }
-        if matched == nil { matched = found.set }
-        if matched!.contains(key.id) { return true }
-        return try newest(key) { body throws(HoldfastError) in try predicate.filter.matches(body) }
-    }
-
-    static func firstChange(
-        in entries: some Sequence<LogEntry>, where isMeant: IsMeant
-    ) throws(HoldfastError) -> EntityKey? {
-        for entry in entries {
-            for change in entry.changes where try isMeant(change.key) { return change.key }
-        }
-        return nil
-    }
-
-    private static func error(
-        _ changed: ArraySlice<(key: EntityKey, actual: CommitSequence)>, count: Int, snapshot: CommitSequence,
-        _ repositoryName: (RepositoryID) -> String
-    ) -> HoldfastError {
-        let first = changed.first!
-        let others = count > 1 ? " and \(count - 1) more" : ""
-        return HoldfastError(
+    /// Nil when nothing relevant changed.
+    func conflict(named repositoryName: (RepositoryID) -> String) -> HoldfastError? {
+        let changed = changed.sorted { $0.key < $1.key }
+        guard let first = changed.first else { return nil }
+        let others = changed.count > 1 ? " and \(changed.count - 1) more" : ""
+        var error = HoldfastError(
             .conflict,
             "\(repositoryName(first.key.repository)) \"\(first.key.id.text)\"\(others) changed since the transaction "
                 + "read it: run the transaction again",
             detail: [
                 ("repository", .text(repositoryName(first.key.repository))),
-                ("ids", .texts(changed.map(\.key.id.text))),
-                ("snapshot", .number(snapshot)),
+                ("ids", .texts(changed.prefix(Self.namedLimit).map(\.key.id.text))),
+                ("snapshot", .number(reads.snapshot)),
                 ("actual", .number(first.actual)),
             ])
+        error.contention = Contention(repository: first.key.repository, id: isOfQuery ? nil : first.key.id)
+        return error
     }
 
-    static let trimmed = HoldfastError(
-        .conflict, "the commit log no longer reaches back to the transaction's snapshot: run the transaction again")
+    static let tooOld = HoldfastError(
+        .conflict,
+        "the transaction's snapshot is too old for the commit log, or too much has changed since: run the transaction again"
+    )
 }

@@ -1,51 +1,56 @@
-/// The commit log's newest part, in memory, ready to answer "what changed since". It spares the conflict check
-/// from reading the stored log, and is kept only while some transaction holds a snapshot that may need it.
-/// Confined to the leader.
+/// The commit log's newest part, in memory. It spares the conflict check from reading what is stored, and is kept only
+/// while some transaction holds a snapshot that may need it. Confined to the leader.
 struct RecentCommits {
-    /// Everything behind this sequence is here.
-    private(set) var start: CommitSequence
+    private(set) var changes: ChangesSince
 
-    private var entries: [LogEntry] = []
-    private var lastWrites: [EntityKey: CommitSequence] = [:]
-
-    /// Beyond so many changed keys it begins anew, and older snapshots are checked against the stored log.
+    /// With more changes it begins anew, and the reads of older snapshots are held against what is stored.
     private let limit: Int
 
     init(start: CommitSequence, limit: Int) {
-        self.start = start
+        changes = ChangesSince(start: start)
         self.limit = limit
     }
 
+    /// Whether everything is here that was changed since that snapshot. Else nothing that is here, or is not, tells
+    /// anything of it.
+    func covers(_ snapshot: CommitSequence) -> Bool { snapshot >= changes.start }
+
+    /// Takes in what was committed behind all that it has seen.
     mutating func append(_ newer: some Sequence<LogEntry>) {
         for entry in newer {
-            if lastWrites.count > limit { restart(at: entry.sequence - 1) }
-            entries.append(entry)
-            for change in entry.changes { lastWrites[change.key] = entry.sequence }
+            if changes.count + entry.changes.count > limit { restart(at: entry.sequence - 1) }
+            if entry.changes.count > limit { restart(at: entry.sequence) } else { changes.append(entry) }
         }
     }
 
-    mutating func restart(at sequence: CommitSequence) {
-        start = sequence
-        if !entries.isEmpty {
-            entries.removeAll(keepingCapacity: true)
-            lastWrites.removeAll(keepingCapacity: true)
-        }
-    }
+    mutating func restart(at sequence: CommitSequence) { changes.removeAll(through: sequence) }
+}
 
-    /// When the key was last written, if that is behind `start`.
-    func lastWrite(_ key: EntityKey) -> CommitSequence {
-        // Without hashing the key where there is nothing to find.
-        lastWrites.isEmpty ? 0 : lastWrites[key] ?? 0
-    }
-
-    /// The entries behind a sequence that is not before `start`, oldest first.
-    func entries(after sequence: CommitSequence) -> ArraySlice<LogEntry> {
-        var low = 0
-        var high = entries.count
-        while low < high {
-            let middle = (low + high) / 2
-            if entries[middle].sequence > sequence { high = middle } else { low = middle + 1 }
+extension RecentCommits {
+    /// Reads them from the stored log: everything that was changed in these repositories behind the oldest of the snapshots
+    /// to which the log still reaches, or less, where that is too much to look at. `covers` tells. `log` answers what is
+    /// behind a sequence, at most so many commits, or nil where that was trimmed.
+    init(
+        behind snapshots: [CommitSequence], in repositories: Set<RepositoryID>, head: CommitSequence, _ limits: Limits,
+        _ log: (CommitSequence, Int) throws(HoldfastError) -> [LogEntry]?
+    ) throws(HoldfastError) {
+        self.init(start: head, limit: limits.checkedChanges)
+        for oldest in Set(snapshots).sorted() {
+            guard var page = try log(oldest, limits.checkPage) else { continue }
+            restart(at: oldest)
+            while true {
+                for index in page.indices {
+                    page[index].changes.removeAll { !repositories.contains($0.key.repository) }
+                }
+                append(page)
+                guard let last = page.last, page.count >= limits.checkPage else { return }
+                guard let next = try log(last.sequence, limits.checkPage) else {
+                    // It was there a moment ago, in the same transaction.
+                    restart(at: head)
+                    return
+                }
+                page = next
+            }
         }
-        return entries[low...]
     }
 }

@@ -6,8 +6,8 @@
 public struct Limits: Sendable, Equatable {
     // MARK: Commits
 
-    /// So many changed keys the committer remembers, and so many commits. With more it begins anew, and the reads of older
-    /// snapshots are held against the entities and the stored log. At 1 nearly every check goes there.
+    /// So many changes the committer remembers. With more it begins anew, and the reads of older snapshots are held against
+    /// what is stored. At 1 nearly all are.
     public var recentChanges = 100_000
     /// So many sequences are reserved at once, durably; beyond them the next batch reserves again. After an unclean close
     /// at most so many are skipped. At 1 nearly every batch reserves.
@@ -17,10 +17,21 @@ public struct Limits: Sendable, Equatable {
     /// After a conflict transactions run again one after the other; one that takes so long is not waited for any more. At
     /// 1 none is.
     public var longestRetry = 1_000_000_000
+    /// With more changes in the repositories that a transaction has queried, a commit whose snapshot is older than what is
+    /// remembered is refused as a conflict. At 1 it mostly is.
+    public var checkedChanges = 500_000
+    /// So many commits are taken from the log at once where reads are checked. At 1 one by one.
+    public var checkPage = 4096
+    /// So many bytes of texts are kept while queries are checked against them; what comes beyond is read again for each.
+    /// At 1 each text is.
+    public var checkedBytes = 64 << 20
     /// A batch takes commits of so many bytes at most, and always one. At 1 each commit is a batch.
     public var batchBytes = 8 << 20
     /// A batch takes so many commits at most. At 1 each commit is a batch.
     public var batchCommits = 4096
+    /// For so long, and twice what reading for all of them has taken, the commits of a batch are judged; those that are
+    /// left go back to the queue. At least one is judged. At 1 each commit is a batch.
+    public var batchTime = 200_000_000
     /// How long the leader waits for its process's turn before it looks after those that wait behind it. At 1 it looks all
     /// the time.
     public var turnInterval = 20_000_000
@@ -91,9 +102,10 @@ extension Limits {
     public static var all: [(name: String, path: WritableKeyPath<Limits, Int>)] {
         [
             ("recentChanges", \.recentChanges), ("sequenceReservation", \.sequenceReservation),
-            ("trimInterval", \.trimInterval), ("longestRetry", \.longestRetry), ("batchBytes", \.batchBytes),
-            ("batchCommits", \.batchCommits), ("turnInterval", \.turnInterval), ("foreignLock", \.foreignLock),
-            ("ownerYields", \.ownerYields),
+            ("trimInterval", \.trimInterval), ("longestRetry", \.longestRetry), ("checkedChanges", \.checkedChanges),
+            ("checkPage", \.checkPage), ("checkedBytes", \.checkedBytes), ("batchTime", \.batchTime),
+            ("batchBytes", \.batchBytes), ("batchCommits", \.batchCommits), ("turnInterval", \.turnInterval),
+            ("foreignLock", \.foreignLock), ("ownerYields", \.ownerYields),
             ("clearedIndexEntries", \.clearedIndexEntries), ("indexRunBytes", \.indexRunBytes),
             ("indexPieceEntries", \.indexPieceEntries), ("indexPieceBytes", \.indexPieceBytes),
             ("matchedIDs", \.matchedIDs), ("filterTemplates", \.filterTemplates), ("pieceBytes", \.pieceBytes),

@@ -21,7 +21,9 @@ final class MemoryWrite: StorageWrite {
         }
     }
 
-    func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]? { state.log(after: sequence) }
+    func log(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [LogEntry]? {
+        state.log(after: sequence, limit: limit)
+    }
 
     func idempotencyRecords(_ keys: [[UInt8]]) throws(HoldfastError) -> [IdempotencyRecord?] {
         keys.map { state.idempotencyRecord($0) }

@@ -51,7 +51,9 @@ final class ProviderWrite: StorageWrite {
         state.repositories.first { $0.id == repository }?.name ?? ""
     }
 
-    func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]? { state.log(after: sequence) }
+    func log(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [LogEntry]? {
+        state.log(after: sequence, limit: limit)
+    }
 
     func idempotencyRecords(_ keys: [[UInt8]]) throws(HoldfastError) -> [IdempotencyRecord?] {
         keys.map { state.idempotencyRecord($0) }

@@ -16,7 +16,7 @@ public protocol StorageWrite: AnyObject {
     ) throws(HoldfastError)
 
     /// As `StorageSnapshot.log`.
-    func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]?
+    func log(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [LogEntry]?
 
     /// As `StorageSnapshot.changes`, up to the state on which this builds.
     func changes(
@@ -68,6 +68,10 @@ extension StorageWrite {
     public func changes(
         since token: ChangeToken, behind sequence: CommitSequence, limit: Int
     ) throws(HoldfastError) -> [LogEntry]? { nil }
+
+    public func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]? {
+        try log(after: sequence, limit: .max)
+    }
 }
 
 /// All that one engine transaction stores.

@@ -80,16 +80,18 @@ public final class Store: Sendable {
                 publish: { snapshots.releaseStale() },
                 pinSnapshot: { snapshots.pinBeforeCommit() },
                 dropSnapshots: { snapshots.revoke(olderThanMilliseconds: nil) })
+            let deadlines = DeadlineWatch(environment, finished: { committer.wake() })
             let queue = CommitQueue(
-                committer: batchCommitter, delivery: delivery, follower: follower, log: log, environment: environment,
+                committer: batchCommitter, delivery: delivery, deadlines: deadlines, follower: follower, log: log,
+                environment: environment,
                 maxInFlight: options.maxInFlight, waitingReaders: waitingReaders, wakeCommitter: { committer.wake() })
             let retries = RetryQueue(
                 time: environment.time, limits: environment.limits, wakeTender: { committer.wake() })
             let operations = OperationWorker(environment, finished: { committer.wake() })
             let expiry = Expiry(environment, clock, finished: { committer.wake() })
             let closing = StoreClosing(
-                storage: storage, queue: queue, operations: operations, expiry: expiry, follower: follower,
-                delivery: delivery, snapshots: snapshots, retries: retries,
+                storage: storage, queue: queue, deadlines: deadlines, operations: operations, expiry: expiry,
+                follower: follower, delivery: delivery, snapshots: snapshots, retries: retries,
                 time: environment.time, log: log, committer: committer, validators: catalogue.validators, clock: clock)
 
             self.url = url

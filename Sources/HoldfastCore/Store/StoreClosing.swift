@@ -15,6 +15,7 @@ final class StoreClosing: Sendable {
 
     private let storage: any Storage
     private let queue: CommitQueue
+    private let deadlines: DeadlineWatch
     private let operations: OperationWorker
     private let expiry: Expiry
     private let follower: LogFollower
@@ -31,7 +32,7 @@ final class StoreClosing: Sendable {
     private let ended = Gate()
 
     init(
-        storage: any Storage, queue: CommitQueue, operations: OperationWorker, expiry: Expiry,
+        storage: any Storage, queue: CommitQueue, deadlines: DeadlineWatch, operations: OperationWorker, expiry: Expiry,
         follower: LogFollower, delivery: Delivery, snapshots: SnapshotPool, retries: RetryQueue,
         time: any TimeSource, log: StoreLog,
         committer: WorkerSlot, validators: Validators,
@@ -39,6 +40,7 @@ final class StoreClosing: Sendable {
     ) {
         self.storage = storage
         self.queue = queue
+        self.deadlines = deadlines
         self.operations = operations
         self.expiry = expiry
         self.follower = follower
@@ -98,6 +100,8 @@ final class StoreClosing: Sendable {
         case .open: return .sleep(until: [snapshots.tend(), retries.tend()].compactMap(\.self).min())
         case .draining:
             guard operations.isFinished, expiry.isFinished, queue.isDrained else { return .sleep() }
+            deadlines.beginClosing()
+            guard deadlines.isFinished else { return .sleep() }
             follower.beginClosing()
             guard follower.isFinished else { return .sleep() }
             // A thread that is just opening a snapshot is done in a moment, and tells nobody.

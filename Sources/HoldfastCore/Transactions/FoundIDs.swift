@@ -11,14 +11,14 @@ struct FoundIDs: Sendable {
         ends.append(bytes.count)
     }
 
-    /// To look ids up in.
-    var set: Set<EntityID> {
-        var set = Set<EntityID>(minimumCapacity: count)
+    /// The first that is meant.
+    func first(in repository: RepositoryID, where isMeant: (EntityKey) -> Bool) -> EntityKey? {
         var start = 0
         for end in ends {
-            set.insert(EntityID(unchecked: Array(bytes[start..<end])))
+            let key = EntityKey(repository, EntityID(unchecked: Array(bytes[start..<end])))
+            if isMeant(key) { return key }
             start = end
         }
-        return set
+        return nil
     }
 }

@@ -13,9 +13,11 @@ package struct ReadSet: Sendable {
 
     /// The sequence of the snapshot that all reads saw.
     var snapshot: CommitSequence
-    /// With the version that was seen; 0 where there was no entity.
+    /// With the version that was seen; 0 where there was no entity, `unseen` where a key that is written was not read.
     var keys: [EntityKey: CommitSequence] = [:]
     var predicates: [Predicate] = []
+
+    static let unseen = CommitSequence.max
 
     init(snapshot: CommitSequence) { self.snapshot = snapshot }
 

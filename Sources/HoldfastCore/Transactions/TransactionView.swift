@@ -7,7 +7,7 @@ struct TransactionView {
     private let cache: EntityCache
     private let storage: any Storage
     private let names: Catalogue
-    private let limits: Limits
+    private let environment: Environment
     private var shared: SnapshotPool.Shared?
     /// What the host calls the transaction.
     private let owner: String?
@@ -21,7 +21,7 @@ struct TransactionView {
         cache = store.cache
         storage = store.storage
         names = store.catalogue
-        limits = store.environment.limits
+        environment = store.environment
     }
 
     /// Lends the entity to `body`, or answers false, and records that it was read. `body` may be called again if the
@@ -129,9 +129,9 @@ struct TransactionView {
         case .serializable: return reads.isEmpty ? nil : reads
         case .snapshot:
             var written = ReadSet(snapshot: reads.snapshot)
-            for write in writes { written.keys[write.key] = reads.keys[write.key] ?? 0 }
+            for write in writes { written.keys[write.key] = reads.keys[write.key] ?? ReadSet.unseen }
             if let validated {
-                for key in validated.keys { written.keys[key] = reads.keys[key] ?? 0 }
+                for key in validated.keys { written.keys[key] = reads.keys[key] ?? ReadSet.unseen }
                 written.predicates = Array(reads.predicates[validated.predicates...])
             }
             return written
@@ -162,10 +162,7 @@ struct TransactionView {
             let (newer, storage) = try pool.acquire()
             do throws(HoldfastError) {
                 if let reads, !reads.isEmpty, newer.sequence > reads.snapshot {
-                    let check =
-                        reads.predicates.isEmpty
-                        ? Self.check(ofKeys: reads, on: storage) : try check(of: reads, on: storage)
-                    let conflict = try check.conflict(of: reads) { names.name(of: $0) }
+                    let conflict = try check(reads, on: storage).conflict { names.name(of: $0) }
                     if let conflict { throw conflict }
                 }
                 return adopt(newer, insteadOf: old)
@@ -178,33 +175,28 @@ struct TransactionView {
         }
     }
 
-    /// Compares what is there now with what was read: whatever happened in between, and without the log.
-    private static func check(ofKeys reads: ReadSet, on snapshot: any StorageSnapshot) -> ConflictCheck {
-        ConflictCheck(
-            lastWrite: { key throws(HoldfastError) in
-                var version: CommitSequence = 0
-                _ = try snapshot.fetch(key) { view throws(HoldfastError) in version = view.version }
-                return version == reads.keys[key] ? 0 : max(version, reads.snapshot + 1)
-            },
-            firstChange: { _ throws(HoldfastError) in nil }, newest: { _, _ throws(HoldfastError) in false })
-    }
-
     private func check(
-        of reads: ReadSet, on snapshot: any StorageSnapshot
+        _ reads: ReadSet, on snapshot: any StorageSnapshot
     ) throws(HoldfastError) -> ConflictCheck {
-        guard let entries = try snapshot.log(after: reads.snapshot) else { throw ConflictCheck.trimmed }
-        var recent = RecentCommits(start: reads.snapshot, limit: limits.recentChanges)
-        recent.append(entries)
-        return ConflictCheck(
-            lastWrite: { recent.lastWrite($0) },
-            firstChange: { isMeant throws(HoldfastError) in
-                try ConflictCheck.firstChange(in: recent.entries(after: reads.snapshot), where: isMeant)
-            },
-            newest: { key, matches throws(HoldfastError) in
-                var found = false
-                _ = try snapshot.fetch(key) { view throws(HoldfastError) in found = try matches(view.body) }
-                return found
-            })
+        var check = ConflictCheck(of: reads)
+        for key in reads.keys.keys {
+            var version: CommitSequence = 0
+            _ = try snapshot.fetch(key) { version = $0.version }
+            check.compare(key, with: version)
+        }
+        if check.hasChangedKeys || reads.predicates.isEmpty { return check }
+        let recent = try RecentCommits(
+            behind: [reads.snapshot], in: reads.repositoriesToFollow, head: snapshot.sequence, environment.limits
+        ) { after, limit throws(HoldfastError) in try snapshot.log(after: after, limit: limit) }
+        guard recent.covers(reads.snapshot) else { throw ConflictCheck.tooOld }
+        var stored = StoredChanges(recent.changes, oldest: reads.snapshot, environment) {
+            keys, body throws(HoldfastError) in
+            for (index, key) in keys.enumerated() {
+                _ = try snapshot.fetch(key) { view throws(HoldfastError) in try body(index, view) }
+            }
+        }
+        for predicate in reads.predicates where !check.hasChangedKeys { try check.look(for: predicate, in: &stored) }
+        return check
     }
 
     private mutating func adopt(_ newer: SnapshotPool.Shared, insteadOf old: SnapshotPool.Shared) {

@@ -1,0 +1,71 @@
+/// What commits have changed behind a sequence, as the log tells it, ready to answer "what changed since".
+struct ChangesSince {
+    /// Everything that was changed behind this sequence is here.
+    private(set) var start: CommitSequence
+    /// How many changes are here.
+    private(set) var count = 0
+
+    /// Those that changed something, oldest first.
+    private var entries: [LogEntry] = []
+    private var lastWrites: [EntityKey: CommitSequence] = [:]
+    private var newest: [RepositoryID: (key: EntityKey, sequence: CommitSequence)] = [:]
+
+    init(start: CommitSequence) { self.start = start }
+
+    /// Takes in the commit behind all that are here.
+    mutating func append(_ entry: LogEntry) {
+        if entry.changes.isEmpty { return }
+        entries.append(entry)
+        count += entry.changes.count
+        for change in entry.changes {
+            lastWrites[change.key] = entry.sequence
+            if newest[change.key.repository]?.sequence != entry.sequence {
+                newest[change.key.repository] = (change.key, entry.sequence)
+            }
+        }
+    }
+
+    mutating func removeAll(through sequence: CommitSequence) {
+        start = sequence
+        if entries.isEmpty { return }
+        count = 0
+        entries.removeAll(keepingCapacity: true)
+        lastWrites.removeAll(keepingCapacity: true)
+        newest.removeAll(keepingCapacity: true)
+    }
+
+    /// When the key was last written, if that is behind `start`, else 0.
+    func lastWrite(_ key: EntityKey) -> CommitSequence {
+        // Without hashing the key where there is nothing to find.
+        lastWrites.isEmpty ? 0 : lastWrites[key] ?? 0
+    }
+
+    /// A key that the newest commit has changed which changed anything there.
+    func newestChange(in repository: RepositoryID) -> (key: EntityKey, sequence: CommitSequence)? {
+        newest[repository]
+    }
+
+    /// Each key that was changed behind a sequence that is not before `start`, with when that was last, oldest first.
+    func changed(
+        in repository: RepositoryID, after sequence: CommitSequence
+    ) -> [(key: EntityKey, sequence: CommitSequence)] {
+        var changed: [(key: EntityKey, sequence: CommitSequence)] = []
+        for entry in entries(after: sequence) {
+            for change in entry.changes
+            where change.key.repository == repository && lastWrites[change.key] == entry.sequence {
+                changed.append((change.key, entry.sequence))
+            }
+        }
+        return changed
+    }
+
+    private func entries(after sequence: CommitSequence) -> ArraySlice<LogEntry> {
+        var low = 0
+        var high = entries.count
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].sequence > sequence { high = middle } else { low = middle + 1 }
+        }
+        return entries[low...]
+    }
+}

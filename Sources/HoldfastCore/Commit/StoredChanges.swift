@@ -1,0 +1,97 @@
+/// What has changed in the storage behind the snapshots that are checked, with the newest texts: each is read once for
+/// all of them, when the first asks for it.
+struct StoredChanges {
+    typealias Fetch = ([EntityKey], (Int, EntityView) throws(HoldfastError) -> Void) throws(HoldfastError) -> Void
+
+    private struct Piece {
+        /// Nil where there is no entity any more.
+        var texts: [[UInt8]?]
+    }
+
+    private struct Entities {
+        var changed: [(key: EntityKey, sequence: CommitSequence)]
+        /// Nil for those that were not read yet, or not kept.
+        var pieces: [Piece?]
+    }
+
+    private static let pieceCount = 256
+
+    let changes: ChangesSince
+    /// Of the snapshots that are checked.
+    private let oldest: CommitSequence
+    private let environment: Environment
+    private let fetch: Fetch
+    /// How long reading has taken, in nanoseconds.
+    var readingTime: UInt64 = 0
+    private var entities: [RepositoryID: Entities] = [:]
+    private var bytes = 0
+
+    /// `oldest`: of the snapshots that will be checked; `changes` tell all that was changed behind it. `fetch` lends those
+    /// entities that there are.
+    init(_ changes: ChangesSince, oldest: CommitSequence, _ environment: Environment, fetch: @escaping Fetch) {
+        self.changes = changes
+        self.oldest = oldest
+        self.environment = environment
+        self.fetch = fetch
+    }
+
+    /// The first of the entities changed behind a snapshot that is there and whose text is meant.
+    mutating func first(
+        in repository: RepositoryID, after snapshot: CommitSequence,
+        where isMeant: (EntityKey, UnsafeRawBufferPointer) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) -> (key: EntityKey, actual: CommitSequence)? {
+        if entities[repository] == nil {
+            let changed = changes.changed(in: repository, after: oldest)
+            let pieces = (changed.count + Self.pieceCount - 1) / Self.pieceCount
+            entities[repository] = Entities(changed: changed, pieces: Array(repeating: nil, count: pieces))
+        }
+        let changed = entities[repository]!.changed
+        var index = Self.start(of: changed, after: snapshot)
+        while index < changed.count {
+            let number = index / Self.pieceCount
+            let begin = number * Self.pieceCount
+            let piece = try piece(number, in: repository)
+            while index < changed.count, index < begin + Self.pieceCount {
+                let (key, sequence) = changed[index]
+                let matches =
+                    try piece.texts[index - begin]?.withBytes { text throws(HoldfastError) in try isMeant(key, text) }
+                    ?? false
+                if matches { return (key, sequence) }
+                index += 1
+            }
+        }
+        return nil
+    }
+
+    private static func start(
+        of changed: [(key: EntityKey, sequence: CommitSequence)], after snapshot: CommitSequence
+    ) -> Int {
+        var low = 0
+        var high = changed.count
+        while low < high {
+            let middle = (low + high) / 2
+            if changed[middle].sequence > snapshot { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+
+    private mutating func piece(_ number: Int, in repository: RepositoryID) throws(HoldfastError) -> Piece {
+        if let known = entities[repository]!.pieces[number] { return known }
+        let changed = entities[repository]!.changed
+        let keys = changed[(number * Self.pieceCount)...].prefix(Self.pieceCount).map(\.key)
+        var piece = Piece(texts: Array(repeating: nil, count: keys.count))
+        var size = 0
+        let began = environment.time.monotonicNanoseconds()
+        try fetch(keys) { index, view throws(HoldfastError) in
+            piece.texts[index] = Array(view.body)
+            size += view.body.count
+        }
+        readingTime += environment.time.monotonicNanoseconds() &- began
+        // Beyond that they are read again for each who asks.
+        if bytes + size <= environment.limits.checkedBytes {
+            bytes += size
+            entities[repository]!.pieces[number] = piece
+        }
+        return piece
+    }
+}

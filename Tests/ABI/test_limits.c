@@ -1,0 +1,180 @@
+/* Isolation beyond every limit of what is remembered. With HOLDFAST_LIMITS, which is for tests alone, the
+ * library remembers three changes, and so what follows holds whatever their number is as it is shipped. */
+#include "support.h"
+
+#include <sys/wait.h>
+
+/* So many commits, each of so many entities. */
+static void change_others(hf_repository *things, int commits, int entities) {
+    static int number;
+    for (int i = 0; i < commits; i++) {
+        char *json = malloc((size_t)entities * 32 + 3);
+        size_t length = 0;
+        for (int j = 0; j < entities; j++)
+            length += (size_t)sprintf(json + length, "%c{\"id\":\"other%d\"}", j == 0 ? '[' : ',', number++);
+        length += (size_t)sprintf(json + length, "]");
+        expect_ok(hf_repository_save_many, things, NULL, json, length, NULL);
+        free(json);
+    }
+}
+
+typedef void (*change)(hf_repository *things);
+
+static void nothing(hf_repository *things) { (void)things; }
+static void a_few_commits(hf_repository *things) { change_others(things, 10, 1); }
+static void one_large_commit(hf_repository *things) { change_others(things, 1, 10); }
+static void large_and_small(hf_repository *things) {
+    change_others(things, 1, 4), change_others(things, 2, 1), change_others(things, 1, 3);
+}
+/* More than 100,000, which is how many are remembered as the library is shipped. */
+static void very_many(hf_repository *things) { change_others(things, 101, 1000); }
+
+static void a_lost_update_is_refused_after(const fixture *f, change others) {
+    room r = open_room(f, NULL);
+    save(r.things, NULL, "{\"id\":\"k\",\"n\":1}");
+    hf_transaction *t = begin(r.store, NULL);
+    assert_int_equal(integer_in(r.things, t, "k", "n"), 1);
+    save(r.things, NULL, "{\"id\":\"k\",\"n\":10}");
+    others(r.things);
+    save(r.things, t, "{\"id\":\"k\",\"n\":2}");
+    hf_error_free(error_of(HF_CONFLICT, hf_transaction_commit, t, NULL));
+    hf_transaction_free(t);
+    assert_int_equal(integer_in(r.things, NULL, "k", "n"), 10);
+    close_room(r);
+}
+
+/* The same of a key that is only written, where the first committer wins. */
+static void a_blind_write_is_refused_after(const fixture *f, change others) {
+    room r = open_room(f, NULL);
+    save(r.things, NULL, "{\"id\":\"j\",\"n\":1}");
+    save(r.things, NULL, "{\"id\":\"k\",\"n\":1}");
+    hf_transaction *t = begin(r.store, "{\"isolation\":\"snapshot\"}");
+    assert_int_equal(integer_in(r.things, t, "j", "n"), 1);
+    expect_ok(hf_repository_delete, r.things, NULL, "k", 1, 0);
+    others(r.things);
+    save(r.things, t, "{\"id\":\"k\",\"n\":2}");
+    hf_error_free(error_of(HF_CONFLICT, hf_transaction_commit, t, NULL));
+    hf_transaction_free(t);
+    close_room(r);
+}
+
+static void a_phantom_is_refused_after(const fixture *f, change others) {
+    room r = open_room(f, NULL);
+    save(r.things, NULL, "{\"id\":\"k\",\"n\":1}");
+    hf_transaction *t = begin(r.store, NULL);
+    expect_count(r.things, t, "{\"n\":{\"$gt\":0}}", 1);
+    save(r.things, NULL, "{\"id\":\"phantom\",\"n\":1}");
+    others(r.things);
+    save(r.things, t, "{\"id\":\"total\",\"is\":1}");
+    hf_error_free(error_of(HF_CONFLICT, hf_transaction_commit, t, NULL));
+    hf_transaction_free(t);
+    expect_absent(r.things, NULL, "total");
+    close_room(r);
+}
+
+/* A match that ceased to match is a conflict too. */
+static void a_match_that_left_is_refused_after(const fixture *f, change others) {
+    room r = open_room(f, NULL);
+    save(r.things, NULL, "{\"id\":\"k\",\"n\":1}");
+    hf_transaction *t = begin(r.store, NULL);
+    expect_count(r.things, t, "{\"n\":{\"$gt\":0}}", 1);
+    expect_ok(hf_repository_delete, r.things, NULL, "k", 1, 0);
+    others(r.things);
+    save(r.things, t, "{\"id\":\"total\",\"is\":1}");
+    hf_error_free(error_of(HF_CONFLICT, hf_transaction_commit, t, NULL));
+    hf_transaction_free(t);
+    close_room(r);
+}
+
+/* Who holds no snapshot any more moves to a newer one, and must notice the same. */
+static void who_moves_to_a_newer_snapshot_notices_after(const fixture *f, change others) {
+    room r = open_room(f, "{\"max_snapshots\":1}");
+    save(r.things, NULL, "{\"id\":\"k\",\"n\":1}");
+    hf_transaction *t = begin(r.store, NULL);
+    assert_int_equal(integer_in(r.things, t, "k", "n"), 1);
+    expect_count(r.things, t, "{\"n\":{\"$gt\":0}}", 1);
+    save(r.things, NULL, "{\"id\":\"phantom\",\"n\":1}");
+    others(r.things);
+    hf_transaction *other = begin(r.store, NULL);
+    expect_count(r.things, other, "{\"n\":{\"$gt\":0}}", 2);
+    uint64_t count = 0;
+    hf_error_free(
+        error_of(HF_CONFLICT, hf_repository_count, r.things, t, "{\"n\":{\"$gt\":0}}", HF_NTS, NULL, &count));
+    hf_transaction_free(t), hf_transaction_free(other);
+    close_room(r);
+}
+
+/* Nothing that it read was changed, so it must get through, however much else was. */
+static void what_did_not_change_is_no_conflict_after(const fixture *f, change others) {
+    room r = open_room(f, NULL);
+    hf_repository *accounts = open_repository(r.store, "accounts");
+    save(accounts, NULL, "{\"id\":\"k\",\"n\":1}");
+    hf_transaction *t = begin(r.store, NULL);
+    assert_int_equal(integer_in(accounts, t, "k", "n"), 1);
+    expect_absent(accounts, t, "missing");
+    expect_count(accounts, t, "{\"n\":{\"$gt\":0}}", 1);
+    others(r.things);
+    save(accounts, t, "{\"id\":\"k\",\"n\":2}");
+    expect_ok(hf_transaction_commit, t, NULL);
+    hf_transaction_free(t);
+    assert_int_equal(integer_in(accounts, NULL, "k", "n"), 2);
+    hf_repository_free(accounts);
+    close_room(r);
+}
+
+static void each(const fixture *f, void (*check)(const fixture *, change)) {
+    static const change changes[] = {nothing, a_few_commits, one_large_commit, large_and_small};
+    fixture own = *f;
+    for (size_t i = 0; i < COUNT_OF(changes); i++) {
+        if (strcmp(f->engine, "memory") != 0)
+            snprintf(own.url, sizeof own.url, "%s/store%zu.db", f->directory, i);
+        check(&own, changes[i]);
+    }
+}
+
+static void no_update_is_lost(fixture *f) { each(f, a_lost_update_is_refused_after); }
+static void no_blind_write_passes(fixture *f) { each(f, a_blind_write_is_refused_after); }
+static void no_phantom_passes(fixture *f) { each(f, a_phantom_is_refused_after); }
+static void no_match_leaves_unseen(fixture *f) { each(f, a_match_that_left_is_refused_after); }
+static void no_move_passes_over_a_change(fixture *f) { each(f, who_moves_to_a_newer_snapshot_notices_after); }
+static void what_did_not_change_is_no_conflict(fixture *f) {
+    each(f, what_did_not_change_is_no_conflict_after);
+}
+
+static void no_update_is_lost_after_very_many_changes(fixture *f) {
+    a_lost_update_is_refused_after(f, very_many);
+}
+static void no_phantom_passes_after_very_many_changes(fixture *f) {
+    a_phantom_is_refused_after(f, very_many);
+}
+
+/* In a process of its own: the library looks once. */
+static void a_limit_that_is_none_is_refused_at_open(fixture *f) {
+    (void)f;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        setenv("HOLDFAST_LIMITS", "recentChanges=none", 1);
+        hf_store *store = NULL;
+        _exit(hf_store_open("memory:", NULL, &store, NULL) == HF_INVALID_OPTION ? 0 : 1);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+int main(void) {
+    setenv("HOLDFAST_LIMITS", "recentChanges=3,checkPage=2", 1);
+    static const scenario scenarios[] = {
+        ONCE(a_limit_that_is_none_is_refused_at_open), /* first, before this process looks */
+        EACH_ENGINE(no_update_is_lost),
+        EACH_ENGINE(no_blind_write_passes),
+        EACH_ENGINE(no_phantom_passes),
+        EACH_ENGINE(no_match_leaves_unseen),
+        EACH_ENGINE(no_move_passes_over_a_change),
+        EACH_ENGINE(what_did_not_change_is_no_conflict),
+        ONCE(no_update_is_lost_after_very_many_changes),
+        ONCE(no_phantom_passes_after_very_many_changes),
+    };
+    return run_scenarios("limits", scenarios, COUNT_OF(scenarios));
+}

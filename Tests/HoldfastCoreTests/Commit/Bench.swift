@@ -1,0 +1,94 @@
+@testable import HoldfastCore
+
+/// A store whose asynchronous commits are carried when the test says so, on its own thread.
+struct Bench {
+    let storage = HookedStorage()
+    let time = CountedTime()
+    let store: Store
+    let things: Repository
+
+    init(_ limits: Limits) throws {
+        store = try Store(
+            url: "memory:", storage: storage, options: StoreOptions(),
+            environment: Environment(time: time, random: SystemRandom(), workers: IdleWorkers(), limits: limits))
+        things = try store.repository("things")
+    }
+
+    func save(_ text: String, in transaction: Transaction? = nil) throws {
+        _ = try text.withBytes { try things.save($0, in: transaction) }
+    }
+
+    func read(_ id: String, in transaction: Transaction) throws {
+        _ = try things.fetch(EntityID(unchecked: Array(id.utf8)), in: transaction) { _, _ in }
+    }
+
+    func find(_ filter: String, in transaction: Transaction) throws {
+        let filter = try filter.withBytes { try Filter.parse($0) }
+        _ = try things.find(filter, in: transaction)
+    }
+
+    /// So many commits of one entity each that nobody else has.
+    func changeOthers(_ count: Int, in repository: Repository? = nil) throws {
+        for number in 0..<count {
+            _ = try "{\"id\":\"other\(number)\",\"n\":-1}".withBytes { try (repository ?? things).save($0) }
+        }
+    }
+
+    func submit(_ transaction: Transaction) throws -> Outcome {
+        let outcome = Outcome()
+        try transaction.submit(outcome)
+        return outcome
+    }
+}
+
+/// What became of a submitted commit, as soon as it is known.
+final class Outcome: CommitOwner {
+    private let outcome = Lock<CommitOutcome?>(nil)
+    private let arrival = Gate()
+
+    func ended(_ commit: Commit, _ events: inout [Event]) {
+        let result = commit.outcome
+        outcome.withLock { $0 = result }
+        arrival.advance()
+    }
+
+    var isKnown: Bool { outcome.withLock { $0 } != nil }
+
+    /// Nil for a success, and where nothing is known.
+    var status: Status? {
+        if case .failure(let error)? = outcome.withLock({ $0 }) { error.status } else { nil }
+    }
+
+    func wait() {
+        while true {
+            let seen = arrival.number
+            if isKnown { return }
+            arrival.wait(while: seen)
+        }
+    }
+}
+
+/// Workers that never run.
+struct IdleWorkers: Workers {
+    private struct Idle: Worker {
+        func wake() {}
+        var isCurrent: Bool { false }
+        func waitUntilFinished(deadline: UInt64?) -> Bool { true }
+    }
+
+    func start(name: String, turn: @escaping @Sendable () -> Turn) throws(HoldfastError) -> any Worker { Idle() }
+}
+
+/// Time of which a microsecond passes whenever somebody asks for it.
+final class CountedTime: TimeSource {
+    private let nanoseconds = Lock<UInt64>(1_000_000_000)
+
+    func monotonicNanoseconds() -> UInt64 {
+        nanoseconds.withLock { nanoseconds in
+            nanoseconds += 1_000
+            return nanoseconds
+        }
+    }
+
+    func wallMilliseconds() -> UInt64 { 1_750_000_000_000 }
+}

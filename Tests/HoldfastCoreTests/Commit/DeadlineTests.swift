@@ -1,0 +1,107 @@
+import Testing
+
+@testable import HoldfastCore
+
+@Suite("Deadlines of submitted commits")
+struct DeadlineTests {
+    private let storage = HookedStorage()
+    private let store: Store
+    private let things: Repository
+
+    init() throws {
+        store = try Store(url: "memory:", storage: storage, options: StoreOptions())
+        things = try store.repository("things")
+    }
+
+    private func submit(_ id: String, timeout: UInt64) throws -> Outcome {
+        var options = TransactionOptions()
+        options.timeoutMilliseconds = timeout
+        let transaction = try store.begin(options)
+        _ = try "{\"id\":\"\(id)\"}".withBytes { try things.save($0, in: transaction) }
+        let outcome = Outcome()
+        try transaction.submit(outcome)
+        return outcome
+    }
+
+    private func close() throws { #expect(try store.close(timeoutMilliseconds: nil)) }
+
+    @Test func `are told while another program holds the storage's lock`() throws {
+        storage.hold(.beginWrite)
+        let first = try submit("a", timeout: 30)
+        storage.waitUntilHolding()
+        let second = try submit("b", timeout: 60)
+        first.wait()
+        second.wait()
+        #expect(storage.isHolding)
+        #expect([first, second].map(\.status) == [.timeout, .timeout])
+        storage.letGo()
+        try close()
+    }
+
+    @Test func `are told while a batch is being stored, but not of what is in it`() throws {
+        storage.hold(.apply)
+        let stored = try submit("a", timeout: 30)
+        storage.waitUntilHolding()
+        let late = try submit("b", timeout: 30)
+        let patient = try submit("c", timeout: 0)
+        late.wait()
+        #expect(storage.isHolding)
+        #expect(late.status == .timeout)
+        #expect(!stored.isKnown && !patient.isKnown)
+        storage.letGo()
+        stored.wait()
+        patient.wait()
+        #expect(stored.status == nil && patient.status == nil)
+        let isThere = try things.fetch(EntityID(unchecked: Array("b".utf8))) { _, _ in }
+        #expect(!isThere)
+        try close()
+    }
+
+    @Test func `are told while the store is compacted`() throws {
+        storage.hold(.compact)
+        let store = store
+        let compacting = try ThreadWorkers().start(name: "compacting") {
+            _ = try? store.compact()
+            return .finished
+        }
+        storage.waitUntilHolding()
+        let late = try submit("a", timeout: 30)
+        late.wait()
+        #expect(storage.isHolding)
+        #expect(late.status == .timeout)
+        storage.letGo()
+        _ = compacting.waitUntilFinished(deadline: nil)
+        try close()
+    }
+
+    @Test func `are told each at its own time, whatever the order in which they come`() throws {
+        storage.hold(.apply)
+        let stored = try submit("a", timeout: 0)
+        storage.waitUntilHolding()
+        let outcomes = try [60_000, 40, 20_000, 20, 60].enumerated().map { try submit("k\($0)", timeout: $1) }
+        for number in [3, 1, 4] {
+            outcomes[number].wait()
+            #expect(outcomes[number].status == .timeout)
+        }
+        #expect(!outcomes[0].isKnown && !outcomes[2].isKnown)
+        storage.letGo()
+        stored.wait()
+        outcomes[0].wait()
+        #expect(outcomes[0].status == nil)
+        try close()
+    }
+
+    @Test func `are told of a store that is closing`() throws {
+        storage.hold(.apply)
+        let stored = try submit("a", timeout: 0)
+        storage.waitUntilHolding()
+        let late = try submit("b", timeout: 30)
+        let isClosed = try store.close(timeoutMilliseconds: 1)
+        #expect(!isClosed)
+        late.wait()
+        #expect(late.status == .timeout)
+        storage.letGo()
+        stored.wait()
+        try close()
+    }
+}

@@ -1,0 +1,139 @@
+@testable import HoldfastCore
+
+/// A storage in memory that counts what it is asked for, and whose calls others may hold up.
+final class HookedStorage: Storage {
+    enum Call { case beginWrite, fetch, log, apply, compact }
+
+    private struct State {
+        /// Keys, of fetches.
+        var counts: [Call: Int] = [:]
+        var held: Call?
+        var isHolding = false
+    }
+
+    private let memory = MemoryStorage()
+    private let state = Lock(State())
+    private let changed = Gate()
+
+    var engine: String { memory.engine }
+    var location: String { memory.location }
+    var isReadOnly: Bool { false }
+    var keepsCatalogue: Bool { memory.keepsCatalogue }
+    var changeToken: ChangeToken? { memory.changeToken }
+
+    /// How often a write was asked for that, since it was asked the last time.
+    func takeCounts() -> [Call: Int] {
+        state.withLock { state in
+            defer { state.counts = [:] }
+            return state.counts
+        }
+    }
+
+    /// The next such call goes on when it is let go.
+    func hold(_ call: Call) { state.withLock { $0.held = call } }
+
+    var isHolding: Bool { state.withLock { $0.isHolding } }
+
+    func waitUntilHolding() { wait { $0.isHolding } }
+
+    func letGo() {
+        state.withLock { state in
+            state.held = nil
+            state.isHolding = false
+        }
+        changed.advance()
+    }
+
+    private func wait(until condition: (State) -> Bool) {
+        while true {
+            let seen = changed.number
+            if state.withLock({ condition($0) }) { return }
+            changed.wait(while: seen)
+        }
+    }
+
+    fileprivate func note(_ call: Call, count: Int = 1) {
+        let isHeld = state.withLock { state in
+            state.counts[call, default: 0] += count
+            if state.held == call { state.isHolding = true }
+            return state.isHolding && state.held == call
+        }
+        guard isHeld else { return }
+        changed.advance()
+        wait { $0.held == nil }
+    }
+
+    func readState() throws(HoldfastError) -> StorageState { try memory.readState() }
+    func beginSnapshot() throws(HoldfastError) -> any StorageSnapshot { try memory.beginSnapshot() }
+    func takeTurn(until deadline: UInt64) throws(HoldfastError) -> Bool { true }
+    func endTurn() {}
+
+    func beginWrite(durable: Bool) throws(HoldfastError) -> any StorageWrite {
+        note(.beginWrite)
+        return HookedWrite(try memory.beginWrite(durable: durable), self)
+    }
+
+    func sync() throws(HoldfastError) { try memory.sync() }
+    func recover() throws(HoldfastError) { try memory.recover() }
+    func close(head: CommitSequence) throws(HoldfastError) { try memory.close(head: head) }
+    func attach(_ host: any StorageHost) {}
+
+    func contains(commit identifier: UInt64, at sequence: CommitSequence) throws(HoldfastError) -> Bool {
+        try memory.contains(commit: identifier, at: sequence)
+    }
+
+    func compact() throws(HoldfastError) -> (before: UInt64, after: UInt64) {
+        note(.compact)
+        return (0, 0)
+    }
+}
+
+private final class HookedWrite: StorageWrite {
+    private let write: any StorageWrite
+    private let storage: HookedStorage
+
+    init(_ write: any StorageWrite, _ storage: HookedStorage) {
+        self.write = write
+        self.storage = storage
+    }
+
+    var head: CommitSequence { write.head }
+    var changeToken: ChangeToken? { write.changeToken }
+
+    func fetch(
+        _ keys: [EntityKey], _ body: (Int, EntityView) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) {
+        storage.note(.fetch, count: keys.count)
+        try write.fetch(keys, body)
+    }
+
+    func log(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [LogEntry]? {
+        storage.note(.log)
+        return try write.log(after: sequence, limit: limit)
+    }
+
+    func idempotencyRecords(_ keys: [[UInt8]]) throws(HoldfastError) -> [IdempotencyRecord?] {
+        try write.idempotencyRecords(keys)
+    }
+
+    func repositories() throws(HoldfastError) -> [RepositoryRecord] { try write.repositories() }
+    func indexes() throws(HoldfastError) -> [IndexRecord] { try write.indexes() }
+
+    func ids(
+        under key: [UInt8], of index: IndexRecord, _ body: (UnsafeRawBufferPointer) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        try write.ids(under: key, of: index, body)
+    }
+
+    func removeEntries(of index: IndexID, limit: Int) throws(HoldfastError) -> Bool {
+        try write.removeEntries(of: index, limit: limit)
+    }
+
+    func apply(_ batch: WriteBatch) throws(HoldfastError) {
+        storage.note(.apply)
+        try write.apply(batch)
+    }
+
+    func commit() throws(HoldfastError) -> ChangeToken? { try write.commit() }
+    func rollback() { write.rollback() }
+}
