@@ -33,7 +33,10 @@ public final class SQLiteTable {
         var names: [String] = []
         var primary: [String] = []
         let quoted = Schema.quoted(table)
-        try connection.each("PRAGMA table_info(\(quoted))", "reading") { row throws(HoldfastError) in
+        // Unlike table_info it tells of generated columns.
+        try connection.each("PRAGMA table_xinfo(\(quoted))", "reading") { row throws(HoldfastError) in
+            // Of a virtual table, the arguments of its functions.
+            if row.integer(6) == 1 { return }
             let name = String(decoding: row.text(1) ?? .init(start: nil, count: 0), as: UTF8.self)
             names.append(name)
             if let place = row.integer(5), place > 0 { primary.append(name) }
@@ -57,7 +60,9 @@ public final class SQLiteTable {
         id =
             chosen.map { .column(Int32(names.firstIndex(of: $0)!)) }
             ?? (hasNumber ? .column(Int32(names.count)) : .none)
-        statement = try connection.prepared("SELECT *\(hasNumber ? ", rowid" : "") FROM \(quoted)")
+        // By their names, so that each value is that of its column whatever else the table has.
+        let selected = names.map(Schema.quoted) + (hasNumber ? ["rowid"] : [])
+        statement = try connection.prepared("SELECT \(selected.joined(separator: ", ")) FROM \(quoted)")
     }
 
     deinit { sqlite3_finalize(statement.pointer) }

@@ -127,14 +127,25 @@ static hf_status on_apply(const hf_provider_write *writes, size_t count, void *u
     return leave(s, status);
 }
 
-/* Understands nothing but that everything was asked for, which is enough. */
+/* Understands nothing but that everything was asked for, which is enough, unless it is to find literally. */
 static hf_status on_find(const char *repository, const char *filter, size_t filter_length,
                          hf_provider_visit_fn visit, void *visitor, void *user_data, hf_error **out_error) {
     shelf *s = user_data;
     if (strlen(filter) != filter_length)
         abort();
     snprintf(s->filter, sizeof s->filter, "%s", filter);
-    return on_fetch_all(repository, visit, visitor, user_data, out_error);
+    if (!s->finds_literally)
+        return on_fetch_all(repository, visit, visitor, user_data, out_error);
+    hf_status status = enter(s, "find", &s->reads, out_error);
+    char sought[128];
+    snprintf(sought, sizeof sought, "%.*s", (int)filter_length - 2, filter + 1);
+    for (size_t i = 0; status == HF_OK && i < s->count; i++) {
+        book *b = &s->books[i];
+        if (strcmp(b->repository, repository) == 0 && strstr(b->entity, sought) != NULL &&
+            !visit(b->id, HF_NTS, b->entity, HF_NTS, visitor))
+            break;
+    }
+    return leave(s, status);
 }
 
 static hf_status on_change_token(uint64_t *out_token, void *user_data, hf_error **out_error) {
@@ -153,6 +164,7 @@ static void free_shelf(void *user_data) { ((shelf *)user_data)->freed++; }
 
 hf_provider provider_of(shelf *s, int abilities) {
     hf_provider provider = HF_PROVIDER_INIT;
+    s->finds_literally = (abilities & FINDS_LITERALLY) != 0;
     provider.user_data = s;
     provider.free_user_data = free_shelf;
     provider.on_save = on_save;

@@ -11,7 +11,7 @@ typedef struct book {
 } book;
 
 /* What it can do beside the four functions. */
-enum { CAN_APPLY = 1, CAN_FIND = 2, CAN_TELL_CHANGES = 4, CAN_SYNC = 8 };
+enum { CAN_APPLY = 1, CAN_FIND = 2, CAN_TELL_CHANGES = 4, CAN_SYNC = 8, FINDS_LITERALLY = 16 };
 
 typedef struct shelf {
     pthread_mutex_t lock; /* of what follows */
@@ -19,7 +19,8 @@ typedef struct shelf {
     size_t count;
     uint64_t token;
     size_t writes, reads, syncs, freed;
-    char filter[128]; /* that on_find was given last */
+    char filter[128];     /* that on_find was given last */
+    bool finds_literally; /* on_find visits what holds the text between the filter's braces */
     size_t running, most_running;
 
     /* Called in each function, before it does anything, with its name; other than HF_OK is its answer. */

@@ -213,8 +213,83 @@ static void calls_come_one_at_a_time_unless_it_is_asked_otherwise(fixture *f) {
     }
 }
 
+static size_t walk(hf_cursor *cursor, const char *word) {
+    hf_entity_list list = HF_ENTITY_LIST_INIT;
+    expect_ok(hf_cursor_next, cursor, 3, &list);
+    for (size_t i = 0; i < list.count; i++)
+        assert_non_null(strstr(list.items[i].data, word));
+    size_t count = list.count;
+    hf_entity_list_free(&list);
+    return count;
+}
+
+static void cursors_that_take_turns_each_find_their_own(fixture *f) {
+    (void)f;
+    shelf s;
+    begin_shelf(&s);
+    room r = open_shelf(&s, CAN_FIND | FINDS_LITERALLY, NULL);
+    for (int i = 0; i < 60; i++) {
+        char id[8], json[64];
+        snprintf(id, sizeof id, "%02d", i);
+        snprintf(json, sizeof json, "{\"id\":\"%02d\",\"kind\":\"%s\"}", i, i % 2 == 0 ? "even" : "odd");
+        put_book(&s, id, json);
+    }
+    hf_transaction *t = begin(r.store, NULL);
+    hf_cursor *even = NULL, *odd = NULL, *all = NULL;
+    expect_ok(hf_cursor_open, r.things, t, "{\"kind\":\"even\"}", HF_NTS, NULL, &even);
+    expect_ok(hf_cursor_open, r.things, t, "{\"kind\":\"odd\"}", HF_NTS, NULL, &odd);
+    expect_ok(hf_cursor_open, r.things, t, NULL, 0, NULL, &all);
+    size_t evens = 0, odds = 0, everything = 0;
+    for (int round = 0; round < 21; round++) {
+        everything += walk(all, "kind");
+        evens += walk(even, "even");
+        odds += walk(odd, "odd");
+    }
+    assert_int_equal(evens, 30);
+    assert_int_equal(odds, 30);
+    assert_int_equal(everything, 60);
+    /* Each was listed once, and nothing again for a piece. */
+    assert_in_range(s.reads, 3, 6);
+    hf_cursor_free(even);
+    hf_cursor_free(odd);
+    hf_cursor_free(all);
+    hf_transaction_free(t);
+    close_room(r);
+    end_shelf(&s);
+}
+
+static void what_can_be_taken_back_is_although_a_part_cannot(fixture *f) {
+    (void)f;
+    shelf s;
+    begin_shelf(&s);
+    room r = open_shelf(&s, 0, NULL);
+    for (const char *id = "abcd"; *id != 0; id++)
+        put_book(&s, (char[]){*id, 0}, "{}");
+    hf_transaction *t = begin(r.store, NULL);
+    for (const char *id = "abcd"; *id != 0; id++) {
+        char json[32];
+        snprintf(json, sizeof json, "{\"id\":\"%c\",\"n\":1}", *id);
+        save(r.things, t, json);
+    }
+    /* The fourth fails, and taking back the third, which comes next. */
+    s.fail_from = s.writes + 4;
+    s.fail_to = s.writes + 6;
+    hf_error *error = error_of(HF_HOST_ERROR, hf_transaction_commit, t, NULL);
+    assert_int_equal(hf_error_commit_state(error), HF_COMMIT_UNKNOWN);
+    hf_error_free(error);
+    hf_transaction_free(t);
+    assert_string_equal(find_book(&s, "a"), "{}");
+    assert_string_equal(find_book(&s, "b"), "{}");
+    assert_string_equal(find_book(&s, "c"), "{\"id\":\"c\",\"n\":1}");
+    assert_string_equal(find_book(&s, "d"), "{}");
+    close_room(r);
+    end_shelf(&s);
+}
+
 int main(void) {
     static const scenario scenarios[] = {
+        ONCE(cursors_that_take_turns_each_find_their_own),
+        ONCE(what_can_be_taken_back_is_although_a_part_cannot),
         ONCE(every_call_from_inside_is_refused_and_changes_nothing),
         ONCE(a_provider_may_free_and_close_what_calls_it),
         ONCE(a_provider_may_fork),

@@ -130,8 +130,22 @@ static void an_export_that_was_cut_short_is_gone_on_with(fixture *f) {
     json_decref(line), json_decref(described);
     part.fails_behind = 0;
     expect_ok(hf_store_export, store, options, take, NULL, &part, NULL);
-    size_t common = strstr(whole.bytes, "{\"end\"") - whole.bytes;
-    assert_memory_equal(part.bytes, whole.bytes, common);
+    assert_string_equal(part.bytes, whole.bytes);
+    hf_store *other = open_store_at("memory:", NULL);
+    hf_buffer report = HF_BUFFER_INIT;
+    expect_ok(hf_store_import, other, NULL, give, NULL, &part, &report);
+    assert_string_equal(report.data, "{\"entities\":5050,\"stored\":5050,\"skipped\":0}");
+    hf_buffer_free(&report);
+    hf_store_free(other);
+    static const char *strange[] = {"\"incarnation\":\"00000000000000000000000000000000\"",
+                                    "\"repositories\":[\"app\"]",
+                                    "\"repositories\":[\"app\",\"app2\",\"app3\"]"};
+    for (size_t i = 0; i < COUNT_OF(strange); i++) {
+        char mistaken[300];
+        snprintf(mistaken, sizeof mistaken, "{\"after\":{%s,%s", strange[i],
+                 options + strlen("{\"after\":{"));
+        expect(HF_CONFLICT, hf_store_export, store, mistaken, take, NULL, &part, NULL);
+    }
     hf_repository *b = open_repository(store, "app2");
     save(b, NULL, "{\"id\":\"x\"}");
     expect(HF_CONFLICT, hf_store_export, store, options, take, NULL, &part, NULL);
@@ -198,6 +212,25 @@ static void what_is_there_is_refused_replaced_or_left(fixture *f) {
     close_room(r);
 }
 
+static void lines_that_only_look_like_an_exports_are_entities(fixture *f) {
+    room r = open_room(f, NULL);
+    hf_repository *songs = open_repository(r.store, "songs");
+    save(songs, NULL, "{\"id\":\"s1\",\"plays\":1}");
+    text t = lines("{\"id\":\"x\",\"repository\":\"songs\",\"entity\":{\"id\":\"s1\",\"plays\":99}}\n \t\r\n"
+                   "{\"id\":\"y\",\"end\":true,\"entities\":7}\n");
+    expect_ok(hf_store_import, r.store, "{\"repository\":\"things\",\"existing\":\"replace\"}", give, NULL,
+              &t, NULL);
+    expect_entity(songs, NULL, "s1", "{\"id\":\"s1\",\"plays\":1}");
+    expect_entity(r.things, NULL, "x",
+                  "{\"id\":\"x\",\"repository\":\"songs\",\"entity\":{\"id\":\"s1\",\"plays\":99}}");
+    expect_entity(r.things, NULL, "y", "{\"id\":\"y\",\"end\":true,\"entities\":7}");
+    free(t.bytes);
+    hf_repository_free(songs);
+    close_room(r);
+}
+
+#define EXPORT "{\"holdfast_export\":1,\"sequence\":4,\"repositories\":[]}\n"
+
 static void mistakes_in_the_lines_are_told_with_their_place(fixture *f) {
     static const struct {
         const char *text;
@@ -207,12 +240,18 @@ static void mistakes_in_the_lines_are_told_with_their_place(fixture *f) {
         {"{\"id\":\"a\"}\n{\"id\":", HF_INVALID_JSON, "2"},
         {"{\"id\":\"a\"}\n[]\n", HF_INVALID_ENTITY, "2"},
         {"{\"id\":\"a\"}\n\n{\"id\":\"\"}\n", HF_INVALID_ID, "3"},
-        {"{\"repository\":\"no such/name\",\"entity\":{\"id\":\"a\"}}", HF_INVALID_NAME, "1"},
+        {EXPORT "{\"repository\":\"no such/name\",\"entity\":{\"id\":\"a\"}}", HF_INVALID_NAME, "2"},
+        {EXPORT "{\"repository\":\"things\",\"id\":\"b\",\"entity\":{\"id\":\"a\"}}", HF_INVALID_ID, "2"},
+        {EXPORT "{\"repository\":\"things\",\"id\":\"b\",\"entity\":{\"n\":1}}", HF_INVALID_ID, "2"},
+        {EXPORT "{\"repository\":\"things\",\"id\":null,\"entity\":{\"id\":\"a\"}}", HF_INVALID_ID, "2"},
+        {EXPORT "{\"id\":\"a\"}\n{\"end\":true,\"entities\":0}\n", HF_INVALID_JSON, "2"},
+        {"{\"id\":\"a\"}\n\x01\x02\n{\"id\":\"b\"}", HF_INVALID_JSON, "2"},
+        {"{\"id\":\"a\"}\n\x1f", HF_INVALID_JSON, "2"},
         {"{\"holdfast_export\":1,\"sequence\":4,\"repositories\":[]}\n", HF_INVALID_JSON, "2"},
         {"{\"holdfast_export\":1,\"sequence\":4,\"repositories\":[]}\n{\"end\":true,\"entities\":1}\n",
          HF_INVALID_JSON, "2"},
         {"{\"id\":\"a\"}\n\n{\"id\":\"b\"}\n{\"id\":\"a\"}", HF_EXISTS, "4"},
-        {"{\"end\":true,\"entities\":0}\n{\"id\":\"a\"}", HF_INVALID_JSON, "2"},
+        {EXPORT "{\"end\":true,\"entities\":0}\n{\"id\":\"a\"}", HF_INVALID_JSON, "3"},
     };
     for (size_t i = 0; i < COUNT_OF(mistakes); i++) {
         room r = open_room(f, NULL);
@@ -342,6 +381,26 @@ static void tables_of_other_files_become_entities(fixture *f) {
     hf_store_free(store);
 }
 
+static void generated_columns_are_imported_like_others(fixture *f) {
+    char path[160];
+    snprintf(path, sizeof path, "%s/other.db", f->directory);
+    run_sqlite(path,
+               "CREATE TABLE goods (double INTEGER GENERATED ALWAYS AS (price * 2), id TEXT, price INTEGER,"
+               " half REAL GENERATED ALWAYS AS (price / 2.0) STORED, \"select\" TEXT);"
+               "INSERT INTO goods (id, price, \"select\") VALUES ('a', 5, 'x');"
+               "CREATE VIRTUAL TABLE words USING fts5(text); INSERT INTO words VALUES ('hello');");
+    hf_store *store = open_store(f, NULL);
+    expect_ok(hf_store_import_table, store, path, "goods", NULL, NULL, NULL, NULL);
+    hf_repository *goods = open_repository(store, "goods"), *words = NULL;
+    expect_entity(goods, NULL, "a", "{\"id\":\"a\",\"double\":10,\"price\":5,\"half\":2.5,\"select\":\"x\"}");
+    expect_ok(hf_store_import_table, store, path, "words", NULL, NULL, NULL, NULL);
+    words = open_repository(store, "words");
+    expect_entity(words, NULL, "1", "{\"id\":1,\"text\":\"hello\"}");
+    hf_repository_free(goods);
+    hf_repository_free(words);
+    hf_store_free(store);
+}
+
 int main(void) {
     static const scenario scenarios[] = {
         EACH_ENGINE(what_is_exported_is_imported_with_ids_and_versions),
@@ -349,10 +408,12 @@ int main(void) {
         EACH_ENGINE(an_export_that_was_cut_short_is_gone_on_with),
         EACH_ENGINE(an_import_that_was_cut_short_is_gone_on_with),
         EACH_ENGINE(what_is_there_is_refused_replaced_or_left),
+        EACH_ENGINE(lines_that_only_look_like_an_exports_are_entities),
         ONCE(mistakes_in_the_lines_are_told_with_their_place),
         EACH_ENGINE(a_transaction_sees_nothing_of_an_import_that_came_after_it),
         EACH_ENGINE(what_keeps_its_version_is_not_taken_for_older_than_it_is),
         EACH_ENGINE(tables_of_other_files_become_entities),
+        EACH_ENGINE(generated_columns_are_imported_like_others),
     };
     return run_scenarios("transfer", scenarios, COUNT_OF(scenarios));
 }

@@ -11,7 +11,8 @@
  *
  * "schema_version" stands in the first line where hf_store_upgrade has recorded one. Entities are in the
  * order of the repositories' names and the ids, with their bytes as stored, except that a line break between
- * JSON's words becomes a space. Readers ignore members that they do not know.
+ * JSON's words becomes a space. Readers ignore members that they do not know. Where no such first line
+ * stands, every line is an entity itself, whatever it looks like.
  */
 #ifndef HOLDFAST_TRANSFER_H
 #define HOLDFAST_TRANSFER_H
@@ -44,9 +45,11 @@ typedef int64_t (*hf_read_fn)(char *HF_NONNULL buffer, size_t capacity, void *HF
  *
  * options: NUL-terminated JSON object, or NULL.
  *   "repositories": array of names (all)
- *   "after": {"sequence","repository","id"}   goes on behind this entity with an export of that state
- *       which was cut short; its first line is not repeated. HF_CONFLICT where something was
- *       committed since: export anew
+ *   "after": {"sequence","repository","id","incarnation","repositories"}   goes on behind this entity with
+ *       an export of that state which was cut short; its first line is not repeated, and the last line
+ *       counts what was written before, too. "incarnation" and "repositories", an array of names, are those
+ *       of the first line; without them it cannot be seen whether that export is of this store and of what
+ *       is asked for. HF_CONFLICT where it is of another state, store or repositories: export anew
  *
  * write: must not be NULL. progress: in entities, total 0; NULL if not wanted. user_data: passed to both;
  * borrowed until the call returns. out_report: receives {"sequence","entities"}; NULL if not wanted.
@@ -60,8 +63,8 @@ hf_status hf_store_export(hf_store *HF_NULLABLE store, const char *HF_NULLABLE o
                           hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /**
- * Imports an export, or lines that are entities themselves, in commits of at most 1,000 entities or 4 MiB.
- * The commits before a failure stay. All is durable when the call returns.
+ * Imports an export, or lines that are entities themselves (blank ones are passed over), in commits of at
+ * most 1,000 entities or 4 MiB. The commits before a failure stay. All is durable when the call returns.
  *
  * Of an export, repositories are created with their keys, indexes after the entities, and where no schema's
  * version is recorded, that of the export is. An entity keeps its version where no entity of this store can
@@ -81,10 +84,10 @@ hf_status hf_store_export(hf_store *HF_NULLABLE store, const char *HF_NULLABLE o
  * borrowed until the call returns. out_report: receives {"entities","stored","skipped"}; what an earlier run
  * stored counts as stored. NULL if not wanted.
  *
- * Errors, with the detail's `line`: HF_INVALID_JSON (also an export that was cut short), HF_INVALID_ENTITY,
- * HF_INVALID_ID, HF_EXISTS, HF_UNIQUE_VIOLATION, HF_KEY_REUSED, HF_HOST_ERROR (read answered -1),
- * HF_CANCELLED, HF_INVALID_OPTION, HF_INVALID_NAME, HF_READ_ONLY, and those of hf_transaction_commit. Any
- * thread.
+ * Errors, with the detail's `line`: HF_INVALID_JSON (also an export that was cut short, or has a line that is
+ * none of an export), HF_INVALID_ENTITY, HF_INVALID_ID (also where an export's line names another id than its
+ * entity has), HF_EXISTS, HF_UNIQUE_VIOLATION, HF_KEY_REUSED, HF_HOST_ERROR (read answered -1), HF_CANCELLED,
+ * HF_INVALID_OPTION, HF_INVALID_NAME, HF_READ_ONLY, and those of hf_transaction_commit. Any thread.
  */
 hf_status hf_store_import(hf_store *HF_NULLABLE store, const char *HF_NULLABLE options,
                           hf_read_fn HF_NULLABLE read, hf_progress HF_NULLABLE progress,
@@ -93,8 +96,9 @@ hf_status hf_store_import(hf_store *HF_NULLABLE store, const char *HF_NULLABLE o
 
 /**
  * Imports the rows of a table, or of a view, of any SQLite file, which is only read. Each row becomes an
- * entity with the columns as members: numbers and text as they are, NULL as null, an infinite number as
- * null. A BLOB becomes text in base64 (RFC 4648, section 4), and text that is not UTF-8 as well.
+ * entity with the columns, generated ones too, as members: numbers and text as they are, NULL as null, an
+ * infinite number as null. A BLOB becomes text in base64 (RFC 4648, section 4), and text that is not UTF-8 as
+ * well.
  *
  * path: NUL-terminated, of the SQLite file. table: NUL-terminated name.
  * options: NUL-terminated JSON object, or NULL.

@@ -28,12 +28,20 @@ public struct ExportPosition: Sendable, Hashable {
     public var repository: String
     /// and `id` of that.
     public var id: String
+    /// `incarnation` of the first line, by which another store's export is told.
+    public var incarnation: String?
+    /// The names of the first line's `repositories`, by which an export of others is told.
+    public var repositories: [String]?
 
     /// A place in an export.
-    public init(sequence: UInt64, repository: String, id: String) {
+    public init(
+        sequence: UInt64, repository: String, id: String, incarnation: String? = nil, repositories: [String]? = nil
+    ) {
         self.sequence = sequence
         self.repository = repository
         self.id = id
+        self.incarnation = incarnation
+        self.repositories = repositories
     }
 }
 
@@ -54,8 +62,8 @@ extension Store {
     ///
     ///     try await store.exportLines { try file.write(contentsOf: $0) }
     ///
-    /// Throws `.notFound` (no such repository), `.conflict` (something was committed since the export that is gone on with:
-    /// export anew), `.corrupt`, `.io`, `.closed`, and what `write` throws.
+    /// Throws `.notFound` (no such repository), `.conflict` (the export that is gone on with is of another state, another
+    /// store or other repositories: export anew), `.corrupt`, `.io`, `.closed`, and what `write` throws.
     /// - Parameters:
     ///   - repositories: Which of them; nil: all.
     ///   - position: Goes on with an export of the same repositories that was cut short; its first line is not repeated.
@@ -72,7 +80,8 @@ extension Store {
             options.after = try position.map { position throws(CoreError) in
                 ExportOptions.Position(
                     sequence: position.sequence, repository: position.repository,
-                    id: try Array(position.id.utf8).withBytes { id throws(CoreError) in try EntityID(checking: id) })
+                    id: try Array(position.id.utf8).withBytes { id throws(CoreError) in try EntityID(checking: id) },
+                    incarnation: position.incarnation, repositories: position.repositories)
             }
             return try core.export(options) { lines throws(CoreError) in
                 try work.calling("takes an export's lines") { try write(Data(lines)) }

@@ -1,4 +1,5 @@
-/// A line of an export, understood; see Store+Export.swift for the three kinds, beside which a bare entity may stand.
+/// A line of an export, understood; see Store+Export.swift for the three kinds. Where no header stands at the beginning, all
+/// lines are entities themselves, whatever they look like.
 enum ExportLine {
     struct Header {
         var sequence: CommitSequence
@@ -7,14 +8,16 @@ enum ExportLine {
     }
 
     case header(Header)
-    case entity(repository: String, version: CommitSequence?, text: [UInt8])
+    /// `id`: what the line says beside the entity, where it does.
+    case entity(repository: String, id: EntityID?, version: CommitSequence?, text: [UInt8])
     case end(entities: UInt64)
     case bare
 
     /// Versions and sequences stay below this, so that there is always a next one.
     static let greatestSequence: Int64 = 1 << 52
 
-    init(_ line: [UInt8], limits: PayloadLimits) throws(HoldfastError) {
+    /// `isExport`: whether a header came before.
+    init(_ line: [UInt8], isExport: Bool, limits: PayloadLimits) throws(HoldfastError) {
         self = try line.withBytes { bytes throws(HoldfastError) in
             // What is walked below must be JSON.
             _ = try EntityPayload(
@@ -22,20 +25,23 @@ enum ExportLine {
                 what: "line")
             try Memory.ask(for: bytes.count)
             do throws(CorruptJSON) {
-                return try Self.parse(bytes)
+                return try Self.parse(bytes, isExport: isExport)
             } catch {
                 throw HoldfastError(.invalidJSON, "the line is not valid JSON at byte \(error.position)")
             }
         }
     }
 
-    private static func parse(_ bytes: UnsafeRawBufferPointer) throws(CorruptJSON) -> ExportLine {
+    private static func parse(
+        _ bytes: UnsafeRawBufferPointer, isExport: Bool
+    ) throws(CorruptJSON) -> ExportLine {
         let walker = JSONWalker(bytes)
         let root = try walker.skipWhiteSpace(0)
         func value(_ name: StaticString) throws(CorruptJSON) -> Int? {
             try walker.value(of: UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount), in: root)
         }
         if try value("holdfast_export") != nil { return header(bytes) ?? .bare }
+        guard isExport else { return .bare }
         if let entity = try value("entity"), let name = try value("repository"),
             try walker.kind(at: entity) == .object, try walker.kind(at: name) == .string
         {
@@ -43,6 +49,7 @@ enum ExportLine {
             let end = try walker.endOfValue(at: entity)
             return .entity(
                 repository: String(decoding: walker.bytes(name.start, name.end), as: UTF8.self),
+                id: try value("id").flatMap { position throws(CorruptJSON) in try Self.id(walker, position) },
                 version: try value("version").flatMap { Self.number(walker, $0) },
                 text: Array(walker.bytes(entity, end)))
         }
@@ -50,6 +57,16 @@ enum ExportLine {
             return .end(entities: number)
         }
         return .bare
+    }
+
+    /// What is no id is none that an entity could have.
+    private static func id(_ walker: JSONWalker, _ position: Int) throws(CorruptJSON) -> EntityID? {
+        let bytes = walker.bytes(position, try walker.endOfValue(at: position))
+        switch try? JSONValue.parse(bytes, what: "id") {
+        case .string(let text): return EntityID(unchecked: text)
+        case .integer(let number): return EntityID(unchecked: Array(String(number).utf8))
+        default: return EntityID(unchecked: [])
+        }
     }
 
     private static func number(_ walker: JSONWalker, _ position: Int) -> UInt64? {

@@ -50,7 +50,7 @@ struct Importer {
 
     /// Takes the entity into the next commit. `position` is its line or row.
     mutating func add(
-        _ text: [UInt8], version: CommitSequence? = nil, to name: String, at position: UInt64
+        _ text: [UInt8], id: EntityID? = nil, version: CommitSequence? = nil, to name: String, at position: UInt64
     ) throws(HoldfastError) {
         let target = try repository(name)
         if current?.record.id != target.record.id { try flush() }
@@ -58,6 +58,12 @@ struct Importer {
         let precondition: Write.Precondition = options.existing == .replace ? .none : .absent
         let write = try text.withBytes { bytes throws(HoldfastError) in
             try target.put(bytes, precondition, assigning: true)
+        }
+        if let id, id != write.key.id {
+            throw HoldfastError(
+                .invalidID,
+                "the line names the id \"\(id.text)\", and its entity has \(write.textBeforeAssignment == nil ? "another" : "none"): "
+                    + "it is damaged", detail: [("repository", .text(name)), ("id", .text(id.text))])
         }
         // What replaces another may have to be newer than it.
         if let version, let keptAbove, version > keptAbove, precondition == .absent { versions[write.key] = version }

@@ -31,14 +31,14 @@ struct LineReader {
                 let line = Array(buffer[start..<end])
                 (start, sought) = (end + 1, end + 1)
                 number += 1
-                if line.contains(where: { $0 > UInt8(ascii: " ") }) { return line }
+                if !Self.isBlank(line[...]) { return line }
                 continue
             }
             sought = buffer.count
             if isAtEnd {
                 defer { start = sought }
                 number += 1
-                return buffer[start...].contains { $0 > UInt8(ascii: " ") } ? Array(buffer[start...]) : nil
+                return Self.isBlank(buffer[start...]) ? nil : Array(buffer[start...])
             }
             guard buffer.count - start <= maxLineBytes else {
                 throw HoldfastError(
@@ -47,6 +47,11 @@ struct LineReader {
             }
             try fill()
         }
+    }
+
+    /// Whether there is nothing but JSON's white space. Other bytes that nobody sees are no blank line.
+    private static func isBlank(_ line: ArraySlice<UInt8>) -> Bool {
+        line.allSatisfy { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: "\r") }
     }
 
     private mutating func fill() throws(HoldfastError) {

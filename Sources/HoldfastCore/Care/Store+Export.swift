@@ -17,14 +17,14 @@ extension Store {
         let snapshot = try storage.beginSnapshot()
         defer { if !isForeign { snapshot.close() } }
         try refreshCatalogue()
-        if let after = options.after, after.sequence != snapshot.sequence {
-            throw HoldfastError(
-                .conflict, "the store was written since that export began: export it anew",
-                detail: [("expected", .number(after.sequence)), ("actual", .number(snapshot.sequence))])
-        }
         let records = try exported(options)
+        if let after = options.after { try check(after, goesOnWith: records, on: snapshot) }
         var lines = LineBuffer()
         if options.after == nil { try writeHeader(of: records, on: snapshot, to: &lines) }
+        // What was written before counts at the end, where an import holds it against what it has read.
+        let before = try options.after.map { after throws(HoldfastError) in
+            try count(through: after, of: records, on: snapshot)
+        }
         var entities: UInt64 = 0
         func flush() throws(HoldfastError) {
             if isClosed { throw Self.closed }
@@ -56,7 +56,7 @@ extension Store {
                 if !isFinished { try flush() }
             }
         }
-        lines.addEnd(entities: entities)
+        lines.addEnd(entities: (before ?? 0) + entities)
         try flush()
         log.info("store exported", [("sequence", .number(snapshot.sequence)), ("entities", .number(entities))])
         var writer = JSONWriter()
@@ -67,6 +67,46 @@ extension Store {
         writer.unsigned(entities)
         writer.endObject()
         return writer.bytes
+    }
+
+    /// Whether a position is of this store, this state and these repositories.
+    private func check(
+        _ after: ExportOptions.Position, goesOnWith records: [RepositoryRecord], on snapshot: any StorageSnapshot
+    ) throws(HoldfastError) {
+        if let other = after.incarnation, other != incarnation {
+            throw HoldfastError(
+                .conflict, "that export is of another store: export this one anew",
+                detail: [("expected", .text(other)), ("actual", .text(incarnation))])
+        }
+        guard after.sequence == snapshot.sequence else {
+            throw HoldfastError(
+                .conflict, "the store was written since that export began: export it anew",
+                detail: [("expected", .number(after.sequence)), ("actual", .number(snapshot.sequence))])
+        }
+        let names = records.map(\.name)
+        guard after.repositories.map({ Set($0) == Set(names) }) ?? true, names.contains(after.repository) else {
+            throw HoldfastError(
+                .conflict, "that export is of other repositories: ask for the same, or export anew",
+                detail: [
+                    ("expected", .texts(after.repositories ?? [after.repository])), ("actual", .texts(names)),
+                ])
+        }
+    }
+
+    /// How many entities come up to a position, with the one that is there.
+    private func count(
+        through position: ExportOptions.Position, of records: [RepositoryRecord], on snapshot: any StorageSnapshot
+    ) throws(HoldfastError) -> UInt64 {
+        var count: UInt64 = 0
+        for record in records where !position.repository.utf8.lexicographicallyPrecedes(record.name.utf8) {
+            let isLast = record.name == position.repository
+            try snapshot.scan(record.id, after: nil) { view in
+                if isLast, position.id.bytes.withBytes({ compareBytes($0, view.id) }) < 0 { return false }
+                count += 1
+                return true
+            }
+        }
+        return count
     }
 
     private func exported(_ options: ExportOptions) throws(HoldfastError) -> [RepositoryRecord] {

@@ -14,18 +14,21 @@ extension Store {
         }
         var header: ExportLine.Header?
         var isWhole = false
+        var count = 0
         do throws(HoldfastError) {
             while let line = try lines.next() {
                 if isWhole { throw HoldfastError(.invalidJSON, "something follows the line that ends the export") }
-                switch try ExportLine(line, limits: self.options.limits) {
+                let isFirst = count == 0
+                count += 1
+                switch try ExportLine(line, isExport: header != nil, limits: self.options.limits) {
                 case .header(let found):
-                    guard lines.number == 1 else {
+                    guard isFirst else {
                         throw HoldfastError(.invalidJSON, "a second export begins: import one at a time")
                     }
                     header = found
                     try begin(found, &importer)
-                case .entity(let repository, let version, let text):
-                    try importer.add(text, version: version, to: repository, at: lines.number)
+                case .entity(let repository, let id, let version, let text):
+                    try importer.add(text, id: id, version: version, to: repository, at: lines.number)
                 case .end(let entities):
                     guard entities == importer.read else {
                         throw HoldfastError(
@@ -34,6 +37,9 @@ extension Store {
                     }
                     isWhole = true
                 case .bare:
+                    guard header == nil else {
+                        throw HoldfastError(.invalidJSON, "the line is none of an export: it is damaged")
+                    }
                     guard let repository = options.repository else {
                         throw HoldfastError(
                             .invalidOption, "the line names no repository: give the option \"repository\"",

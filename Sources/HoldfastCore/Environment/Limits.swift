@@ -60,6 +60,9 @@ public struct Limits: Sendable, Equatable {
     public var filterTemplates = 256
     /// A piece of a cursor, or of an export, ends with the entity that reaches so many bytes. At 1 each has one entity.
     public var pieceBytes = 256 << 10
+    /// So many listings of a provider that scans have not finished a snapshot keeps; a scan whose listing went asks
+    /// again when it goes on. At 1 scans that take turns ask each time.
+    public var providerListings = 8
     /// How long snapshots that are kept for speed stay unused until somebody looks. At 1 it is looked all the time.
     public var tendInterval = 1_000_000_000
 

@@ -20,10 +20,12 @@ final class ProviderSnapshot: StorageSnapshot {
     private let view: Lock<View?>
     /// What a scan that was ended early leaves for the one that goes on: asking the provider for everything again and again
     /// would make a walk in pieces take a time that grows with the square of their number.
-    private let rest = Lock<Listing?>(nil)
+    private let rests = Lock<[Listing]>([])
 
     private struct Listing: Sendable {
         var repository: RepositoryID
+        /// What the provider was asked for; nil: everything.
+        var filter: JSONValue?
         /// Ordered by id, each once.
         var entities: [(id: EntityID, body: [UInt8])]
         var duplicate: EntityID?
@@ -40,7 +42,7 @@ final class ProviderSnapshot: StorageSnapshot {
 
     func close() {
         let view = view.withLock { $0.take() }
-        rest.withLock { $0 = nil }
+        rests.withLock { $0 = [] }
         if let view { storage.endSnapshot(view) }
     }
 
@@ -84,9 +86,11 @@ final class ProviderSnapshot: StorageSnapshot {
     ) throws(HoldfastError) {
         let view = try current()
         guard let record = view.repository(repository) else { return }
-        let kept = after == nil ? nil : rest.withLock { $0?.repository == repository ? $0 : nil }
-        let listing =
-            if let kept { kept } else { try list(record, filter: filter, view) }
+        // Without the ability the provider is asked for everything whatever is sought.
+        let asked = storage.calls.abilities.contains(.find) && !filter.isAll ? filter.source : nil
+        let kept = after == nil ? nil : takeRest(of: repository, asked)
+        var listing = if let kept { kept } else { try list(record, filter: filter, view) }
+        listing.filter = asked
         var position = after.map { Self.position(behind: $0, in: listing.entities) } ?? 0
         while position < listing.entities.count {
             let (id, text) = listing.entities[position]
@@ -94,12 +98,25 @@ final class ProviderSnapshot: StorageSnapshot {
                 throw ProviderStorage.corrupt(record.name, id, "it was given twice")
             }
             let version = view.version(of: EntityKey(repository, id))
-            guard try storage.lend(text, id, version: version, in: record, body) else {
-                return rest.withLock { $0 = listing }
-            }
+            guard try storage.lend(text, id, version: version, in: record, body) else { return keepRest(listing) }
             position += 1
         }
-        rest.withLock { $0 = nil }
+    }
+
+    /// What is left of an earlier scan of the same, which takes it out.
+    private func takeRest(of repository: RepositoryID, _ filter: JSONValue?) -> Listing? {
+        rests.withLock { rests in
+            rests.firstIndex { $0.repository == repository && $0.filter == filter }.map { rests.remove(at: $0) }
+        }
+    }
+
+    /// Several scans may take turns on a snapshot. Of those whose listing went, each asks the provider again.
+    private func keepRest(_ listing: Listing) {
+        let limit = storage.listingLimit
+        rests.withLock { rests in
+            if rests.count >= limit { rests.removeFirst(rests.count - limit + 1) }
+            rests.append(listing)
+        }
     }
 
     private func list(

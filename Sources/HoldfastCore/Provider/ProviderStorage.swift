@@ -39,6 +39,8 @@ public final class ProviderStorage: Storage {
     let calls: ProviderCalls
     /// Whether what the provider gives must be entities. Always, except in tests of engines, whose texts are none.
     let checksEntities: Bool
+    /// How many listings a snapshot keeps.
+    let listingLimit: Int
     private let guarded: Lock<Guarded>
     private let host = Lock<WeakHost>(WeakHost())
 
@@ -69,6 +71,7 @@ public final class ProviderStorage: Storage {
     ) throws(HoldfastError) {
         self.isReadOnly = isReadOnly
         self.checksEntities = checksEntities
+        listingLimit = max(environment.limits.providerListings, 1)
         calls = ProviderCalls(provider, isConcurrent: isConcurrent)
         var state = MemoryState.fresh(random: environment.random)
         state.newestSequence = first

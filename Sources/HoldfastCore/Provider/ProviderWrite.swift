@@ -137,17 +137,24 @@ final class ProviderWrite: StorageWrite {
     }
 
     /// Puts back what was there before, the last first. What is as it was, as the write that failed is as a rule, is left
-    /// alone.
+    /// alone. One that cannot be put back does not keep the others from it.
     private func undo() throws(HoldfastError) {
         let undoing = undoing.reversed()
         self.undoing = []
         var needed: [HostWrite] = []
-        for write in undoing where try storage.calls.fetch(write.repository, write.id) != write.body {
+        for write in undoing {
+            // What cannot be looked at is put back in any case.
+            let found = Result { () throws(HoldfastError) in try storage.calls.fetch(write.repository, write.id) }
+            if case .success(let text) = found, text == write.body { continue }
             needed.append(write)
         }
         if needed.isEmpty { return }
         if storage.isAtomic { return try storage.calls.apply(needed) }
-        for write in needed { try carryOut(write) }
+        var failure: HoldfastError?
+        for write in needed {
+            do throws(HoldfastError) { try carryOut(write) } catch { failure = failure ?? error }
+        }
+        if let failure { throw failure }
     }
 
     // MARK: Its end

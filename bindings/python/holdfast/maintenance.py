@@ -101,8 +101,9 @@ class Maintenance:
         """Writes the store, or some of its repositories, as JSON Lines with ids and versions, in one state.
 
         `target` is a path, or a file opened for writing bytes. With `resume` a path that holds an export
-        which was cut short is gone on with, if nothing was committed since, and else begun anew. `progress`
-        is told the entities done. Answers "sequence" and "entities" (those written now).
+        which was cut short is gone on with, if it is of this store and these repositories and nothing was
+        committed since, and else begun anew. `progress` is told the entities done. Answers "sequence" and
+        "entities" (those written now).
         """
         if not isinstance(target, (str, os.PathLike)):
             return self._export(target, repositories, None, progress)
@@ -113,7 +114,7 @@ class Maintenance:
                     try:
                         return self._export(file, repositories, after, progress)
                     except errors.ConflictError:
-                        pass  # written since: anew
+                        pass  # written since, or of something else: anew
         with path.open("wb") as file:
             return self._export(file, repositories, None, progress)
 
@@ -306,11 +307,16 @@ def _resumed(path: Path) -> Iterator[tuple[Optional[IO[bytes]], Optional[dict[st
         try:
             header, last, end = _ends(file)
             if "entity" in last:
-                sequence = header["sequence"]
-                after = {"sequence": sequence, "repository": last["repository"], "id": last["id"]}
+                after = {
+                    "sequence": header["sequence"],
+                    "incarnation": header["incarnation"],
+                    "repositories": [repository["name"] for repository in header["repositories"]],
+                    "repository": last["repository"],
+                    "id": last["id"],
+                }
                 file.seek(end)
                 file.truncate()
-        except (KeyError, ValueError):
+        except (KeyError, TypeError, ValueError):
             pass  # no export
         yield (file if after else None), after
 

@@ -140,6 +140,33 @@ def test_put_stores_what_it_is_given_and_tells_ids_and_versions(path: str, tmp_p
         assert versioned is not None and versioned[1] == stored["version"]
 
 
+def test_put_stores_entities_as_they_were_written(path: str) -> None:
+    written = [
+        '{"id": "a", "n": 1.50}',
+        '{"id":"b","n":1e2,"s":"\\u00e9]"}',
+        '{"id": "c", "n": 12345678901234567}',
+    ]
+    run("put", path, "songs", input="[" + " ,\n".join(written) + " ] [ ]\n" + '{"id": "d", "n": 2.0}')
+    with holdfast.open(path) as store:
+        songs = store.repository("songs")
+        assert [(songs.fetch_bytes(id) or b"").decode() for id in "abcd"] == [
+            *written,
+            '{"id": "d", "n": 2.0}',
+        ]
+
+
+@pytest.mark.parametrize("text", ['[{"id": "a", "n": 1, "n": 2}]', '{"id": "a", "n": 1, "n": 2}'])
+def test_put_refuses_names_that_come_twice(path: str, text: str) -> None:
+    call("put", path, "songs", text, code=1)
+    with holdfast.open(path) as store:
+        assert store.repository("songs").count() == 0
+
+
+@pytest.mark.parametrize("text", ['[{"id": "a"} {"id": "b"}]', '[{"id": "a"},]', '[{"id": "a"}', "[,]"])
+def test_put_refuses_arrays_that_are_none(path: str, text: str) -> None:
+    assert "is no JSON" in run("put", path, "songs", input=text, code=1).stderr
+
+
 def test_put_adds_or_updates_all_or_none(filled: str) -> None:
     ended = run("put", filled, "songs", "--add", input='{"id": "new"}{"id": "s001"}', code=4)
     assert "s001" in ended.stderr
