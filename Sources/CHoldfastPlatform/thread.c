@@ -39,7 +39,8 @@ static void *run(void *argument) {
 
 /* A thread inherits the mask of its creator: blocking before and restoring after leaves no moment in which
  * the new thread could take a signal of the process's. */
-static int create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *), void *argument) {
+static int create(pthread_t *thread, const pthread_attr_t *attributes, void *(*body)(void *),
+                  void *argument) {
     sigset_t blocked, before;
     sigfillset(&blocked);
     for (size_t i = 0; i < sizeof own_faults / sizeof *own_faults; i++)

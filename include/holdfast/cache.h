@@ -7,8 +7,9 @@
  * before the read began, and in a transaction never what is newer than its snapshot. A commit of this process
  * brings the entries that it changes up to date and takes deleted ones out; one of another process takes out
  * those that it changed, at the next read. After more than a thousand of those, and after what a program has
- * written that is none of this library's, the cache is emptied. A rollback and a write that is refused leave it as it was; a COMMIT that fails
- * in the storage empties it. That there is no entity of an id is never remembered.
+ * written that is none of this library's, the cache is emptied. A rollback and a write that is refused leave
+ * it as it was; a COMMIT that fails in the storage empties it. That there is no entity of an id is never
+ * remembered.
  *
  * Policies. At first all repositories share one general list. A repository that was opened with the option
  * "cache" (see hf_repository_open) has a list of its own:

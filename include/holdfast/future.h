@@ -116,18 +116,18 @@ HF_WARN_UNUSED hf_status hf_transaction_submit_future(hf_transaction *HF_NULLABL
                                                       hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
 /**
- * Begins the next attempt of a transaction that met HF_CONFLICT, for a host that runs its work again by itself;
- * hf_store_transact and operations do so anyway. Attempts that collided at the same entity, or by a query of
- * the same repository, get their turn one after the other, in the order in which they asked, since they would
- * only make each other lose again.
+ * Begins the next attempt of a transaction that met HF_CONFLICT, for a host that runs its work again by
+ * itself; hf_store_transact and operations do so anyway. Attempts that collided at the same entity, or by a
+ * query of the same repository, get their turn one after the other, in the order in which they asked, since
+ * they would only make each other lose again.
  *
  * transaction: has failed or was rolled back, and stays the caller's, to be freed: until then it may keep the
- * turn that it had. options: as hf_transaction_begin; NULL for those that it had. out_transaction receives the
- * new transaction, freed with hf_transaction_free. out_turn receives a future without a value, freed with
- * hf_future_free, that ends when it is its turn: wait for it before the new transaction is used. It fails with
- * HF_CLOSED when the store closes. The turn is over when the new transaction is committed, rolled back, has
- * failed by anything but a conflict, or is freed; a turn that takes longer than a second no longer holds up
- * the others.
+ * turn that it had. options: as hf_transaction_begin; NULL for those that it had. out_transaction receives
+ * the new transaction, freed with hf_transaction_free. out_turn receives a future without a value, freed with
+ * hf_future_free, that ends when it is its turn: wait for it before the new transaction is used. It fails
+ * with HF_CLOSED when the store closes. The turn is over when the new transaction is committed, rolled back,
+ * has failed by anything but a conflict, or is freed; a turn that takes longer than a second no longer holds
+ * up the others.
  *
  * Errors: HF_INVALID_STATE (it has not ended, was committed, or is managed by hf_store_transact),
  * HF_INVALID_JSON, HF_INVALID_OPTION, HF_INVALID_ARGUMENT, HF_NO_MEMORY, HF_CLOSED, HF_INVALID_HANDLE,

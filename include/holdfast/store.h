@@ -74,10 +74,11 @@ typedef struct hf_store hf_store;
  * turns, in the order in which they ask, and wait for their turn as long as the commit's timeout allows; a
  * process that dies leaves its place. One that has met no other for a tenth of a second asks once a
  * millisecond: another that comes in between may wait about as long. While another program has the file
- * locked for writing, commits wait as their timeouts allow, and half a minute at most. A read sees what any of them committed before it began, and a
- * transaction conflicts with their commits as with its own process's. Read-only handles hold up nobody. Other
- * programs may read the file whenever they like. They must not write the store's own tables: no log tells of
- * that, so a read may show what was there before, a query may miss it, and no transaction conflicts with it.
+ * locked for writing, commits wait as their timeouts allow, and half a minute at most. A read sees what any
+ * of them committed before it began, and a transaction conflicts with their commits as with its own
+ * process's. Read-only handles hold up nobody. Other programs may read the file whenever they like. They must
+ * not write the store's own tables: no log tells of that, so a read may show what was there before, a query
+ * may miss it, and no transaction conflicts with it.
  *
  * out_store receives the handle, freed with hf_store_free.
  *

@@ -151,11 +151,11 @@ void hf_stream_free(hf_stream *HF_NULLABLE stream);
 /**
  * Answers what was committed behind a position, oldest first, as changes (see above).
  *
- * position: NUL-terminated; NULL: from the oldest commit on that the log still has. options: those of hf_stream_open
- * but "since", "durable", "old" and "fields", and "limit": at most so many commits (default 1000, at most
- * 100,000). A commit of which nothing is asked for counts, but is not listed. out_changes receives the
- * answer, freed with hf_buffer_free: its "position" is the one to ask with next, the same as before where
- * nothing was committed since.
+ * position: NUL-terminated; NULL: from the oldest commit on that the log still has. options: those of
+ * hf_stream_open but "since", "durable", "old" and "fields", and "limit": at most so many commits (default
+ * 1000, at most 100,000). A commit of which nothing is asked for counts, but is not listed. out_changes
+ * receives the answer, freed with hf_buffer_free: its "position" is the one to ask with next, the same as
+ * before where nothing was committed since.
  *
  * Errors: as hf_stream_open. Any thread. Reads the storage.
  */
