@@ -179,6 +179,11 @@ final class FaultySnapshot: StorageSnapshot, @unchecked Sendable {
         return try snapshot.log(after: sequence, limit: limit)
     }
 
+    func logStart() throws(HoldfastError) -> CommitSequence {
+        try storage.call("logStart", failsPermille: 3)
+        return try snapshot.logStart()
+    }
+
     func idempotencyRecord(_ key: [UInt8]) throws(HoldfastError) -> IdempotencyRecord? {
         try storage.call("idempotencyRecord", failsPermille: 3)
         return try snapshot.idempotencyRecord(key)
