@@ -115,6 +115,7 @@ extension Limits {
             ("tendInterval", \.tendInterval), ("cachedTransactions", \.cachedTransactions),
             ("followerPoll", \.followerPoll), ("followerBytes", \.followerBytes),
             ("observerChanges", \.observerChanges), ("observerBytes", \.observerBytes), ("logPage", \.logPage),
+            ("providerListings", \.providerListings),
             ("liveQueryEvents", \.liveQueryEvents), ("expiryPiece", \.expiryPiece),
             ("expiryInterval", \.expiryInterval), ("importEntities", \.importEntities), ("importBytes", \.importBytes),
         ]
