@@ -3,7 +3,8 @@
 import asyncio
 import contextlib
 import logging
-from typing import Any, Callable
+import threading
+from typing import Any, Callable, Optional
 
 import pytest
 import uvloop
@@ -78,6 +79,59 @@ def test_a_function_on_a_thread_that_raises_stop_iteration_ends_the_wait_for_it(
             await store.repository("songs").save({"id": "a"})
             with pytest.raises(RuntimeError):
                 await asyncio.wait_for(store.upgrade({0: upgrade}), WAIT)
+
+    run(main())
+
+
+class Shelf(holdfast.StorageProvider):
+    """In memory; reading "slow" waits for the gate."""
+
+    def __init__(self) -> None:
+        self.bodies: dict[str, bytes] = {}
+        self.gate = threading.Event()
+
+    def save(self, repository: str, id: str, body: bytes) -> None:
+        self.bodies[id] = body
+
+    def fetch(self, repository: str, id: str) -> Optional[bytes]:
+        if id == "slow":
+            self.gate.wait(WAIT)
+        return self.bodies.get(id)
+
+    def fetch_all(self, repository: str) -> Any:
+        return list(self.bodies.items())
+
+    def delete(self, repository: str, id: str) -> None:
+        self.bodies.pop(id, None)
+
+
+@pytest.mark.parametrize("end", ["a block's", "a failed block's", "a savepoint's"])
+def test_what_is_cancelled_while_its_end_waits_for_its_turn_goes_back(run: Runner, end: str) -> None:
+    async def main() -> None:
+        shelf, is_at_its_end = Shelf(), asyncio.Event()
+        async with holdfast.aio.open_provider(shelf) as store:
+            songs = store.repository("songs")
+            reading: list[asyncio.Future[Any]] = []
+
+            async def inside() -> None:
+                async with store.savepoint() if end == "a savepoint's" else store.transaction():
+                    await songs.save({"id": "inside"})
+                    reading.append(asyncio.ensure_future(songs.fetch("slow")))
+                    await asyncio.sleep(0)
+                    is_at_its_end.set()
+                    if end != "a block's":
+                        raise LookupError
+
+            async with store.transaction():
+                await songs.save({"id": "around"})
+                part = asyncio.ensure_future(inside())
+                await is_at_its_end.wait()
+                part.cancel()
+                asyncio.get_running_loop().call_later(0.1, shelf.gate.set)
+                with pytest.raises(asyncio.CancelledError):
+                    await part
+                await asyncio.gather(*reading)
+            assert await songs.ids() == ["around"]
 
     run(main())
 

@@ -50,7 +50,7 @@ class Transaction(TransactionHandle):
         """Discards the transaction. Rolling back one that was rolled back, or whose commit has failed, does
         nothing."""
         with self.settling(), self._unless_failed():
-            async with self._turn:
+            async with self._surely_its_turn():
                 call_members(lib.hf_transaction_rollback, self.pointer)
 
     async def savepoint(self) -> int:
@@ -60,7 +60,7 @@ class Transaction(TransactionHandle):
 
     async def rollback_to(self, savepoint: int) -> None:
         """Discards what was written after the savepoint; what was read stays read."""
-        async with self._turn:
+        async with self._surely_its_turn():
             call_members(lib.hf_transaction_rollback_to, self.pointer, savepoint)
 
     async def release(self, savepoint: int) -> None:
@@ -76,13 +76,34 @@ class Transaction(TransactionHandle):
         try:
             with self._inside(number):
                 yield
-        except BaseException as error:
+            await self._turn.acquire()
+        except BaseException as error:  # also who is cancelled in its wait
             with errors.secondary_to(error):
-                async with self._turn:
+                async with self._surely_its_turn():
                     self._end_part(number, False)
             raise
-        async with self._turn:
+        try:
             self._end_part(number, True)
+        finally:
+            self._turn.release()
+
+    @contextlib.asynccontextmanager
+    async def _surely_its_turn(self) -> AsyncIterator[None]:
+        """For what goes back: it does also when who waits for its turn is cancelled meanwhile: nobody else
+        would see to it. The cancellation is raised behind that."""
+        cancelled: Optional[asyncio.CancelledError] = None
+        while True:
+            try:
+                await self._turn.acquire()
+                break
+            except asyncio.CancelledError as error:
+                cancelled = error
+        try:
+            yield
+        finally:
+            self._turn.release()
+        if cancelled is not None:
+            raise cancelled
 
     async def __aenter__(self) -> "Transaction":
         self._enter()
