@@ -62,7 +62,10 @@ def test_the_c_program_prints_its_receipt(tmp_path, first_c_program):
             ('"{\\"id\\":\\"s1\\",\\"plays\\":0}"', '"{\\"id\\":"'),
             "invalid JSON in the entity",
         ),
-        (('transaction, "s1", HF_NTS', 'transaction, "s9", HF_NTS'), 'songs has no "s9"'),
+        (
+            ('transaction, "s1", HF_NTS', 'transaction, "s9", HF_NTS'),
+            'songs has no "s9"',
+        ),
     ],
     ids=["the first write", "the second write"],
 )

@@ -327,8 +327,8 @@ class Repository(OfOneProcess, Queries[T], RepositoryStreams[T]):
         call(lib.hf_repository_drop_index, self.pointer, native_text(name))
 
     def indexes(self) -> list[dict[str, Any]]:
-        """The indexes, ordered by name: "name", "fields", "unique", "state", "arrays"; and "outdated" where one
-        was created by an older version: drop it and create it again."""
+        """The indexes, ordered by name: "name", "fields", "unique", "state", "arrays"; and "outdated" where
+        one was created by an older version: drop it and create it again."""
         return self._report(lib.hf_repository_indexes)
 
     def verify(self) -> dict[str, Any]:

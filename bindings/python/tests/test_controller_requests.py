@@ -59,8 +59,8 @@ def test_a_request_brings_one_snapshot_and_then_what_each_commit_changes(
     assert [[it["id"] for it in part] for part in removed] == [["a", "c", "f"], []]
     # What the controller itself saves is told as well.
     controller.dispatch(save(row("h", 0)))
-    await_found(controller, songs, sort=BY_N)
     controller.wait_for(is_in("succeeded", "persist"), WAIT)
+    await_found(controller, songs, sort=BY_N)
     controller.dispatch(cancel())
     assert diary.lane("request", controller.state) == ["initial", "loading", "received", "canceled"]
     assert controller.entities("t") == []

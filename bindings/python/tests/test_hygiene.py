@@ -108,7 +108,7 @@ def test_an_interrupt_is_raised_also_when_it_meets_the_call_of_a_function(
     monkeypatch.setattr(sys, "unraisablehook", lambda told: lost.append(told.exc_type))
 
     def interrupt(frame: Any, event: str, argument: Any) -> None:
-        if frame.f_code.co_name == "_trampoline":
+        if frame.f_code.co_name == "trampoline":
             sys.settrace(None)
             raise KeyboardInterrupt
 
