@@ -157,6 +157,37 @@ static bool note_progress(uint64_t entities, void *user_data) {
     return p->goes_on;
 }
 
+static bool stop_after(uint64_t entities, void *user_data) {
+    (void)entities;
+    int *calls = user_data;
+    return --*calls > 0;
+}
+
+static bool count_calls(uint64_t entities, void *user_data) {
+    (void)entities;
+    ++*(int *)user_data;
+    return true;
+}
+
+static void whoever_says_stop_gets_no_index_however_late_that_is(fixture *f) {
+    room r = open_room(f, NULL);
+    for (int things = 0; things <= 1; things++) {
+        if (things > 0)
+            save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
+        int calls = 0;
+        expect_ok(hf_repository_create_index, r.things, "{\"fields\":{\"n\":1}}", count_calls, &calls);
+        expect_ok(hf_repository_drop_index, r.things, "n");
+        assert_true(calls > 0);
+        for (; calls > 0; calls--) {
+            int left = calls;
+            expect(HF_CANCELLED, hf_repository_create_index, r.things, "{\"fields\":{\"n\":1}}", stop_after,
+                   &left);
+            expect_indexes(r, "[]");
+        }
+    }
+    close_room(r);
+}
+
 static void an_index_is_built_between_commits_and_tells_how_far_it_is(fixture *f) {
     room r = open_room(f, NULL);
     hf_transaction *t = begin(r.store, NULL);
@@ -317,6 +348,7 @@ int main(void) {
         EACH_ENGINE(of_several_who_create_a_unique_index_over_two_alike_each_is_refused),
         SQLITE_ONLY(of_processes_that_create_a_unique_index_over_two_alike_each_is_refused),
         SQLITE_ONLY(an_index_that_cannot_be_understood_stops_changes_of_its_repository_alone),
+        EACH_ENGINE(whoever_says_stop_gets_no_index_however_late_that_is),
         EACH_ENGINE(an_index_is_built_between_commits_and_tells_how_far_it_is),
         EACH_ENGINE(an_index_that_is_built_while_others_write_is_right),
         EACH_ENGINE(an_entity_with_too_many_bytes_of_keys_is_refused),

@@ -71,6 +71,7 @@ extension Repository {
         var done: UInt64 = 0
         var position: EntityID?
         var isLast = false
+        var isOthers = false
         while !isLast {
             // While the snapshot is held, the committer remembers what has changed since.
             let added = try store.read { snapshot throws(HoldfastError) in
@@ -78,14 +79,21 @@ extension Repository {
                 (position, isLast) = (run.last ?? position, run.isLast)
                 return Result { () throws(HoldfastError) in try add(run, to: index.record, done, progress) }
             }
-            guard let count = try added.get() else { break }
+            guard let count = try added.get() else {
+                isOthers = true
+                break
+            }
             done += count
         }
+        // Before it is there, so that who says to stop now gets none either. What somebody else has built stays.
+        guard progress(done) || isOthers else { throw Self.stopped }
         _ = try change(.finishIndex(index.record.id))
         // The pieces were not waited for, so that a store of many small pieces is built quickly.
         try store.sync()
-        _ = progress(done)
     }
+
+    private static let stopped = HoldfastError(
+        .cancelled, "the index was not created: its progress callback said to stop")
 
     /// Answers how many entities the run was of, or nil where somebody else has built the index.
     private func add(
@@ -95,9 +103,7 @@ extension Repository {
         while let piece = run.takePiece(of: index, store.environment.limits) {
             guard let state = try change(.buildIndex(index.id, piece)), !state.isDone else { return nil }
             try store.requireSameProcess()
-            guard progress(done + UInt64(run.progress)) else {
-                throw HoldfastError(.cancelled, "the index was not created: its progress callback said to stop")
-            }
+            guard progress(done + UInt64(run.progress)) else { throw Self.stopped }
             try store.requireSameProcess()
         }
         return UInt64(run.entityCount)

@@ -140,6 +140,10 @@ class Callbacks:
             if self._raised is not None:
                 raise self._raised from None
             raise
+        else:
+            # The work was over already.
+            if self._raised is not None:
+                raise self._raised
         finally:
             del _calls[token]
 
