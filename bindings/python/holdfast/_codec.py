@@ -149,6 +149,11 @@ class Codec(Generic[T]):
                 f'{name} has no field "{self.key}", so nobody could tell the id that an entity is given: add '
                 f"the field to the class, or save it under an id of yours, as in repository[id] = entity."
             )
+        if self.key not in members and self.is_complete(entity):
+            raise TypeError(
+                f'{type(entity).__name__} is written without its "{self.key}", so it would be stored under '
+                f"another id than it has: have it written too."
+            )
         return members
 
 
@@ -182,6 +187,8 @@ def _stored_fields(cls: type, key: str) -> Optional[dict[str, str]]:
     """The attributes of a class by the names of the members that they are stored as; None where the class
     tells none, or takes others too."""
     if hasattr(cls, "model_validate") and hasattr(cls, "model_fields"):
+        for model in _models(cls, set()):
+            _check_is_read(model)
         by_alias = _aliases(cls)
         fields = cls.model_fields
         stored = {(it.serialization_alias or name) if by_alias else name: name for name, it in fields.items()}
@@ -229,6 +236,8 @@ def _unread(model: Any, by_alias: bool) -> Optional[str]:
     """A field that would not be read by the name by which it is written."""
     config = getattr(model, "model_config", {})
     for name, field in model.model_fields.items():
+        if getattr(field, "exclude", None):
+            continue  # it is not written
         alias = field.validation_alias
         read: set[Any] = {name} if alias is None else {*getattr(alias, "choices", (alias,))}
         if config.get("populate_by_name") or config.get("validate_by_name"):
@@ -236,6 +245,20 @@ def _unread(model: Any, by_alias: bool) -> Optional[str]:
         if ((field.serialization_alias or name) if by_alias else name) not in read:
             return f"{model.__name__}.{name}"
     return None
+
+
+def _check_is_read(model: Any) -> None:
+    """Refuses a model that could not be read as it is written, whatever it holds."""
+    for name, field in model.model_fields.items():
+        if getattr(field, "exclude", None) and field.is_required():
+            raise TypeError(
+                f"{model.__name__}.{name} is not written, and cannot be read without: give it a default."
+            )
+    if getattr(model, "model_config", {}).get("extra") == "forbid":
+        for name in getattr(model, "model_computed_fields", ()):
+            raise TypeError(
+                f"{model.__name__}.{name} is written, and refused when it is read: allow it as an extra."
+            )
 
 
 def _entity_reader(cls: type) -> Reader:

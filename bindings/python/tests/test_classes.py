@@ -109,6 +109,65 @@ def test_no_entity_is_given_an_id_that_its_class_would_lose(cls: Any, store: hol
     assert titles.as_mapping()["a"] == cls(text="Gloria")
 
 
+class WithoutId(pydantic.BaseModel):
+    id: str = pydantic.Field("", exclude=True)
+
+
+class Renaming:
+    """Writes its id under another name."""
+
+    def __init__(self, id: str) -> None:
+        self.id = id
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"_id": self.id}
+
+    @classmethod
+    def from_dict(cls, members: dict[str, Any]) -> "Renaming":
+        return cls(members["_id"])
+
+
+@pytest.mark.parametrize("cls", [WithoutId, Renaming])
+def test_no_entity_is_stored_under_another_id_than_it_has(cls: Any, store: holdfast.Store) -> None:
+    songs = store.repository("songs", cls=cls)
+    for write in (songs.save, songs.add, songs.deferred.save, lambda it: songs.save_many([it])):
+        with pytest.raises(TypeError, match="another id"):
+            write(cls(id="s1"))
+    assert songs.ids() == []
+
+
+class Secret(pydantic.BaseModel):
+    id: str
+    word: str = pydantic.Field(exclude=True)
+
+
+class Area(pydantic.BaseModel, extra="forbid"):
+    id: str
+    width: int = 1
+
+    @pydantic.computed_field  # type: ignore[prop-decorator]
+    @property
+    def area(self) -> int:
+        return self.width**2
+
+
+@pytest.mark.parametrize("cls", [Secret, Area])
+def test_a_model_that_cannot_be_read_again_is_refused(cls: Any, store: holdfast.Store) -> None:
+    with pytest.raises(TypeError, match=cls.__name__):
+        store.repository("songs", cls=cls)
+    assert store.describe()["repositories"] == []
+
+
+def test_what_is_not_written_takes_its_default(store: holdfast.Store) -> None:
+    class Song(pydantic.BaseModel):
+        id: str
+        cached: int = pydantic.Field(0, exclude=True, validation_alias="kept")
+
+    songs = store.repository("songs", cls=Song)
+    songs.save(Song(id="s1", kept=3))
+    assert songs["s1"] == Song(id="s1")
+
+
 def test_sqlite_s_name_for_memory_is_refused_by_name(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for url in (":memory:", "sqlite::memory:"):
