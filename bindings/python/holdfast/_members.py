@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from . import errors
-from ._callbacks import native
+from ._callbacks import answer, native
 from ._handles import Handle, Result, call
 from ._interrupts import is_interrupt, raise_kept
 from ._library import lib
@@ -222,21 +222,30 @@ def _on_rollback(descriptor: Any, token: int) -> None:
 def _on_savepoint(savepoint: int, token: int) -> None:
     owner = _owner(token)
     if owner is not None:
-        owner._savepoint_made(savepoint)
+        _tell(owner._savepoint_made, savepoint)
 
 
 @native(hf_participant_savepoint_fn)
 def _on_rollback_to(savepoint: int, token: int) -> None:
     owner = _owner(token)
     if owner is not None:
-        owner._rolled_back_to(savepoint)
+        _tell(owner._rolled_back_to, savepoint)
+
+
+def _tell(method: Callable[[Any], object], argument: Any) -> None:
+    """Calls a method that is called again where Ctrl-C kept it from its work, and not where it failed."""
+    try:
+        method(argument)
+    except Exception:
+        answer(0)
+        raise
 
 
 def _tell_end(method: Callable[[bytes], object], descriptor: bytes) -> None:
     """Calls a method that has nobody to tell of its exception: that goes on, for ctypes hands it to the
     unraisable hook, and is noted for the receipt."""
     try:
-        method(descriptor)
+        _tell(method, descriptor)
     except BaseException as error:
         transaction = None if is_interrupt(error) else receivers.get(descriptor)
         if transaction is not None:

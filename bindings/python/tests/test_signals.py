@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -118,6 +119,21 @@ def test_ctrl_c_at_a_savepoint_is_raised_by_the_call(
         with pytest.raises(KeyboardInterrupt):
             transaction.rollback_to(transaction.savepoint())
         assert transaction.state is holdfast.TransactionState.OPEN
+
+
+def test_what_a_model_s_savepoint_raises_is_told_once(
+    store: holdfast.Store, songs: Songs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Chart(holdfast.Model):
+        def on_savepoint(self, savepoint: int) -> None:
+            raise LookupError
+
+    told: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda it: told.append(it.exc_type))
+    with store.transaction(Chart()):
+        with store.savepoint():
+            songs.save({"id": "a"})
+    assert told == [LookupError]
 
 
 def test_ctrl_c_in_a_middleware_is_raised_by_dispatch(songs: Songs) -> None:
