@@ -112,6 +112,10 @@ struct DisplacedLog {
             let (_, _, isBlocked) = try old.checkpoint(.truncate)
             if isBlocked { throw Self.inUse(location.path) }
             old.close()
+            // The last connection takes them with it: somebody else has one, who would go on with files without a name.
+            for end in ["-wal", "-shm"] where Location.size(location.path + end) != nil {
+                throw Self.inUse(location.path)
+            }
         } catch {
             switch error.status {
             case .corrupt, .notAStore: break

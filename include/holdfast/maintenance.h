@@ -65,10 +65,10 @@ hf_status hf_store_backup(hf_store *HF_NULLABLE store, const char *HF_NULLABLE p
  * progress, user_data: as for hf_store_backup.
  *
  * Errors: HF_EXISTS (also a "-wal", "-shm" or "-journal" file without its store: the message names it),
- * HF_BUSY (a process has the store open), HF_NOT_A_STORE, HF_FORMAT_TOO_NEW, HF_CORRUPT
- * (the backup is damaged), HF_CANCELLED, HF_UNSUPPORTED (a URL without a file), HF_INVALID_URL,
- * HF_INVALID_JSON, HF_INVALID_OPTION, HF_CANNOT_OPEN, HF_UNSAFE_LOCATION, HF_FULL, HF_IO. What was there is
- * as before then. Any thread.
+ * HF_BUSY (a process has the store open, if only for reading, or another program), HF_NOT_A_STORE,
+ * HF_FORMAT_TOO_NEW, HF_CORRUPT (the backup is damaged), HF_CANCELLED, HF_UNSUPPORTED (a URL without a file),
+ * HF_INVALID_URL, HF_INVALID_JSON, HF_INVALID_OPTION, HF_CANNOT_OPEN, HF_UNSAFE_LOCATION, HF_FULL, HF_IO.
+ * What was there is as before then. Any thread.
  */
 hf_status hf_store_restore(const char *HF_NULLABLE backup, const char *HF_NULLABLE url,
                            const char *HF_NULLABLE options, hf_progress HF_NULLABLE progress,

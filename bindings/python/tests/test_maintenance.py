@@ -4,12 +4,13 @@ import asyncio
 import contextlib
 import functools
 import sqlite3
+import subprocess
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
-from programs import run_program
+from programs import run_program, start_program
 
 import holdfast
 import holdfast.aio
@@ -101,6 +102,48 @@ def test_a_restore_does_not_mix_in_the_log_of_a_killed_process(path: str, tmp_pa
     with holdfast.open(path) as store:
         assert [song["id"] for song in store.repository("songs").find()] == ["a"]
         assert store.verify()["ok"]
+
+
+@pytest.mark.parametrize("is_ours", [True, False])
+def test_a_store_that_somebody_reads_is_not_replaced(path: str, tmp_path: Path, is_ours: bool) -> None:
+    with holdfast.open(path) as store:
+        store.repository("songs").save({"id": "a", "n": 1})
+        store.backup(tmp_path / "copy.db")
+        store.repository("songs").save({"id": "a", "n": 2})
+    reader = start_program(
+        """
+        import sqlite3, sys, holdfast
+        if sys.argv[2] == "True":
+            store = holdfast.open(sys.argv[1], read_only=True)
+            songs = store.repository("songs")
+            read = lambda: songs.fetch("a")["n"]
+        else:
+            connection = sqlite3.connect(sys.argv[1])
+            read = lambda: connection.execute("SELECT json_extract(body, '$.n') FROM songs").fetchone()[0]
+        print(read(), flush=True)
+        sys.stdin.readline()
+        print(read(), flush=True)
+        """,
+        path,
+        str(is_ours),
+        development=False,
+        stdin=subprocess.PIPE,
+    )
+    try:
+        assert reader.wait_for_line() == "2"
+        # It reads nothing just now, and would never see the new store.
+        with pytest.raises(holdfast.BusyError):
+            holdfast.restore(tmp_path / "copy.db", path, replace=True)
+        assert reader.process.stdin is not None
+        reader.process.stdin.write("\n")
+        reader.process.stdin.flush()
+        assert reader.wait_for_line() == "2"
+    finally:
+        reader.process.kill()
+        reader.wait()
+    holdfast.restore(tmp_path / "copy.db", path, replace=True)
+    with holdfast.open(path) as store:
+        assert store.repository("songs").fetch("a") == {"id": "a", "n": 1}
 
 
 def damage(path: str, statement: str) -> None:
