@@ -70,14 +70,17 @@ extension SQLiteStorage {
             // In memory there may be no room for a second copy.
             try connection.execute("PRAGMA temp_store = FILE", "compacting")
             defer { try? connection.execute("PRAGMA temp_store = MEMORY", "compacting") }
+            let after: UInt64
+            var isCompacted = false
             do throws(HoldfastError) {
                 try connection.execute("VACUUM", "compacting")
+                isCompacted = true
+                after = try connection.databaseBytes()
             } catch {
-                // It ends with a COMMIT and its sync.
-                if error.status == .io { doubt.arise() }
+                // It ends with a COMMIT and its sync. Whether the file gets shorter is found when the store is reopened.
+                if isCompacted || error.status == .io { doubt.arise() }
                 throw error
             }
-            let after = try connection.databaseBytes()
             files.allowShrinking(to: Int(clamping: after))
             // The store is compacted now. Where a reader, or a full disk, stands in the way, the checkpointer does it later.
             do throws(HoldfastError) {
@@ -110,7 +113,7 @@ extension SQLiteStorage {
 
 extension Connection {
     /// The database as its last commit left it, which may still be in the log.
-    fileprivate func databaseBytes() throws(HoldfastError) -> UInt64 {
+    func databaseBytes() throws(HoldfastError) -> UInt64 {
         let pages = try number("PRAGMA page_count", "reading") ?? 0
         return UInt64(clamping: pages * (try number("PRAGMA page_size", "reading") ?? 0))
     }

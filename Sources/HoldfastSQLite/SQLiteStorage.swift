@@ -233,6 +233,8 @@ public final class SQLiteStorage: Storage {
                 writer = nil
                 try files.check(readers.walHeader)
                 let connection = try connectWriter()
+                // What failed may have been a compaction, and may turn out to be done.
+                files.allowShrinking(to: Int(clamping: try connection.databaseBytes()))
                 try connection.settle(isFirst: false)
                 writer = connection
             }
