@@ -39,8 +39,8 @@ public final class SQLiteStorage: Storage {
     private let queue: Lock<WriteQueue?>
     /// By the one whose turn it is: the write transaction that was begun with the turn.
     private let begunWrite = Lock<SQLiteWrite?>(nil)
-    /// Since when another program has SQLite's lock, where it was in the way last.
-    private let heldSince = Lock<UInt64?>(nil)
+    /// Since when another program has SQLite's lock, where it was in the way last, and when that was seen last.
+    private let held = Lock<(since: UInt64, seen: UInt64)?>(nil)
     /// Of a store that is only read.
     private let traces: SideFiles?
     let copies: PageCopies
@@ -133,6 +133,8 @@ public final class SQLiteStorage: Storage {
 
     /// In microseconds.
     private static let lockPoll: UInt64 = 500
+    /// In nanoseconds.
+    private static let lockMemory: UInt64 = 1_000_000_000
 
     /// Begins the write transaction ahead, and answers whether SQLite's lock is in the way. Any other failure is found
     /// again by `beginWrite`. Refuses to wait on when the lock has been held for too long.
@@ -144,17 +146,19 @@ public final class SQLiteStorage: Storage {
             defer { connection.setBusyTimeout() }
             let write = try SQLiteWrite(of: self, on: connection)
             begunWrite.withLock { $0 = write }
-            heldSince.withLock { $0 = nil }
+            held.withLock { $0 = nil }
             return false
         } catch {
             guard error.status == .busy else { return false }
             let now = environment.time.monotonicNanoseconds()
-            let since = heldSince.withLock { since in
-                since = since ?? now
-                return since!
+            let since = held.withLock { held in
+                // Where nobody has waited for a while, it is not known to be the same lock.
+                let since = held.flatMap { now &- $0.seen < Self.lockMemory ? $0.since : nil } ?? now
+                held = (since, now)
+                return since
             }
             if now &- since > UInt64(environment.limits.foreignLock) {
-                heldSince.withLock { $0 = nil }
+                held.withLock { $0 = nil }
                 throw .lockedOut(of: location)
             }
             return true

@@ -189,13 +189,43 @@ static void a_commit_waits_for_another_programs_lock_as_long_as_it_may(void) {
     hf_store_free(store);
 }
 
+/* How long commits wait for another program's lock, here less than elsewhere. */
+enum { FOREIGN_LOCK_SECONDS = 5 };
+
+static void another_lock_long_after_is_waited_for_anew(void) {
+    ledger_remove(directory, false);
+    hf_store *store = open_store();
+    hf_error *error = NULL;
+    if (save(store, "{\"id\":\"first\"}", NULL, NULL) != HF_OK)
+        exit(2);
+    sqlite3 *program = lock_for_writing();
+    hf_status status = save(store, "{\"id\":\"late\"}", "{\"timeout_ms\":100}", &error);
+    expect(status == HF_TIMEOUT, "what is locked out says so");
+    hf_error_free(error);
+    error = NULL;
+    sqlite3_close(program);
+    sleep(FOREIGN_LOCK_SECONDS + 1);
+    program = lock_for_writing();
+    pthread_t thread;
+    pthread_create(&thread, NULL, let_go, program);
+    status = save(store, "{\"id\":\"in time\"}", "{\"timeout_ms\":20000}", &error);
+    expect(status == HF_OK, "a lock that has just been taken is waited for, whatever was locked before");
+    pthread_join(thread, NULL);
+    hf_error_free(error);
+    hf_store_free(store);
+}
+
 int main(void) {
+    char limits[64];
+    snprintf(limits, sizeof limits, "foreignLock=%d000000000", FOREIGN_LOCK_SECONDS);
+    setenv("HOLDFAST_LIMITS", limits, 1);
     ledger_directory(directory);
     snprintf(path, sizeof path, "%s/store.db", directory);
     a_shared_cache_is_not_shared_with_the_store();
     the_hosts_own_way_to_files_is_the_hosts_alone();
     an_extension_of_the_hosts_that_fails_is_named();
     a_commit_waits_for_another_programs_lock_as_long_as_it_may();
+    another_lock_long_after_is_waited_for_anew();
     ledger_remove(directory, true);
     printf("hosts: %d wrong\n", wrong);
     return wrong > 0;
