@@ -20,7 +20,7 @@ from .deferred import DeferredRepository, ModifyResult, payload
 from .mapping import RepositoryMapping
 from .operation import Operation
 from .stream import RepositoryStreams
-from .transaction import current_pointer, current_scopes, current_transaction
+from .transaction import current_pointer, current_scopes, current_transaction, of_generators
 
 if TYPE_CHECKING:
     from .store import Store
@@ -215,7 +215,7 @@ class Repository(OfOneProcess, Queries[T], RepositoryStreams[T]):
             result = Result()
         status = fetch(
             self.pointer,
-            current_pointer(self._store) if current_scopes() else None,
+            current_pointer(self._store) if current_scopes() or of_generators else None,
             text,
             length,
             result.entity_reference,

@@ -244,7 +244,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         object of its trees has no `on_savepoint`, InvalidStateError when others wrote in it at the same time.
         An idempotency key cannot join and is refused there.
 
-        In a generator it is the current one while that runs, and not for whoever iterates, unless
+        In a generator it is the current one while that runs, in any thread, not for whoever iterates, unless
         `contextlib.contextmanager` makes the generator a block. Tasks and threads that the block began and
         that outlive it get InvalidStateError from single calls; they may begin a transaction of their own.
         """

@@ -53,7 +53,7 @@ class _Scope:
     `contextlib.contextmanager` is no such generator: it enters for the block that it manages.
     """
 
-    __slots__ = ("_transaction", "generator", "is_over", "number", "store", "task")
+    __slots__ = ("_transaction", "around", "generator", "is_over", "number", "store", "task")
 
     # A context that nobody clears may keep this for ever, so it keeps little alive: of the store its token.
 
@@ -66,6 +66,8 @@ class _Scope:
         self.is_over = False
         #: The frame of the generator in which it was entered, and the task where it is an asynchronous one.
         self.generator: Optional[types.FrameType] = _generator_around(sys._getframe(1))
+        #: The innermost of generators that ran then, if one did.
+        self.around = _running(self.store)
         self.task: Any = None
         if self.generator is not None and self.generator.f_code.co_flags & inspect.CO_ASYNC_GENERATOR:
             self.task = _current_task()
@@ -97,6 +99,8 @@ class _Scope:
     def begin(self) -> "_Scope":
         """The block is entered."""
         try:
+            if self.generator is not None:
+                of_generators[self.generator] = (self, *of_generators.get(self.generator, ()))
             scopes.set((self, *scopes.get()))
         except BaseException:  # such as Ctrl-C
             self.end()
@@ -109,8 +113,27 @@ class _Scope:
         self.is_over = True
         if self.generator is not None:
             self.store = 0  # nobody's
-        self.generator = self.task = None
+            left = tuple(scope for scope in of_generators.pop(self.generator, ()) if scope is not self)
+            if left:
+                of_generators[self.generator] = left
+        self.generator = self.task = self.around = None
         scopes.set(tuple(scope for scope in scopes.get() if scope is not self))
+
+
+#: What was entered in generators, by their frames, the innermost first. A generator may run on in another
+#: thread or task than it began in, whose context knows nothing of it. Without a lock: each access is atomic.
+of_generators: dict[types.FrameType, tuple[_Scope, ...]] = {}
+
+
+def _running(store: int) -> Optional[_Scope]:
+    """What was entered in the innermost generator that runs here, of this store."""
+    frame = sys._getframe(1) if of_generators else None
+    while frame is not None:
+        for scope in of_generators.get(frame, ()):
+            if scope.store == store and scope.transaction is not None:
+                return scope
+        frame = frame.f_back
+    return None
 
 
 def _generator_around(frame: Optional[types.FrameType]) -> Optional[types.FrameType]:
@@ -153,10 +176,15 @@ current_scopes = scopes.get
 
 
 def _current(store: "Store") -> Optional[_Scope]:
+    running = _running(store._open)
     for scope in scopes.get():
-        if scope.store == store._open and scope.counts:
+        # What was entered while the generator that runs here did not is its caller's.
+        if scope is running:
+            break
+        is_hidden = running is not None and scope.around is not running
+        if scope.store == store._open and not is_hidden and scope.counts:
             return scope
-    return None
+    return running
 
 
 def current_transaction(store: "Store") -> Any:
@@ -175,7 +203,7 @@ def open_transaction(store: "Store") -> Any:
 
 def current_pointer(store: "Store") -> Any:
     """The native handle of the current transaction; None stands for a transaction of the call's own."""
-    if not current_scopes():
+    if not current_scopes() and not of_generators:
         return None
     scope = _current(store)
     if scope is None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import contextvars
 import gc
 import queue
 import threading
@@ -12,6 +13,7 @@ import pytest
 import uvloop
 from actions import WAIT, save
 from nodes import Family
+from threads import in_thread
 
 import holdfast
 import holdfast.aio
@@ -104,6 +106,58 @@ def test_a_generator_that_another_thread_ends_leaves_nothing_here(
     ending.join()
     songs.save({"id": "behind"})
     assert songs.ids() == ["behind", "inside"]
+
+
+def test_a_generator_stays_in_its_transaction_in_whatever_context_it_runs_on(
+    store: holdfast.Store, songs: Songs
+) -> None:
+    def saving() -> Iterator[None]:
+        with store.transaction():
+            for id in "abcd":
+                songs.save({"id": id})
+                assert songs.count() == len(songs.ids())
+                yield
+            raise LookupError
+
+    def run_on() -> None:
+        next(generator)
+        assert store.current_transaction is None
+
+    generator = saving()
+    next(generator)
+    in_thread(run_on)
+    contextvars.copy_context().run(run_on)
+    with store.transaction():
+        songs.save({"id": "by its caller"})
+        next(generator)
+        assert songs.ids() == ["by its caller"]
+    with pytest.raises(LookupError):
+        next(generator)
+    assert songs.ids() == ["by its caller"]
+
+
+def test_an_asynchronous_generator_stays_in_its_transaction_whichever_task_asks_it(run: Runner) -> None:
+    async def main() -> None:
+        async with holdfast.aio.open("memory:") as store:
+            songs = store.repository("songs")
+
+            async def saving() -> AsyncIterator[None]:
+                async with store.transaction():
+                    for id in "abc":
+                        await songs.save({"id": id})
+                        yield
+                    async with store.transaction():
+                        await asyncio.gather(songs.save({"id": "d"}), songs.save({"id": "e"}))
+                        yield
+
+            generator = saving()
+            for _ in "abcd":
+                await asyncio.ensure_future(generator.__anext__())
+            assert await songs.ids() == []
+            await generator.aclose()
+            assert await songs.ids() == []
+
+    run(main())
 
 
 def test_a_context_manager_that_is_written_as_a_generator_opens_it_for_the_block_it_manages(
