@@ -18,6 +18,10 @@ extension Store {
     /// and throws: `.unsupported` when a member of its object trees is no ``SavepointTransactable``, `.invalidState` when
     /// other child tasks wrote in the transaction at the same time.
     ///
+    /// A task that is begun inside with `Task` and goes on behind the end is refused single calls (`.invalidState`), because
+    /// what was to be stored together must not be stored by itself; transactions of its own work as ever. One that has nothing
+    /// to do with the transaction is begun with `Task.detached`.
+    ///
     /// When `body` throws, the transaction is rolled back and the error thrown on unchanged. When something that was read
     /// has changed meanwhile, `body` **runs again** on the newest state, once those of this process have ended that collided
     /// at the same entity, or by a query of the same repository, before: let it change nothing outside that may not be
@@ -90,7 +94,7 @@ extension Store {
     // MARK: Running
 
     func requireOutermost() throws {
-        guard TransactionScope.transaction(of: self) == nil else {
+        guard TransactionScope.scope(of: self) == nil else {
             throw HoldfastError(
                 .invalidState,
                 "this transaction would join the one around it, which alone gets a receipt: use transaction { }")

@@ -58,7 +58,7 @@ extension StoreRepository {
     ) async throws -> Value {
         try Task.checkCancellation()
         let core = try await core()
-        let transaction = TransactionScope.transaction(of: store)
+        let transaction = try TransactionScope.transaction(of: store)
         return try await store.waiting { () throws(CoreError) in try body(core, transaction) }
     }
 }

@@ -70,6 +70,9 @@ extension StoreRepository {
         }
     }
 
+    /// Deletes an entity, whatever its other members are by now. Throws `.notFound`.
+    public func delete(_ entity: Entity) async throws { try await delete(id: entity.id, missingOK: false) }
+
     /// Deletes the entity of this id. Throws `.notFound`.
     public func delete(id: Entity.ID) async throws { try await delete(id: id, missingOK: false) }
 
@@ -132,7 +135,7 @@ extension StoreRepository {
             let filter = try Query(filter: filter, parameters: parameters).compiled(for: core, coding).filter
             let counts = try await store.transaction {
                 try Task.checkCancellation()
-                let transaction = TransactionScope.transaction(of: store)
+                let transaction = try TransactionScope.transaction(of: store)
                 return try await store.waiting { () throws(CoreError) in
                     try json.withBytes { json throws(CoreError) in try core.modifyAll(filter, json, in: transaction) }
                 }
@@ -150,7 +153,7 @@ extension StoreRepository {
             let filter = try Query(filter: filter, parameters: parameters).compiled(for: core, coding).filter
             return try await store.transaction {
                 try Task.checkCancellation()
-                let transaction = TransactionScope.transaction(of: store)
+                let transaction = try TransactionScope.transaction(of: store)
                 return Int(
                     try await store.waiting { () throws(CoreError) in try core.deleteAll(filter, in: transaction) })
             }
@@ -275,7 +278,7 @@ extension StoreRepository {
     /// Answers the final texts, where wanted.
     private func perform(_ writes: [Write], wantsResults: Bool = false) async throws -> [[UInt8]] {
         try Task.checkCancellation()
-        if let scope = TransactionScope.scope(of: store) {
+        if let scope = try TransactionScope.joined(by: store) {
             let transaction = scope.transaction
             return try await store.waiting { [name] () throws(CoreError) in
                 transaction.note(writingIn: scope.number)

@@ -80,7 +80,7 @@ where Entity.ID: EntityIdentifier {
     /// nothing else lets the others of its pool have a turn now and then.
     func cached(_ id: EntityID) async throws -> Versioned<Entity>? {
         // A provider would have to be asked whether it is the newest.
-        guard store.provider == nil, TransactionScope.transaction(of: store) == nil else { return nil }
+        guard store.provider == nil, try TransactionScope.joined(by: store) == nil else { return nil }
         try Task.checkCancellation()
         let core = try await core()
         guard let (version, text) = try translatingErrors({ () throws(CoreError) in try core.cached(id) }) else {

@@ -23,11 +23,31 @@ final class TransactionScope: Sendable {
         outer = Self.current
     }
 
-    /// The transaction that a call on this store joins. An unstructured task that outlives the scope still finds it
-    /// and is refused, because its writes would belong to nothing.
-    static func transaction(of store: Store) -> HoldfastCore.Transaction? { scope(of: store)?.transaction }
+    /// The transaction that a call on this store joins.
+    static func transaction(of store: Store) throws -> HoldfastCore.Transaction? { try joined(by: store)?.transaction }
 
-    static func scope(of store: Store) -> TransactionScope? { first { $0.transaction.store === store.core } }
+    /// The scope that a call on this store joins. An unstructured task that outlives it still finds it and is refused,
+    /// because what was to be stored together would be stored by itself.
+    static func joined(by store: Store) throws -> TransactionScope? {
+        guard let scope = innermost(of: store) else { return nil }
+        if scope.transaction.hasEnded && !store.core.isClosed {
+            throw HoldfastError(
+                .invalidState,
+                "the transaction in which this task was begun has ended: await the task before that, begin it with "
+                    + "Task.detached, or open a transaction for the call")
+        }
+        return scope
+    }
+
+    /// The scope that a transaction on this store joins: none where that has ended, so that a task which was begun in it
+    /// may have transactions of its own.
+    static func scope(of store: Store) -> TransactionScope? {
+        innermost(of: store).flatMap { $0.transaction.hasEnded ? nil : $0 }
+    }
+
+    private static func innermost(of store: Store) -> TransactionScope? {
+        first { $0.transaction.store === store.core }
+    }
 
     /// For a tree that is to join.
     func requireTrees() throws -> TransactionTrees {

@@ -2,8 +2,62 @@ import Foundation
 import Holdfast
 import Testing
 
+@Suite("An entity that does not fit its class")
+struct UnfittingEntityTests {
+    private struct Other: Codable, Identifiable, Sendable {
+        var id: String
+        var title: [String]
+    }
+
+    @Test("is named, with its repository and the class, by every typed read", arguments: Engine.allCases)
+    func reads(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            try await store.repository(of: Song.self).save(Song(id: "s1", title: "Gloria"))
+            let others = store.repository(of: Other.self, named: "song")
+            func expectNamed(_ read: nonisolated(nonsending) () async throws -> Void) async {
+                let error = await expectError(.corrupt, read)
+                for part in ["\"s1\"", "\"song\"", "Other", "title"] {
+                    #expect(error?.message.contains(part) == true, "\(part)")
+                }
+                for part in [#""id":"s1""#, #""repository":"song""#, #""type":"Other""#] {
+                    #expect(error?.detail.contains(part) == true, "\(part)")
+                }
+            }
+            await expectNamed { _ = try await others.fetch(id: "s1") }
+            await expectNamed { _ = try await others.fetchVersioned(id: "s1") }
+            await expectNamed { _ = try await others.fetchMany(ids: ["s1"]) }
+            await expectNamed { _ = try await others.fetchAll() }
+            await expectNamed { _ = try await others.find() }
+            await expectNamed { _ = try await others.first() }
+            await expectNamed { _ = try await others.find(where: { _ in true }) }
+            await expectNamed { for try await _ in others.iterate() {} }
+            await expectNamed { _ = try await others.patch(id: "s1", ["plays": 2]) }
+            try await onThread {
+                let error = #expect(throws: HoldfastError.self) { try others.blocking.fetchAll() }
+                #expect(error?.message.contains("\"s1\" in \"song\" is no Other") == true)
+            }
+        }
+    }
+}
+
 @Suite("A repository")
 struct RepositoryTests {
+    @Test("deletes an entity that it is given, in asynchronous code too", arguments: Engine.allCases)
+    func deletion(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let songs = store.repository(of: Song.self)
+            let song = Song(id: "s1", title: "Gloria")
+            try await songs.save(song)
+            try await songs.delete(song)
+            try await #expect(songs.count() == 0)
+            await expectError(.notFound) { try await songs.delete(song) }
+            let described: AnyTransaction<Void> = songs.delete(song)
+            try await songs.save(song)
+            try await described.performAsync()
+            try await #expect(songs.count() == 0)
+        }
+    }
+
     @Test("stores what is added, and refuses to add it again", arguments: Engine.allCases)
     func adding(engine: Engine) async throws {
         try await withStore(engine) { store in

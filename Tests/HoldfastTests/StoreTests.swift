@@ -73,7 +73,7 @@ struct StoreTests {
             let error = await expectError(.corrupt) { _ = try await songs.fetchAll() }
             #expect(error?.message.contains("\"a\" in \"things\"") == true)
             #expect(error?.message.contains("\"title\"") == true)
-            #expect(error?.detail == #"{"id":"a","repository":"things"}"#)
+            #expect(error?.detail == #"{"id":"a","repository":"things","type":"Song"}"#)
             #expect(error?.cause is DecodingError)
             await expectError(.corrupt) { _ = try await songs.fetch(id: "b") }
             try await #expect(songs.fetch(id: "c")?.title == "a song")

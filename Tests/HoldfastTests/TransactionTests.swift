@@ -198,6 +198,23 @@ struct TransactionTests {
         }
     }
 
+    @Test(
+        "that has ended refuses single calls of a task begun in it, and lets it have transactions",
+        arguments: Engine.allCases)
+    func taskBehindTheEnd(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let songs = store.repository(of: Song.self)
+            let (goOn, end) = AsyncStream<Void>.makeStream()
+            let task = try await store.transaction {
+                try await songs.save(Song(id: "s1", title: ""))
+                return lateTask(of: store, songs, goOn)
+            }
+            end.finish()
+            try await task.value
+            try await #expect(songs.fetchAll().map(\.id) == ["s1", "s3", "s4", "s5"])
+        }
+    }
+
     @Test("includes the calls of child tasks", arguments: Engine.allCases)
     func childTasks(engine: Engine) async throws {
         try await withStore(engine) { store in
@@ -454,38 +471,29 @@ struct TransactionTests {
     }
 }
 
-@Suite("A savepoint")
-struct SavepointTests {
-    @Test("undoes its own part and no more", arguments: Engine.allCases)
-    func undoing(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
-            try await store.transaction {
-                try await songs.save(Song(id: "s1", title: "before"))
-                await #expect(throws: Refusal()) {
-                    try await store.savepoint {
-                        try await songs.save(Song(id: "s1", title: "inside"))
-                        try await store.savepoint { try await songs.save(Song(id: "s2", title: "deeper")) }
-                        throw Refusal()
-                    }
-                }
-                try await #expect(songs.fetchAll() == [Song(id: "s1", title: "before")])
-                let value = try await store.savepoint { try await songs.save(Song(id: "s3", title: "kept")).title }
-                #expect(value == "kept")
-            }
-            try await #expect(songs.fetchAll().map(\.id) == ["s1", "s3"])
-        }
-    }
-
-    @Test("needs a transaction")
-    func outside() async throws {
-        try await withStore(.memory) { store in
-            await expectError(.invalidState) { try await store.savepoint {} }
-        }
-    }
-}
-
 /// Of a transaction's body, in many tasks.
-private final class Runs: Sendable {
-    let count = Atomic<Int>(0)
+private final class Runs: Sendable { let count = Atomic<Int>(0) }
+
+/// A task of the caller's scope, which goes on when the stream ends.
+private func lateTask(
+    of store: Store, _ songs: StoreRepository<Song>, _ goOn: AsyncStream<Void>
+) -> Task<Void, any Error> {
+    Task {
+        for await _ in goOn {}
+        let error = await expectError(.invalidState) { try await songs.save(Song(id: "s2", title: "")) }
+        #expect(error?.message.contains("Task.detached") == true)
+        await expectError(.invalidState) { _ = try await songs.fetch(id: "s1") }
+        let receipt = try await store.transactionWithReceipt {
+            try await #expect(songs.count() == 1)
+            try await songs.save(Song(id: "s3", title: ""))
+        }.receipt
+        #expect(receipt.changes.map(\.id) == ["s3"])
+        try await store.transaction(idempotencyKey: "once") {
+            try await songs.save(Song(id: "s4", title: ""))
+        }
+        try await store.transaction(Member("root", log: CallLog())) {
+            try await songs.save(Song(id: "s5", title: ""))
+        }
+        await expectError(.invalidState) { try await store.savepoint {} }
+    }
 }

@@ -262,7 +262,7 @@ where Entity.ID: EntityIdentifier {
         _ body: (HoldfastCore.Repository, HoldfastCore.Transaction?) throws(CoreError) -> Value
     ) throws -> Value {
         let core = try repository.coreNow()
-        let transaction = TransactionScope.transaction(of: repository.store)
+        let transaction = try TransactionScope.transaction(of: repository.store)
         return try translatingErrors { () throws(CoreError) in try body(core, transaction) }
     }
 }

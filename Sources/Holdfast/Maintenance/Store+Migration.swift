@@ -31,7 +31,7 @@ extension Store {
     public func migrate(
         _ plan: MigrationPlan, backup: Bool = true, progress: WorkProgress? = nil
     ) async throws -> MigrationReport {
-        guard TransactionScope.transaction(of: self) == nil else {
+        guard TransactionScope.scope(of: self) == nil else {
             throw HoldfastError(.invalidState, "a migration is transactions of its own: call it outside of others")
         }
         let migrations = plan.migrations

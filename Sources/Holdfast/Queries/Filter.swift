@@ -69,7 +69,10 @@ struct Operator: Sendable {
     }
 
     init(_ name: String, _ value: (any Encodable & Sendable)?) {
-        self.init(name) { coding in try coding.text(value, what: "filter") }
+        self.init(name) { coding in
+            try Decimals.refuse(value, of: name)
+            return try coding.text(value, what: "filter")
+        }
     }
 }
 
@@ -93,6 +96,7 @@ extension Filter {
         }
         switch form {
         case .members(let members):
+            for (path, value) in members { try Decimals.refuse(value, of: "the comparison with \"\(path)\"") }
             let values = members.mapValues { AnyValue(value: $0) }
             return String(decoding: try coding.encode(values, what: "filter", status: .invalidQuery), as: UTF8.self)
         case .json(let text): return text

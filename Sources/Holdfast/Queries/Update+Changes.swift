@@ -17,25 +17,45 @@ extension Update {
         Update(member, Operator("$rename") { coding in try Member(other).name(coding) })
     }
 
-    // MARK: Numbers
+    // MARK: Numbers. Integers and doubles: of a `Decimal` the result would not be exact.
 
     /// Adds to the member.
-    public static func increment<Value: Numeric & Encodable & Sendable>(
+    public static func increment<Value: BinaryInteger & Encodable & Sendable>(
+        _ member: any KeyPath<Entity, Value> & Sendable, by amount: Value
+    ) -> Update { Update("$inc", member, amount) }
+
+    /// Adds to the member.
+    public static func increment<Value: BinaryFloatingPoint & Encodable & Sendable>(
         _ member: any KeyPath<Entity, Value> & Sendable, by amount: Value
     ) -> Update { Update("$inc", member, amount) }
 
     /// Adds to the member; where nothing is, it becomes the amount.
-    public static func increment<Value: Numeric & Encodable & Sendable>(
+    public static func increment<Value: BinaryInteger & Encodable & Sendable>(
+        _ member: any KeyPath<Entity, Value?> & Sendable, by amount: Value
+    ) -> Update { Update("$inc", member, amount) }
+
+    /// Adds to the member; where nothing is, it becomes the amount.
+    public static func increment<Value: BinaryFloatingPoint & Encodable & Sendable>(
         _ member: any KeyPath<Entity, Value?> & Sendable, by amount: Value
     ) -> Update { Update("$inc", member, amount) }
 
     /// Multiplies the member.
-    public static func multiply<Value: Numeric & Encodable & Sendable>(
+    public static func multiply<Value: BinaryInteger & Encodable & Sendable>(
+        _ member: any KeyPath<Entity, Value> & Sendable, by factor: Value
+    ) -> Update { Update("$mul", member, factor) }
+
+    /// Multiplies the member.
+    public static func multiply<Value: BinaryFloatingPoint & Encodable & Sendable>(
         _ member: any KeyPath<Entity, Value> & Sendable, by factor: Value
     ) -> Update { Update("$mul", member, factor) }
 
     /// Multiplies the member; where nothing is, it becomes 0.
-    public static func multiply<Value: Numeric & Encodable & Sendable>(
+    public static func multiply<Value: BinaryInteger & Encodable & Sendable>(
+        _ member: any KeyPath<Entity, Value?> & Sendable, by factor: Value
+    ) -> Update { Update("$mul", member, factor) }
+
+    /// Multiplies the member; where nothing is, it becomes 0.
+    public static func multiply<Value: BinaryFloatingPoint & Encodable & Sendable>(
         _ member: any KeyPath<Entity, Value?> & Sendable, by factor: Value
     ) -> Update { Update("$mul", member, factor) }
 

@@ -61,10 +61,11 @@ public struct Update<Entity: Codable & Sendable>: Sendable, ExpressibleByDiction
     private func changes(_ coding: EntityCoding) throws -> [(name: String, member: String)] {
         switch form {
         case .operators(let operators):
-            return try operators.flatMap { name, operands in
-                let name = try coding.text(name, what: "update")
-                return try operands.map { path, value in
-                    (name, try "\(coding.text(path, what: "update")):\(coding.text(value, what: "update"))")
+            return try operators.flatMap { operatorName, operands in
+                let name = try coding.text(operatorName, what: "update")
+                return try operands.map { path, value -> (name: String, member: String) in
+                    try Decimals.refuse(value, of: operatorName)
+                    return (name, try "\(coding.text(path, what: "update")):\(coding.text(value, what: "update"))")
                 }
             }
         case .change(let member, let operation):

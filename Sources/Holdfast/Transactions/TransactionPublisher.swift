@@ -13,6 +13,9 @@ internal import HoldfastCore
 /// it; a commit that is queued is withdrawn; what is committed stays. Nothing is heard any more then, except for an event that
 /// another thread is telling just as it is cancelled.
 ///
+/// A closure written in code of an actor, such as the main actor's, belongs there, and Swift ends the program where `sink`
+/// calls it on another thread: `receive(on: MainActor.shared)` has the events told in the actor.
+///
 /// As an asynchronous sequence, a publisher has `values`.
 public struct TransactionPublisher<Result: Sendable>: Publisher, Sendable {
     public typealias Output = Result

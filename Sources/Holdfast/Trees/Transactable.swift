@@ -7,6 +7,9 @@
 /// all members of the tree are begun and validated parents first, committed and rolled back children first, siblings in
 /// the order in which they came. None of the functions may begin or end a transaction of its own tree.
 ///
+/// All four are written, also where one does nothing: with implementations of the protocol's own, those of a class below
+/// one that leaves them out would never be called. In a class that others are derived from they are overridden as usual.
+///
 /// Members need not be `Sendable`: a tree belongs to one isolation, an actor's or a task's, and all its functions are
 /// called there. An actor's class conforms there: `final class Chart: @MainActor Transactable`.
 public protocol Transactable: AnyObject {
@@ -21,13 +24,6 @@ public protocol Transactable: AnyObject {
     func onCommit(transaction: any Transaction)
     /// The object goes back to how it was when its transaction began.
     func onRollback(transaction: any Transaction)
-}
-
-extension Transactable {
-    public func onBegin(transaction: any Transaction) {}
-    public func onValidateCommit() throws {}
-    public func onCommit(transaction: any Transaction) {}
-    public func onRollback(transaction: any Transaction) {}
 }
 
 /// A member that takes part in savepoints. Where one does not, its tree has none.

@@ -62,6 +62,7 @@ public final class Transaction: Sendable {
     let state: Lock<State>
     /// What a face knows it by.
     private let faceBits = Atomic<UInt>(0)
+    private let ended = Atomic<Bool>(false)
 
     init(store: Store, options: TransactionOptions) {
         self.store = store
@@ -99,6 +100,9 @@ public final class Transaction: Sendable {
             return state.settledPhase
         }
     }
+
+    /// Whether nothing can be done in it any more, told without waiting.
+    public var hasEnded: Bool { ended.load(ordering: .acquiring) || store.isClosed }
 
     public var face: UInt {
         get { faceBits.load(ordering: .relaxed) }
@@ -279,6 +283,7 @@ public final class Transaction: Sendable {
 
     /// Lets go of everything that only an open transaction needs.
     func discard(_ state: inout State) {
+        ended.store(true, ordering: .releasing)
         state.view.release()
         state.buffer = WriteBuffer()
         store.openTransactions.subtract(1, ordering: .relaxed)

@@ -21,6 +21,53 @@ private func path<Entity: Codable & Identifiable & Sendable>(
     String(try await json(filter, encoder: encoder, key: key).split(separator: "\"")[1])
 }
 
+@Suite("A decimal")
+struct DecimalTests {
+    private struct Priced: Codable, Identifiable, Sendable, Equatable {
+        var id: String
+        var price: Decimal
+        var discount: Decimal?
+        var steps: [Decimal] = []
+    }
+
+    /// As the operators are for any type, for which no compiler warns.
+    private func more<Value: Comparable & Codable & Sendable>(
+        _ member: any KeyPath<Priced, Value> & Sendable, than value: Value
+    ) -> Filter<Priced> { member > value }
+
+    @Test("is stored digit by digit; what would take it for a double is refused", arguments: Engine.allCases)
+    func exact(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let goods = store.repository(of: Priced.self)
+            let price = Decimal(string: "0.12345678901234567890123")!
+            let good = Priced(id: "g1", price: price)
+            try await goods.save(good)
+            try await #expect(goods.fetch(id: "g1") == good)
+            let changed = try await goods.modify(id: "g1", [.set(\.discount, price), .push(\.steps, price)])
+            #expect(changed.discount == price && changed.steps == [price])
+            let filters: [Filter<Priced>] = [
+                more(\.price, than: 0), .in(\.price, [price]), .notIn(\.price, [price]), .contains(\.steps, price),
+                \.discount == price, \.discount > price, ["price": ["$gt": price]], ["price": price],
+                \.id == "g1" && !more(\.price, than: 1),
+            ]
+            for filter in filters {
+                let error = await expectError(.invalidQuery) { _ = try await goods.find(filter) }
+                #expect(error?.message.contains("Decimal") == true)
+            }
+            let updates: [Update<Priced>] = [
+                .min(\.price, price), .max(\.discount, price), .pull(\.steps, price), .addToSet(\.steps, price),
+                ["$inc": ["price": price]], ["$mul": ["price": Decimal(2)]],
+            ]
+            for update in updates {
+                await expectError(.invalidQuery) { _ = try await goods.modify(id: "g1", update) }
+            }
+            try await #expect(goods.fetch(id: "g1") == changed)
+            try await #expect(goods.find(\.discount != nil).count == 1)
+            try await goods.modify(id: "g1", ["$set": ["price": Decimal(2)]])
+        }
+    }
+}
+
 @Suite("A key path")
 struct KeyPathTests {
     @Test("means the member under its coding key, through members of members and optionals")
@@ -102,7 +149,7 @@ struct KeyPathTests {
         try await #expect(path(\.small == 1) == "small")
         try await #expect(path(\.large == 1) == "large")
         try await #expect(path(\.real == 1) == "real")
-        try await #expect(path(\.price == 1) == "price")
+        try await #expect(path(.exists(\.price)) == "price")
         try await #expect(path(\.link == URL(string: "a:")!) == "link")
         try await #expect(path(\.data == Data()) == "data")
         try await #expect(path(.contains(\.set, "x")) == "set")

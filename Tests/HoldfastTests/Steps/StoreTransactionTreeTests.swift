@@ -213,6 +213,7 @@ struct StoreTransactionTreeTests {
             before = position
             note("begin")
         }
+        func onValidateCommit() throws {}
         func onCommit(transaction: any Transaction) { note("commit") }
         func onRollback(transaction: any Transaction) {
             position = before

@@ -25,6 +25,46 @@ struct PublisherTests {
         }
     }
 
+    @Test("tells in an actor's isolation where that is wanted, so that closures of the main actor are called there")
+    @MainActor
+    func inAnActor() async throws {
+        var values: [Int] = []
+        var isEnded = false
+        let publisher = AnyTransaction { 7 }.publisher
+        for _ in 1...100 {
+            isEnded = false
+            let subscription = publisher.receive(on: MainActor.shared).sink(
+                receiveCompletion: { _ in
+                    MainActor.assertIsolated()
+                    isEnded = true
+                },
+                receiveValue: {
+                    MainActor.assertIsolated()
+                    values.append($0)
+                })
+            while !isEnded { await Task.yield() }
+            subscription.cancel()
+        }
+        #expect(values == Array(repeating: 7, count: 100))
+
+        try await withStore(.memory) { store in
+            let songs = store.repository(of: Song.self)
+            var counts: [Int] = []
+            let subscription = songs.observe().publisher.receive(on: MainActor.shared).sink(
+                receiveCompletion: { _ in }, receiveValue: { counts.append($0.elements.count) })
+            while counts.isEmpty { await Task.yield() }
+            for number in 1...20 {
+                try await songs.save(Song(id: "\(number)", title: ""))
+                while counts.last != number { await Task.yield() }
+            }
+            #expect(counts == counts.sorted())
+            subscription.cancel()
+            try await songs.save(Song(id: "unheard", title: ""))
+            try await songs.deleteAll()
+            #expect(counts.last == 20)
+        }
+    }
+
     @Test("runs nothing and blocks nobody until a value is asked for, and gives one however many are")
     func demand() async throws {
         let runs = Mutex(0)

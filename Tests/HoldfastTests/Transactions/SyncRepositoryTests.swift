@@ -156,7 +156,7 @@ struct RepositoryTransactionTests {
             let songs = store.repository(of: Song.self)
             let song = Song(id: "s1", title: "Gloria")
             let update: AnyTransaction<Song> = songs.update(song)
-            let delete = songs.delete(song)
+            let delete: AnyTransaction<Void> = songs.delete(song)
             try expect("nonExistingData") { try update.perform() }
             try expect("nonExistingData") { try delete.perform() }
             await expect("nonExistingData") { try await update.performAsync() }

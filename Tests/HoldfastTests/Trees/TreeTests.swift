@@ -1,6 +1,32 @@
 import Holdfast
 import Testing
 
+@Suite("A class that members are derived from")
+struct DerivedMemberTests {
+    /// Has nothing to do itself.
+    private class Base: Transactable {
+        private(set) lazy var transactionContext = TransactionContext.createRoot(owner: self)
+        func onBegin(transaction: any Transaction) {}
+        func onValidateCommit() throws {}
+        func onCommit(transaction: any Transaction) {}
+        func onRollback(transaction: any Transaction) {}
+    }
+
+    private final class Derived: Base {
+        var calls: [String] = []
+        override func onBegin(transaction: any Transaction) { calls.append("begin") }
+        override func onValidateCommit() throws { calls.append("validate") }
+        override func onCommit(transaction: any Transaction) { calls.append("commit") }
+    }
+
+    @Test("has what they override called")
+    func overriding() throws {
+        let derived = Derived()
+        try derived.transaction {}
+        #expect(derived.calls == ["begin", "validate", "commit"])
+    }
+}
+
 @Suite("An object tree, explicitly")
 struct ExplicitTreeTests {
     let tree = Tree()
