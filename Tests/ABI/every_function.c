@@ -331,7 +331,7 @@ static hf_status take_lines(const char *bytes, size_t length, void *user_data) {
 }
 
 static int64_t give_lines(char *buffer, size_t capacity, void *user_data) {
-    static const char line[] = "{\"repository\":\"things\",\"entity\":{\"id\":\"imported\"}}\n";
+    static const char line[] = "{\"id\":\"imported\"}\n";
     size_t *given = user_data;
     if (*given > 0 || capacity < sizeof line)
         return 0;
@@ -343,7 +343,8 @@ CALL(store_export, h.store, NULL, take_lines, NULL, NULL, &r->buffer)
 
 static hf_status call_store_import(handles h, results *r, hf_error **e) {
     size_t given = 0;
-    return hf_store_import(h.store, "{\"existing\":\"replace\"}", give_lines, NULL, &given, &r->buffer, e);
+    return hf_store_import(h.store, "{\"existing\":\"replace\",\"repository\":\"things\"}", give_lines, NULL,
+                           &given, &r->buffer, e);
 }
 
 static hf_status upgrade_nothing(hf_transaction *transaction, int64_t from, int64_t to, void *user_data) {
