@@ -312,6 +312,26 @@ static void a_fetch_of_nothing_is_no_failed_write(fixture *f) {
     close_room(r);
 }
 
+static void nothing_is_said_to_be_missing_after_a_write_that_found_nothing(fixture *f) {
+    room r = open_room(f, NULL);
+    save(r.things, NULL, "{\"id\":\"a\"}");
+    hf_transaction *t = begin(r.store, "{\"on_error\":\"abort\"}");
+    expect(HF_NOT_FOUND, hf_repository_delete, r.things, t, "zzz", 3, 0);
+    hf_entity entity = HF_ENTITY_INIT;
+    expect(HF_INVALID_STATE, hf_repository_fetch, r.things, t, "a", 1, &entity);
+    expect(HF_INVALID_STATE, hf_repository_first, r.things, t, NULL, 0, NULL, &entity);
+    hf_operation *deletion = NULL;
+    expect_ok(hf_operation_create, r.store,
+              "{\"operation\":\"delete\",\"repository\":\"things\",\"id\":\"a\",\"missing_ok\":true}", HF_NTS,
+              &deletion);
+    expect(HF_NOT_FOUND, hf_operation_perform, deletion, t, NULL, NULL);
+    hf_operation_free(deletion);
+    expect(HF_NOT_FOUND, hf_transaction_commit, t, NULL);
+    hf_transaction_free(t);
+    expect_count(r.things, NULL, NULL, 1);
+    close_room(r);
+}
+
 static void a_savepoint_or_scope_before_the_failure_leads_back(fixture *f) {
     room r = open_room(f, NULL);
     hf_transaction *t = begin(r.store, "{\"on_error\":\"abort\"}");
@@ -380,6 +400,7 @@ int main(void) {
         EACH_ENGINE(the_first_failed_write_is_what_the_rest_answers),
         EACH_ENGINE(every_way_for_a_write_to_fail_counts),
         EACH_ENGINE(a_fetch_of_nothing_is_no_failed_write),
+        EACH_ENGINE(nothing_is_said_to_be_missing_after_a_write_that_found_nothing),
         EACH_ENGINE(a_savepoint_or_scope_before_the_failure_leads_back),
         EACH_ENGINE(transact_answers_what_its_body_has_not_seen),
         EACH_ENGINE(an_aborted_transaction_rolls_its_tree_back_and_asks_nobody),

@@ -78,7 +78,9 @@ typedef enum HF_OPEN_ENUM hf_transaction_state {
  *                                              commit, answer that failure (retryable if it was a conflict),
  *                                              until the transaction is rolled back, or rolled back to a
  *                                              savepoint before; reads that fail, and HF_NOT_FOUND of a
- *                                              fetch, are no failed writes.
+ *                                              fetch, are no failed writes. A read, to which HF_NOT_FOUND is
+ *                                              an answer, answers HF_INVALID_STATE where the failure was
+ *                                              that, with it as the cause.
  *   "name": text, 1..64 bytes                  told by hf_store_describe while it holds a snapshot
  *
  * out_transaction receives the handle, freed with hf_transaction_free.

@@ -164,7 +164,11 @@ struct OperationStep: Sendable {
             do throws(HoldfastError) {
                 let (texts, version) = try repository.perform(writes, in: transaction, wantsResults: answersEntities)
                 return result(of: writes, texts, version)
-            } catch { return try forgiven(error) }
+            } catch {
+                // What ended the transaction before is no answer of this call.
+                if transaction?.isDoomed == true { throw error }
+                return try forgiven(error)
+            }
         }
         return try read(repository, in: transaction)
     }

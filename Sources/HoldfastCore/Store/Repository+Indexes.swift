@@ -44,7 +44,7 @@ extension Repository {
             switch error.status {
             case .notFound: return false
             // What stays after another failure, a later call goes on with.
-            case .uniqueViolation, .cancelled, .invalidEntity: if let entered { try drop(entered) }
+            case .uniqueViolation, .cancelled, .invalidEntity, .corrupt: if let entered { try drop(entered) }
             default: break
             }
             throw error

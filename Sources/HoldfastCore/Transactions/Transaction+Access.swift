@@ -79,7 +79,7 @@ extension Transaction {
     func fetch(
         _ key: EntityKey, _ body: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
     ) throws(HoldfastError) -> Bool {
-        try withOpen { state throws(HoldfastError) in
+        try withOpen(isRead: true) { state throws(HoldfastError) in
             if let own = state.buffer[key] {
                 guard let text = own.body else { return false }
                 try text.withBytes { bytes throws(HoldfastError) in try body(0, bytes) }
@@ -96,7 +96,7 @@ extension Transaction {
         _ repository: RepositoryID, _ check: EntityCheck, _ query: QueryScan, begin: (Plan) -> Void,
         visit: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) -> QueryScan {
-        try withOpen { state throws(HoldfastError) in
+        try withOpen(isRead: true) { state throws(HoldfastError) in
             var query = query
             if query.predicate == nil {
                 query.own = state.buffer.entries(of: repository)

@@ -20,6 +20,15 @@ extension Transaction {
         let error: HoldfastError
         /// Else a savepoint before it leads back.
         let isFinal: Bool
+
+        /// To a read "not found" is an answer, which must not be taken for one here.
+        var errorOfReads: HoldfastError {
+            guard error.status == .notFound else { return error }
+            return HoldfastError(
+                .invalidState,
+                "a write of the transaction has failed, and by \"on_error\": \"abort\" ends it: roll it back",
+                cause: error)
+        }
     }
 
     /// The `outer` of a scope that lies in no other.
@@ -116,6 +125,9 @@ extension Transaction {
 
     /// Whether a write that fails dooms it.
     public var abortsOnError: Bool { options.abortsOnError }
+
+    /// Whether it can only be rolled back.
+    var isDoomed: Bool { !store.isInsideProvider && state.withLock { $0.doom != nil } }
 
     /// A write in it has failed, for whatever reason.
     public func noteFailedWrite(_ error: HoldfastError) {

@@ -112,12 +112,14 @@ public final class Transaction: Sendable {
     // MARK: Reading and writing
 
     /// Runs `body` on the transaction's view and writes while it is open.
-    func withOpen<Result>(_ body: (inout State) throws(HoldfastError) -> Result) throws(HoldfastError) -> Result {
+    func withOpen<Result>(
+        isRead: Bool = false, _ body: (inout State) throws(HoldfastError) -> Result
+    ) throws(HoldfastError) -> Result {
         try store.requireOpen()
         return try state.withLock { state throws(HoldfastError) in
             try Self.requireOpen(state)
             if state.sealing != .none { try Self.requireValidator(state) }
-            if let doom = state.doom { throw doom.error }
+            if let doom = state.doom { throw isRead ? doom.errorOfReads : doom.error }
             do throws(HoldfastError) {
                 return try body(&state)
             } catch {

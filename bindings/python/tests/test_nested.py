@@ -236,6 +236,20 @@ def test_the_first_failed_write_aborts_the_transaction_where_that_is_wanted(stor
         store.begin(on_error="no")
 
 
+def test_nothing_is_said_to_be_missing_after_a_write_that_found_nothing(store: holdfast.Store) -> None:
+    songs = store.repository("songs")
+    songs.add({"id": "s1"})
+    with pytest.raises(holdfast.NotFoundError), store.transaction(on_error="abort"):
+        with pytest.raises(holdfast.NotFoundError):
+            songs.patch("s9", {"n": 1})
+        for read in (lambda: songs.fetch("s1"), lambda: songs.fetch("s1", "D"), songs.first, lambda: songs.find()):
+            with pytest.raises(holdfast.InvalidStateError):
+                read()
+        with pytest.raises(holdfast.NotFoundError):
+            songs.delete("s1", missing_ok=True)
+    assert songs.count() == 1
+
+
 def test_what_is_missing_and_may_be_is_no_failure(store: holdfast.Store) -> None:
     songs = store.repository("songs")
     with store.transaction(on_error="abort"):
