@@ -45,6 +45,9 @@ public struct StoreOptions: Sendable, Hashable {
     /// How long it keeps them at most: commits that are older are not kept, whatever `logRetention` says. Nil for no limit.
     /// What is there when the store is opened counts from then.
     public var logMaxAge: Duration?
+    /// How many bytes the log takes at most, whatever `logRetention` says: at least 1 MiB. A commit counts with 32 bytes, and
+    /// each change with its id and 2 more. What commits together stays, also where it takes more.
+    public var logMaxBytes = 268_435_456
     /// A batch of commits slower than this is logged as a warning: 1 ms to a day.
     public var slowCommit = Duration.seconds(1)
     /// Whether a symbolic link or a network file system may hold the store.
@@ -74,6 +77,7 @@ extension StoreOptions: Encodable {
         case idempotencyMaxCount = "idempotency_max_count"
         case logRetention = "log_retention"
         case logMaxAge = "log_max_age_ms"
+        case logMaxBytes = "log_max_bytes"
         case slowCommit = "slow_commit_ms"
         case allowUnsafeLocation = "allow_unsafe_location"
         case mode
@@ -97,6 +101,7 @@ extension StoreOptions: Encodable {
         try container.encode(idempotencyMaxCount, forKey: .idempotencyMaxCount)
         try container.encode(logRetention, forKey: .logRetention)
         try container.encodeIfPresent(logMaxAge?.milliseconds, forKey: .logMaxAge)
+        try container.encode(logMaxBytes, forKey: .logMaxBytes)
         try container.encode(slowCommit.milliseconds, forKey: .slowCommit)
         try container.encode(allowUnsafeLocation, forKey: .allowUnsafeLocation)
         try container.encodeIfPresent(mode.map { "0" + String($0, radix: 8) }, forKey: .mode)

@@ -70,6 +70,21 @@ extension Connection {
         return entries.count > limit ? Array(entries[..<limit]) : entries
     }
 
+    /// See `StorageWrite.logSizes`.
+    func logSizes(_ body: (CommitSequence, Int) -> Bool) throws(HoldfastError) {
+        let statement = try statement(.logSizes)
+        defer { statement.reset() }
+        while try statement.step() {
+            guard let sequence = statement.integer(0).flatMap(CommitSequence.init(exactly:)),
+                let bytes = statement.integer(1).flatMap(Int.init(exactly:))
+            else { throw corrupt("the log") }
+            if !body(sequence, bytes + Self.logRowBytes) { return }
+        }
+    }
+
+    /// What a row of the log takes beside its changes, about.
+    private static let logRowBytes = 25
+
     /// The log behind one sequence and up to another, if so many transactions have stored it: each stores one row. Nil where
     /// there were others, of this library or of another program, and where they take more than a kilobyte each.
     func log(

@@ -45,6 +45,8 @@ final class SQLiteWrite: StorageWrite {
         try connection.log(after: sequence, limit: limit)
     }
 
+    func logSizes(_ body: (CommitSequence, Int) -> Bool) throws(HoldfastError) { try connection.logSizes(body) }
+
     func changes(
         since token: ChangeToken, behind sequence: CommitSequence, limit: Int
     ) throws(HoldfastError) -> [LogEntry]? {

@@ -104,7 +104,7 @@ enum Schema {
 /// The statements that a connection keeps prepared.
 enum Query: Int, CaseIterable {
     case begin, beginImmediate, commit, rollback
-    case head, meta, repositories, indexes, fetch, scan, log, idempotency
+    case head, meta, repositories, indexes, fetch, scan, log, logSizes, idempotency
     case upsert, delete, insertLog, insertRepository, setIndex, removeIndex, insertIdempotency, setMeta
     case trimLog, trimIdempotencyByTime, trimIdempotencyByCount
 
@@ -123,6 +123,8 @@ enum Query: Int, CaseIterable {
         case .scan:
             "SELECT id, version, body, number FROM holdfast_entity WHERE repository = ?1 AND id > ?2 ORDER BY id"
         case .log: "SELECT sequence, commit_id, time, changes FROM holdfast_log WHERE sequence > ?1 ORDER BY sequence"
+        // The length is in the row's header: what the row holds is not read.
+        case .logSizes: "SELECT sequence, length(changes) FROM holdfast_log ORDER BY sequence DESC"
         case .idempotency: "SELECT fingerprint, sequence, time, receipt FROM holdfast_idempotency WHERE key = ?1"
         case .upsert:
             "INSERT INTO holdfast_entity (repository, id, version, body) VALUES (?1, ?2, ?3, ?4) "

@@ -1,6 +1,8 @@
 /* Streams of changes: what an observer, a feed and a durable subscription are told. */
 #include "listener.h"
 
+#include <sys/stat.h>
+
 static char *position_of(hf_store *store) {
     hf_buffer position = HF_BUFFER_INIT;
     expect_ok(hf_store_position, store, &position);
@@ -330,6 +332,80 @@ static void commits_older_than_the_log_keeps_them_go_with_later_ones(fixture *f)
     close_room(r);
 }
 
+/* A commit of this takes 1,000 times an id of 100 bytes and 2 more, and 32 bytes itself. */
+enum { IDS = 1000, COMMIT_BYTES = IDS * 102 + 32 };
+
+static void commit_many_ids(room r) {
+    hf_transaction *t = begin(r.store, NULL);
+    for (int k = 0; k < IDS; k++) {
+        char json[128];
+        snprintf(json, sizeof json, "{\"id\":\"%0100d\"}", k);
+        save(r.things, t, json);
+    }
+    commit_quietly(t);
+}
+
+static void expect_position(hf_status status, room r, const char *position) {
+    hf_buffer changes = HF_BUFFER_INIT;
+    expect(status, hf_store_changes_since, r.store, position, "{\"limit\":1}", &changes);
+    hf_buffer_free(&changes);
+}
+
+/* With room for eleven commits, and for the one that has made the repository. */
+static const char *of_eleven(char *options, size_t size) {
+    snprintf(options, size, "{\"log_max_bytes\":%d,\"durability\":\"relaxed\"}", 11 * COMMIT_BYTES + 32);
+    return options;
+}
+
+static void the_log_keeps_as_many_commits_as_its_bytes_have_room_for(fixture *f) {
+    char options[96];
+    room r = open_room(f, of_eleven(options, sizeof options));
+    char *position = position_of(r.store);
+    commit_many_ids(r);
+    char *next = position_of(r.store);
+    for (int i = 1; i < 11; i++)
+        commit_many_ids(r);
+    expect_position(HF_OK, r, position);
+    assert_true(logged(r.store) >= 11);
+    commit_many_ids(r);
+    expect_position(HF_CURSOR_LOST, r, position);
+    expect_position(HF_OK, r, next);
+    assert_int_equal(logged(r.store), 11);
+    for (int i = 0; i < 100; i++)
+        commit_many_ids(r);
+    assert_int_equal(logged(r.store), 11);
+    expect_position(HF_CURSOR_LOST, r, next);
+    free(next);
+    free(position);
+    close_room(r);
+    struct stat file;
+    /* All that was committed would take eleven million bytes. */
+    if (strcmp(f->engine, "sqlite") == 0) {
+        assert_int_equal(stat(f->url, &file), 0);
+        assert_true(file.st_size < 5 * 1000 * 1000);
+    }
+}
+
+static void what_is_in_the_log_at_opening_counts_for_its_bytes(fixture *f) {
+    char options[96];
+    room r = open_room(f, NULL);
+    char *position = position_of(r.store);
+    for (int i = 0; i < 40; i++)
+        commit_many_ids(r);
+    assert_true(logged(r.store) >= 40);
+    close_room(r);
+    for (int i = 0; i < 3; i++) {
+        r = open_room(f, of_eleven(options, sizeof options));
+        expect_position(i == 0 ? HF_OK : HF_CURSOR_LOST, r, position);
+        commit_many_ids(r);
+        expect_position(HF_CURSOR_LOST, r, position);
+        size_t count = logged(r.store);
+        assert_true(count >= 10 && count <= 11);
+        close_room(r);
+    }
+    free(position);
+}
+
 /* More than may wait for it. */
 static void a_slow_observer_is_told_from_the_log_and_catches_up(fixture *f) {
     room r = open_room(f, "{\"durability\":\"relaxed\"}");
@@ -397,6 +473,8 @@ int main(void) {
         ONCE(what_is_wrong_is_refused_by_name),
         EACH_ENGINE(who_is_too_far_behind_is_told_where_to_go_on),
         EACH_ENGINE(commits_older_than_the_log_keeps_them_go_with_later_ones),
+        EACH_ENGINE(the_log_keeps_as_many_commits_as_its_bytes_have_room_for),
+        SQLITE_ONLY(what_is_in_the_log_at_opening_counts_for_its_bytes),
         EACH_ENGINE(a_slow_observer_is_told_from_the_log_and_catches_up),
     };
     return run_scenarios("streams", scenarios, COUNT_OF(scenarios));

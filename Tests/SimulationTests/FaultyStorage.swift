@@ -218,6 +218,11 @@ final class FaultyWrite: StorageWrite {
         return try write.log(after: sequence, limit: limit)
     }
 
+    func logSizes(_ body: (CommitSequence, Int) -> Bool) throws(HoldfastError) {
+        try storage.call("logSizes", failsPermille: 10)
+        try write.logSizes(body)
+    }
+
     func idempotencyRecords(_ keys: [[UInt8]]) throws(HoldfastError) -> [IdempotencyRecord?] {
         try storage.call("idempotencyRecords in a write", failsPermille: 10)
         return try write.idempotencyRecords(keys)

@@ -64,6 +64,12 @@ typedef struct hf_store hf_store;
  *   "log_retention": 1000..2^31 (100000)   commits kept in the commit log, which conflicts are found in and
  *                                          streams go on from; it is trimmed every 1024 commits
  *   "log_max_age_ms": 0..2^53 (no limit)   older ones are not kept; what is there at opening counts from then
+ *   "log_max_bytes": 1048576..2^40 (268435456)   nor more than take so many bytes: 32 for each commit, and
+ *                                          for each change its id's and 2; in an SQLite file that is about
+ *                                          what they take there. It is trimmed as soon as it takes more; the
+ *                                          newest batch of commits stays, whatever it takes. A process
+ *                                          counts what it finds once it has added a thousandth of that, or
+ *                                          with the 1024th commit
  *   "slow_commit_ms": 1..86400000 (1000)   a batch slower than this is logged as a warning
  *   "allow_unsafe_location": bool (false)  allow a symbolic link or a network file system
  *   "mode": "0600".."0777"                 SQLite: the permissions of a file that is created, whatever the

@@ -38,7 +38,8 @@
  *
  * A stream that begins in the past is told from the log. So is a consumer that does not keep up: where more
  * than 10,000 changes, or 16 MiB, wait for it. Then forms are known as of another process's commits, and its
- * events say "behind". The log is kept as long as the store options log_retention and log_max_age_ms say.
+ * events say "behind". The log is kept as long as the store options log_retention, log_max_age_ms and
+ * log_max_bytes say.
  * Who is so far behind that it was trimmed hears HF_CURSOR_LOST once: what it knows has to be read anew. The
  * error's detail has the `position` from which the stream goes on; all that was committed up to there is
  * read by a transaction begun afterwards.

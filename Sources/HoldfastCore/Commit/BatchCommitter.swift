@@ -11,6 +11,7 @@ final class BatchCommitter {
     struct Settings: Sendable {
         var logRetention: UInt64 = 100_000
         var logMaxAgeMilliseconds: UInt64?
+        var logMaxBytes = 268_435_456
         var idempotencyMaxCount = 100_000
         var slowBatchNanoseconds: UInt64 = 1_000_000_000
         /// What is judged. Always everything, except in tests of the tests.
@@ -34,6 +35,7 @@ final class BatchCommitter {
     private var storedHead: CommitSequence
     private var reservedThrough: CommitSequence
     private var logAges: LogAges?
+    private var logSizes: LogSizes
     var recent: RecentCommits
     private var knownIndexes = KnownIndexes()
     let names: Catalogue
@@ -67,6 +69,7 @@ final class BatchCommitter {
         logAges = LogAges(
             maxAgeMilliseconds: settings.logMaxAgeMilliseconds, head: state.head,
             now: environment.time.monotonicNanoseconds())
+        logSizes = LogSizes(limit: settings.logMaxBytes, pieces: environment.limits.logPieces)
         recent = RecentCommits(start: state.head, limit: environment.limits.recentChanges)
         self.names = names
         self.cache = cache
@@ -194,7 +197,8 @@ final class BatchCommitter {
             if reserves {
                 stored.reservedThrough = lastSequence + CommitSequence(environment.limits.sequenceReservation)
             }
-            trimWhenDue(&stored, commits: survivors.count)
+            let logBytes = LogSizes.bytes(of: stored.log)
+            try trimWhenDue(&stored, logBytes, commits: survivors.count, in: write)
             try upkeep.complete(&stored, in: write)
             if let needsFormer = follower.needsFormer {
                 follower.announce(try CommittedBatch(overlay, in: write, needsFormer: needsFormer))
@@ -217,6 +221,8 @@ final class BatchCommitter {
                 return batch[judged...]
             }
             if let reserved = stored.reservedThrough { reservedThrough = reserved }
+            logSizes.remove(below: stored.trimLogBelow ?? 0)
+            logSizes.add(logBytes, through: lastSequence)
         } catch {
             write.rollback()
             follower.lost()
@@ -255,7 +261,11 @@ final class BatchCommitter {
     /// Takes note of what other processes have committed.
     private func catchUp(with write: any StorageWrite) throws(HoldfastError) {
         guard write.head > storedHead else { return }
+        var sizes = logSizes
+        // Until the log was counted they are counted with it.
+        if sizes.isComplete { try sizes.add(behind: storedHead, in: write) }
         if isHeld() { try remember(others: write) } else { recent.restart(at: write.head) }
+        logSizes = sizes
         storedHead = write.head
         lastSequence = max(lastSequence, storedHead)
     }
@@ -309,13 +319,21 @@ final class BatchCommitter {
         for (commit, receipt) in survivors { commit.end(.success(receipt)) }
     }
 
-    private func trimWhenDue(_ batch: inout WriteBatch, commits: Int) {
+    /// By count and by age now and then, by bytes whenever they have become too many.
+    private func trimWhenDue(
+        _ batch: inout WriteBatch, _ logBytes: Int, commits: Int, in write: any StorageWrite
+    ) throws(HoldfastError) {
         let before = lastSequence - min(lastSequence, CommitSequence(commits))
         let interval = CommitSequence(environment.limits.trimInterval)
-        guard before / interval != lastSequence / interval else { return }
+        let isDue = before / interval != lastSequence / interval
+        if logSizes.mustCount(adding: logBytes) || isDue && !logSizes.isComplete { try logSizes.count(in: write) }
+        let tooLarge = logSizes.horizon(adding: logBytes)
+        if tooLarge > 0 { batch.trimLogBelow = tooLarge }
+        guard isDue else { return }
         let tooMany = lastSequence - min(lastSequence, settings.logRetention)
         let tooOld = logAges?.advance(to: before, now: environment.time.monotonicNanoseconds()) ?? 0
-        if max(tooMany, tooOld) > 0 { batch.trimLogBelow = max(tooMany, tooOld) }
+        let horizon = max(tooLarge, tooMany, tooOld)
+        if horizon > 0 { batch.trimLogBelow = horizon }
         batch.trimIdempotencyBefore = keyAges.horizon
         batch.keepIdempotency = settings.idempotencyMaxCount
     }
@@ -371,6 +389,7 @@ final class BatchCommitter {
         lastSequence = max(lastSequence, state.head)
         storedHead = state.head
         reservedThrough = state.reservedThrough
+        logSizes = LogSizes(limit: settings.logMaxBytes, pieces: environment.limits.logPieces)
         recent.restart(at: storedHead)
         brokenBy = nil
         note("the store was recovered after a failed commit", ("sequence", .number(state.head)))

@@ -14,6 +14,9 @@ public struct Limits: Sendable, Equatable {
     public var sequenceReservation = 65_536
     /// Whenever so many sequences have passed, the log and the idempotency keys are trimmed. At 1 each batch trims.
     public var trimInterval = 1024
+    /// The log's bytes are noted in about so many pieces of what it may take, and trimmed piece by piece. What is there at
+    /// opening is counted once a piece more was added, or when trimming is due. At 1 the log is trimmed to the newest batch.
+    public var logPieces = 1024
     /// After a conflict transactions run again one after the other; one that takes so long is not waited for any more. At
     /// 1 none is.
     public var longestRetry = 1_000_000_000
@@ -105,7 +108,8 @@ extension Limits {
     public static var all: [(name: String, path: WritableKeyPath<Limits, Int>)] {
         [
             ("recentChanges", \.recentChanges), ("sequenceReservation", \.sequenceReservation),
-            ("trimInterval", \.trimInterval), ("longestRetry", \.longestRetry), ("checkedChanges", \.checkedChanges),
+            ("trimInterval", \.trimInterval), ("logPieces", \.logPieces), ("longestRetry", \.longestRetry),
+            ("checkedChanges", \.checkedChanges),
             ("checkPage", \.checkPage), ("checkedBytes", \.checkedBytes), ("batchTime", \.batchTime),
             ("batchBytes", \.batchBytes), ("batchCommits", \.batchCommits), ("turnInterval", \.turnInterval),
             ("foreignLock", \.foreignLock), ("ownerYields", \.ownerYields),

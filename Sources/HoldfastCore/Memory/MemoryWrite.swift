@@ -25,6 +25,10 @@ final class MemoryWrite: StorageWrite {
         state.log(after: sequence, limit: limit)
     }
 
+    func logSizes(_ body: (CommitSequence, Int) -> Bool) throws(HoldfastError) {
+        state.log.walkBackward(before: .max) { sequence, entry in body(sequence, LogSizes.bytes(of: [entry])) }
+    }
+
     func idempotencyRecords(_ keys: [[UInt8]]) throws(HoldfastError) -> [IdempotencyRecord?] {
         keys.map { state.idempotencyRecord($0) }
     }

@@ -17,6 +17,7 @@ public struct StoreOptions: Sendable {
     public var logRetention: UInt64 = 100_000
     /// Nil for no limit.
     public var logMaxAgeMilliseconds: UInt64?
+    public var logMaxBytes = 268_435_456
     public var slowCommitMilliseconds: UInt64 = 1000
     public var allowUnsafeLocation = false
     /// Of a file that is created, as chmod(2) takes it; nil for SQLite's own, which is 0644 less the umask.
@@ -60,6 +61,7 @@ public struct StoreOptions: Sendable {
         if let value = try reader.integer("log_max_age_ms", in: 0...beyond) {
             logMaxAgeMilliseconds = UInt64(value)
         }
+        if let value = try reader.integer("log_max_bytes", in: 1_048_576...(1 << 40)) { logMaxBytes = Int(value) }
         if let value = try reader.integer("slow_commit_ms", in: 1...day) { slowCommitMilliseconds = UInt64(value) }
         if let value = try reader.boolean("allow_unsafe_location") { allowUnsafeLocation = value }
         if let value = try reader.fileMode("mode") { mode = value }

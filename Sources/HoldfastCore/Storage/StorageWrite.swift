@@ -18,6 +18,14 @@ public protocol StorageWrite: AnyObject {
     /// As `StorageSnapshot.log`.
     func log(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [LogEntry]?
 
+    /// Tells of the log how many bytes its entries take, newest first, each with its sequence, until `body` answers false.
+    /// What is stored together may be told together, with the newest sequence. It is asked once after opening, and of
+    /// what others have stored: an engine whose log is always empty at first, and that nobody else writes to, need not
+    /// answer.
+    ///
+    ///     both         SELECT sequence, length(changes) FROM holdfast_log ORDER BY sequence DESC
+    func logSizes(_ body: (CommitSequence, Int) -> Bool) throws(HoldfastError)
+
     /// As `StorageSnapshot.changes`, up to the state on which this builds.
     func changes(
         since token: ChangeToken, behind sequence: CommitSequence, limit: Int
@@ -68,6 +76,8 @@ extension StorageWrite {
     public func changes(
         since token: ChangeToken, behind sequence: CommitSequence, limit: Int
     ) throws(HoldfastError) -> [LogEntry]? { nil }
+
+    public func logSizes(_ body: (CommitSequence, Int) -> Bool) throws(HoldfastError) {}
 
     public func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]? {
         try log(after: sequence, limit: .max)

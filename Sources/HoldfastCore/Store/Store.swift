@@ -66,6 +66,7 @@ public final class Store: Sendable {
             var settings = BatchCommitter.Settings()
             settings.logRetention = options.logRetention
             settings.logMaxAgeMilliseconds = options.logMaxAgeMilliseconds
+            settings.logMaxBytes = options.logMaxBytes
             settings.idempotencyMaxCount = options.idempotencyMaxCount
             settings.slowBatchNanoseconds = options.slowCommitMilliseconds * 1_000_000
             settings.checks = checks

@@ -112,6 +112,8 @@ private final class HookedWrite: StorageWrite {
         return try write.log(after: sequence, limit: limit)
     }
 
+    func logSizes(_ body: (CommitSequence, Int) -> Bool) throws(HoldfastError) { try write.logSizes(body) }
+
     func idempotencyRecords(_ keys: [[UInt8]]) throws(HoldfastError) -> [IdempotencyRecord?] {
         try write.idempotencyRecords(keys)
     }

@@ -50,7 +50,7 @@ def open(url: Union[str, "os.PathLike[str]"], **options: Any) -> "Store":
     `hf_store_open` in holdfast/store.h, by the same names: create, read_only, durability, max_in_flight,
     max_entity_bytes, max_depth, cache_bytes, max_snapshots, snapshot_max_age_ms, wal_limit_bytes,
     lock_timeout_ms, idempotency_max_age_ms, idempotency_max_count, log_retention, log_max_age_ms,
-    slow_commit_ms, allow_unsafe_location, mode.
+    log_max_bytes, slow_commit_ms, allow_unsafe_location, mode.
     """
     return Store(url, **options)
 

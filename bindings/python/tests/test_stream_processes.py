@@ -178,6 +178,29 @@ def test_a_durable_subscription_that_the_log_has_left_behind_begins_where_it_is_
                 stream.acknowledge(batch.position)
 
 
+def test_what_another_process_commits_takes_its_part_of_the_bytes_that_the_log_may_take(
+    path: str, writer: Writer
+) -> None:
+    writer("None")
+    with holdfast.open(path, log_max_bytes=1 << 20) as store:
+        songs = store.repository("songs")
+        with store.subscribe("mailer") as stream:
+            stream.acknowledge(store.position)
+        position = store.position
+        entities = [{"id": f"{number:0100}"} for number in range(1000)]
+        songs.save_many(entities)
+        assert len(store.changes_since(position).commits) == 1
+        # It has more room for its log than this process, and leaves it to this one to trim it.
+        writer("[songs.save_many([{'id': f'{number:0100}'} for number in range(1000)]) for _ in range(30)]")
+        assert len(store.changes_since(position).commits) == 31
+        songs.save_many(entities)
+        with pytest.raises(holdfast.CursorLostError):
+            store.changes_since(position)
+        assert 9 <= len(store.changes_since().commits) <= 10
+        with pytest.raises(holdfast.CursorLostError):
+            store.subscribe("mailer")
+
+
 def test_a_consumer_that_the_log_has_left_behind_hears_so_once_and_goes_on(
     engine: str, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
