@@ -242,7 +242,7 @@ def test_nothing_is_said_to_be_missing_after_a_write_that_found_nothing(store: h
     with pytest.raises(holdfast.NotFoundError), store.transaction(on_error="abort"):
         with pytest.raises(holdfast.NotFoundError):
             songs.patch("s9", {"n": 1})
-        for read in (lambda: songs.fetch("s1"), lambda: songs.fetch("s1", "D"), songs.first, lambda: songs.find()):
+        for read in (lambda: songs.fetch("s1"), lambda: songs.fetch("s1", "D"), songs.first, songs.find):
             with pytest.raises(holdfast.InvalidStateError):
                 read()
         with pytest.raises(holdfast.NotFoundError):
