@@ -134,6 +134,22 @@ class Codec(Generic[T]):
                 raise
             raise misfit(self.cls, self._name, str(members.get(self.key)), raised) from raised
 
+    def from_written(self, members: Any) -> T:
+        """The same of what was just written: a CorruptError tells that it is stored."""
+        try:
+            return self.from_members(members)
+        except errors.CorruptError as error:
+            error.commit_state = errors.CommitState.DONE
+            raise
+
+    def list_from_written(self, entities: list[Any]) -> list[T]:
+        """The entities of these members, which were just written."""
+        try:
+            return self.from_list(entities)
+        except errors.CorruptError as error:
+            error.commit_state = errors.CommitState.DONE
+            raise
+
     def members(self, entity: Any) -> dict[str, Any]:
         """The members of an entity, without an id of None."""
         members = members_of(entity)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple, Optional, TypeVar, Union
 
+from . import errors
 from ._codec import Codec, dump, id_of, load, plain_id
 from ._query import Damaged, Fields, Filter, Parameters, filter_arguments, query_options
 
@@ -31,9 +32,15 @@ class Description(NamedTuple):
     read_bytes: Optional[Callable[[bytes, int], Any]] = None
     is_step: bool = True
 
-    def result(self, text: bytes, version: int) -> Any:
-        """The result of a run."""
-        return self.read(load(text)) if self.read_bytes is None else self.read_bytes(text, version)
+    def result(self, text: bytes, version: int, is_part: bool = False) -> Any:
+        """The result of a run, which may be a part of a transaction."""
+        try:
+            return self.read(load(text)) if self.read_bytes is None else self.read_bytes(text, version)
+        except errors.CorruptError as error:
+            if is_part:
+                # What becomes of it, the transaction's end tells.
+                error.commit_state = errors.CommitState.NONE
+            raise
 
 
 class DeferredRepository(Generic[T]):
@@ -78,7 +85,7 @@ class DeferredRepository(Generic[T]):
     ) -> "Operation[T]":
         """Changes some members of an entity by a merge patch."""
         members = self._id(id) + _member("patch", payload(changes)) + _expected(expected_version)
-        return self._operation("patch", members, self._codec.from_members)
+        return self._operation("patch", members, self._codec.from_written)
 
     def modify(
         self,
@@ -93,7 +100,7 @@ class DeferredRepository(Generic[T]):
         if initial is not None:
             begin = {self._codec.key: plain_id(id), **self._codec.members(initial)}
             members += _member("initial", dump(begin))
-        return self._operation("modify", members, self._codec.from_members)
+        return self._operation("modify", members, self._codec.from_written)
 
     def delete(self, id: Any, expected_version: int = 0, missing_ok: bool = False) -> "Operation[None]":
         """Deletes an entity."""
@@ -115,7 +122,7 @@ class DeferredRepository(Generic[T]):
     def patch_many(self, patches: Iterable[Mapping[str, Any]]) -> "Operation[list[T]]":
         """Applies merge patches, each with the id under the repository's key."""
         members = _member("patches", dump([dict(patch) for patch in patches]))
-        return self._operation("patch_many", members, self._list)
+        return self._operation("patch_many", members, self._codec.list_from_written)
 
     def delete_many(self, ids: Iterable[Any]) -> "Operation[None]":
         """Deletes entities."""
@@ -239,11 +246,11 @@ class DeferredRepository(Generic[T]):
 
     def _write(self, verb: str, entity: Any, expected_version: int = 0) -> Any:
         members = _member("entity", self._codec.encode(entity)) + _expected(expected_version)
-        return self._operation(verb, members, self._codec.from_members)
+        return self._operation(verb, members, self._codec.from_written)
 
     def _write_many(self, verb: str, entities: Iterable[Any]) -> Any:
         text, _ = self._codec.encode_many(list(entities))
-        return self._operation(verb, _member("entities", text), self._list)
+        return self._operation(verb, _member("entities", text), self._codec.list_from_written)
 
     def _list(self, entities: Any) -> list[T]:
         return self._codec.from_list(entities)

@@ -91,7 +91,8 @@ class Operation(OfOneProcess, Generic[T]):
                         result.error_reference,
                     )
                 )
-            return self._description.result(result.bytes(), result.entity.version)
+            is_part = current_pointer(self._store) is not None
+            return self._description.result(result.bytes(), result.entity.version, is_part)
         finally:
             result.put_back()
 

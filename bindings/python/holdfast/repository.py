@@ -169,7 +169,7 @@ class Repository(OfOneProcess, Queries[T], RepositoryStreams[T]):
     def patch_many(self, patches: Iterable[Mapping[str, Any]]) -> list[T]:
         """Applies merge patches, each with the id under the repository's key; answers the whole entities."""
         text = dump([dict(patch) for patch in patches])
-        return self._read_many(lib.hf_repository_patch_many, text, len(text))
+        return self._read_many(lib.hf_repository_patch_many, text, len(text), is_written=True)
 
     def delete_many(self, ids: Iterable[Id]) -> None:
         """Deletes entities of any version. Raises NotFoundError, and deletes none, when one is missing."""
@@ -423,7 +423,7 @@ class Repository(OfOneProcess, Queries[T], RepositoryStreams[T]):
                     result.error_reference,
                 )
             )
-            return entity if complete else self._codec.decode(result.bytes())
+            return entity if complete else self._written(result.bytes())
         finally:
             result.put_back()
 
@@ -442,9 +442,13 @@ class Repository(OfOneProcess, Queries[T], RepositoryStreams[T]):
                     result.error_reference,
                 )
             )
-            return self._codec.decode(result.bytes())
+            return self._written(result.bytes())
         finally:
             result.put_back()
+
+    def _written(self, text: bytes) -> T:
+        read = self._codec.from_members if current_pointer(self._store) else self._codec.from_written
+        return read(load(text))
 
     def _write_many(self, function: Callable[..., int], entities: Iterable[EntityLike]) -> list[T]:
         given = list(entities)
@@ -452,12 +456,15 @@ class Repository(OfOneProcess, Queries[T], RepositoryStreams[T]):
         if complete:
             self._call(function, text, len(text), None)
             return given
-        return self._read_many(function, text, len(text))
+        return self._read_many(function, text, len(text), is_written=True)
 
-    def _read_many(self, function: Callable[..., int], *arguments: Any) -> list[T]:
+    def _read_many(self, function: Callable[..., int], *arguments: Any, is_written: bool = False) -> list[T]:
         with native_list() as entities:
             self._call(function, *arguments, ctypes.byref(entities))
-            return self._codec.decode_many(json_of(entities))
+            members = load(json_of(entities))
+        if is_written and not current_pointer(self._store):
+            return self._codec.list_from_written(members)
+        return self._codec.from_list(members)
 
     def _stored_key(self) -> str:
         for repository in self._store.describe()["repositories"]:

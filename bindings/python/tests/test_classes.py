@@ -174,3 +174,44 @@ def test_sqlite_s_name_for_memory_is_refused_by_name(tmp_path: Any, monkeypatch:
         with pytest.raises(holdfast.InvalidUrlError, match='"memory:"'):
             holdfast.open(url)
     assert list(tmp_path.iterdir()) == []
+
+
+class Colour(enum.Enum):
+    RED = "red"
+
+
+class Painted(pydantic.BaseModel):
+    id: str
+    colour: Colour = Colour.RED
+
+
+def test_what_was_stored_and_does_not_fit_its_class_is_told_to_be_stored(store: holdfast.Store) -> None:
+    painted, stored = store.repository("painted", cls=Painted), store.repository("painted")
+    painted.save(Painted(id="a"))
+    for number, write in enumerate(
+        (
+            lambda to: painted.patch("a", to),
+            lambda to: painted.modify("a", {"$set": to}),
+            lambda to: painted.patch_many([{"id": "a", **to}]),
+            lambda to: painted.deferred.patch("a", to).perform(),
+            lambda to: painted.deferred.modify("a", {"$set": to}).submit().result(),
+            lambda to: painted.deferred.patch_many([{"id": "a", **to}]).perform(),
+        )
+    ):
+        with pytest.raises(holdfast.CorruptError) as raised:
+            write({"colour": f"pink {number}"})
+        assert raised.value.commit_state is holdfast.CommitState.DONE
+        assert stored["a"]["colour"] == f"pink {number}"
+    # In a transaction nothing is stored by then.
+    for inside in (
+        lambda: painted.patch("a", {"colour": "blue"}),
+        lambda: painted.patch_many([{"id": "a", "colour": "blue"}]),
+        painted.deferred.patch("a", {"colour": "blue"}).perform,
+    ):
+        with pytest.raises(holdfast.CorruptError) as raised, store.transaction():
+            inside()
+        assert raised.value.commit_state is holdfast.CommitState.NONE
+    assert stored["a"]["colour"] == "pink 5"
+    with pytest.raises(holdfast.CorruptError) as raised:
+        painted.fetch("a")
+    assert raised.value.commit_state is holdfast.CommitState.NONE

@@ -1,5 +1,6 @@
 """Operation: a transaction described now and awaited later, as often as wanted."""
 
+import functools
 from collections.abc import Awaitable, Generator
 from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar
 
@@ -77,7 +78,8 @@ class Operation(OfOneProcess, Generic[T]):
         return self._store._events.submit(self._submission(None))
 
     def _submission(self, transaction: Any) -> OperationSubmission:
-        return OperationSubmission(native(self), transaction, self._description.result)
+        read = functools.partial(self._description.result, is_part=transaction is not None)
+        return OperationSubmission(native(self), transaction, read)
 
 
 class FunctionOperation(Operation[T]):
