@@ -7,8 +7,19 @@ extension Store {
         _ table: String, of path: String, _ options: TableImportOptions, _ progress: @escaping Progress
     ) throws(HoldfastError) -> [UInt8] {
         let name = options.repository ?? table
-        let target = try repository(name)
-        let rows = try SQLiteTable(table, of: path, key: target.record.key, options)
+        try requireWritable()
+        // Created when there is a table to fill it from.
+        let rows = try SQLiteTable(table, of: path, key: try keyIfThere(of: name), options)
+        _ = try repository(name)
         return try importEntities(to: name, options.general, { () throws(HoldfastError) in try rows.next() }, progress)
+    }
+
+    private func keyIfThere(of name: String) throws(HoldfastError) -> String {
+        var known = RepositoryOptions()
+        known.create = false
+        do throws(HoldfastError) { return try repository(name, options: known).record.key } catch {
+            guard error.status == .notFound else { throw error }
+            return RepositoryOptions.standardKey
+        }
     }
 }

@@ -302,6 +302,19 @@ static void every_way_for_a_write_to_fail_counts(fixture *f) {
     close_room(r);
 }
 
+static void only_a_scope_that_was_begun_can_be_ended(fixture *f) {
+    room r = open_room(f, NULL);
+    hf_transaction *t = begin(r.store, NULL);
+    uint64_t scope = begin_scope(t);
+    save(r.things, t, "{\"id\":\"a\"}");
+    expect(HF_INVALID_ARGUMENT, hf_transaction_end_scope, t, scope + 1, false);
+    expect_ok(hf_transaction_end_scope, t, scope, true);
+    expect_ok(hf_transaction_end_scope, t, scope, false);
+    commit_quietly(t);
+    expect_count(r.things, NULL, NULL, 1);
+    close_room(r);
+}
+
 static void a_fetch_of_nothing_is_no_failed_write(fixture *f) {
     room r = open_room(f, NULL);
     hf_transaction *t = begin(r.store, "{\"on_error\":\"abort\"}");
@@ -399,6 +412,7 @@ int main(void) {
         EACH_ENGINE(a_tree_s_body_inside_a_store_s_transaction_takes_its_writes_with_it),
         EACH_ENGINE(the_first_failed_write_is_what_the_rest_answers),
         EACH_ENGINE(every_way_for_a_write_to_fail_counts),
+        EACH_ENGINE(only_a_scope_that_was_begun_can_be_ended),
         EACH_ENGINE(a_fetch_of_nothing_is_no_failed_write),
         EACH_ENGINE(nothing_is_said_to_be_missing_after_a_write_that_found_nothing),
         EACH_ENGINE(a_savepoint_or_scope_before_the_failure_leads_back),

@@ -370,6 +370,8 @@ static void tables_of_other_files_become_entities(fixture *f) {
     hf_repository *pairs = open_repository(store, "pairs");
     expect_count(pairs, NULL, "{\"a\":1,\"b\":null}", 1);
     expect(HF_NOT_FOUND, hf_store_import_table, store, path, "none", NULL, NULL, NULL, NULL);
+    hf_repository *none = NULL;
+    expect(HF_NOT_FOUND, hf_repository_open, store, "none", "{\"create\":false}", &none);
     expect(HF_NOT_FOUND, hf_store_import_table, store, path, "people", "{\"id\":\"none\"}", NULL, NULL, NULL);
     expect(HF_NOT_A_STORE, hf_store_import_table, store, "/etc/passwd", "people", NULL, NULL, NULL, NULL);
     expect(HF_CANNOT_OPEN, hf_store_import_table, store, "/none", "people", NULL, NULL, NULL, NULL);

@@ -167,7 +167,8 @@ public final class Store: Sendable {
             }
             // Of a provider's store the catalogue is this process's own: nothing is stored.
             if providerCalls == nil { try requireWritable() }
-            let commit = Commit(.createRepository(name: name, key: options.key ?? "id"), isDurable: true)
+            let commit = Commit(
+                .createRepository(name: name, key: options.key ?? RepositoryOptions.standardKey), isDurable: true)
             do throws(HoldfastError) {
                 _ = try queue.commit(commit)
             } catch {
@@ -297,6 +298,7 @@ public struct RepositoryOptions: Sendable {
     /// Nil: as at its creation, "id" for a new one.
     public var key: String?
     public var create = true
+    public static let standardKey = "id"
     /// Nil: as it is, at first sharing the store's general list.
     public var cache: CachePolicy?
 

@@ -46,6 +46,10 @@ extension Transaction {
     public func endScope(_ scope: UInt64, succeeded: Bool) throws(HoldfastError) {
         try store.requireSameProcess()
         try store.requireOutsideProvider()
+        let wasBegun = state.withLock { $0.settledPhase != .open || scope <= $0.buffer.savepointsMade }
+        guard wasBegun else {
+            throw HoldfastError(.invalidArgument, "the transaction has begun no scope \(scope)")
+        }
         let (trees, failure) = unmarkScope(scope, succeeded: succeeded)
         try trees?.rollBack(to: scope)
         if let failure { throw failure }

@@ -23,7 +23,7 @@ struct WriteBuffer {
     /// What to put back, newest last; kept only while there are savepoints.
     private var undo: [(key: EntityKey, before: Entry?)] = []
     private var savepoints: [Savepoint] = []
-    private var savepointsMade: UInt64 = 0
+    private(set) var savepointsMade: UInt64 = 0
     /// From how many on it is worth looking for entities that were written again and again.
     private var compactingCount = Self.leastCompacted
     private static let leastCompacted = 64
