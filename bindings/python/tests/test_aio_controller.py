@@ -54,7 +54,7 @@ def test_lanes_go_through_their_states_and_a_request_follows_the_commits(run: Ru
                 await songs.delete_many(["a", "b"])
                 state = await controller.wait_for(shows("t", [row("c", 3)]), WAIT)
                 assert controller.entities("t", state) == controller.entities("t") == [Song("c", 3)]
-                assert diary.noted("received") == 1 and diary.noted("changed") in (1, 2, 3)
+                assert diary.noted("received") == 1 and diary.noted("changed") <= 3
                 await controller.dispatch({"action": "delete", "element": Song("a")})
                 state = await controller.wait_for(is_in("failed", "delete"), WAIT)
                 assert state["delete"]["error"]["status"] == "HF_NOT_FOUND"
