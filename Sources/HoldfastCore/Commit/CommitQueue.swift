@@ -354,6 +354,10 @@ package final class CommitQueue: Sendable {
             state.waiting.insert(contentsOf: rest, at: 0)
             for commit in rest { noteComing(commit, &state) }
         }
+        // Who watches the deadlines looks at those that wait, and may have looked when these did not.
+        for commit in rest where commit.owner != nil {
+            if let deadline = commit.deadline { deadlines.expect(deadline, in: self) }
+        }
     }
 
     /// Passes the lead on, after these commits have ended.
