@@ -71,7 +71,7 @@ struct Location {
     func checkLog() throws(HoldfastError) {
         let log = path + "-wal"
         // The log first: one that another process is just creating comes after its database has its first page.
-        guard let bytes = Self.size(log), bytes > 0, (Self.size(path) ?? 0) == 0 else { return }
+        guard let bytes = try Self.sizeIfThere(log), bytes > 0, try Self.sizeIfThere(path) ?? 0 == 0 else { return }
         throw HoldfastError(
             .corrupt,
             "\(log) holds commits of a store whose file \(path) is \(exists ? "empty" : "missing"): put that file back, or "
@@ -165,6 +165,14 @@ struct Location {
     static func size(_ path: String) -> Int? {
         var status = stat()
         return lstat(path, &status) == 0 ? Int(status.st_size) : nil
+    }
+
+    /// The same where it matters that nothing is taken for missing which only could not be looked at.
+    static func sizeIfThere(_ path: String) throws(HoldfastError) -> Int? {
+        var status = stat()
+        if lstat(path, &status) == 0 { return Int(status.st_size) }
+        guard errno == ENOENT || errno == ENOTDIR else { throw error(errno, "looking for", path) }
+        return nil
     }
 
     /// SQLITE_DEFAULT_FILE_PERMISSIONS.

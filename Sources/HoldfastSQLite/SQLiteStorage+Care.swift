@@ -4,7 +4,7 @@ import Synchronization
 /// Backup, compacting, checking.
 extension SQLiteStorage {
     public func backUp(to path: String, _ progress: Progress) throws(HoldfastError) -> CommitSequence {
-        if Location.size(path) != nil {
+        if try Location.sizeIfThere(path) != nil {
             throw HoldfastError(.exists, "there is a file at \(path) already: choose another name, or remove it first")
         }
         let target = try Location(of: path, allowUnsafe: true)

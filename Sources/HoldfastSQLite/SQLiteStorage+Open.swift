@@ -23,7 +23,7 @@ extension SQLiteStorage {
         }
         try location.checkPermissions(readOnly: options.readOnly)
         // SQLite would take a file shorter than its header for an empty database and overwrite it.
-        if let size = Location.size(location.path), size > 0, size < 512 {
+        if let size = try Location.sizeIfThere(location.path), size > 0, size < 512 {
             throw HoldfastError(
                 .notAStore, "\(location.path) is no SQLite database: choose another place for the store")
         }

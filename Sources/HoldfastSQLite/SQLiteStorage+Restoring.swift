@@ -74,7 +74,7 @@ struct DisplacedLog {
         do throws(HoldfastError) {
             for end in Location.companions {
                 let file = location.path + end
-                guard let size = Location.size(file) else { continue }
+                guard let size = try Location.sizeIfThere(file) else { continue }
                 // An empty log has nothing, and the index is made of the log.
                 if size == 0 || end == "-shm" {
                     guard unlink(file) == 0 else { throw Location.error(errno, "removing", file) }
@@ -102,9 +102,11 @@ struct DisplacedLog {
     /// SQLite reads a log, or a journal, when it opens the database, and removes it when the last connection goes.
     private func bringIn() throws(HoldfastError) {
         // With a file that it takes for an empty database SQLite throws the log away.
-        guard Location.size(location.path) ?? 0 >= 512,
-            Location.companions.contains(where: { (Location.size(location.path + $0) ?? 0) > 0 })
-        else { return }
+        var hasCompanions = false
+        for end in Location.companions where try Location.sizeIfThere(location.path + end) ?? 0 > 0 {
+            hasCompanions = true
+        }
+        guard hasCompanions, try Location.sizeIfThere(location.path) ?? 0 >= 512 else { return }
         do throws(HoldfastError) {
             let old = try Connection(path: location.path, mode: .readWrite, busyMilliseconds: 0)
             old.setCheckpointOnClose(true)
