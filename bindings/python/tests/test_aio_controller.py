@@ -48,13 +48,15 @@ def test_lanes_go_through_their_states_and_a_request_follows_the_commits(run: Ru
             songs = store.repository("songs", cls=Song)
             async with holdfast.aio.Controller(songs, diary, told.append) as controller:
                 await controller.dispatch(request(filter=holdfast.F.n >= 0, sort={"n": -1}))
+                # Else it might be received with all that is committed here.
+                await controller.wait_for(is_in("received", "request"), WAIT)
                 await controller.dispatch({"action": "save", "element": Song("a", 1)})
                 await controller.wait_for(is_in("succeeded", "persist"), WAIT)
                 await songs.add_many([Song("b", 2), Song("c", 3)])
                 await songs.delete_many(["a", "b"])
                 state = await controller.wait_for(shows("t", [row("c", 3)]), WAIT)
                 assert controller.entities("t", state) == controller.entities("t") == [Song("c", 3)]
-                assert diary.noted("received") == 1 and diary.noted("changed") <= 3
+                assert diary.noted("received") == 1 and diary.noted("changed") in (1, 2, 3)
                 await controller.dispatch({"action": "delete", "element": Song("a")})
                 state = await controller.wait_for(is_in("failed", "delete"), WAIT)
                 assert state["delete"]["error"]["status"] == "HF_NOT_FOUND"
