@@ -43,6 +43,10 @@ help: ## Lists the targets
 
 # --- Build ------------------------------------------------------------------------------------------
 
+# What takes the runtime's locks: see Sources/CHoldfastPlatform/runtime_locks.c.
+RUNTIME_LOCKS := pthread_mutex_lock pthread_mutex_unlock __cxa_guard_acquire __cxa_guard_release \
+    _ZN5swift14threading_impl9once_slowERNS0_6once_tEPFvPvES3_
+
 # Its own scratch path: other flags than the tests' must not rebuild everything. The runtime is linked
 # statically and no run path is set, so the library can be moved; it cannot be unloaded, because its
 # threads and the Swift runtime cannot.
@@ -51,7 +55,8 @@ library: ## Builds .build/holdfast/libholdfast.so
 	    --explicit-target-dependency-import-check error --disable-local-rpath -Xswiftc -static-stdlib \
 	    -Xlinker --version-script=$(CURDIR)/bindings/c/exports.map -Xlinker --gc-sections -Xlinker -s \
 	    -Xlinker -soname=$(SONAME) -Xlinker -z -Xlinker nodelete \
-	    -Xcc -DHOLDFAST_OWN_RUNTIME $(foreach function,pthread_mutex_lock pthread_mutex_unlock swift_once,-Xlinker --wrap=$(function))
+	    -Xcc -DHOLDFAST_OWN_RUNTIME \
+	    $(foreach function,$(RUNTIME_LOCKS),-Xlinker --wrap=$(function))
 	@mkdir -p $(LIBRARY_DIRECTORY)
 	@cmp -s $(BUILD)/release-library/release/libholdfast.so $(LIBRARY) || \
 	    install -m 755 $(BUILD)/release-library/release/libholdfast.so $(LIBRARY)

@@ -40,8 +40,19 @@ static void leave(void) {
 
 int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex);
 int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex);
-void __wrap_swift_once(void *predicate, void (*body)(void *), void *context);
-void __real_swift_once(void *predicate, void (*body)(void *), void *context);
+/* What the runtime does once, in its own sources as in what is compiled for it: swift_once comes here, too.
+ */
+#define ONCE_SLOW _ZN5swift14threading_impl9once_slowERNS0_6once_tEPFvPvES3_
+#define PASTE(prefix, name) prefix##name
+#define WRAP(name) PASTE(__wrap_, name)
+#define REAL(name) PASTE(__real_, name)
+void WRAP(ONCE_SLOW)(void *predicate, void (*body)(void *), void *context);
+void REAL(ONCE_SLOW)(void *predicate, void (*body)(void *), void *context);
+/* The C++ compiler's own once, for what is static in a function. */
+int __wrap___cxa_guard_acquire(int64_t *guard);
+int __real___cxa_guard_acquire(int64_t *guard);
+void __wrap___cxa_guard_release(int64_t *guard);
+void __real___cxa_guard_release(int64_t *guard);
 
 int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex) {
     enter();
@@ -54,9 +65,23 @@ int __wrap_pthread_mutex_unlock(pthread_mutex_t *mutex) {
     return result;
 }
 
-void __wrap_swift_once(void *predicate, void (*body)(void *), void *context) {
+void WRAP(ONCE_SLOW)(void *predicate, void (*body)(void *), void *context) {
     enter();
-    __real_swift_once(predicate, body, context);
+    REAL(ONCE_SLOW)(predicate, body, context);
+    leave();
+}
+
+/* Not 0: the caller is to do the work, and then releases. */
+int __wrap___cxa_guard_acquire(int64_t *guard) {
+    enter();
+    int is_to_do = __real___cxa_guard_acquire(guard);
+    if (!is_to_do)
+        leave();
+    return is_to_do;
+}
+
+void __wrap___cxa_guard_release(int64_t *guard) {
+    __real___cxa_guard_release(guard);
     leave();
 }
 

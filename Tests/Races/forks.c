@@ -282,6 +282,8 @@ static void begin(void) {
 
 /* Forks while everything that its threads do, they do for the first time. */
 static void run_beginner(void) {
+    /* What was wrong with others is not wrong with this one. */
+    atomic_store(&wrong, 0);
     make_directory_in(directory);
     begin();
     for (int i = 0; i < 3; i++) {
