@@ -25,7 +25,8 @@ C_FILES = $(shell find include Sources Tests bindings -name '*.[ch]' -not -path 
 ABI_SHARED := $(addprefix Tests/ABI/,support.c actions.c indexes.c listener.c members.c shelf.c every_function.c)
 ABI_TESTS := $(patsubst Tests/ABI/%.c,%,$(wildcard Tests/ABI/test_*.c))
 TEST_PARTS := test-headers test-payload test-abi test-symbols test-torture-short test-fuzz-short test-races \
-    test-growth test-benchmarks test-swift documentation test-thread-sanitizer test-package test-python test-swift-provider
+    test-growth test-mutants test-benchmarks test-swift documentation test-thread-sanitizer test-package test-python \
+    test-swift-provider
 
 # Swift's backtracer may hang after a crash where there is no terminal.
 export SWIFT_BACKTRACE := enable=no
@@ -199,6 +200,7 @@ include Tests/Fuzz/fuzz.mk
 include Tests/Growth/growth.mk
 include Tests/Benchmarks/benchmarks.mk
 include Tests/Races/races.mk
+include Tests/Mutants/mutants.mk
 
 # Ranges, so that a new major version of a tool changes nothing by itself.
 $(VENV)/tools: Makefile

@@ -1,0 +1,145 @@
+"""Which test finds each planted bug, and in how long.
+
+    mutants.py --check               whether every patch still applies
+    mutants.py [--jobs N] [NAME ...]  builds them all once and looks for each, or for those
+
+A bug is found by the first test that fails with it, or hangs, and passes without it. One that no test finds makes this fail.
+"""
+
+import argparse
+import json
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from commands import Outcome, all_commands, run
+from patches import Mutant, check
+from tree import BUILD, build, update
+
+#: For a test of which it is not known how long it takes; what is known is multiplied, because a machine may be busy.
+UNKNOWN_TIMEOUT, TIMEOUT_FACTOR, TIMEOUT_MINIMUM = 900.0, 5.0, 60.0
+
+
+class Baseline:
+    """What passes without any bug, and in how many seconds. Kept for as long as the sources stay what they are."""
+
+    def __init__(self, sources: str) -> None:
+        self.path = BUILD / "passed.json"
+        kept = json.loads(self.path.read_text()) if self.path.exists() else {}
+        self.seconds: dict[str, float] = kept.get("seconds", {})
+        self.passed: set[str] = (
+            set(kept["passed"]) if kept.get("sources") == sources else set()
+        )
+        self.sources = sources
+        self.lock = threading.Lock()
+
+    def timeout(self, command: str) -> float:
+        known = self.seconds.get(command)
+        return (
+            UNKNOWN_TIMEOUT
+            if known is None
+            else TIMEOUT_MINIMUM + TIMEOUT_FACTOR * known
+        )
+
+    def passes(self, command: str) -> bool:
+        if command in self.passed:
+            return True
+        log = BUILD / "without" / f"{command.replace('/', '-')}.txt"
+        outcome = run(command, "", UNKNOWN_TIMEOUT, log)
+        if not outcome.passed:
+            print(
+                f"FAILED: {command} {outcome.told} without any mutant: see {log}",
+                flush=True,
+            )
+            return False
+        with self.lock:
+            self.passed.add(command)
+            self.seconds[command] = outcome.seconds
+            kept = {
+                "sources": self.sources,
+                "seconds": self.seconds,
+                "passed": sorted(self.passed),
+            }
+            self.path.write_text(json.dumps(kept, indent=1))
+        return True
+
+    def in_order(self, commands: list[str]) -> list[str]:
+        return sorted(
+            commands, key=lambda command: self.seconds.get(command, UNKNOWN_TIMEOUT)
+        )
+
+
+@dataclass(frozen=True)
+class Finding:
+    mutant: Mutant
+    by: str  # nothing where it survived
+    outcome: Outcome
+
+    def line(self) -> str:
+        by = self.by if self.outcome.told != "hung" else f"{self.by} (hung)"
+        hinted = " " if self.by in self.mutant.hints else "*"
+        return (
+            f"{self.mutant.area:12} {self.mutant.name:34} {by or 'SURVIVED':38}{hinted}"
+            f"{self.outcome.seconds:7.1f} s  {self.mutant.promise}"
+        )
+
+
+def search(mutant: Mutant, commands: list[str], baseline: Baseline) -> Finding:
+    """Those that are expected to find it first, then from the cheapest to the dearest."""
+    seconds = 0.0
+    for command in dict.fromkeys([*mutant.hints, *baseline.in_order(commands)]):
+        log = BUILD / "with" / mutant.name / f"{command.replace('/', '-')}.txt"
+        outcome = run(command, mutant.name, baseline.timeout(command), log)
+        seconds += outcome.seconds
+        if not outcome.passed and baseline.passes(command):
+            return Finding(mutant, command, Outcome(False, seconds, outcome.told))
+    return Finding(mutant, "", Outcome(True, seconds, ""))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument(
+        "names", nargs="*", help="some mutants, or whole folders of them"
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="only whether the patches apply"
+    )
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    try:
+        mutants = check()
+    except ValueError as failure:
+        print(f"FAILED: {failure}")
+        return 1
+    if options.check:
+        print(f"{len(mutants)} planted bugs apply, alone and together")
+        return 0
+    chosen = [
+        m for m in mutants if not options.names or {m.name, m.area} & set(options.names)
+    ]
+    unknown = set(options.names) - {name for m in mutants for name in (m.name, m.area)}
+    if unknown:
+        print(f"FAILED: there is no mutant {', '.join(sorted(unknown))}")
+        return 1
+    baseline = Baseline(update(mutants))
+    build()
+    commands = all_commands()
+    with ThreadPoolExecutor(options.jobs) as workers:
+        if not options.names and not all(workers.map(baseline.passes, commands)):
+            return 1
+        findings = []
+        for finding in workers.map(
+            lambda mutant: search(mutant, commands, baseline), chosen
+        ):
+            findings.append(finding)
+            print(finding.line(), flush=True)
+    survivors = [finding.mutant.name for finding in findings if not finding.by]
+    print(
+        f"{len(findings)} planted bugs, {len(survivors)} survived. * is not who was expected to find it."
+    )
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
