@@ -87,6 +87,16 @@ static void open_and_close_another(int thread) {
     close_place(open_place(url, "{\"durability\":\"relaxed\"}"));
 }
 
+/* A pattern that nobody has met before is compiled. */
+static void find_by_new_pattern(place p) {
+    static atomic_int patterns;
+    char filter[64];
+    snprintf(filter, sizeof filter, "{\"id\":{\"$regex\":\"^(a|%d)+$\"}}", atomic_fetch_add(&patterns, 1));
+    uint64_t count = 0;
+    expect(hf_repository_count(p.things, NULL, filter, HF_NTS, NULL, &count, NULL) == HF_OK,
+           "a pattern is looked for");
+}
+
 static void call_everything(place p, results *r) {
     handles h = {p.store, p.things, NULL};
     for (size_t i = 0; i < function_count; i++) {
@@ -110,7 +120,10 @@ static void *work(void *argument) {
             open_and_close_another(thread);
         if (thread == 1)
             hf_set_log_callback(log_nothing, NULL, count_destruction, NULL);
-        call_everything(places[round % 3], &r);
+        if (thread == 2)
+            find_by_new_pattern(places[2]);
+        else
+            call_everything(places[round % 3], &r);
     }
     free_results(&r);
     return NULL;
@@ -213,6 +226,7 @@ static void use_own(const char *url, bool has_grandchild) {
         memcpy(places, kept, sizeof kept);
         inherited_transaction = before;
     }
+    find_by_new_pattern(own);
     uint64_t count = 0;
     expect(hf_repository_count(own.things, NULL, NULL, 0, NULL, &count, NULL) == HF_OK, "it counts");
     expect(hf_store_close(own.store, -1, NULL) == HF_OK, "it closes");

@@ -65,8 +65,8 @@ final class Pattern: @unchecked Sendable, Equatable {
         }
         let compiled = try Self.compile(text, flags)
         guard let context = pcre2_match_context_create_8(nil) else {
-            pcre2_code_free_8(compiled.code)
-            pcre2_code_free_8(compiled.counted)
+            Self.free(compiled.code)
+            Self.free(compiled.counted)
             throw .noMemory
         }
         Self.limit(context, steps: Limit.steps / Limit.shortText)
@@ -79,8 +79,8 @@ final class Pattern: @unchecked Sendable, Equatable {
     }
 
     deinit {
-        pcre2_code_free_8(code)
-        pcre2_code_free_8(counted)
+        Self.free(code)
+        Self.free(counted)
         pcre2_match_context_free_8(shortTextContext)
     }
 
@@ -106,7 +106,7 @@ final class Pattern: @unchecked Sendable, Equatable {
             return compilation
         }
         if let code = compilation.code, let counted = compilation.counted { return (code, counted) }
-        pcre2_code_free_8(compilation.code)
+        free(compilation.code)
         if compilation.error == PCRE2_ERROR_HEAP_FAILED { throw .noMemory }
         var message = [UInt8](repeating: 0, count: 200)
         let length = pcre2_get_error_message_8(compilation.error, &message, message.count)
@@ -128,8 +128,19 @@ final class Pattern: @unchecked Sendable, Equatable {
             counted = pcre2_compile_8(
                 text.baseAddress, text.count, flags | UInt32(PCRE2_AUTO_CALLOUT), &error, &position, nil)
             // Where the system allows no code to be made, the interpreter does the work.
-            pcre2_jit_compile_8(code, UInt32(PCRE2_JIT_COMPLETE))
+            atNoFork { pcre2_jit_compile_8(code, UInt32(PCRE2_JIT_COMPLETE)) }
         }
+    }
+
+    private static func free(_ code: OpaquePointer?) { atNoFork { pcre2_code_free_8(code) } }
+
+    /// PCRE2 gives out and takes back memory for code under a lock of its own, which a forked child could find taken
+    /// for ever.
+    @discardableResult
+    private static func atNoFork<Result>(_ body: () -> Result) -> Result {
+        hfp_fork_hold()
+        defer { hfp_fork_release() }
+        return body()
     }
 
     // MARK: Matching
