@@ -285,6 +285,19 @@ static void deep_and_large_entities_are_left_to_jansson(void **state) {
     assert_false(hfp_plain_entity(NULL, 0, "id", 64, &none));
 }
 
+static void a_name_that_comes_twice_is_not_plain_however_many_stand_between(void **state) {
+    (void)state;
+    for (size_t between = 0; between <= 63; between++) {
+        char entity[2048];
+        size_t length = (size_t)sprintf(entity, "{\"a\":{\"twice\":0");
+        for (size_t i = 0; i < between; i++) {
+            length += (size_t)sprintf(entity + length, ",\"member %zu\":%zu", i, i);
+        }
+        length += (size_t)sprintf(entity + length, ",\"twice\":1}}");
+        assert_false(is_plain(entity, length, roomy));
+    }
+}
+
 static void no_mutation_is_plain_that_jansson_refuses(void **state) {
     (void)state;
     static const text seeds[] = {
@@ -346,6 +359,7 @@ int run_plain_tests(void) {
         cmocka_unit_test(no_byte_is_plain_where_jansson_refuses_it),
         cmocka_unit_test(an_id_is_taken_only_where_it_needs_no_decoding),
         cmocka_unit_test(deep_and_large_entities_are_left_to_jansson),
+        cmocka_unit_test(a_name_that_comes_twice_is_not_plain_however_many_stand_between),
         cmocka_unit_test(no_mutation_is_plain_that_jansson_refuses),
         cmocka_unit_test(no_sequence_of_tokens_is_plain_that_jansson_refuses),
     };

@@ -191,6 +191,24 @@ static void malformed_text_is_refused_with_position_and_reason(void **state) {
     }
 }
 
+static void a_nul_byte_is_refused_wherever_it_stands(void **state) {
+    (void)state;
+    enum { LONGEST = 1 << 17 };
+    char *payload = malloc(LONGEST);
+    for (size_t at = 2; at < LONGEST; at *= 2) {
+        /* Behind a number, where jansson does not see it. */
+        memset(payload, ' ', LONGEST);
+        payload[0] = '[';
+        payload[at - 1] = '1';
+        payload[at] = '\0';
+        payload[LONGEST - 1] = ']';
+        hfp_error error;
+        assert_null(hfp_tree_parse(payload, LONGEST, roomy, &error));
+        assert_refused(&error, HFP_INVALID_JSON, at, "NUL");
+    }
+    free(payload);
+}
+
 static void nothing_at_all_is_refused_as_empty(void **state) {
     (void)state;
     hfp_error error;
@@ -270,6 +288,7 @@ int run_tree_tests(void) {
         cmocka_unit_test(a_question_to_the_wrong_type_is_answered_with_nothing),
         cmocka_unit_test(no_tree_is_freed_without_harm),
         cmocka_unit_test(malformed_text_is_refused_with_position_and_reason),
+        cmocka_unit_test(a_nul_byte_is_refused_wherever_it_stands),
         cmocka_unit_test(nothing_at_all_is_refused_as_empty),
         cmocka_unit_test(a_payload_of_exactly_max_bytes_is_accepted_and_one_byte_more_is_not),
         cmocka_unit_test(depth_counts_arrays_and_objects_and_is_limited),
