@@ -149,6 +149,37 @@ static void an_error_says_the_same_until_it_is_freed_and_nothing_afterwards(fixt
     hf_store_free(store);
 }
 
+static void an_error_s_detail_is_as_long_as_its_bytes_in_every_language(fixture *f) {
+    hf_store *store = open_store(f, NULL);
+    hf_repository *r = open_repository(store, "birds");
+    save(r, NULL, "{\"id\":\"\xE9\xB4\x8E\"}");
+    hf_error *error =
+        error_of(HF_EXISTS, hf_repository_add, r, NULL, "{\"id\":\"\xE9\xB4\x8E\"}", HF_NTS, NULL);
+    size_t length = 0;
+    const char *detail = hf_error_detail(error, &length);
+    assert_non_null(strstr(detail, "\xE9\xB4\x8E"));
+    assert_int_equal(strlen(detail), length);
+    hf_error_free(error);
+    hf_repository_free(r);
+    hf_store_free(store);
+}
+
+static void a_call_that_succeeds_leaves_no_error_whatever_stood_there(fixture *f) {
+    hf_store *store = open_store(f, NULL);
+    hf_repository *r = open_repository(store, "things");
+    hf_error *former = error_of(HF_INVALID_JSON, hf_repository_save, r, NULL, "{", HF_NTS, NULL),
+             *error = former;
+    assert_int_equal(hf_repository_save(r, NULL, thing, HF_NTS, NULL, &error), HF_OK);
+    assert_null(error);
+    error = former;
+    assert_int_equal(hf_repository_fetch(r, NULL, "none", HF_NTS, &(hf_entity)HF_ENTITY_INIT, &error),
+                     HF_NOT_FOUND);
+    assert_null(error);
+    hf_error_free(former);
+    hf_repository_free(r);
+    hf_store_free(store);
+}
+
 static void a_failed_call_leaves_what_it_would_have_written(fixture *f) {
     hf_store *store = open_store(f, NULL);
     hf_repository *r = open_repository(store, "things");
@@ -180,6 +211,8 @@ int main(void) {
         EACH_ENGINE(of_the_negative_timeouts_only_minus_one_is_for_ever),
         EACH_ENGINE(what_may_be_null_may_be_null_all_at_once),
         EACH_ENGINE(an_error_says_the_same_until_it_is_freed_and_nothing_afterwards),
+        ONCE(an_error_s_detail_is_as_long_as_its_bytes_in_every_language),
+        ONCE(a_call_that_succeeds_leaves_no_error_whatever_stood_there),
         EACH_ENGINE(a_failed_call_leaves_what_it_would_have_written),
     };
     return run_scenarios("arguments", scenarios, COUNT_OF(scenarios));

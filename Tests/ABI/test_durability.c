@@ -3,11 +3,65 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 enum { ROUNDS = 20, IN_FLIGHT = 64 };
 
 static const char *self;
+
+/* --- What is synced, and what gets a name --------------------------------------------------------------- */
+
+/* The C library's functions by these names come behind the program's own, for SQLite and the library too. */
+typedef struct deed {
+    bool is_sync; /* else something gets this name */
+    char path[200];
+} deed;
+
+static deed deeds[4096];
+static atomic_size_t deed_count;
+
+static void note(bool is_sync, const char *path) {
+    size_t number = atomic_fetch_add(&deed_count, 1);
+    if (number < COUNT_OF(deeds)) {
+        deeds[number].is_sync = is_sync;
+        snprintf(deeds[number].path, sizeof deeds[number].path, "%s", path);
+    }
+}
+
+static void note_sync(int descriptor) {
+    char link[64], path[200] = "";
+    snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+    if (readlink(link, path, sizeof path - 1) > 0)
+        note(true, path);
+}
+
+int fsync(int descriptor) {
+    note_sync(descriptor);
+    return (int)syscall(SYS_fsync, descriptor);
+}
+
+int fdatasync(int descriptor) {
+    note_sync(descriptor);
+    return (int)syscall(SYS_fdatasync, descriptor);
+}
+
+int renameat2(int from_directory, const char *from, int to_directory, const char *to, unsigned flags) {
+    int result = (int)syscall(SYS_renameat2, from_directory, from, to_directory, to, flags);
+    if (result == 0)
+        note(false, to);
+    return result;
+}
+
+/* The number of the first such deed from this one on, which must be there. */
+static size_t deed_from(size_t first, bool is_sync, const char *path) {
+    for (size_t i = first; i < atomic_load(&deed_count); i++)
+        if (deeds[i].is_sync == is_sync && strcmp(deeds[i].path, path) == 0)
+            return i;
+    fail_msg("%s is not %s", path, is_sync ? "synced" : "named");
+    return 0;
+}
 
 /* --- The writer, this program run anew: commits pairs, and tells each acknowledged one ------------------ */
 
@@ -161,6 +215,40 @@ static void a_receipt_says_whether_it_is_durable(fixture *f) {
     hf_store_free(store);
 }
 
+static void a_durable_commit_is_synced_also_behind_one_that_is_not(fixture *f) {
+    char log[160];
+    room r = open_room(f, "{\"durability\":\"relaxed\"}");
+    snprintf(log, sizeof log, "%s-wal", f->url);
+    for (int round = 0; round < 3; round++) {
+        save(r.things, NULL, "{\"id\":1}");
+        size_t before = atomic_load(&deed_count);
+        hf_transaction *t = begin(r.store, "{\"durability\":\"full\"}");
+        save(r.things, t, "{\"id\":2}");
+        commit_quietly(t);
+        deed_from(before, true, log);
+    }
+    close_room(r);
+}
+
+static void a_backup_and_a_restore_are_on_the_disk_before_and_with_their_names(fixture *f) {
+    char backup[160], partial[200];
+    snprintf(backup, sizeof backup, "%s/copy.db", f->directory);
+    room r = open_room(f, NULL);
+    save(r.things, NULL, "{\"id\":1}");
+    size_t before = atomic_load(&deed_count);
+    expect_ok(hf_store_backup, r.store, backup, NULL, NULL, NULL);
+    snprintf(partial, sizeof partial, "%s-partial", backup);
+    size_t synced = deed_from(before, true, partial), named = deed_from(synced, false, backup);
+    deed_from(named, true, f->directory);
+    close_room(r);
+
+    before = atomic_load(&deed_count);
+    expect_ok(hf_store_restore, backup, f->url, "{\"replace\":true}", NULL, NULL);
+    snprintf(partial, sizeof partial, "%s-partial", f->url);
+    synced = deed_from(before, true, partial), named = deed_from(synced, false, f->url);
+    deed_from(named, true, f->directory);
+}
+
 int main(int argc, char **argv) {
     if (argc == 6 && strcmp(argv[1], "write") == 0) {
         return write_until_killed(argv[2], (uint32_t)strtoul(argv[3], NULL, 10), argv[4], atoi(argv[5]));
@@ -171,6 +259,8 @@ int main(int argc, char **argv) {
         SQLITE_ONLY(after_kill_9_every_relaxed_commit_is_there_too),
         SQLITE_ONLY(sequences_go_on_rising_after_a_kill),
         SQLITE_ONLY(a_receipt_says_whether_it_is_durable),
+        SQLITE_ONLY(a_durable_commit_is_synced_also_behind_one_that_is_not),
+        SQLITE_ONLY(a_backup_and_a_restore_are_on_the_disk_before_and_with_their_names),
     };
     return run_scenarios("durability", scenarios, COUNT_OF(scenarios));
 }

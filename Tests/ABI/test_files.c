@@ -222,6 +222,22 @@ static void two_backups_to_one_name_do_not_write_into_each_other(fixture *f) {
     expect_stored(target, "own", true);
 }
 
+static void a_backup_does_not_get_the_name_of_a_store_that_lost_its_file_and_is_open(fixture *f) {
+    room r = open_room(f, NULL);
+    save(r.things, NULL, "{\"id\":\"own\"}");
+    char *lost = place(f, "lost.db", "");
+    static const char *const ends[] = {"", "-wal", "-shm"};
+    hf_store *open = open_store_at(lost, NULL);
+    for (size_t i = 0; i < COUNT_OF(ends); i++)
+        unlink(place(f, "lost.db", ends[i]));
+    expect(HF_BUSY, hf_store_backup, r.store, lost, NULL, NULL, NULL);
+    assert_false(is_there(lost));
+    hf_store_free(open);
+    expect_ok(hf_store_backup, r.store, lost, NULL, NULL, NULL);
+    close_room(r);
+    expect_stored(lost, "own", true);
+}
+
 static void a_damaged_store_is_not_backed_up_as_a_sound_one(fixture *f) {
     hf_store *store = open_store(f, NULL);
     hf_repository *things = open_repository(store, "things");
@@ -402,6 +418,7 @@ int main(void) {
         SQLITE_ONLY(a_backup_whose_directory_cannot_be_synced_leaves_nothing),
         SQLITE_ONLY(a_name_is_given_once_also_where_the_file_system_cannot_do_it_in_one_step),
         SQLITE_ONLY(two_backups_to_one_name_do_not_write_into_each_other),
+        SQLITE_ONLY(a_backup_does_not_get_the_name_of_a_store_that_lost_its_file_and_is_open),
         SQLITE_ONLY(a_damaged_store_is_not_backed_up_as_a_sound_one),
         SQLITE_ONLY(a_linked_directory_is_as_good_as_its_own_name),
         SQLITE_ONLY(a_restore_that_fails_leaves_the_store_with_all_its_commits),

@@ -110,6 +110,24 @@ static void *wait_until_it_is_over(void *future) {
     return NULL;
 }
 
+static double seconds_of(clockid_t clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void a_wait_takes_no_processor_s_time(fixture *f) {
+    (void)f;
+    hf_future *future = new_future();
+    /* From early in a second of the clock into the next. */
+    double now = seconds_of(CLOCK_MONOTONIC);
+    sleep_milliseconds(1050 - (long)((now - (double)(long)now) * 1000));
+    double before = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+    expect(HF_TIMEOUT, hf_future_wait, future, NULL, 980, NULL, NULL);
+    assert_true(seconds_of(CLOCK_THREAD_CPUTIME_ID) - before < 0.1);
+    hf_future_free(future);
+}
+
 static void a_future_may_be_freed_while_another_thread_waits(fixture *f) {
     (void)f;
     hf_future *future = new_future();
@@ -411,6 +429,7 @@ int main(void) {
         ONCE(a_wait_that_runs_out_of_time_names_the_identifier_and_leaves_the_future_alive),
         ONCE(a_cancelled_future_ends_as_cancelled),
         ONCE(many_threads_wait_for_one_future_and_all_get_the_result),
+        ONCE(a_wait_takes_no_processor_s_time),
         ONCE(a_future_may_be_freed_while_another_thread_waits),
         ONCE(of_those_who_complete_and_cancel_at_once_one_wins_and_observers_hear_once),
         ONCE(an_observer_of_a_future_that_never_ends_is_let_go_without_a_call),

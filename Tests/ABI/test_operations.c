@@ -26,6 +26,23 @@ static void expect_refused(room r, hf_transaction *transaction, const char *json
 #define STEP(operation, members) "{\"operation\":\"" operation "\",\"repository\":\"things\"" members "}"
 #define ADD_ONE STEP("add", ",\"entity\":{\"id\":\"s1\",\"plays\":0}")
 
+static void what_takes_a_receipt_is_empty_where_there_is_none(fixture *f) {
+    room r = open_room(f, NULL);
+    hf_operation *add = describe_operation(r, ADD_ONE), *count = describe_operation(r, STEP("count", ""));
+    hf_entity value = HF_ENTITY_INIT;
+    hf_buffer receipt = HF_BUFFER_INIT;
+    expect_ok(hf_operation_perform, add, NULL, &value, &receipt);
+    assert_true(receipt.length > 2);
+    expect_ok(hf_operation_perform, count, NULL, &value, &receipt);
+    assert_string_equal(value.data, "1");
+    assert_int_equal(receipt.length, 0);
+    assert_string_equal(receipt.data, "");
+    hf_entity_free(&value);
+    hf_buffer_free(&receipt);
+    hf_operation_free(add), hf_operation_free(count);
+    close_room(r);
+}
+
 /* --- Every call of a repository ------------------------------------------------------------------------ */
 
 static void each_call_of_a_repository_can_be_described(fixture *f) {
@@ -296,6 +313,7 @@ static void a_key_makes_a_sequence_run_once(fixture *f) {
 
 int main(void) {
     static const scenario scenarios[] = {
+        EACH_ENGINE(what_takes_a_receipt_is_empty_where_there_is_none),
         EACH_ENGINE(each_call_of_a_repository_can_be_described),
         EACH_ENGINE(asynchronous_runs_answer_what_performing_answers),
         EACH_ENGINE(making_an_operation_does_nothing_and_each_run_runs_again),

@@ -1,6 +1,8 @@
 /* A repository: what each verb stores, answers and refuses, for one entity at a time. */
 #include "support.h"
 
+#include <malloc.h>
+
 static void the_bytes_of_an_entity_are_kept(fixture *f) {
     static const char odd[] =
         "{ \"z\" : 1.50e+1,\n\t\"id\":\"s\\u0031\", \"a\":[ ], \"\\/\":\"\\u00e4\\ud83d\\ude00\" }";
@@ -295,6 +297,28 @@ static void repositories_do_not_see_each_other(fixture *f) {
     close_room(r);
 }
 
+static void a_list_that_is_passed_again_gives_up_what_it_held(fixture *f) {
+    enum { COUNT = 1000, TIMES = 200 };
+    room r = open_room(f, NULL);
+    hf_entity_list list = HF_ENTITY_LIST_INIT;
+    char json[64];
+    hf_transaction *t = begin(r.store, NULL);
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(json, sizeof json, "{\"id\":%d}", i);
+        save(r.things, t, json);
+    }
+    commit_quietly(t);
+    expect_ok(hf_repository_fetch_all, r.things, NULL, &list);
+    size_t before = mallinfo2().uordblks;
+    for (int i = 0; i < TIMES; i++)
+        expect_ok(hf_repository_fetch_all, r.things, NULL, &list);
+    assert_int_equal(list.count, COUNT);
+    /* Each has more than 40,000 bytes. */
+    assert_true(mallinfo2().uordblks < before + TIMES * COUNT);
+    hf_entity_list_free(&list);
+    close_room(r);
+}
+
 int main(void) {
     static const scenario scenarios[] = {
         EACH_ENGINE(the_bytes_of_an_entity_are_kept),
@@ -315,6 +339,7 @@ int main(void) {
         EACH_ENGINE(the_id_lies_under_the_key_of_the_repository),
         EACH_ENGINE(names_that_differ_in_case_alone_are_refused),
         EACH_ENGINE(repositories_do_not_see_each_other),
+        ONCE(a_list_that_is_passed_again_gives_up_what_it_held),
     };
     return run_scenarios("repository", scenarios, COUNT_OF(scenarios));
 }

@@ -2,6 +2,7 @@
 #include "support.h"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -124,6 +125,22 @@ static void a_second_open_is_busy_and_names_the_holder(fixture *f) {
     hf_error_free(error);
     hf_store_free(store);
     hf_store_free(open_store(f, NULL));
+}
+
+static void the_holder_is_told_in_json_whatever_the_program_is_called(fixture *f) {
+    char own[17] = "";
+    assert_int_equal(prctl(PR_GET_NAME, own), 0);
+    assert_int_equal(prctl(PR_SET_NAME, "a \"\\ {\x80\t"), 0);
+    hf_store *store = open_store(f, NULL), *second = NULL;
+    hf_error *error = error_of(HF_BUSY, hf_store_open, f->url, NULL, &second);
+    assert_int_equal(prctl(PR_SET_NAME, own), 0);
+    json_t *detail = json_loads(hf_error_detail(error, NULL), 0, NULL);
+    assert_non_null(detail);
+    json_t *pid = json_object_get(json_object_get(detail, "holder"), "pid");
+    assert_int_equal(json_integer_value(pid), getpid());
+    json_decref(detail);
+    hf_error_free(error);
+    hf_store_free(store);
 }
 
 /* The status with which another process, this program run anew, opens the URL. */
@@ -255,6 +272,23 @@ static void a_buffer_is_used_again_and_kept_on_failure(fixture *f) {
     hf_store_free(store);
 }
 
+static void memory_that_is_passed_again_is_written_to_its_end_and_no_further(fixture *f) {
+    enum { LONGEST = 300 };
+    room r = open_room(f, NULL);
+    hf_entity entity = HF_ENTITY_INIT;
+    char json[LONGEST + 64];
+    for (int length = 1; length < LONGEST; length++) {
+        snprintf(json, sizeof json, "{\"id\":\"a\",\"text\":\"%0*d\"}", length, 0);
+        save(r.things, NULL, json);
+        expect_ok(hf_repository_fetch, r.things, NULL, "a", HF_NTS, &entity);
+        /* The closing NUL lies in it, too. */
+        assert_true(entity.capacity > entity.length);
+        assert_string_equal(entity.data, json);
+    }
+    hf_entity_free(&entity);
+    close_room(r);
+}
+
 static void handles_are_counted_by_kind(fixture *f) {
     size_t stores = hf_handle_count("store"), all = hf_handle_count(NULL);
     hf_store *store = open_store(f, NULL);
@@ -325,12 +359,14 @@ int main(int argc, char **argv) {
         SQLITE_ONLY(a_foreign_database_and_a_text_file_are_no_stores_and_stay_untouched),
         SQLITE_ONLY(a_newer_format_is_refused),
         SQLITE_ONLY(a_second_open_is_busy_and_names_the_holder),
+        SQLITE_ONLY(the_holder_is_told_in_json_whatever_the_program_is_called),
         SQLITE_ONLY(another_process_may_open_the_same_store),
         SQLITE_ONLY(what_another_program_commits_is_seen_by_the_next_read),
         SQLITE_ONLY(a_symbolic_link_is_unsafe_unless_allowed),
         SQLITE_ONLY(a_read_only_store_reads_and_refuses_every_write),
         EACH_ENGINE(a_store_describes_itself),
         EACH_ENGINE(a_buffer_is_used_again_and_kept_on_failure),
+        ONCE(memory_that_is_passed_again_is_written_to_its_end_and_no_further),
         EACH_ENGINE(a_store_tells_who_holds_its_past),
         EACH_ENGINE(handles_are_counted_by_kind),
     };

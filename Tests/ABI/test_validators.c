@@ -356,6 +356,32 @@ static void a_validator_is_replaced_and_taken_away(fixture *f) {
     close_guarded_room(&r);
 }
 
+static hf_status warn(hf_transaction *t, const char *id, size_t id_length, const char *entity, size_t length,
+                      void *user_data, hf_error **out_error) {
+    (void)t, (void)id, (void)id_length, (void)entity, (void)length, (void)user_data;
+    *out_error = hf_error_create(HF_REFUSED, 0, "not so bad after all");
+    return HF_OK;
+}
+
+static void an_error_counts_for_nothing_where_the_answer_is_that_all_is_well(fixture *f) {
+    room r = open_room(f, NULL);
+    expect_ok(hf_repository_set_validator, r.things, warn, NULL, NULL);
+    size_t errors = hf_handle_count("error");
+    save(r.things, NULL, "{\"id\":\"a\"}");
+    expect_entity(r.things, NULL, "a", "{\"id\":\"a\"}");
+    assert_int_equal(hf_handle_count("error"), errors);
+    close_room(r);
+}
+
+static void user_data_without_a_validator_is_freed_at_once(fixture *f) {
+    room r = open_room(f, NULL);
+    guard unused = {.calls = 0};
+    expect_ok(hf_repository_set_validator, r.things, NULL, &unused, count_free);
+    assert_int_equal(unused.freed, 1);
+    close_room(r);
+    assert_int_equal(unused.freed, 1);
+}
+
 static void a_store_that_closes_lets_go_of_its_validators(fixture *f) {
     guarded_room r;
     open_guarded_room(f, &r);
@@ -380,6 +406,8 @@ int main(void) {
         EACH_ENGINE(a_refused_body_rolls_back),
         EACH_ENGINE(who_is_asked_before_a_commit_may_fork),
         ONCE(a_validator_is_replaced_and_taken_away),
+        ONCE(an_error_counts_for_nothing_where_the_answer_is_that_all_is_well),
+        ONCE(user_data_without_a_validator_is_freed_at_once),
         ONCE(a_store_that_closes_lets_go_of_its_validators),
     };
     return run_scenarios("validators", scenarios, COUNT_OF(scenarios));
