@@ -12,6 +12,7 @@ static const char *damaged_bodies[] = {
     "{\"n\":2}",
     "{\"id\":\"c\",\"n\":2}",
     "{\"id\":null,\"n\":2}",
+    "{\"id\":7,\"n\":2}",
 };
 
 /* Three entities, of which "b" was replaced in the file. */

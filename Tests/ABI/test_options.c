@@ -231,6 +231,14 @@ static void an_idempotency_key_of_255_bytes_is_the_longest(fixture *f) {
         strcpy(options + at + length, "\"}");
         expect(length == 255 ? HF_OK : HF_INVALID_OPTION, begin_with, store, NULL, options);
     }
+    /* 127 or 128 letters of two bytes each. */
+    for (int letters = 127; letters <= 128; letters++) {
+        int at = snprintf(options, sizeof options, "{\"idempotency_key\":\"");
+        for (int i = 0; i < letters; i++)
+            at += snprintf(options + at, sizeof options - (size_t)at, "é");
+        strcpy(options + at, "\"}");
+        expect(letters == 127 ? HF_OK : HF_INVALID_OPTION, begin_with, store, NULL, options);
+    }
     hf_store_free(store);
 }
 

@@ -246,6 +246,27 @@ static void a_durable_subscription_goes_on_behind_what_was_acknowledged(fixture 
     close_room(r);
 }
 
+static void what_was_acknowledged_stays_so_when_an_earlier_position_is_acknowledged(fixture *f) {
+    room r = open_room(f, NULL);
+    listener l;
+    begin_listening(&l);
+    observe(&l, r.store, "{\"durable\":\"mailer\"}");
+    char *early = position_of(r.store);
+    save_one(r.things, 'a');
+    save_one(r.things, 'b');
+    wait_for_spelling(&l, "ab");
+    acknowledge_last(&l);
+    expect_ok(hf_stream_acknowledge, l.stream, early);
+    end_listening(&l);
+    save_one(r.things, 'c');
+    begin_listening(&l);
+    observe(&l, r.store, "{\"durable\":\"mailer\"}");
+    wait_for_spelling(&l, "c");
+    end_listening(&l);
+    free(early);
+    close_room(r);
+}
+
 static void what_is_wrong_is_refused_by_name(fixture *f) {
     room r = open_room(f, NULL);
     static const struct {
@@ -470,6 +491,7 @@ int main(void) {
         EACH_ENGINE(a_feed_answers_in_pieces_from_a_position_that_the_caller_keeps),
         EACH_ENGINE(a_receipt_has_the_position_of_its_commit),
         SQLITE_ONLY(a_durable_subscription_goes_on_behind_what_was_acknowledged),
+        EACH_ENGINE(what_was_acknowledged_stays_so_when_an_earlier_position_is_acknowledged),
         ONCE(what_is_wrong_is_refused_by_name),
         EACH_ENGINE(who_is_too_far_behind_is_told_where_to_go_on),
         EACH_ENGINE(commits_older_than_the_log_keeps_them_go_with_later_ones),

@@ -212,6 +212,54 @@ static void what_is_there_is_refused_replaced_or_left(fixture *f) {
     close_room(r);
 }
 
+/* Hands over a line at a time. The entity is changed once the first line was read. */
+static int64_t give_beside_a_change(char *buffer, size_t capacity, void *user_data) {
+    text *t = user_data;
+    if (t->read > 0 && t->writes_to != NULL) {
+        save(t->writes_to, NULL, "{\"id\":\"a\",\"n\":-1}");
+        t->writes_to = NULL;
+    }
+    size_t length = t->read < t->length ? strcspn(t->bytes + t->read, "\n") + 1 : 0;
+    assert_true(length <= capacity);
+    memcpy(buffer, t->bytes + t->read, length);
+    t->read += length;
+    return (int64_t)length;
+}
+
+static void what_replaces_an_entity_has_a_greater_version(fixture *f) {
+    hf_store *source = open_store_at("memory:", NULL);
+    hf_repository *things = open_repository(source, "things");
+    for (int n = 0; n < 20; n++) {
+        char json[64];
+        snprintf(json, sizeof json, "{\"id\":\"a\",\"n\":%d}", n);
+        save(things, NULL, json);
+    }
+    room r = open_room(f, NULL);
+    text t = export_of(source, NULL);
+    t.writes_to = r.things;
+    expect_ok(hf_store_import, r.store, "{\"existing\":\"replace\"}", give_beside_a_change, NULL, &t, NULL);
+    expect_entity(r.things, NULL, "a", "{\"id\":\"a\",\"n\":19}");
+    /* The change came behind all that was exported, and the import behind the change. */
+    assert_true(version_of(r.things, NULL, "a") > version_of(things, NULL, "a") + 1);
+    free(t.bytes);
+    close_room(r);
+    hf_repository_free(things);
+    hf_store_free(source);
+}
+
+static void an_import_that_leaves_out_what_is_there_tells_the_line_of_what_it_cannot_store(fixture *f) {
+    room r = open_room(f, NULL);
+    expect_ok(hf_repository_create_index, r.things, "{\"fields\":{\"n\":1},\"unique\":true}", NULL, NULL);
+    save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
+    save(r.things, NULL, "{\"id\":\"b\",\"n\":2}");
+    text t = lines("{\"id\":\"a\"}\n\n{\"id\":\"b\"}\n{\"id\":\"c\",\"n\":2}");
+    hf_error *error = error_of(HF_UNIQUE_VIOLATION, hf_store_import, r.store,
+                               "{\"repository\":\"things\",\"existing\":\"skip\"}", give, NULL, &t, NULL);
+    expect_detail(error, "line", "4");
+    free(t.bytes);
+    close_room(r);
+}
+
 static void lines_that_only_look_like_an_exports_are_entities(fixture *f) {
     room r = open_room(f, NULL);
     hf_repository *songs = open_repository(r.store, "songs");
@@ -410,6 +458,8 @@ int main(void) {
         EACH_ENGINE(an_export_that_was_cut_short_is_gone_on_with),
         EACH_ENGINE(an_import_that_was_cut_short_is_gone_on_with),
         EACH_ENGINE(what_is_there_is_refused_replaced_or_left),
+        EACH_ENGINE(what_replaces_an_entity_has_a_greater_version),
+        EACH_ENGINE(an_import_that_leaves_out_what_is_there_tells_the_line_of_what_it_cannot_store),
         EACH_ENGINE(lines_that_only_look_like_an_exports_are_entities),
         ONCE(mistakes_in_the_lines_are_told_with_their_place),
         EACH_ENGINE(a_transaction_sees_nothing_of_an_import_that_came_after_it),

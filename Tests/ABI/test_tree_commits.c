@@ -100,6 +100,21 @@ static void several_trees_validate_in_the_order_of_joining_and_commit_in_reverse
     close_tree_room(&r);
 }
 
+static void several_trees_are_rolled_back_in_reverse(fixture *f) {
+    tree_room r;
+    open_tree_room(f, &r, NULL);
+    member other;
+    make_member(&other, "other", NULL);
+    hf_transaction *t = begin(r.store, NULL);
+    expect_ok(hf_transaction_enlist, t, other.handle);
+    expect_ok(hf_transaction_enlist, t, r.root.handle);
+    expect_ok(hf_transaction_rollback, t);
+    expect_journal("begin other, begin root, begin child, rollback child, rollback root, rollback other");
+    hf_transaction_free(t);
+    free_member(&other);
+    close_tree_room(&r);
+}
+
 /* --- Validation ----------------------------------------------------------------------------------------- */
 
 static void a_refusal_leaves_everything_open_for_repair(fixture *f) {
@@ -444,6 +459,7 @@ int main(void) {
         EACH_ENGINE(whatever_the_store_refuses_rolls_back_the_objects),
         EACH_ENGINE(a_transaction_of_objects_that_read_is_checked_also_if_it_wrote_nothing),
         ONCE(several_trees_validate_in_the_order_of_joining_and_commit_in_reverse),
+        ONCE(several_trees_are_rolled_back_in_reverse),
         EACH_ENGINE(a_refusal_leaves_everything_open_for_repair),
         EACH_ENGINE(validators_may_write_and_a_refusal_takes_that_back),
         ONCE(nobody_but_validators_may_use_the_transaction_meanwhile),

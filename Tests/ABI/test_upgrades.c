@@ -185,6 +185,46 @@ static void an_older_program_does_not_overwrite_the_version_of_a_store_that_is_n
     }
 }
 
+/* A program that another one overtakes in its first step. */
+typedef struct overtaken {
+    room room;
+    int calls;
+} overtaken;
+
+static hf_status count_step(hf_transaction *t, int64_t from, int64_t to, void *user_data) {
+    room *r = user_data;
+    (void)from, (void)to;
+    return hf_repository_modify(r->things, t, "steps", HF_NTS, "{\"$inc\":{\"n\":1}}", HF_NTS, "{\"n\":0}",
+                                HF_NTS, 0, NULL, NULL);
+}
+
+static void *overtake(void *opaque) {
+    room *r = opaque;
+    expect_ok(hf_store_upgrade, r->store, 2, count_step, no_backup, NULL, r, NULL);
+    return NULL;
+}
+
+static hf_status be_overtaken(hf_transaction *t, int64_t from, int64_t to, void *user_data) {
+    overtaken *o = user_data;
+    if (o->calls++ == 0) {
+        pthread_t thread;
+        assert_int_equal(pthread_create(&thread, NULL, overtake, &o->room), 0);
+        pthread_join(thread, NULL);
+    }
+    return count_step(t, from, to, &o->room);
+}
+
+static void a_step_that_another_program_has_carried_out_meanwhile_is_not_carried_out_again(fixture *f) {
+    overtaken o = {old_room(f), 0};
+    expect_ok(hf_store_upgrade, o.room.store, 1, count_step, no_backup, NULL, &o.room, NULL);
+    int64_t before = integer_in(o.room.things, NULL, "steps", "n");
+    expect_ok(hf_store_upgrade, o.room.store, 2, be_overtaken, no_backup, NULL, &o, NULL);
+    assert_int_equal(o.calls, 1);
+    assert_int_equal(integer_in(o.room.things, NULL, "steps", "n"), before + 1);
+    expect_version(o.room.store, 2);
+    close_room(o.room);
+}
+
 int main(void) {
     static const scenario scenarios[] = {
         EACH_ENGINE(a_new_store_has_the_newest_version_without_upgrades),
@@ -192,6 +232,7 @@ int main(void) {
         EACH_ENGINE(an_upgrade_that_fails_is_done_again_as_a_whole),
         EACH_ENGINE(an_upgrade_that_meets_a_conflict_runs_again),
         EACH_ENGINE(a_program_that_is_too_old_is_told),
+        EACH_ENGINE(a_step_that_another_program_has_carried_out_meanwhile_is_not_carried_out_again),
         ONCE(an_older_program_does_not_overwrite_the_version_of_a_store_that_is_new_to_both),
         SQLITE_ONLY(the_store_is_backed_up_before_its_first_upgrade),
         SQLITE_ONLY(the_version_is_there_when_the_store_is_opened_again),
