@@ -146,6 +146,31 @@ static void an_answer_to_nobody_is_told_so(fixture *f) {
     expect(HF_INVALID_ARGUMENT, hf_answer_declare, NULL);
 }
 
+static hf_status save_beside_another(hf_transaction *t, void *user_data) {
+    script *s = user_data, inner = {.answer = true};
+    hf_entity_list list = HF_ENTITY_LIST_INIT;
+    s->calls++;
+    hf_answer(HF_HOST_ERROR);
+    save(s->things, t, "{\"id\":\"a\"}");
+    expect_ok(hf_repository_find_if, s->things, t, is_meant, &inner, NULL, &list);
+    assert_true(inner.calls > 0);
+    hf_entity_list_free(&list);
+    s->told = hf_answer(HF_OK);
+    return GARBAGE;
+}
+
+static void a_function_answers_for_itself_behind_what_it_has_called(fixture *f) {
+    declare();
+    expect_ok(hf_answer_declare, (hf_function)save_beside_another);
+    room r = open_room(f, NULL);
+    script s = {.things = r.things, .told = -2};
+    expect_ok(hf_store_transact, r.store, save_beside_another, &s, NULL, NULL);
+    assert_int_equal(s.told, 0);
+    assert_int_equal(s.calls, 1);
+    expect_count(r.things, NULL, "{}", 1);
+    close_room(r);
+}
+
 int main(void) {
     static const scenario scenarios[] = {
         EACH_ENGINE(what_a_declared_function_returns_counts_for_nothing),
@@ -154,6 +179,7 @@ int main(void) {
         EACH_ENGINE(a_predicate_that_answers_a_negative_number_ends_its_query),
         ONCE(a_function_that_answers_nothing_is_called_until_it_has_begun),
         ONCE(an_answer_to_nobody_is_told_so),
+        EACH_ENGINE(a_function_answers_for_itself_behind_what_it_has_called),
     };
     return run_scenarios("answers", scenarios, COUNT_OF(scenarios));
 }

@@ -62,8 +62,10 @@ static void a_cursor_hands_out_each_entity_once_whatever_the_pieces(fixture *f) 
             expect_drained(2000, r, NULL, "{\"tags\":{\"$lte\":1.5}}", "{\"limit\":2400}", sizes[i]);
             expect_drained(7, r, NULL, "{\"n\":5}", "{\"skip\":200,\"limit\":7}", sizes[i]);
             expect_drained(50, r, NULL, "{\"n\":5}", "{\"skip\":200}", sizes[i]);
+            expect_drained(2500, r, NULL, "{\"n\":{\"$gte\":0}}", "{\"sort\":{\"n\":1}}", sizes[i]);
+            expect_drained(2500, r, NULL, "{\"n\":{\"$gte\":0}}", "{\"sort\":{\"n\":-1}}", sizes[i]);
         }
-        expect_ok(hf_repository_create_index, r.things, "{\"fields\":{\"n\":-1}}", NULL, NULL);
+        expect_ok(hf_repository_create_index, r.things, "{\"fields\":{\"n\":1}}", NULL, NULL);
         expect_ok(hf_repository_create_index, r.things, "{\"fields\":{\"tags\":1}}", NULL, NULL);
     }
     close_room(r);

@@ -52,6 +52,7 @@ static bool note_progress(uint64_t done, uint64_t total, void *user_data) {
 static void backup_takes_one_state_while_others_write(fixture *f) {
     room r = open_room(f, "{\"durability\":\"relaxed\"}");
     fill(r.store, r.things, 0, 20000);
+    uint64_t newest = version_of(r.things, NULL, "t19999");
     journey j = {.writes_to = r.things};
     hf_buffer report = HF_BUFFER_INIT;
     char path[160];
@@ -61,6 +62,7 @@ static void backup_takes_one_state_while_others_write(fixture *f) {
     assert_int_equal(j.done, j.total);
     json_t *told = parse(&report);
     assert_int_equal(json_integer_value(json_object_get(told, "bytes")), j.total);
+    assert_int_equal(json_integer_value(json_object_get(told, "sequence")), newest);
     struct stat status;
     assert_int_equal(stat(path, &status), 0);
     assert_int_equal(status.st_size, j.total);

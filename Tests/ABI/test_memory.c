@@ -24,6 +24,15 @@ static size_t address_space(void) {
     return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
+/* The C library's comes behind this one. A result grows by it in the caller's memory, and nothing else is so
+ * large. */
+extern void *__libc_realloc(void *memory, size_t bytes);
+static bool results_are_refused;
+
+void *realloc(void *memory, size_t bytes) {
+    return results_are_refused && bytes > MIB ? NULL : __libc_realloc(memory, bytes);
+}
+
 static struct rlimit before;
 
 static void leave(size_t bytes) {
@@ -281,6 +290,23 @@ static hf_status reduces_a_large_state(room r, size_t bytes) {
     return status == HF_NO_MEMORY ? status : HF_OK;
 }
 
+/* In pieces so small that none of them is looked at for itself. */
+static hf_status fills_a_transaction_piece_by_piece(room r, size_t bytes) {
+    enum { PIECES = 4000, PIECE = 4000 };
+    char text[PIECE + 64];
+    hf_transaction *t = begin(r.store, NULL);
+    hf_error *error = NULL;
+    hf_status status = HF_OK;
+    leave(bytes);
+    for (int i = 0; i < PIECES && status == HF_OK; i++) {
+        snprintf(text, sizeof text, "{\"id\":%d,\"text\":\"%0*d\"}", i, PIECE, i);
+        status = hf_repository_save(r.things, t, text, HF_NTS, NULL, &error);
+    }
+    leave_all();
+    hf_transaction_free(t);
+    return accept_or_refuse(status, error);
+}
+
 /* Answers whether memory was refused. */
 static bool run_in_a_process(const fixture *f, const char *name, memory_case run, size_t bytes) {
     pid_t child = fork();
@@ -316,6 +342,30 @@ static void run_with_less_and_less(const fixture *f, const char *name, memory_ca
     assert_false(run_in_a_process(f, name, run, (size_t)1 << 30));
 }
 
+static void an_answer_without_memory_says_that_the_commit_is_stored(fixture *f) {
+    room r = open_room(f, NULL);
+    size_t length;
+    char *text = large_entity(&length);
+    hf_entity out = HF_ENTITY_INIT;
+    results_are_refused = true;
+    hf_error *error = error_of(HF_NO_MEMORY, hf_repository_save, r.things, NULL, text, length, &out);
+    results_are_refused = false;
+    assert_int_equal(hf_error_commit_state(error), HF_COMMIT_DONE);
+    hf_error_free(error);
+    expect_count(r.things, NULL, NULL, 1);
+    /* In a transaction it is not yet. */
+    hf_transaction *t = begin(r.store, NULL);
+    results_are_refused = true;
+    error = error_of(HF_NO_MEMORY, hf_repository_save, r.things, t, text, length, &out);
+    results_are_refused = false;
+    assert_int_equal(hf_error_commit_state(error), HF_COMMIT_NONE);
+    hf_error_free(error);
+    hf_transaction_free(t);
+    hf_entity_free(&out);
+    free(text);
+    close_room(r);
+}
+
 #define CASE(function)                                                                                       \
     static void function##_or_is_refused(fixture *f) { run_with_less_and_less(f, #function, function); }
 
@@ -324,6 +374,7 @@ CASE(saves_a_large_entity_without_an_id)
 CASE(commits_a_large_transaction)
 CASE(adds_many)
 CASE(writes_many_in_a_transaction)
+CASE(fills_a_transaction_piece_by_piece)
 CASE(fetches_a_large_entity)
 CASE(changes_a_large_entity)
 CASE(finds_many)
@@ -368,7 +419,9 @@ int main(void) {
         EACH_ENGINE(commits_a_large_transaction_or_is_refused),
         EACH_ENGINE(adds_many_or_is_refused),
         EACH_ENGINE(writes_many_in_a_transaction_or_is_refused),
+        EACH_ENGINE(fills_a_transaction_piece_by_piece_or_is_refused),
         EACH_ENGINE(fetches_a_large_entity_or_is_refused),
+        EACH_ENGINE(an_answer_without_memory_says_that_the_commit_is_stored),
         EACH_ENGINE(changes_a_large_entity_or_is_refused),
         EACH_ENGINE(finds_many_or_is_refused),
         EACH_ENGINE(sorts_many_or_is_refused),

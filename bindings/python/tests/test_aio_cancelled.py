@@ -136,6 +136,33 @@ def test_what_is_cancelled_while_its_end_waits_for_its_turn_goes_back(run: Runne
     run(main())
 
 
+def test_who_is_cancelled_while_a_rollback_waits_for_its_turn_rolls_back_and_is_cancelled(
+    run: Runner,
+) -> None:
+    async def main() -> None:
+        shelf = Shelf()
+        async with holdfast.aio.open_provider(shelf) as store:
+            songs = store.repository("songs")
+            transaction = store.begin()
+
+            async def read() -> None:
+                with transaction.joined():
+                    await songs.fetch("slow")
+
+            reading = asyncio.ensure_future(read())
+            await asyncio.sleep(0.05)
+            rolling_back = asyncio.ensure_future(transaction.rollback())
+            await asyncio.sleep(0.05)
+            rolling_back.cancel()
+            asyncio.get_running_loop().call_later(0.05, shelf.gate.set)
+            with pytest.raises(asyncio.CancelledError):
+                await rolling_back
+            await reading
+            assert transaction.state is holdfast.TransactionState.ROLLED_BACK
+
+    run(main())
+
+
 def test_cancelled_waits_lose_nothing_of_a_cursor(run: Runner) -> None:
     async def main() -> None:
         async with holdfast.aio.open("memory:") as store:

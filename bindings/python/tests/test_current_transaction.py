@@ -136,6 +136,42 @@ def test_a_generator_stays_in_its_transaction_in_whatever_context_it_runs_on(
     assert songs.ids() == ["by its caller"]
 
 
+def test_a_generator_stays_in_its_transaction_behind_a_block_inside_it_wherever_it_runs_on(
+    store: holdfast.Store, songs: Songs
+) -> None:
+    def saving() -> Iterator[None]:
+        with store.transaction():
+            songs.save({"id": "a"})
+            with store.transaction():
+                songs.save({"id": "b"})
+            yield
+            songs.save({"id": "c"})
+            raise LookupError
+
+    def run_on() -> None:
+        with pytest.raises(LookupError):
+            next(generator)
+
+    generator = saving()
+    next(generator)
+    in_thread(run_on)
+    assert songs.ids() == []
+
+
+def test_a_transaction_that_was_entered_and_that_nobody_has_any_more_is_rolled_back(
+    store: holdfast.Store, songs: Songs
+) -> None:
+    def enter() -> None:
+        store.begin().__enter__()
+        gc.collect()
+        assert store.current_transaction is None
+        songs.save({"id": "by itself"})
+
+    contextvars.copy_context().run(enter)
+    assert songs.ids() == ["by itself"]
+    assert store.describe()["transactions"] == 0
+
+
 def test_an_asynchronous_generator_stays_in_its_transaction_whichever_task_asks_it(run: Runner) -> None:
     async def main() -> None:
         async with holdfast.aio.open("memory:") as store:

@@ -112,6 +112,18 @@ def test_numbers_that_json_has_not_are_refused(store: holdfast.Store) -> None:
         store.repository("songs").add({"id": "s1", "plays": float("nan")})
 
 
+def test_text_that_has_no_form_in_utf_8_is_refused_and_not_replaced(
+    store: holdfast.Store, songs: holdfast.Repository[dict[str, Any]]
+) -> None:
+    half = "\ud83d"
+    for entity in ({"id": "s1", "title": half}, {"id": half}, {"id": "s1", half: 1}):
+        with pytest.raises(UnicodeEncodeError):
+            songs.save(entity)
+    with pytest.raises(UnicodeEncodeError):
+        songs.find({"title": half})
+    assert songs.count() == 0
+
+
 def test_what_is_no_entity_is_a_type_error(store: holdfast.Store) -> None:
     songs: Any = store.repository("songs")
     for thing in (7, None, "text", [1]):

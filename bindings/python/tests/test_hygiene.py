@@ -1,11 +1,13 @@
 """What a long-running program relies on: nothing accumulates, nothing that a callback raises is lost."""
 
 import asyncio
+import gc
 import os
 import signal
 import subprocess
 import sys
 import threading
+import weakref
 from pathlib import Path
 from typing import Any, Callable
 
@@ -22,6 +24,26 @@ def test_operations_of_every_kind_leave_no_memory_and_no_handles() -> None:
         [sys.executable, SOAK, "20000"], capture_output=True, text=True, timeout=300, check=False
     )
     assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_a_function_that_heard_of_progress_is_let_go_of(store: holdfast.Store) -> None:
+    songs = store.repository("songs")
+    songs.save_many([{"id": str(number), "plays": number} for number in range(100)])
+
+    class Progress:
+        def __call__(self, *_: int) -> None: ...
+
+    works: list[Callable[[Any], Any]] = [
+        lambda progress: songs.create_index("plays", progress=progress),
+        lambda progress: store.verify(progress=progress),
+    ]
+    for work in works:
+        progress = Progress()
+        kept = weakref.ref(progress)
+        work(progress)
+        del progress
+        gc.collect()
+        assert kept() is None
 
 
 class Mine(BaseException):

@@ -445,6 +445,18 @@ def test_a_consumer_of_changes_that_does_not_keep_up_misses_none(
         assert [change.id for change in changes.next(10)] == ["last"]
 
 
+def test_a_live_query_whose_consumer_keeps_up_is_told_each_change_however_much_comes(
+    store: holdfast.Store, songs: Songs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Inbox, "MOST_BYTES", 2000)
+    with songs.observe() as query:
+        query.next(10)
+        for number in range(50):
+            songs.save({"id": f"s{number:02}", "text": "x" * 100})
+            event = query.next(10)
+            assert isinstance(event, holdfast.Difference) and len(event.inserted) == 1
+
+
 def test_a_live_query_whose_consumer_does_not_keep_up_begins_anew(
     store: holdfast.Store, songs: Songs, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -51,6 +51,20 @@ def test_the_methods_of_several_steps_work(songs: Songs) -> None:
     assert not mapping
 
 
+def test_it_is_cleared_as_a_whole(store: holdfast.Store, songs: Songs) -> None:
+    mapping = songs.as_mapping()
+    mapping.update({"s1": {}, "s2": {}, "s3": {}})
+
+    def refuse(id: str, _: Any) -> None:
+        if id == "s3":
+            raise LookupError
+
+    songs.set_validator(refuse)
+    with pytest.raises(LookupError):
+        mapping.clear()
+    assert list(mapping) == ["s1", "s2", "s3"]
+
+
 def test_it_joins_the_current_transaction(store: holdfast.Store, songs: Songs) -> None:
     mapping = songs.as_mapping()
     with pytest.raises(LookupError), store.transaction():

@@ -4,6 +4,7 @@ import asyncio
 import concurrent.futures
 import logging
 import threading
+import time
 from typing import Any, Callable
 
 import pytest
@@ -161,6 +162,22 @@ def test_the_conflict_is_the_outcome_when_the_attempts_are_used_up(
         assert len(seen) == attempts
         assert future.receipt is None
         songs.delete("s1")
+
+
+def test_the_time_is_for_all_runs_together(store: holdfast.Store, songs: Songs) -> None:
+    runs = []
+
+    def fn() -> None:
+        runs.append(songs.fetch("s1"))
+        time.sleep(0.3)
+        if len(runs) == 1:
+            in_thread(lambda: songs.save({"id": "s1"}))
+        songs.save({"id": "s2"})
+
+    # The first run takes nearly all of it, so that the second cannot end in time.
+    future = store.submit(fn, timeout=0.4)
+    assert isinstance(future.exception(10), (holdfast.TimeoutError, holdfast.ConflictError))
+    assert not songs.contains("s2")
 
 
 def test_an_exception_of_a_later_run_is_the_future_s(store: holdfast.Store, songs: Songs) -> None:
