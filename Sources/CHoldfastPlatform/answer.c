@@ -2,6 +2,7 @@
 
 #include <stdatomic.h>
 
+/* Functions of the host's that are known by their addresses; and calls, as answer.h promises. */
 enum { MOST_DECLARED = 64, MOST_CALLS = 100 };
 
 /* Filled from the front, never emptied, so that it is read without a lock. */

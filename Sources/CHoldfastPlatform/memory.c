@@ -3,12 +3,8 @@
 
 #include <sys/mman.h>
 
-/* Stays free for what is allocated without asking. It is many times what a thread may take between two looks.
- */
-#define RESERVE ((size_t)4 << 20)
-/* So much a thread may ask for before the system is asked. */
-#define UNSEEN ((size_t)64 << 10)
-/* More than any caller can have in memory. */
+/* More than any caller can have in memory, and far from where sums of sizes overflow: no bound that a test
+ * would move. */
 #define MOST ((size_t)1 << 36)
 
 /* Asked for since this thread looked last. */
@@ -24,14 +20,14 @@ static bool is_there(size_t bytes) {
     return true;
 }
 
-bool hfp_memory_ask(size_t bytes) {
+bool hfp_memory_ask(size_t bytes, size_t unasked, size_t reserve) {
     if (bytes > MOST)
         return false;
     unseen += bytes;
-    if (unseen < UNSEEN)
+    if (unseen < unasked)
         return true;
-    bool answer = is_there(bytes + RESERVE);
+    bool answer = is_there(bytes + reserve);
     /* After a refusal the system is asked by the next, however little that is. */
-    unseen = answer ? 0 : UNSEEN;
+    unseen = answer ? 0 : unasked;
     return answer;
 }

@@ -14,7 +14,8 @@ typedef struct start {
     char name[16];
 } start;
 
-/* The host's callbacks run on these threads, and some systems give a thread no more than 128 KiB. */
+/* The host's callbacks run on these threads, and some systems give a thread no more than 128 KiB. No limits
+ * that a test would move: with less a thread could not run at all. */
 #define MIN_STACK ((size_t)1 << 20)
 #define LARGE_STACK ((size_t)8 << 20)
 

@@ -33,6 +33,7 @@ enum HandleKind: UInt64, CaseIterable {
 /// callback, at any moment: the object goes when the last pin does. Pinning takes no lock.
 enum HandleTable {
     private static let tag: UInt64 = 0b0101
+    // As many as 24 bits name; how they are cut into chunks bounds nothing.
     private static let slotsInChunk = 1024
     private static let chunkLimit = 16384
     private static let lastGeneration: UInt64 = 0xff_ffff
@@ -83,7 +84,7 @@ enum HandleTable {
                 if free.used < free.indexes.count {
                     free.used += 1
                     let index = free.indexes[free.used - 1]
-                    if free.used > 1024 && free.used * 2 > free.indexes.count {
+                    if free.used > Limits.inForce.freedHandles && free.used * 2 > free.indexes.count {
                         free.indexes.removeFirst(free.used)
                         free.used = 0
                     }

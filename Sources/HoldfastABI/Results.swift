@@ -13,7 +13,7 @@ private func fill(
     with bytes: UnsafeRawBufferPointer
 ) throws(HoldfastError) {
     if data == nil || capacity < bytes.count + 1 {
-        let wanted = max(bytes.count + 1, (0..<(1 << 20)).contains(capacity) ? capacity * 2 : 0)
+        let wanted = max(bytes.count + 1, (0..<Limits.inForce.doubledBytes).contains(capacity) ? capacity * 2 : 0)
         guard let grown = realloc(data, wanted) else {
             throw HoldfastError(.noMemory, "no memory for a result of \(bytes.count) bytes")
         }

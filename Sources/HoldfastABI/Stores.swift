@@ -80,7 +80,7 @@ public func hf_store_events(
         try useStore(store) { store throws(HoldfastError) in
             try store.requireOutsideProvider()
             guard let events, capacity > 0, store.eventDescriptor != nil else { return hf_status.HF_INVALID_ARGUMENT }
-            let limit = min(capacity, 1 << 16)
+            let limit = min(capacity, Limits.inForce.takenEvents)
             let timeout = try waiting(timeout_ms)
             guard let taken = store.takeEvents(limit: limit, timeoutMilliseconds: timeout) else {
                 return hf_status.HF_CLOSED

@@ -17,11 +17,11 @@ import Synchronization
 /// While a snapshot stands in the way, those older than their maximal age are taken back from time to time.
 final class Checkpointer: Sendable {
     struct Settings: Sendable {
-        var passiveBytes: Int { restartBytes / 2 }
-        var restartBytes: Int { min(64 << 20, limitBytes / 4) }
+        var passiveBytes: Int { max(1, restartBytes / 2) }
+        var restartBytes: Int { min(limits.checkpointBytes, limitBytes / 4) }
         var limitBytes: Int
         var snapshotMaxAge: UInt64
-        var idleNanoseconds: UInt64 = 2_000_000_000
+        var limits: Limits
     }
 
     private struct State {
@@ -129,7 +129,7 @@ final class Checkpointer: Sendable {
     private func idle(_ now: UInt64) -> Turn {
         let retryAt = state.withLock { $0.retryAt }
         let last = lastCommit.load(ordering: .acquiring)
-        let due = last &+ settings.idleNanoseconds
+        let due = last &+ UInt64(settings.limits.checkpointIdle)
         if frames.load(ordering: .relaxed) > 0 && now < due { return .sleep(until: min(due, retryAt ?? due)) }
         if frames.load(ordering: .relaxed) > 0 && retryAt == nil {
             checkpoint(.truncate, waiting: 0)
@@ -153,7 +153,9 @@ final class Checkpointer: Sendable {
         }
         // Writers would wait in vain while somebody goes on reading from a snapshot that was taken back.
         if isHeldUp() { return state.withLock { retryLater(&$0) } }
-        checkpoint(.restart, waiting: bytes > settings.limitBytes ? 250 : 20)
+        let limits = settings.limits
+        checkpoint(
+            .restart, waiting: bytes > settings.limitBytes ? limits.checkpointLongPatience : limits.checkpointPatience)
     }
 
     private func askForSnapshots(olderThan age: UInt64?) {
@@ -163,7 +165,7 @@ final class Checkpointer: Sendable {
 
     /// The number of frames in the log, or nil if nothing could be done.
     @discardableResult
-    private func checkpoint(_ kind: Connection.Checkpoint, waiting milliseconds: UInt64) -> Int? {
+    private func checkpoint(_ kind: Connection.Checkpoint, waiting nanoseconds: Int) -> Int? {
         let before = frames.load(ordering: .acquiring)
         return state.withLock { state in
             if state.isStopped { return nil }
@@ -174,7 +176,7 @@ final class Checkpointer: Sendable {
             do throws(HoldfastError) {
                 let connection = if let open = state.connection { open } else { try connect() }
                 state.connection = connection
-                connection.setPatience(milliseconds: milliseconds)
+                connection.setPatience(nanoseconds, settings.limits)
                 let result = try connection.checkpoint(kind)
                 // Notes how long the database's file is now; what is wrong is found before the next pass.
                 try? check()
@@ -203,14 +205,16 @@ final class Checkpointer: Sendable {
     private func postpone(_ frames: Int, _ state: inout State) {
         state.connection = nil
         copied.store(frames, ordering: .relaxed)
-        state.retryAt = time.monotonicNanoseconds() &+ 1_000_000_000
+        state.retryAt = time.monotonicNanoseconds() &+ UInt64(settings.limits.checkpointRetry)
     }
 
     /// After somebody stood in the way: tried less and less often below the limit, because writers wait each time.
     private func retryLater(_ state: inout State) {
         let bytes = frames.load(ordering: .relaxed) * Self.pageBytes
         state.restartAt = min(bytes * 2, max(bytes + settings.restartBytes, settings.limitBytes))
-        let milliseconds = min(max(settings.snapshotMaxAge / 4, 50), 10_000)
-        state.retryAt = time.monotonicNanoseconds() &+ milliseconds &* 1_000_000
+        let quarter = settings.snapshotMaxAge.multipliedClamped(by: 1_000_000) / 4
+        let span = min(
+            max(quarter, UInt64(settings.limits.checkpointShortRetry)), UInt64(settings.limits.checkpointLongRetry))
+        state.retryAt = time.monotonicNanoseconds() &+ span
     }
 }

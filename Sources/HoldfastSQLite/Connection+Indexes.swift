@@ -140,8 +140,8 @@ extension Connection {
         }
         var rest = batch.indexEntries[...]
         while let first = rest.first {
-            let rows = rest.prefix(IndexQuery.rows)
-            if rows.count == IndexQuery.rows, rows.allSatisfy({ $0.number != nil && $0.index == first.index }) {
+            let rows = rest.prefix(indexRows)
+            if rows.count == indexRows, rows.allSatisfy({ $0.number != nil && $0.index == first.index }) {
                 try insert(rows, into: first.index)
                 rest = rest.dropFirst(rows.count)
             } else {
@@ -154,7 +154,7 @@ extension Connection {
     /// Many entries in order by one statement, because SQLite begins to look for the place of each where the last one is.
     private func insert(_ changes: ArraySlice<IndexEntryChange>, into index: IndexID) throws(HoldfastError) {
         let bytes = changes.reduce(into: [UInt8]()) { $0 += $1.key + $1.entity.id.bytes }
-        let statement = try statement(.insertMany, of: index)
+        let statement = try statement(.insertMany(changes.count), of: index)
         defer { statement.reset() }
         try bytes.withBytes { bytes throws(HoldfastError) in
             var rest = bytes[...]
@@ -191,11 +191,11 @@ extension Connection {
 enum IndexQuery {
     /// All keys of a range, or the rest of one key.
     case walk(isRest: Bool, isReversed: Bool, parts: IndexScan.Parts)
-    case ids, insert, insertMany, remove, clear
+    case ids, insert, remove, clear
+    /// So many rows; of one connection always as many.
+    case insertMany(Int)
 
     static let count = 17
-    /// Of `insertMany`.
-    static let rows = 16
 
     var number: Int {
         switch self {
@@ -230,9 +230,9 @@ enum IndexQuery {
         case .insert:
             return "INSERT OR REPLACE INTO \(table) (key, id, entity) "
                 + "SELECT ?1, ?2, number FROM holdfast_entity WHERE repository = ?3 AND id = ?2"
-        case .insertMany:
+        case .insertMany(let rows):
             return "INSERT OR REPLACE INTO \(table) (key, id, entity) VALUES "
-                + Array(repeating: "(?, ?, ?)", count: Self.rows).joined(separator: ", ")
+                + Array(repeating: "(?, ?, ?)", count: rows).joined(separator: ", ")
         case .remove: return "DELETE FROM \(table) WHERE key = ?1 AND id = ?2"
         case .clear:
             return "DELETE FROM \(table) WHERE (key, id) IN (SELECT key, id FROM \(table) ORDER BY key, id LIMIT ?1)"

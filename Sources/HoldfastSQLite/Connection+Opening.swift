@@ -55,11 +55,11 @@ extension Connection {
     /// A commit whose sync failed has left frames at the end of the log. Whoever opens the log as the first finds them
     /// and takes them for committed; others do not see them. So beside others (not `isFirst`) something is written
     /// there, lest they come to light one day.
-    func settle(isFirst: Bool) throws(HoldfastError) {
+    func settle(isFirst: Bool, _ limits: Limits) throws(HoldfastError) {
         // The write lock keeps everybody else from the log while it is written anew.
         try run(.beginImmediate, "recovering")
         do throws(HoldfastError) {
-            try walFile?.rewrite()
+            try walFile?.rewrite(limits.rewriteBytes)
             if !isFirst, let reserved = try mark(.reserved) {
                 // The same value again, in two steps, because SQLite writes no page that it finds unchanged.
                 try setMark(.reserved, reserved ^ 1)
@@ -73,7 +73,7 @@ extension Connection {
         do throws(HoldfastError) {
             // The database file's own pages are written and synced by this. Whoever reads beside us may keep it
             // from ending, and then the log, which is durable by now, serves on; so it does on a full disk.
-            setPatience(milliseconds: SQLiteStorage.patienceMilliseconds)
+            setPatience(limits.settlePatience, limits)
             defer { setBusyTimeout() }
             _ = try checkpoint(.truncate)
         } catch  where error.status == .full {}

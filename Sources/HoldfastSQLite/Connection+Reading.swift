@@ -86,9 +86,9 @@ extension Connection {
     private static let logRowBytes = 25
 
     /// The log behind one sequence and up to another, if so many transactions have stored it: each stores one row. Nil where
-    /// there were others, of this library or of another program, and where they take more than a kilobyte each.
+    /// there were others, of this library or of another program, and where they take more than `cachedTransactionBytes` each.
     func log(
-        ofTransactions count: UInt32, behind sequence: CommitSequence, through last: CommitSequence
+        ofTransactions count: UInt32, behind sequence: CommitSequence, through last: CommitSequence, _ limits: Limits
     ) throws(HoldfastError) -> [LogEntry]? {
         guard sequence < Int64.max else { return nil }
         guard Int64(sequence) + 1 >= (try mark(.logStart) ?? 0) else { return nil }
@@ -103,7 +103,7 @@ extension Connection {
             if row.last!.sequence > last { break }
             rows += 1
             bytes += statement.blob(3)?.count ?? 0
-            if rows > count || bytes > 1024 * max(64, Int(count)) { return nil }
+            if rows > count || bytes > limits.cachedTransactionBytes * max(64, Int(count)) { return nil }
             entries += row.filter { $0.sequence > sequence }
         }
         return rows == count ? entries : nil

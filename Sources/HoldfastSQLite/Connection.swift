@@ -29,8 +29,11 @@ final class Connection: @unchecked Sendable {
     /// What this connection has made beside the file, to be removed when it is closed.
     var traces: SideFiles?
 
+    /// So many entries of an index are inserted by one statement. SQLite takes 32,766 parameters in one, three each.
+    var indexRows = 1
+
     let handle: OpaquePointer
-    private let busyMilliseconds: Int32
+    private let busyTimeout: Int
     /// By the number of the query.
     private let statements: UnsafeMutableBufferPointer<OpaquePointer?>
     private var indexStatements: [IndexID: [OpaquePointer?]] = [:]
@@ -43,9 +46,12 @@ final class Connection: @unchecked Sendable {
     private let time = SystemTime()
     /// What is left of it, in nanoseconds; see `setPatience`.
     private var patience: UInt64 = 0
+    /// How long it sleeps before it looks again, in microseconds.
+    private var poll: UInt32 = 0
 
     /// sqlite3_open_v2. NOFOLLOW: that the path is no symbolic link was checked before, and might have changed.
-    init(path: String, mode: Mode, busyMilliseconds: Int32) throws(HoldfastError) {
+    /// `busyTimeout`: how long it waits for others, in nanoseconds.
+    init(path: String, mode: Mode, busyTimeout: Int = 0) throws(HoldfastError) {
         SQLiteForks.prepare()
         self.path = path
         // PRIVATECACHE: a host may have turned on the shared cache, under which connections lock each other's tables.
@@ -64,7 +70,7 @@ final class Connection: @unchecked Sendable {
         handle = opened
         statements = .allocate(capacity: Query.allCases.count)
         statements.initialize(repeating: nil)
-        self.busyMilliseconds = busyMilliseconds
+        self.busyTimeout = busyTimeout
         setBusyTimeout()
         holdfast_sqlite3_db_switch(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
         setCheckpointOnClose(false)
@@ -195,8 +201,9 @@ final class Connection: @unchecked Sendable {
     /// How long a checkpoint waits for whoever stands in its way. It looks again all the time: between two commits a
     /// busy writer lets go of its lock for some ten microseconds, which SQLite's own busy timeout, whose sleeps
     /// take milliseconds, would hardly ever meet.
-    func setPatience(milliseconds: UInt64) {
-        patience = milliseconds &* 1_000_000
+    func setPatience(_ nanoseconds: Int, _ limits: Limits) {
+        patience = UInt64(nanoseconds)
+        poll = microseconds(limits.checkpointPoll)
         sqlite3_busy_handler(
             handle,
             { context, _ in
@@ -204,15 +211,15 @@ final class Connection: @unchecked Sendable {
                 let connection = Unmanaged<Connection>.fromOpaque(context!).takeUnretainedValue()
                 guard connection.patience > 0 else { return 0 }
                 let began = connection.time.monotonicNanoseconds()
-                usleep(20)
+                usleep(connection.poll)
                 let slept = connection.time.monotonicNanoseconds() &- began
-                connection.patience -= min(connection.patience, slept)
+                connection.patience -= min(connection.patience, max(slept, 1))
                 return 1
             }, Unmanaged.passUnretained(self).toOpaque())
     }
 
     /// How long anything else waits: as it was opened.
-    func setBusyTimeout() { sqlite3_busy_timeout(handle, busyMilliseconds) }
+    func setBusyTimeout() { sqlite3_busy_timeout(handle, Int32(clamping: busyTimeout / 1_000_000)) }
 
     var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
 

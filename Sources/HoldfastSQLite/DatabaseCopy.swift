@@ -70,7 +70,7 @@ final class DatabaseCopy {
 
     /// Holds the copy against SQLite's rules for a sound database.
     func check() throws(HoldfastError) {
-        let connection = try Connection(path: file.path, mode: .immutable, busyMilliseconds: 0)
+        let connection = try Connection(path: file.path, mode: .immutable)
         let problems = try connection.problems(limit: 1)
         guard let first = problems.first else { return }
         throw HoldfastError(
@@ -79,7 +79,7 @@ final class DatabaseCopy {
 
     /// Makes the copy a store of its own, which was closed at this sequence.
     private func settle(_ head: CommitSequence, _ incarnation: [UInt8]) throws(HoldfastError) {
-        let copy = try Connection(path: file.path, mode: .readWrite, busyMilliseconds: 0)
+        let copy = try Connection(path: file.path, mode: .readWrite)
         // Alone, so that it needs no shared memory, which a file system of another machine does not have.
         try copy.execute("PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = OFF", "writing")
         try copy.run(.beginImmediate, "writing")

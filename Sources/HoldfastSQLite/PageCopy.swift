@@ -17,14 +17,15 @@ final class PageCopy: Sendable {
         let epoch = hfp_fork_epoch()
     }
 
-    private static let piecePages: Int32 = 256
+    private let piecePages: Int32
 
     private let ends: Lock<Ends?>
     private let isUnwanted = Atomic(false)
 
     /// `source` is in a transaction, and what that shows is copied: others that write do not disturb it.
-    init(from source: Connection, to path: String) throws(HoldfastError) {
-        let target = try Connection(path: path, mode: .readWrite, busyMilliseconds: 0)
+    init(from source: Connection, to path: String, _ limits: Limits) throws(HoldfastError) {
+        piecePages = Int32(clamping: limits.copyPages)
+        let target = try Connection(path: path, mode: .readWrite)
         // Synced once, at the end.
         try target.execute("PRAGMA synchronous = OFF", "writing")
         let pageBytes = UInt64(clamping: try source.number("PRAGMA page_size", "reading") ?? 4096)
@@ -40,7 +41,7 @@ final class PageCopy: Sendable {
     func step() throws(HoldfastError) -> (done: UInt64, total: UInt64, isComplete: Bool)? {
         let progress = try ends.withLock { slot throws(HoldfastError) -> (UInt64, UInt64, Bool)? in
             guard !isUnwanted.load(ordering: .sequentiallyConsistent), let ends = slot else { return nil }
-            let code = sqlite3_backup_step(ends.backup, Self.piecePages)
+            let code = sqlite3_backup_step(ends.backup, piecePages)
             guard code == SQLITE_OK || code == SQLITE_DONE else {
                 // What reading finds wrong is told as the source's fault.
                 throw (code & 0xFF == SQLITE_CORRUPT ? ends.source : ends.target).error(code, "copying")

@@ -17,10 +17,6 @@ final class ReaderPool: Sendable {
         var lent: [ObjectIdentifier: Reader] = [:]
     }
 
-    private static let idleLimit = 8
-    /// Of those that are idle: how many keep the pages that they have read.
-    private static let warmLimit = 2
-
     /// Whether nobody can change what is read.
     let isImmutable: Bool
 
@@ -28,13 +24,15 @@ final class ReaderPool: Sendable {
     /// Apart from the state, whose lock may be held while a connection is opened. nil while none is open.
     private let index = Lock<WALIndex?>(nil)
     private let files: StoreFiles
+    let limits: Limits
     private let connect: @Sendable () throws(HoldfastError) -> Connection
 
     init(
-        of files: StoreFiles, isImmutable: Bool = false,
+        of files: StoreFiles, _ limits: Limits, isImmutable: Bool = false,
         connect: @escaping @Sendable () throws(HoldfastError) -> Connection
     ) throws(HoldfastError) {
         self.files = files
+        self.limits = limits
         self.isImmutable = isImmutable
         self.connect = connect
         try serve()
@@ -92,10 +90,11 @@ final class ReaderPool: Sendable {
         guard reader.settle() else { return }
         let isKept = state.withLock { state in
             guard state.lent.removeValue(forKey: ObjectIdentifier(reader)) != nil, state.phase == .serving,
-                state.idle.count < Self.idleLimit, reader.isOpen
+                state.idle.count < limits.idleReaders, reader.isOpen
             else { return false }
             // The one that was used last is used next, so those at the bottom are the ones that wait longest.
-            if state.idle.count >= Self.warmLimit { state.idle[state.idle.count - Self.warmLimit].releaseMemory() }
+            let warm = limits.warmReaders
+            if state.idle.count >= warm { state.idle[state.idle.count - warm].releaseMemory() }
             state.idle.append(reader)
             return true
         }

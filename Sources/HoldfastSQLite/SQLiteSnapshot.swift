@@ -63,7 +63,7 @@ final class SQLiteSnapshot: StorageSnapshot {
     ) throws(HoldfastError) -> [LogEntry]? {
         guard let count = changeToken?.transactions(since: token), count <= limit else { return nil }
         return try read { connection throws(HoldfastError) in
-            try connection.log(ofTransactions: count, behind: sequence, through: self.sequence)
+            try connection.log(ofTransactions: count, behind: sequence, through: self.sequence, pool.limits)
         }
     }
 

@@ -32,7 +32,7 @@ extension SQLiteStorage {
         let source = try connectReader()
         try source.run(.begin, "reading")
         let head = try source.head()
-        let pages = try PageCopy(from: source, to: copy.path)
+        let pages = try PageCopy(from: source, to: copy.path, environment.limits)
         if mayBeTakenBack { copies.add(pages) }
         defer { copies.remove(pages) }
         while true {

@@ -57,19 +57,17 @@ extension SQLiteStorage {
         }
     }
 
-    private static let busyMilliseconds: Int32 = 5_000
-    private static let writerCacheKibibytes = 32_768
-    private static let readerCacheKibibytes = 65_536
-
     private static func openForWriting(
         _ location: Location, _ storeLock: StoreLock, _ isFirst: Bool, _ options: SQLiteOptions,
         _ environment: Environment
     ) throws(HoldfastError) -> SQLiteStorage {
         let path = location.path
+        let limits = environment.limits
         if isFirst { storeLock.forgetFiles() } else { try storeLock.checkFiles() }
         let connectWriter: @Sendable () throws(HoldfastError) -> Connection = { () throws(HoldfastError) in
-            let connection = try connect(path, .readWrite, cacheKibibytes: writerCacheKibibytes)
+            let connection = try connect(path, .readWrite, limits, cacheBytes: limits.writerPageBytes)
             connection.watchCommits()
+            connection.indexRows = min(limits.indexRows, 10_000)
             return connection
         }
         let writer = try connectWriter()
@@ -83,31 +81,34 @@ extension SQLiteStorage {
             try writer.create(incarnation: newIncarnation(environment))
         } else if isFirst {
             if try !writer.usesWriteAheadLog() { try writer.execute("PRAGMA journal_mode = WAL", "opening") }
-            try writer.settle(isFirst: true)
+            try writer.settle(isFirst: true, limits)
             try writer.skipReserved(at: environment.time.wallMilliseconds())
         }
-        let files = try StoreFiles(path, readOnly: false, time: environment.time)
+        let files = try StoreFiles(path, readOnly: false, environment)
         if isFirst { storeLock.noteFiles(files) }
         let connectReader: @Sendable () throws(HoldfastError) -> Connection = { () throws(HoldfastError) in
-            let reader = try connect(path, .readWrite, cacheKibibytes: readerCacheKibibytes)
+            let reader = try connect(path, .readWrite, limits, cacheBytes: limits.readerPageBytes)
             try reader.execute("PRAGMA query_only = ON", "opening")
             return reader
         }
-        let readers = try ReaderPool(of: files, connect: connectReader)
+        let readers = try ReaderPool(of: files, limits, connect: connectReader)
         let doubt = Doubt()
         let copies = PageCopies()
         let checkpointer = Checkpointer(
             settings: Checkpointer.Settings(
-                limitBytes: Int(clamping: options.walLimitBytes), snapshotMaxAge: options.snapshotMaxAgeMilliseconds),
+                limitBytes: Int(clamping: options.walLimitBytes), snapshotMaxAge: options.snapshotMaxAgeMilliseconds,
+                limits: limits),
             time: environment.time, doubt: doubt,
             check: { () throws(HoldfastError) in try files.check(readers.walHeader) },
             isHeldUp: { readers.hasLingering }, takeBackCopies: { copies.takeBack() },
-            connect: { () throws(HoldfastError) in try connect(path, .readWrite, cacheKibibytes: 256) })
+            connect: { () throws(HoldfastError) in
+                try connect(path, .readWrite, limits, cacheBytes: limits.checkpointPageBytes)
+            })
         try storeLock.enter()
         try checkpointer.start(environment.workers)
         return SQLiteStorage(
             path: path, writer: writer, readers: readers, checkpointer: checkpointer, doubt: doubt,
-            files: files, storeLock: storeLock, queue: WriteQueue(storeLock, time: environment.time), traces: nil,
+            files: files, storeLock: storeLock, queue: WriteQueue(storeLock, environment), traces: nil,
             copies: copies,
             logLimit: options.walLimitBytes,
             environment: environment, connectWriter: connectWriter, connectReader: connectReader)
@@ -118,17 +119,18 @@ extension SQLiteStorage {
     ) throws(HoldfastError) -> SQLiteStorage {
         let mode: Connection.Mode = try location.readingMode(isUnchanging: options.isUnchanging)
         let path = location.path
+        let limits = environment.limits
         let traces = mode == .immutable ? nil : SideFiles(of: path)
-        let files = try StoreFiles(path, readOnly: true, time: environment.time)
+        let files = try StoreFiles(path, readOnly: true, environment)
         let connectReader: @Sendable () throws(HoldfastError) -> Connection = { () throws(HoldfastError) in
-            try connect(path, mode, cacheKibibytes: readerCacheKibibytes)
+            try connect(path, mode, limits, cacheBytes: limits.readerPageBytes)
         }
         let readers: ReaderPool
         do throws(HoldfastError) {
             if try connectReader().isNew() {
                 throw HoldfastError(.cannotOpen, "\(path) is empty and no store: open it for writing once")
             }
-            readers = try ReaderPool(of: files, isImmutable: mode == .immutable, connect: connectReader)
+            readers = try ReaderPool(of: files, limits, isImmutable: mode == .immutable, connect: connectReader)
         } catch {
             traces?.remove()
             throw error
@@ -141,10 +143,10 @@ extension SQLiteStorage {
     }
 
     private static func connect(
-        _ path: String, _ mode: Connection.Mode, cacheKibibytes: Int
+        _ path: String, _ mode: Connection.Mode, _ limits: Limits, cacheBytes: Int
     ) throws(HoldfastError) -> Connection {
-        let connection = try Connection(path: path, mode: mode, busyMilliseconds: busyMilliseconds)
-        try connection.execute(Schema.settings(cacheKibibytes: cacheKibibytes), "opening")
+        let connection = try Connection(path: path, mode: mode, busyTimeout: limits.busyTimeout)
+        try connection.execute(Schema.settings(cacheKibibytes: max(1, cacheBytes >> 10)), "opening")
         return connection
     }
 }

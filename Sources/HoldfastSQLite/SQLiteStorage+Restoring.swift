@@ -108,7 +108,7 @@ struct DisplacedLog {
         }
         guard hasCompanions, try Location.sizeIfThere(location.path) ?? 0 >= 512 else { return }
         do throws(HoldfastError) {
-            let old = try Connection(path: location.path, mode: .readWrite, busyMilliseconds: 0)
+            let old = try Connection(path: location.path, mode: .readWrite)
             old.setCheckpointOnClose(true)
             _ = try old.number("SELECT count(*) FROM sqlite_schema", "replacing")
             let (_, _, isBlocked) = try old.checkpoint(.truncate)

@@ -71,9 +71,6 @@ public final class SQLiteStorage: Storage {
         self.connectReader = connectReader
     }
 
-    /// Opening and closing do not wait longer for those who only read, whom the log serves as well.
-    static let patienceMilliseconds: UInt64 = 50
-
     deinit { letGo() }
 
     public func attach(_ host: any StorageHost) { checkpointer?.attach(host) }
@@ -127,14 +124,9 @@ public final class SQLiteStorage: Storage {
             queue.noteOthers()
             let now = environment.time.monotonicNanoseconds()
             if now >= deadline { return false }
-            usleep(UInt32(min(Self.lockPoll, (deadline - now) / 1000 + 1)))
+            usleep(microseconds(min(environment.limits.lockPoll, Int(clamping: deadline - now) + 1000)))
         }
     }
-
-    /// In microseconds.
-    private static let lockPoll: UInt64 = 500
-    /// In nanoseconds.
-    private static let lockMemory: UInt64 = 1_000_000_000
 
     /// Begins the write transaction ahead, and answers whether SQLite's lock is in the way. Any other failure is found
     /// again by `beginWrite`. Refuses to wait on when the lock has been held for too long.
@@ -142,7 +134,7 @@ public final class SQLiteStorage: Storage {
         guard begunWrite.withLock({ $0 == nil }), !doubt.lasts else { return false }
         do throws(HoldfastError) {
             let connection = try writableConnection()
-            connection.setPatience(milliseconds: 0)
+            connection.setPatience(0, environment.limits)
             defer { connection.setBusyTimeout() }
             let write = try SQLiteWrite(of: self, on: connection)
             begunWrite.withLock { $0 = write }
@@ -153,7 +145,8 @@ public final class SQLiteStorage: Storage {
             let now = environment.time.monotonicNanoseconds()
             let since = held.withLock { held in
                 // Where nobody has waited for a while, it is not known to be the same lock.
-                let since = held.flatMap { now &- $0.seen < Self.lockMemory ? $0.since : nil } ?? now
+                let memory = UInt64(environment.limits.lockMemory)
+                let since = held.flatMap { now &- $0.seen < memory ? $0.since : nil } ?? now
                 held = (since, now)
                 return since
             }
@@ -239,7 +232,7 @@ public final class SQLiteStorage: Storage {
                 let connection = try connectWriter()
                 // What failed may have been a compaction, and may turn out to be done.
                 files.allowShrinking(to: Int(clamping: try connection.databaseBytes()))
-                try connection.settle(isFirst: false)
+                try connection.settle(isFirst: false, environment.limits)
                 writer = connection
             }
         }
@@ -263,7 +256,7 @@ public final class SQLiteStorage: Storage {
             if try lock.isLast() {
                 try connection.noteClosed(at: head)
                 // With the log empty, and removed by SQLite as its last connection goes, the store is a single file.
-                connection.setPatience(milliseconds: Self.patienceMilliseconds)
+                connection.setPatience(environment.limits.settlePatience, environment.limits)
                 _ = try connection.checkpoint(.truncate)
                 connection.setCheckpointOnClose(true)
             }

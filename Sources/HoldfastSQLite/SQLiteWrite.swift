@@ -51,7 +51,8 @@ final class SQLiteWrite: StorageWrite {
         since token: ChangeToken, behind sequence: CommitSequence, limit: Int
     ) throws(HoldfastError) -> [LogEntry]? {
         guard let count = changeToken?.transactions(since: token), count <= limit else { return nil }
-        return try connection.log(ofTransactions: count, behind: sequence, through: head)
+        return try connection.log(
+            ofTransactions: count, behind: sequence, through: head, storage.environment.limits)
     }
 
     func idempotencyRecords(_ keys: [[UInt8]]) throws(HoldfastError) -> [IdempotencyRecord?] {

@@ -20,7 +20,7 @@ struct SideFiles {
         guard !wereThere, Self.ends.contains(where: { Location.size(path + $0) != nil }),
             Location.size(path + "-wal") ?? 0 == 0
         else { return }
-        guard let connection = try? Connection(path: path, mode: .readWrite, busyMilliseconds: 0) else { return }
+        guard let connection = try? Connection(path: path, mode: .readWrite) else { return }
         connection.setCheckpointOnClose(true)
         _ = try? connection.number("SELECT count(*) FROM sqlite_schema", "closing")
         connection.close()

@@ -11,7 +11,7 @@ import Synchronization
 /// are open would not notice: they would go on writing to files that no name leads to, and a checkpoint would copy
 /// what is missing in the log, as zeros, into the database. So before anything is written it is looked whether the names
 /// still lead to the files that were opened, as long as they must be. That costs a system call a file, a tenth of a small
-/// commit, so whoever commits again within a millisecond goes without.
+/// commit, so whoever commits again at once goes without.
 ///
 /// New connections are opened by name and must not be where another file stands: SQLite would write this store's log
 /// into that file or, finding it empty, delete the log.
@@ -53,15 +53,16 @@ final class StoreFiles: Sendable {
     private let time: any TimeSource
     /// Monotonic.
     private let lastCheck = Atomic<UInt64>(0)
-    private static let interval: UInt64 = 1_000_000
+    private let interval: UInt64
     /// A database's file never becomes shorter, unless it was compacted.
     private let leastSize = Atomic(0)
     /// After that, until it is seen that short.
     private let shrunkSize = Atomic(Int.max)
 
     /// To be made when all the files are there.
-    init(_ path: String, readOnly: Bool, time: any TimeSource) throws(HoldfastError) {
-        self.time = time
+    init(_ path: String, readOnly: Bool, _ environment: Environment) throws(HoldfastError) {
+        time = environment.time
+        interval = UInt64(environment.limits.filesInterval)
         database = try File(path)
         log = readOnly ? nil : try File(path + "-wal")
         index = readOnly ? nil : try File(path + "-shm")
@@ -92,7 +93,7 @@ final class StoreFiles: Sendable {
     /// To be called before a commit; looks if nobody has for a while.
     func checkNowAndThen(_ header: () -> WALHeader?) throws(HoldfastError) {
         let now = time.monotonicNanoseconds()
-        if now &- lastCheck.load(ordering: .relaxed) < Self.interval { return }
+        if now &- lastCheck.load(ordering: .relaxed) < interval { return }
         try check(header)
         lastCheck.store(now, ordering: .relaxed)
     }

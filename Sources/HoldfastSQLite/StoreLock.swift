@@ -29,11 +29,10 @@ final class StoreLock: Sendable {
 
     private static let presence: Int64 = 0
     private static let door: Int64 = 1
-    /// How long the last process to close waits for another that is just opening.
-    private static let closingMilliseconds: UInt64 = 5_000
 
     private let path: String
     private let time: any TimeSource
+    private let limits: Limits
     private let note: [UInt8]
     // nonisolated(unsafe): set once; the platform's functions lock the table behind it.
     private nonisolated(unsafe) let claim: OpaquePointer
@@ -49,6 +48,7 @@ final class StoreLock: Sendable {
     init(_ location: Location, readOnly: Bool, environment: Environment) throws(HoldfastError) {
         path = location.path
         time = environment.time
+        limits = environment.limits
         let note = Self.note(environment)
         self.note = note
         var status = stat()
@@ -114,7 +114,7 @@ final class StoreLock: Sendable {
 
     /// Waits at the door, and keeps it until `enter`. Answers whether no other process has the store open.
     func knock(timeoutMilliseconds: UInt64) throws(HoldfastError) -> Bool {
-        guard try waitForDoor(timeoutMilliseconds) else {
+        guard try waitForDoor(timeoutMilliseconds.multipliedClamped(by: 1_000_000)) else {
             throw HoldfastError(
                 .busy,
                 "\(path) is just being opened, recovered or closed by \(holder?.name ?? "another process"): wait for it, "
@@ -152,15 +152,15 @@ final class StoreLock: Sendable {
     /// Whether this process is the last that has the store open. From here on nobody else opens it until this object is
     /// gone.
     func isLast() throws(HoldfastError) -> Bool {
-        guard try waitForDoor(Self.closingMilliseconds) else { return false }
+        guard try waitForDoor(UInt64(limits.closingDoor)) else { return false }
         return try set(HFP_EXCLUSIVE, Self.presence)
     }
 
-    private func waitForDoor(_ milliseconds: UInt64) throws(HoldfastError) -> Bool {
-        let deadline = time.monotonicNanoseconds() &+ milliseconds.multipliedClamped(by: 1_000_000)
+    private func waitForDoor(_ nanoseconds: UInt64) throws(HoldfastError) -> Bool {
+        let deadline = time.monotonicNanoseconds() &+ nanoseconds
         while try !set(HFP_EXCLUSIVE, Self.door) {
             if time.monotonicNanoseconds() >= deadline { return false }
-            usleep(2_000)
+            usleep(microseconds(limits.doorPoll))
         }
         return true
     }

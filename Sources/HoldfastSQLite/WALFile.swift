@@ -18,13 +18,13 @@ struct WALFile {
     /// sync writes them. So the log is written once more, byte for byte as it is, and then synced. That
     /// this truly writes is why the next checkpoint is safe: otherwise a power cut in the middle of it could leave
     /// half of its pages in the database file and not the log to finish from.
-    func rewrite() throws(HoldfastError) {
+    func rewrite(_ pieceBytes: Int) throws(HoldfastError) {
         let methods = file.pointee.pMethods.pointee
         var size: sqlite3_int64 = 0
         try connection.check(methods.xFileSize(file, &size), "recovering")
         if size == 0 { return }
         // SQLite's own layer takes no more than 128 KiB less one byte at once.
-        let capacity = 1 << 16
+        let capacity = min(pieceBytes, 1 << 16)
         let block = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 4096)
         defer { block.deallocate() }
         var offset: sqlite3_int64 = 0

@@ -17,16 +17,10 @@ import HoldfastCore
 ///
 /// Waiting is looking again after a short sleep: the kernel's own waiting knows no timeouts.
 ///
-/// A process that has met nobody for a while writes without asking, and asks again every millisecond: three locks are a
+/// A process that has met nobody for a while writes without asking, and asks again now and then: three locks are a
 /// noticeable part of a commit that is not synced. SQLite's lock is what keeps two from writing at once: another that comes
 /// in between waits for that lock, about as long, and who then finds it taken gets in line.
 final class WriteQueue: Sendable {
-    private static let places: Int64 = 8
-
-    /// For so long nobody was met who writes without asking, and for so long it is not asked again. In nanoseconds.
-    private static let solitude: UInt64 = 100_000_000
-    private static let confidence: UInt64 = 1_000_000
-
     private struct State {
         /// 0: it is this process's turn. nil: not in the queue.
         var place: Int64?
@@ -37,11 +31,15 @@ final class WriteQueue: Sendable {
 
     private let lock: StoreLock
     private let time: any TimeSource
+    private let limits: Limits
+    private let places: Int64
     private let state: Lock<State>
 
-    init(_ lock: StoreLock, time: any TimeSource) {
+    init(_ lock: StoreLock, _ environment: Environment) {
         self.lock = lock
-        self.time = time
+        time = environment.time
+        limits = environment.limits
+        places = Int64(environment.limits.queuePlaces)
         state = Lock(State(met: time.monotonicNanoseconds()))
     }
 
@@ -52,14 +50,15 @@ final class WriteQueue: Sendable {
             if state.place == 0 { return true }
             let began = time.monotonicNanoseconds()
             if state.place == nil {
-                if began &- state.met > Self.solitude && began &- state.asked < Self.confidence { return true }
+                let isAlone = began &- state.met > UInt64(limits.queueSolitude)
+                if isAlone && began &- state.asked < UInt64(limits.queueConfidence) { return true }
                 state.asked = began
                 if try stepIn(&state.place) { return true }
             }
             while try !moveUp(&state.place) {
                 state.met = time.monotonicNanoseconds()
                 if state.met >= deadline { return false }
-                usleep(Self.pause(state.place, waited: state.met &- began))
+                usleep(pause(state.place, waited: Int(clamping: state.met &- began)))
             }
             return true
         }
@@ -77,14 +76,14 @@ final class WriteQueue: Sendable {
             guard state.place != nil else { return }
             state.place = nil
             // Unlocking fails only where locking did.
-            _ = try? lock.set(HFP_UNLOCKED, StoreLock.queueStart, count: Self.places + 1)
+            _ = try? lock.set(HFP_UNLOCKED, StoreLock.queueStart, count: places + 1)
         }
     }
 
     /// Takes everything at once, which succeeds when nobody is there.
     private func stepIn(_ place: inout Int64?) throws(HoldfastError) -> Bool {
-        guard try lock.set(HFP_EXCLUSIVE, StoreLock.queueStart, count: Self.places + 1) else { return false }
-        _ = try lock.set(HFP_UNLOCKED, StoreLock.queueStart + 1, count: Self.places)
+        guard try lock.set(HFP_EXCLUSIVE, StoreLock.queueStart, count: places + 1) else { return false }
+        _ = try lock.set(HFP_UNLOCKED, StoreLock.queueStart + 1, count: places)
         place = 0
         return true
     }
@@ -92,7 +91,7 @@ final class WriteQueue: Sendable {
     /// Moves up as far as it goes. Answers whether the turn has come.
     private func moveUp(_ place: inout Int64?) throws(HoldfastError) -> Bool {
         while place != 0 {
-            let next = (place ?? Self.places + 1) - 1
+            let next = (place ?? places + 1) - 1
             guard try lock.set(HFP_EXCLUSIVE, StoreLock.queueStart + next) else { return false }
             if let place { _ = try lock.set(HFP_UNLOCKED, StoreLock.queueStart + place) }
             place = next
@@ -101,9 +100,12 @@ final class WriteQueue: Sendable {
     }
 
     /// In microseconds: short for the next in line, and longer when whoever writes takes long.
-    private static func pause(_ place: Int64?, waited nanoseconds: UInt64) -> UInt32 {
-        if nanoseconds > 1_000_000_000 { return 5_000 }
-        if nanoseconds > 20_000_000 { return 1_000 }
-        return place == 1 ? 30 : 100
+    private func pause(_ place: Int64?, waited nanoseconds: Int) -> UInt32 {
+        if nanoseconds > 200 * limits.queueLongestPause { return microseconds(limits.queueLongestPause) }
+        if nanoseconds > 20 * limits.queueLongPause { return microseconds(limits.queueLongPause) }
+        return microseconds(place == 1 ? limits.queueNextPause : limits.queuePause)
     }
 }
+
+/// As usleep(3) takes a span of `Limits`.
+func microseconds(_ nanoseconds: Int) -> UInt32 { UInt32(clamping: nanoseconds / 1000) }

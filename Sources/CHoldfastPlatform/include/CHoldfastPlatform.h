@@ -88,9 +88,9 @@ int hfp_exchange(const char *one, const char *other);
 
 /* --- Memory ---------------------------------------------------------------------------------------
  * Whether so many bytes may be taken now: what Swift allocates cannot be refused, it ends the process, so
- * where somebody else decides the amount the system is asked before. 4 MiB beside it stay free for what
- * nobody asks for. Costs nothing until a thread has asked for 64 KiB. More than 2^36 are refused. */
-bool hfp_memory_ask(size_t bytes);
+ * where somebody else decides the amount the system is asked before. `reserve` bytes beside it stay free for
+ * what nobody asks for. Costs nothing until a thread has asked for `unasked`. More than 2^36 are refused. */
+bool hfp_memory_ask(size_t bytes, size_t unasked, size_t reserve);
 
 /* --- Event descriptor: readable while set; close-on-exec -------------------------------------------- */
 int hfp_event_create(void); /* the descriptor, or -errno */

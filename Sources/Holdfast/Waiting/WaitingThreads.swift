@@ -36,15 +36,12 @@ final class WaitingThreads: Sendable {
 
     private let state = Lock(State())
 
-    private static let limit = 16
-    private static let idleNanoseconds: UInt64 = 1_000_000_000
-
     /// Runs a call on one of the threads, soon.
     func run(_ call: @escaping Call) {
         let (idle, isNew) = state.withLock { state -> (Gate?, Bool) in
             state.calls.append(call)
             if let idle = state.idle.popLast() { return (idle, false) }
-            guard state.count < Self.limit else { return (nil, false) }
+            guard state.count < Limits.inForce.waitingThreads else { return (nil, false) }
             state.count += 1
             return (nil, true)
         }
@@ -76,7 +73,7 @@ final class WaitingThreads: Sendable {
             call()
             return .again
         }
-        gate.wait(while: seen, nanoseconds: Self.idleNanoseconds)
+        gate.wait(while: seen, nanoseconds: UInt64(Limits.inForce.idleThread))
         return state.withLock { state in
             // Still listed: nobody woke it.
             guard let index = state.idle.firstIndex(where: { $0 === gate }) else { return .again }

@@ -1,7 +1,5 @@
 /// Cuts what a host hands over in pieces into lines.
 struct LineReader {
-    private static let pieceBytes = 256 << 10
-
     private let read: (UnsafeMutableRawBufferPointer) throws(HoldfastError) -> Int
     private let maxLineBytes: Int
     private var buffer: [UInt8] = []
@@ -15,10 +13,11 @@ struct LineReader {
 
     /// `read` fills a part of the buffer and answers how much; 0 at the end.
     init(
-        maxLineBytes: Int, _ read: @escaping (UnsafeMutableRawBufferPointer) throws(HoldfastError) -> Int
+        maxLineBytes: Int, pieceBytes: Int,
+        _ read: @escaping (UnsafeMutableRawBufferPointer) throws(HoldfastError) -> Int
     ) throws(HoldfastError) {
-        try Memory.ask(for: Self.pieceBytes)
-        piece = [UInt8](repeating: 0, count: Self.pieceBytes)
+        try Memory.ask(for: pieceBytes)
+        piece = [UInt8](repeating: 0, count: pieceBytes)
         self.read = read
         self.maxLineBytes = maxLineBytes
     }

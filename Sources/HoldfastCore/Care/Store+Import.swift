@@ -7,7 +7,9 @@ extension Store {
         progress: @escaping Progress
     ) throws(HoldfastError) -> [UInt8] {
         var importer = try Importer(into: self, options, progress)
-        var lines = try LineReader(maxLineBytes: self.options.limits.maxBytes + 4096) { buffer throws(HoldfastError) in
+        var lines = try LineReader(
+            maxLineBytes: self.options.limits.maxBytes + 4096, pieceBytes: environment.limits.linePiece
+        ) { buffer throws(HoldfastError) in
             let count = try read(buffer)
             try self.requireSameProcess()
             return count

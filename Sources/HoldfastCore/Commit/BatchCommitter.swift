@@ -185,7 +185,7 @@ final class BatchCommitter {
             // What is kept of each write until the batch is stored, and the engine's pages.
             try Memory.ask(for: batch.reduce(0) { $0 + 2 * $1.size + 512 * $1.writes.count })
             try knownIndexes.update(to: write.indexes())
-            var upkeep = IndexUpkeep(knownIndexes, names: names)
+            var upkeep = IndexUpkeep(knownIndexes, names: names, environment.limits)
             judged = try judge(batch, in: write, isDurable: isDurable, &overlay, &upkeep, &survivors, &refused)
             if overlay.isEmpty {
                 write.rollback()

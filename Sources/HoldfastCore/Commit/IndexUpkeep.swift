@@ -15,11 +15,12 @@ struct IndexUpkeep {
     private var built: [IndexEntryChange] = []
     private var builtArrays: Set<IndexID> = []
 
-    private var size = IndexKeysSize()
+    private var size: IndexKeysSize
 
-    init(_ indexes: KnownIndexes, names: Catalogue) {
+    init(_ indexes: KnownIndexes, names: Catalogue, _ limits: Limits) {
         self.indexes = indexes
         self.names = names
+        size = IndexKeysSize(limit: limits.indexKeyBytes)
     }
 
     /// Takes a member's changes in, or refuses it and leaves no trace but in the count.
@@ -199,20 +200,22 @@ struct IndexUpkeep {
 /// commit by itself; a commit that has too much alone is refused.
 private struct IndexKeysSize {
     /// Unless the texts are more.
-    private static let limit = 256 << 20
+    let limit: Int
 
     private var keyBytes = 0
     private var textBytes = 0
+
+    init(limit: Int) { self.limit = limit }
 
     mutating func add(_ keys: IndexKeys, of text: Int) throws(HoldfastError) {
         keyBytes += keys.byteCount
         textBytes += text
         // They stand in a set of the commit's and in the batch.
         try Memory.ask(for: 3 * keys.byteCount)
-        guard keyBytes > max(textBytes, Self.limit) else { return }
+        guard keyBytes > max(textBytes, limit) else { return }
         throw HoldfastError(
             .invalidEntity,
-            "the entities of the commit would have more than \(Self.limit) bytes of keys in indexes, or had them before: "
+            "the entities of the commit would have more than \(limit) bytes of keys in indexes, or had them before: "
                 + "commit fewer at once, or drop an index")
     }
 }

@@ -14,12 +14,11 @@ struct StoredChanges {
         var pieces: [Piece?]
     }
 
-    private static let pieceCount = 256
-
     let changes: ChangesSince
     /// Of the snapshots that are checked.
     private let oldest: CommitSequence
     private let environment: Environment
+    private var pieceCount: Int { environment.limits.checkedPiece }
     private let fetch: Fetch
     /// How long reading has taken, in nanoseconds.
     var readingTime: UInt64 = 0
@@ -42,16 +41,16 @@ struct StoredChanges {
     ) throws(HoldfastError) -> (key: EntityKey, actual: CommitSequence)? {
         if entities[repository] == nil {
             let changed = changes.changed(in: repository, after: oldest)
-            let pieces = (changed.count + Self.pieceCount - 1) / Self.pieceCount
+            let pieces = (changed.count + pieceCount - 1) / pieceCount
             entities[repository] = Entities(changed: changed, pieces: Array(repeating: nil, count: pieces))
         }
         let changed = entities[repository]!.changed
         var index = Self.start(of: changed, after: snapshot)
         while index < changed.count {
-            let number = index / Self.pieceCount
-            let begin = number * Self.pieceCount
+            let number = index / pieceCount
+            let begin = number * pieceCount
             let piece = try piece(number, in: repository)
-            while index < changed.count, index < begin + Self.pieceCount {
+            while index < changed.count, index < begin + pieceCount {
                 let (key, sequence) = changed[index]
                 let matches =
                     try piece.texts[index - begin]?.withBytes { text throws(HoldfastError) in try isMeant(key, text) }
@@ -78,7 +77,7 @@ struct StoredChanges {
     private mutating func piece(_ number: Int, in repository: RepositoryID) throws(HoldfastError) -> Piece {
         if let known = entities[repository]!.pieces[number] { return known }
         let changed = entities[repository]!.changed
-        let keys = changed[(number * Self.pieceCount)...].prefix(Self.pieceCount).map(\.key)
+        let keys = changed[(number * pieceCount)...].prefix(pieceCount).map(\.key)
         var piece = Piece(texts: Array(repeating: nil, count: keys.count))
         var size = 0
         let began = environment.time.monotonicNanoseconds()

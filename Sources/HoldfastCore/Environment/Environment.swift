@@ -24,7 +24,7 @@ public struct Environment: Sendable {
     /// The system's clocks, the system's randomness, real threads.
     public static let system = Environment(
         time: SystemTime(), random: SystemRandom(), workers: ThreadWorkers(),
-        limits: (try? Limits.ofProcess.get()) ?? Limits())
+        limits: Limits.inForce)
 }
 
 public protocol TimeSource: Sendable {

@@ -9,4 +9,7 @@ extension Limits {
         return Result { () throws(HoldfastError) in try Limits(String(cString: text)) }
             .mapError { HoldfastError($0.status, "HOLDFAST_LIMITS: \($0.message): unset it") }
     }()
+
+    /// The same for who knows no `Environment`; as they are shipped, where what is said is wrong.
+    public static let inForce = (try? ofProcess.get()) ?? Limits()
 }

@@ -1,8 +1,8 @@
 /// The constants that bound, batch, trim, reserve, cache, spill, poll or time out, in one place and by name, so that
 /// tests can make them small: a promise must hold at a limit, beyond it, and where it is 1.
 ///
-/// They travel in `Environment`. None of them is a promise to the host: what a host may rely on, or set, is an option.
-/// Spans of time are in nanoseconds.
+/// They travel in `Environment`. What a host may rely on, or set, is an option, or stands in the headers, and is no limit
+/// of these, nor is what belongs to a file's format or to an algorithm. Spans of time are in nanoseconds.
 public struct Limits: Sendable, Equatable {
     // MARK: Commits
 
@@ -40,6 +40,16 @@ public struct Limits: Sendable, Equatable {
     public var turnInterval = 20_000_000
     /// How long commits wait, at most, for another program that has the store's file locked for writing. At 1 not at all.
     public var foreignLock = 30_000_000_000
+    /// After a conflict a transaction waits up to this, doubled each time, and never longer than that. At 1 not at all.
+    public var firstBackoff = 200_000
+    public var longestBackoff = 50_000_000
+    /// Of what was written again and again between savepoints it is forgotten how it was in between, once so many writes
+    /// are remembered. At 1 each time.
+    public var compactedWrites = 64
+    /// So many changed entities are read at once where queries are checked. At 1 one by one.
+    public var checkedPiece = 256
+    /// So often it is looked whether the last reader has gone, when a store closes. At 1 all the time.
+    public var closingPoll = 1_000_000
     /// How often the owner of a commit that is not synced yields before it sleeps. At 1 it soon sleeps.
     public var ownerYields = 16
 
@@ -55,12 +65,25 @@ public struct Limits: Sendable, Equatable {
     public var indexPieceEntries = 800
     public var indexPieceBytes = 1 << 20
 
+    /// A batch keeps so many bytes of indexes' keys in memory, unless its texts are more; beyond that its commits are
+    /// carried out one by one, and one that has too much alone is refused, as index.h tells. At 1 many are.
+    public var indexKeyBytes = 256 << 20
+    /// So many entries of an index are inserted by one statement. At 1 one by one.
+    public var indexRows = 16
+    /// How often indexes over a provider's entities are made anew, because others write meanwhile, before a call is refused.
+    /// At 1 the first time.
+    public var indexAttempts = 8
+
     // MARK: Reading
 
     /// So many ids that it found a query relies on; with more on its whole repository. At 1 nearly every query does.
     public var matchedIDs = 10_000
-    /// So many compiled filters a store keeps; then it begins anew. At 1 it keeps the last.
+    /// So many compiled filters a store keeps; then it begins anew. At 1 it keeps the last. Texts of more bytes than these
+    /// are compiled each time: they are lists of values more often than questions that come again. At 1 each is.
     public var filterTemplates = 256
+    public var filterTemplateBytes = 1024
+    /// Beyond so many ranges, as long lists in `$in` give, a field is left to the filter. At 1 each list is.
+    public var planRanges = 1000
     /// A piece of a cursor, or of an export, ends with the entity that reaches so many bytes. At 1 each has one entity.
     public var pieceBytes = 256 << 10
     /// So many listings of a provider that scans have not finished a snapshot keeps; a scan whose listing went asks
@@ -72,6 +95,10 @@ public struct Limits: Sendable, Equatable {
     /// Of so many commits of others it is read what they changed, so that the cache keeps the rest; with more of them it is
     /// emptied. At 1 it mostly is.
     public var cachedTransactions = 1000
+    /// The same where they take more bytes of the log than so many each, 64 of them at least. At 1 it mostly is.
+    public var cachedTransactionBytes = 1024
+    /// After so many entities a verification ends a piece and tells its progress. At 1 after each.
+    public var verifiedEntities = 1024
 
     // MARK: Streams
 
@@ -88,6 +115,8 @@ public struct Limits: Sendable, Equatable {
     /// So many events of a live query are on their way; what comes beyond is merged into one. At 1 all that comes
     /// meanwhile is.
     public var liveQueryEvents = 16
+    /// The memory of so many items that waited is kept for the next. At 1 none is.
+    public var keptItems = 1000
 
     // MARK: Work in the background
 
@@ -99,6 +128,86 @@ public struct Limits: Sendable, Equatable {
     /// one of its own.
     public var importEntities = 1000
     public var importBytes = 4 << 20
+    /// So many bytes of lines are asked of the host at once. At 1 one by one.
+    public var linePiece = 256 << 10
+
+    // MARK: The SQLite engine
+
+    /// So many processes that wait for their turn to write keep their order; who comes then waits for the last place. All
+    /// that share a store had better agree. At 1 whoever comes first is next.
+    public var queuePlaces = 8
+    /// For so long a process has met no other that then writes without asking, and for so long it does not ask again. At 1
+    /// it soon writes so, and asks each time.
+    public var queueSolitude = 100_000_000
+    public var queueConfidence = 1_000_000
+    /// How long a process sleeps before it looks whether its turn has come: the next in line, the others, and all of them
+    /// when they have waited twenty times the third, or two hundred times the fourth. At 1 it looks all the time.
+    public var queueNextPause = 30_000
+    public var queuePause = 100_000
+    public var queueLongPause = 1_000_000
+    public var queueLongestPause = 5_000_000
+    /// How often it is looked whether another program has let go of SQLite's lock. At 1 all the time.
+    public var lockPoll = 500_000
+    /// Where nobody has waited for so long, a lock that is met is not known to be the same. At 1 it never is.
+    public var lockMemory = 1_000_000_000
+    /// How long SQLite waits for others' locks that are held for a moment, before a call answers HF_BUSY. At 1 not at all.
+    public var busyTimeout = 5_000_000_000
+    /// Opening and closing do not wait longer for those who only read, whom the log serves as well. At 1 not at all.
+    public var settlePatience = 50_000_000
+    /// How long the last process to close waits for one that is just opening, and how often one looks who waits at the door.
+    /// At 1 not at all, and all the time.
+    public var closingDoor = 5_000_000_000
+    public var doorPoll = 2_000_000
+    /// For so long it is not looked again whether the store's files still have their names. At 1 before each commit.
+    public var filesInterval = 1_000_000
+    /// So many connections that nobody reads with are kept, and so many of them keep the pages that they have read. At 1
+    /// the last.
+    public var idleReaders = 8
+    public var warmReaders = 2
+    /// So many bytes of pages a connection keeps: that which writes, where more goes into the log before the commit; each
+    /// that reads; that which checkpoints. At 1 as few as SQLite can do with.
+    public var writerPageBytes = 32 << 20
+    public var readerPageBytes = 64 << 20
+    public var checkpointPageBytes = 256 << 10
+    /// From so many bytes of log on writers are made to begin it anew, and every half of that it is copied. (A low
+    /// "wal_limit_bytes" shrinks both.) At 1 after each commit.
+    public var checkpointBytes = 64 << 20
+    /// After so long without a commit the log is emptied. At 1 at once.
+    public var checkpointIdle = 2_000_000_000
+    /// How long writers wait for those who read when the log is to begin anew: usually, and when it is beyond its limit.
+    /// How often it is looked meanwhile. At 1 not at all, and all the time.
+    public var checkpointPatience = 20_000_000
+    public var checkpointLongPatience = 250_000_000
+    public var checkpointPoll = 20_000
+    /// After a checkpoint that failed the next follows so much later; after one that somebody stood in the way of, a
+    /// quarter of "snapshot_max_age_ms" later, but neither sooner nor later than this. At 1 at once.
+    public var checkpointRetry = 1_000_000_000
+    public var checkpointShortRetry = 50_000_000
+    public var checkpointLongRetry = 10_000_000_000
+    /// So many pages a backup copies before it tells its progress, and so many bytes of the log are written anew at once,
+    /// 64 KiB at most. At 1 one by one.
+    public var copyPages = 256
+    public var rewriteBytes = 64 << 10
+
+    // MARK: The whole process
+
+    // What follows is asked where no store is known: HOLDFAST_LIMITS sets it, and no `Environment` does.
+
+    /// So many bytes a thread may ask for before the system is asked whether there is memory; then so many must stay free
+    /// for what nobody asks for. At 1 it is asked each time, and nothing need stay.
+    public var memoryUnasked = 64 << 10
+    public var memoryReserve = 4 << 20
+    /// So many freed handles may lie behind those that were taken again, before the list of them is cut. At 1 none.
+    public var freedHandles = 1024
+    /// A caller's buffer that is too small is doubled while it is smaller than this; then it grows as far as it must. At 1 it
+    /// always does.
+    public var doubledBytes = 1 << 20
+    /// So many events are taken by one call. At 1 one.
+    public var takenEvents = 65_536
+    /// So many threads the Swift API has for calls that wait, of two kinds each; and for so long an idle one stays. At 1 one,
+    /// which soon ends.
+    public var waitingThreads = 16
+    public var idleThread = 1_000_000_000
 
     public init() {}
 }
@@ -122,13 +231,53 @@ extension Limits {
             ("providerListings", \.providerListings),
             ("liveQueryEvents", \.liveQueryEvents), ("expiryPiece", \.expiryPiece),
             ("expiryInterval", \.expiryInterval), ("importEntities", \.importEntities), ("importBytes", \.importBytes),
+            ("filterTemplateBytes", \.filterTemplateBytes), ("planRanges", \.planRanges),
+            ("firstBackoff", \.firstBackoff), ("longestBackoff", \.longestBackoff),
+            ("compactedWrites", \.compactedWrites), ("checkedPiece", \.checkedPiece),
+            ("closingPoll", \.closingPoll), ("indexKeyBytes", \.indexKeyBytes), ("indexRows", \.indexRows),
+            ("indexAttempts", \.indexAttempts), ("cachedTransactionBytes", \.cachedTransactionBytes),
+            ("verifiedEntities", \.verifiedEntities), ("keptItems", \.keptItems), ("linePiece", \.linePiece),
+        ] + ofSQLite + ofProcesses
+    }
+
+    private static var ofSQLite: [(name: String, path: WritableKeyPath<Limits, Int>)] {
+        [
+            ("queuePlaces", \.queuePlaces), ("queueSolitude", \.queueSolitude),
+            ("queueConfidence", \.queueConfidence), ("queueNextPause", \.queueNextPause),
+            ("queuePause", \.queuePause), ("queueLongPause", \.queueLongPause),
+            ("queueLongestPause", \.queueLongestPause), ("lockPoll", \.lockPoll), ("lockMemory", \.lockMemory),
+            ("busyTimeout", \.busyTimeout), ("settlePatience", \.settlePatience), ("closingDoor", \.closingDoor),
+            ("doorPoll", \.doorPoll), ("filesInterval", \.filesInterval), ("idleReaders", \.idleReaders),
+            ("warmReaders", \.warmReaders), ("writerPageBytes", \.writerPageBytes),
+            ("readerPageBytes", \.readerPageBytes), ("checkpointPageBytes", \.checkpointPageBytes),
+            ("checkpointBytes", \.checkpointBytes), ("checkpointIdle", \.checkpointIdle),
+            ("checkpointPatience", \.checkpointPatience), ("checkpointLongPatience", \.checkpointLongPatience),
+            ("checkpointPoll", \.checkpointPoll), ("checkpointRetry", \.checkpointRetry),
+            ("checkpointShortRetry", \.checkpointShortRetry), ("checkpointLongRetry", \.checkpointLongRetry),
+            ("copyPages", \.copyPages), ("rewriteBytes", \.rewriteBytes),
         ]
     }
 
-    /// "recentChanges=1,batchCommits=2": each a name and a number from 1 on. What is not named stays as it is.
+    private static var ofProcesses: [(name: String, path: WritableKeyPath<Limits, Int>)] {
+        [
+            ("memoryUnasked", \.memoryUnasked), ("memoryReserve", \.memoryReserve), ("freedHandles", \.freedHandles),
+            ("doubledBytes", \.doubledBytes), ("takenEvents", \.takenEvents), ("waitingThreads", \.waitingThreads),
+            ("idleThread", \.idleThread),
+        ]
+    }
+
+    /// Waits whose end is an error, and amounts beyond which a call is refused. Made small they break no promise, but a
+    /// program that counts such answers as wrong leaves them as they are.
+    public static var refusing: Set<WritableKeyPath<Limits, Int>> {
+        [\.foreignLock, \.busyTimeout, \.closingDoor, \.indexKeyBytes, \.indexAttempts]
+    }
+
+    /// "recentChanges=1,batchCommits=2": each a name and a number from 1 on. What is not named stays as it is. A name with
+    /// a dot ("python.eventBatch") is of the binding that it names, and only that looks at it.
     public init(_ text: String) throws(HoldfastError) {
         self.init()
         for setting in text.split(separator: ",") {
+            if setting.prefix(while: { $0 != "=" }).contains(".") { continue }
             let parts = setting.split(separator: "=", maxSplits: 1)
             guard parts.count == 2, let number = Int(parts[1]), number >= 1,
                 let limit = Self.all.first(where: { $0.name == parts[0] })

@@ -41,6 +41,8 @@ public final class ProviderStorage: Storage {
     let checksEntities: Bool
     /// How many listings a snapshot keeps.
     let listingLimit: Int
+    /// How often indexes are made anew before it is given up.
+    private let indexAttempts: Int
     private let guarded: Lock<Guarded>
     private let host = Lock<WeakHost>(WeakHost())
 
@@ -72,6 +74,7 @@ public final class ProviderStorage: Storage {
         self.isReadOnly = isReadOnly
         self.checksEntities = checksEntities
         listingLimit = max(environment.limits.providerListings, 1)
+        indexAttempts = environment.limits.indexAttempts
         calls = ProviderCalls(provider, isConcurrent: isConcurrent)
         var state = MemoryState.fresh(random: environment.random)
         state.newestSequence = first
@@ -197,7 +200,7 @@ public final class ProviderStorage: Storage {
 
     /// Before a snapshot or a write begins: takes note of what others have written.
     private func prepare() throws(HoldfastError) {
-        for _ in 0..<Self.attempts {
+        for _ in 0..<indexAttempts {
             try noticeChanges()
             // Not while a write is under way, which has found the indexes fresh.
             let stale = guarded.withLock { $0.indexesAreStale ? ($0.state, $0.formers.current) : nil }
@@ -213,9 +216,6 @@ public final class ProviderStorage: Storage {
         }
         throw HoldfastError(.busy, "others write to the provider faster than its indexes are made: try again")
     }
-
-    /// How often indexes are made anew before it is given up.
-    private static let attempts = 8
 
     // MARK: For its snapshots and its writes
 

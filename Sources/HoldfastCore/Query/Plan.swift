@@ -104,9 +104,6 @@ private struct IndexChoice {
     private(set) var score = 0
     let plan: Plan
 
-    /// Beyond so many ranges, as long lists in `$in` give, a field is left to the filter.
-    private static let maxRanges = 1_000
-
     init(_ index: Index, for filter: Filter, sort: [SortOrder.Field]) {
         let conjuncts = filter.conjuncts
         var implied: Set<Int> = []
@@ -168,7 +165,7 @@ private struct IndexChoice {
             if case .equal(let value) = test, isIndexed(value, index) { return (number, [value]) }
         }
         for (number, test) in conditions {
-            if case .in(let set) = test, set.values.count * count <= maxRanges,
+            if case .in(let set) = test, set.values.count * count <= Limits.inForce.planRanges,
                 set.values.allSatisfy({ isIndexed($0, index) })
             {
                 return (number, set.values)

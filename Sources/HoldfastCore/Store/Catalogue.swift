@@ -43,7 +43,7 @@ final class Catalogue: Sendable {
     func filters(of repository: RepositoryID) -> FilterCache {
         state.withLock { state in
             if let cache = state.filters[repository] { return cache }
-            let cache = FilterCache(limit: limits.filterTemplates)
+            let cache = FilterCache(limits)
             state.filters[repository] = cache
             return cache
         }

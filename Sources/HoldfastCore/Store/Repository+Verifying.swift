@@ -11,10 +11,8 @@ extension Repository {
 
 /// What was found in one repository.
 struct RepositoryReport {
-    /// So many damaged entities are named.
+    /// So many damaged entities are named, as `hf_repository_verify` promises.
     private static let namedIDs = 100
-    /// After every so many entities progress is told.
-    private static let piece: UInt64 = 1024
 
     let name: String
     private(set) var entities: UInt64 = 0
@@ -80,6 +78,7 @@ struct RepositoryReport {
             }
         }
         let key = repository.record.key
+        let piece = UInt64(repository.store.environment.limits.verifiedEntities)
         do throws(HoldfastError) {
             var last: EntityID?
             var isFinished = false
@@ -87,7 +86,7 @@ struct RepositoryReport {
                 isFinished = true
                 try snapshot.scan(repository.record.id, after: last) { view in
                     look(at: view, key: key)
-                    guard entities % Self.piece == 0 else { return true }
+                    guard entities % piece == 0 else { return true }
                     last = EntityID(unchecked: Array(view.id))
                     isFinished = false
                     return false

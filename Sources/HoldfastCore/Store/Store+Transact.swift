@@ -64,9 +64,10 @@ extension Store {
         return try Receipt(replaying: record.receipt)
     }
 
-    /// Full jitter (Brooker, "Exponential Backoff and Jitter", 2015), from 0.2 ms, never above 50 ms.
+    /// Full jitter (Brooker, "Exponential Backoff and Jitter", 2015), in nanoseconds.
     public func backoff(_ attempt: Int) -> UInt64 {
-        let ceiling = min(50_000_000, UInt64(200_000) << UInt64(min(attempt, 10)))
+        let limits = environment.limits
+        let ceiling = UInt64(min(limits.longestBackoff, limits.firstBackoff << min(attempt, 10)))
         return environment.random.next() % ceiling
     }
 

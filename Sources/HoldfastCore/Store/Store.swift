@@ -93,7 +93,8 @@ public final class Store: Sendable {
             let closing = StoreClosing(
                 storage: storage, queue: queue, deadlines: deadlines, operations: operations, expiry: expiry,
                 follower: follower, delivery: delivery, snapshots: snapshots, retries: retries,
-                time: environment.time, log: log, committer: committer, validators: catalogue.validators, clock: clock)
+                time: environment.time, limits: environment.limits, log: log, committer: committer,
+                validators: catalogue.validators, clock: clock)
 
             self.url = url
             self.options = options

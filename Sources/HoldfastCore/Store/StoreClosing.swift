@@ -23,6 +23,7 @@ final class StoreClosing: Sendable {
     private let snapshots: SnapshotPool
     private let retries: RetryQueue
     private let time: any TimeSource
+    private let limits: Limits
     private let log: StoreLog
     private let committer: WorkerSlot
     private let validators: Validators
@@ -34,7 +35,7 @@ final class StoreClosing: Sendable {
     init(
         storage: any Storage, queue: CommitQueue, deadlines: DeadlineWatch, operations: OperationWorker, expiry: Expiry,
         follower: LogFollower, delivery: Delivery, snapshots: SnapshotPool, retries: RetryQueue,
-        time: any TimeSource, log: StoreLog,
+        time: any TimeSource, limits: Limits, log: StoreLog,
         committer: WorkerSlot, validators: Validators,
         clock: StoreClock
     ) {
@@ -48,6 +49,7 @@ final class StoreClosing: Sendable {
         self.snapshots = snapshots
         self.retries = retries
         self.time = time
+        self.limits = limits
         self.log = log
         self.committer = committer
         self.validators = validators
@@ -105,7 +107,9 @@ final class StoreClosing: Sendable {
             follower.beginClosing()
             guard follower.isFinished else { return .sleep() }
             // A thread that is just opening a snapshot is done in a moment, and tells nobody.
-            guard snapshots.close() else { return .sleep(until: time.monotonicNanoseconds() + 1_000_000) }
+            guard snapshots.close() else {
+                return .sleep(until: time.monotonicNanoseconds() &+ UInt64(limits.closingPoll))
+            }
             delivery.close()
             state.withLock { $0.step = .delivering }
             return .again

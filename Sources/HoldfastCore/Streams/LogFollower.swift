@@ -217,7 +217,7 @@ final class LogFollower: Sendable {
     private func next() -> Item? {
         state.withLock { state in
             guard state.taken < state.items.count else {
-                state.items.removeAll(keepingCapacity: state.items.count < 1000)
+                state.items.removeAll(keepingCapacity: state.items.count < environment.limits.keptItems)
                 state.taken = 0
                 return nil
             }

@@ -21,7 +21,7 @@ public final class Transaction: Sendable {
     struct State {
         var phase = Phase.open
         var view: TransactionView
-        var buffer = WriteBuffer()
+        var buffer: WriteBuffer
         /// What was submitted: it knows how it ended.
         var submitted: Commit?
         /// Inside the body of `Store.transact`, which commits by itself.
@@ -67,7 +67,9 @@ public final class Transaction: Sendable {
     init(store: Store, options: TransactionOptions) {
         self.store = store
         self.options = options
-        state = Lock(State(view: TransactionView(of: store, owner: options.name)))
+        state = Lock(
+            State(
+                view: TransactionView(of: store, owner: options.name), buffer: WriteBuffer(store.environment.limits)))
         store.openTransactions.add(1, ordering: .relaxed)
     }
 
@@ -287,7 +289,7 @@ public final class Transaction: Sendable {
     func discard(_ state: inout State) {
         ended.store(true, ordering: .releasing)
         state.view.release()
-        state.buffer = WriteBuffer()
+        state.buffer = WriteBuffer(store.environment.limits)
         store.openTransactions.subtract(1, ordering: .relaxed)
     }
 

@@ -25,10 +25,15 @@ struct WriteBuffer {
     private var savepoints: [Savepoint] = []
     private(set) var savepointsMade: UInt64 = 0
     /// From how many on it is worth looking for entities that were written again and again.
-    private var compactingCount = Self.leastCompacted
-    private static let leastCompacted = 64
+    private var compactingCount: Int
+    private let leastCompacted: Int
     /// Whether somebody counts what was written: then nothing is left out.
     var keepsEveryWrite = false
+
+    init(_ limits: Limits) {
+        leastCompacted = limits.compactedWrites
+        compactingCount = leastCompacted
+    }
 
     subscript(key: EntityKey) -> Entry? {
         if let first, first.key == key { return first.entry }
@@ -84,7 +89,7 @@ struct WriteBuffer {
             for step in undo[start..<end] where keys.insert(step.key).inserted { kept.append(step) }
         }
         undo = kept
-        compactingCount = max(Self.leastCompacted, 2 * undo.count)
+        compactingCount = max(leastCompacted, 2 * undo.count)
     }
 
     /// How many writes could be taken back: since the first savepoint, of which there must be one.
@@ -112,7 +117,7 @@ struct WriteBuffer {
         savepoints.removeAll { $0.number == number }
         if savepoints.isEmpty {
             undo = []
-            compactingCount = Self.leastCompacted
+            compactingCount = leastCompacted
         } else if undo.count > compactingCount {
             compact()
         }
