@@ -11,6 +11,7 @@ from typing import Any, Callable, Generic, NoReturn, Optional, TypeVar
 
 from . import _interrupts, errors
 from ._library import lib
+from ._limits import LIMITS
 from ._signatures import hf_buffer, hf_entity, hf_entity_list, hf_error
 
 T = TypeVar("T")
@@ -127,7 +128,7 @@ class Result:
     __slots__ = ("entity", "entity_reference", "error", "error_reference", "text")
 
     # The memory of an entity longer than this is not kept for the next call.
-    LARGEST_KEPT = 1 << 20
+    LARGEST_KEPT = LIMITS.kept_bytes
     # Results out of use. One is taken for a call and put back after it, so a signal handler, a finaliser or
     # another thread that calls in between gets another one. pop and append are atomic. One that is not put
     # back, because of an exception or its size, is collected.

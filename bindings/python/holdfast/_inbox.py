@@ -5,6 +5,7 @@ import ctypes
 from typing import Callable, Optional, Union
 
 from . import errors
+from ._limits import LIMITS
 from ._signatures import EVENT_CHANGES, HF_CLOSED, HF_OK, hf_event
 
 Told = Union[bytes, BaseException]
@@ -17,8 +18,8 @@ class Inbox:
     Holds no reference to the stream, so that one can be collected.
     """
 
-    MOST_EVENTS = 1000
-    MOST_BYTES = 16 << 20
+    MOST_EVENTS = LIMITS.inbox_events
+    MOST_BYTES = LIMITS.inbox_bytes
 
     def __init__(self, wake: Callable[[], None]) -> None:
         self._told: collections.deque[Told] = collections.deque()

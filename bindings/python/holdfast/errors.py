@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, NoReturn, Optional
 
 from ._library import lib
+from ._limits import LIMITS
 
 
 class CommitState(enum.IntEnum):
@@ -342,7 +343,7 @@ class Refusals:
     that arrives where it is told. It may do so on another thread."""
 
     # So many are kept of which the library never tells; beyond that the oldest is told as a RefusedError.
-    MOST = 10_000
+    MOST = LIMITS.kept_refusals
 
     def __init__(self) -> None:
         self._codes = itertools.count(random.getrandbits(40) << 20)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, Protocol, Ty
 from . import errors
 from ._handles import FORKED, Handle, OfOneProcess, Registry, call, text_of
 from ._library import lib
+from ._limits import LIMITS
 from ._members import Raised, call_members
 from ._signatures import (
     EVENT_CHANGES,
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_BATCH = 256
-# The thread looks up from its wait this often, so that nothing depends on a single wake-up.
-_WAIT_MILLISECONDS = 500
 NO_CALLBACK, NO_DESTRUCTOR = hf_event_fn(), destructor()
 _log = logging.getLogger("holdfast")
 
@@ -319,9 +317,9 @@ class Events:
 
     def _run(self) -> None:
         _role.is_event_thread = True
-        events = (hf_event * _BATCH)()
+        events = (hf_event * LIMITS.event_batch)()
         while True:
-            count = lib.hf_store_events(self._pointer, events, _BATCH, _WAIT_MILLISECONDS)
+            count = lib.hf_store_events(self._pointer, events, LIMITS.event_batch, LIMITS.event_wait)
             if count < 0:  # closed and drained, or freed
                 break
             for index in range(count):

@@ -14,6 +14,7 @@ from ._callbacks import Callbacks, Progress
 from ._codec import load, native_text, options_of
 from ._handles import call, native_buffer, text_of
 from ._library import lib
+from ._limits import LIMITS
 from ._signatures import HF_CONFLICT, HF_OK
 from .transaction import Transaction
 
@@ -327,7 +328,7 @@ def _ends(file: IO[bytes]) -> tuple[dict[str, Any], dict[str, Any], int]:
     start, end = len(first), file.seek(0, os.SEEK_END)
     tail = b""
     while end > start and tail.count(b"\n") < 2:
-        end = max(start, end - (1 << 20))
+        end = max(start, end - LIMITS.tail_bytes)
         file.seek(end)
         tail = file.read()
     whole = tail[: tail.rfind(b"\n") + 1]

@@ -18,6 +18,7 @@ from . import _transact, errors
 from ._codec import dump, native_text, options_of
 from ._handles import Handle, OfOneProcess, Registry, call
 from ._library import lib
+from ._limits import LIMITS
 from ._signatures import hf_store, hf_transaction
 from .cache import Cache, Clock, set_clock
 from .events import CommitFuture, Events, Submission
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
-# A native wait lasts no longer than this, so that Ctrl-C is heard in between.
-_CLOSE_WAIT_MILLISECONDS = 100
 # How long the end of the interpreter waits for a store that was left open.
 _EXIT_TIMEOUT = 5.0
 
@@ -107,7 +106,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         self._handle.check_process()
         deadline = None if timeout is None else time.monotonic() + timeout
         while True:
-            wait = _CLOSE_WAIT_MILLISECONDS
+            wait = LIMITS.native_wait
             if deadline is not None:
                 wait = max(0, min(wait, math.ceil((deadline - time.monotonic()) * 1000)))
             try:

@@ -19,6 +19,7 @@ from .._codec import load
 from .._handles import Handle, OfOneProcess, call, native_buffer, text_of, tokens
 from .._interrupts import Keeping, raise_kept
 from .._library import lib
+from .._limits import LIMITS
 from .._members import Raised, call_members
 from .._signatures import HF_OK, hf_event, hf_future
 from ..events import NO_CALLBACK, NO_DESTRUCTOR, Listener
@@ -27,8 +28,6 @@ from ..transaction import outside_transactions
 
 T = TypeVar("T")
 
-# So many commits are handed over, and so many events taken, in one turn of the loop.
-_BATCH = 8
 _log = logging.getLogger("holdfast")
 
 
@@ -184,7 +183,7 @@ class LoopEvents:
     def __init__(self, pointer: Any, max_in_flight: int) -> None:
         self.loop = asyncio.get_running_loop()
         self._pointer = pointer
-        self._events = (hf_event * _BATCH)()
+        self._events = (hf_event * LIMITS.loop_batch)()
         # Handed over, by the tokens that their events carry; and those that are not yet, because the library
         # would wait for a place, on the loop's thread, or because this turn of the loop has had its share.
         self._under_way: dict[int, CommitFuture[Any]] = {}
@@ -253,7 +252,7 @@ class LoopEvents:
 
     def _hand_over(self) -> None:
         """Hands over what there is place for, up to this turn's share."""
-        while self._waiting and self._handed_over_now < _BATCH and self._has_place():
+        while self._waiting and self._handed_over_now < LIMITS.loop_batch and self._has_place():
             if self._handed_over_now == 0:
                 self.loop.call_soon(self._begin_turn)
             self._handed_over_now += 1
@@ -289,7 +288,7 @@ class LoopEvents:
 
     def _take(self) -> None:
         """Takes some events and fills the places that they held."""
-        count = lib.hf_store_events(self._pointer, self._events, _BATCH, 0)
+        count = lib.hf_store_events(self._pointer, self._events, LIMITS.loop_batch, 0)
         untold = collections.deque(self._events[index] for index in range(count))
         interrupt: Optional[BaseException] = None
         while untold:

@@ -8,12 +8,10 @@ from typing import Any, Optional
 import click
 from click.shell_completion import CompletionItem
 
+from .._limits import LIMITS
 from ..store import Store
 from .output import Output
 from .session import Session
-
-# So many entities are looked at for the names of fields.
-SAMPLE = 100
 
 
 def typed(ctx: click.Context, name: str) -> str:
@@ -43,7 +41,7 @@ def field_names(ctx: click.Context) -> list[str]:
     """The dotted paths in the repository's first entities."""
     with suppress(Exception), store_of(ctx) as store:
         repository = store.repository(typed(ctx, "repository"), create=False)
-        return sorted({path for entity in repository.find(limit=SAMPLE) for path in _paths(entity)})
+        return sorted({path for entity in repository.find(limit=LIMITS.looked_at) for path in _paths(entity)})
     return []
 
 

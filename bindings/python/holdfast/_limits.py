@@ -1,0 +1,54 @@
+"""Limits: what bounds, batches, keeps or polls in this package, in one place and by name, so that tests can
+make it small: a promise must hold at a limit, beyond it, and where it is 1.
+
+None of them is a promise to the host. HOLDFAST_LIMITS sets them in any program, for tests alone, with
+"python." before the name ("python.event_batch=1"), beside the library's, which have no dot.
+"""
+
+import os
+from dataclasses import dataclass, fields
+
+
+@dataclass
+class Limits:
+    #: So many events the thread for them takes from the library at once. At 1 one by one.
+    event_batch: int = 256
+    #: So many a loop of asyncio takes, and so many commits it hands over, in one turn.
+    loop_batch: int = 8
+    #: So often, in milliseconds, that thread looks up from its wait, so that nothing depends on a single
+    #: wake-up. At 1 all the time.
+    event_wait: int = 500
+    #: A native wait lasts no longer than so many milliseconds, so that Ctrl-C is heard in between.
+    native_wait: int = 100
+    #: The memory of an entity longer than so many bytes is not kept for the next call. At 1 none is.
+    kept_bytes: int = 1 << 20
+    #: So many events, or bytes of them, wait for who iterates over a stream; then it begins again behind
+    #: what was taken. At 1 it mostly does.
+    inbox_events: int = 1000
+    inbox_bytes: int = 16 << 20
+    #: So many exceptions are kept of which the library never tells; beyond that the oldest is told as a
+    #: RefusedError.
+    kept_refusals: int = 10_000
+    #: An exported file's last line is looked for in pieces of so many bytes, from the end. At 1 byte by byte.
+    tail_bytes: int = 1 << 20
+    #: So many entities the command looks at for the paths that it proposes. At 1 at one.
+    looked_at: int = 100
+
+
+def of(text: str) -> Limits:
+    """What a text such as HOLDFAST_LIMITS sets; what it does not name stays as it is."""
+    limits = Limits()
+    names = {field.name for field in fields(Limits)}
+    for setting in text.split(","):
+        name, _, value = setting.partition("=")
+        if not name.startswith("python."):
+            continue
+        name = name[len("python.") :]
+        if name not in names or not value.isdecimal() or int(value) < 1:
+            raise ValueError(f'HOLDFAST_LIMITS: no limit can be set by "{setting}": unset it.')
+        setattr(limits, name, int(value))
+    return limits
+
+
+#: Those of this process.
+LIMITS = of(os.environ.get("HOLDFAST_LIMITS", ""))
