@@ -7,9 +7,9 @@ struct Bench {
     let store: Store
     let things: Repository
 
-    init(_ limits: Limits) throws {
+    init(_ limits: Limits, _ options: StoreOptions = StoreOptions()) throws {
         store = try Store(
-            url: "memory:", storage: storage, options: StoreOptions(),
+            url: "memory:", storage: storage, options: options,
             environment: Environment(time: time, random: SystemRandom(), workers: IdleWorkers(), limits: limits))
         things = try store.repository("things")
     }
@@ -32,6 +32,16 @@ struct Bench {
         for number in 0..<count {
             _ = try "{\"id\":\"other\(number)\",\"n\":-1}".withBytes { try (repository ?? things).save($0) }
         }
+    }
+
+    /// Submits an entity, in a transaction that has looked for it before, if so.
+    func submit(_ text: String, isDurable: Bool? = nil, afterReading id: String? = nil) throws -> Outcome {
+        var options = TransactionOptions()
+        options.isDurable = isDurable
+        let transaction = try store.begin(options)
+        if let id { try read(id, in: transaction) }
+        try save(text, in: transaction)
+        return try submit(transaction)
     }
 
     func submit(_ transaction: Transaction) throws -> Outcome {
@@ -59,11 +69,26 @@ final class Outcome: CommitOwner {
         if case .failure(let error)? = outcome.withLock({ $0 }) { error.status } else { nil }
     }
 
+    /// Nil for a failure, and where nothing is known.
+    var receipt: Receipt? { try? outcome.withLock { $0 }?.get() }
+
     func wait() {
         while true {
             let seen = arrival.number
             if isKnown { return }
             arrival.wait(while: seen)
+        }
+    }
+
+    /// Waits at most so long, and answers whether it is known by then.
+    func arrives(withinSeconds seconds: UInt64) -> Bool {
+        let time = SystemTime()
+        let deadline = time.monotonicNanoseconds() + seconds * 1_000_000_000
+        while true {
+            let seen = arrival.number
+            let now = time.monotonicNanoseconds()
+            if isKnown || now >= deadline { return isKnown }
+            arrival.wait(while: seen, nanoseconds: deadline - now)
         }
     }
 }
@@ -89,6 +114,8 @@ final class CountedTime: TimeSource {
             return nanoseconds
         }
     }
+
+    func pass(milliseconds: UInt64) { nanoseconds.withLock { $0 += milliseconds * 1_000_000 } }
 
     func wallMilliseconds() -> UInt64 { 1_750_000_000_000 }
 }

@@ -13,10 +13,11 @@ struct DeadlineTests {
         things = try store.repository("things")
     }
 
-    private func submit(_ id: String, timeout: UInt64) throws -> Outcome {
+    private func submit(_ id: String, timeout: UInt64, to other: Repository? = nil) throws -> Outcome {
+        let things = other ?? things
         var options = TransactionOptions()
         options.timeoutMilliseconds = timeout
-        let transaction = try store.begin(options)
+        let transaction = try things.store.begin(options)
         _ = try "{\"id\":\"\(id)\"}".withBytes { try things.save($0, in: transaction) }
         let outcome = Outcome()
         try transaction.submit(outcome)
@@ -102,6 +103,35 @@ struct DeadlineTests {
         #expect(late.status == .timeout)
         storage.letGo()
         stored.wait()
+        try close()
+    }
+
+    @Test func `are told of a commit that its batch had no time for, whoever was told meanwhile`() throws {
+        var environment = Environment.system
+        environment.limits.batchTime = 1
+        let store = try Store(
+            url: "memory:", storage: storage, options: StoreOptions(), environment: environment)
+        let things = try store.repository("things")
+        func submit(_ id: String, timeout: UInt64) throws -> Outcome {
+            try self.submit(id, timeout: timeout, to: things)
+        }
+        storage.hold(.apply)
+        let first = try submit("a", timeout: 0)
+        storage.waitUntilHolding()
+        let second = try submit("b", timeout: 0)
+        let givenBack = try submit("c", timeout: 500)
+        storage.letGo(andHold: .apply)
+        storage.waitUntilHolding()
+        // While the batch of the second and the third is stored, the deadline of another one is watched.
+        let late = try submit("d", timeout: 10)
+        late.wait()
+        storage.letGo(andHold: .beginWrite)
+        storage.waitUntilHolding()
+        #expect(givenBack.arrives(withinSeconds: 30))
+        #expect(storage.isHolding)
+        #expect([first, second, late, givenBack].map(\.status) == [nil, nil, .timeout, .timeout])
+        storage.letGo()
+        #expect(try store.close(timeoutMilliseconds: nil))
         try close()
     }
 }

@@ -1,6 +1,6 @@
 @testable import HoldfastCore
 
-/// A storage in memory that counts what it is asked for, and whose calls others may hold up.
+/// A storage in memory that counts what it is asked for, and whose calls others may hold up or let fail.
 final class HookedStorage: Storage {
     enum Call { case beginWrite, fetch, log, apply, compact }
 
@@ -9,7 +9,15 @@ final class HookedStorage: Storage {
         var counts: [Call: Int] = [:]
         var held: Call?
         var isHolding = false
+        var refused: (@Sendable (WriteBatch) -> Bool)?
+        var failingCommit: FailingCommit?
     }
+
+    /// How a COMMIT fails of which nobody knows what it left.
+    enum FailingCommit { case stored, lost }
+
+    /// What calls fail with.
+    static let failure = HoldfastError(.io, "the disk is broken")
 
     private let memory = MemoryStorage()
     private let state = Lock(State())
@@ -36,13 +44,27 @@ final class HookedStorage: Storage {
 
     func waitUntilHolding() { wait { $0.isHolding } }
 
-    func letGo() {
+    /// The call that is held goes on; the next such call is held then.
+    func letGo(andHold next: Call? = nil) {
         state.withLock { state in
-            state.held = nil
+            state.held = next
             state.isHolding = false
         }
         changed.advance()
     }
+
+    /// Batches that are meant do not fit from now on.
+    func refuse(_ isMeant: @escaping @Sendable (WriteBatch) -> Bool) { state.withLock { $0.refused = isMeant } }
+
+    /// The next COMMIT fails.
+    func failCommit(_ failing: FailingCommit) { state.withLock { $0.failingCommit = failing } }
+
+    fileprivate func check(_ batch: WriteBatch) throws(HoldfastError) {
+        let isRefused = state.withLock { $0.refused?(batch) ?? false }
+        if isRefused { throw HoldfastError(.full, "the disk is full") }
+    }
+
+    fileprivate func takeFailingCommit() -> FailingCommit? { state.withLock { $0.failingCommit.take() } }
 
     private func wait(until condition: (State) -> Bool) {
         while true {
@@ -56,11 +78,11 @@ final class HookedStorage: Storage {
         let isHeld = state.withLock { state in
             state.counts[call, default: 0] += count
             if state.held == call { state.isHolding = true }
-            return state.isHolding && state.held == call
+            return state.held == call
         }
         guard isHeld else { return }
         changed.advance()
-        wait { $0.held == nil }
+        wait { !$0.isHolding }
     }
 
     func readState() throws(HoldfastError) -> StorageState { try memory.readState() }
@@ -133,9 +155,18 @@ private final class HookedWrite: StorageWrite {
 
     func apply(_ batch: WriteBatch) throws(HoldfastError) {
         storage.note(.apply)
+        try storage.check(batch)
         try write.apply(batch)
     }
 
-    func commit() throws(HoldfastError) -> ChangeToken? { try write.commit() }
+    func commit() throws(HoldfastError) -> ChangeToken? {
+        switch storage.takeFailingCommit() {
+        case nil: return try write.commit()
+        case .stored: _ = try write.commit()
+        case .lost: write.rollback()
+        }
+        throw HookedStorage.failure
+    }
+
     func rollback() { write.rollback() }
 }

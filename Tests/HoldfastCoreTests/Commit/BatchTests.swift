@@ -1,0 +1,78 @@
+import Testing
+
+@testable import HoldfastCore
+
+@Suite("The commits of one batch")
+struct BatchTests {
+    private let bench: Bench
+
+    init() throws { bench = try Bench(Limits()) }
+
+    private func contains(_ id: String) throws -> Bool {
+        try bench.things.fetch(EntityID(unchecked: Array(id.utf8))) { _, _ in }
+    }
+
+    @Test func `are all synced where one asks for it, and each receipt says so`() throws {
+        let full = try bench.submit("{\"id\":\"a\"}", isDurable: true)
+        let relaxed = try bench.submit("{\"id\":\"b\"}", isDurable: false)
+        #expect(bench.store.queue.leadOnce())
+        #expect([full, relaxed].map { $0.receipt?.isDurable } == [true, true])
+        let alone = try bench.submit("{\"id\":\"c\"}", isDurable: false)
+        #expect(bench.store.queue.leadOnce())
+        #expect(alone.receipt?.isDurable == false)
+    }
+
+    @Test func `are tried one by one where together they do not fit, so that only those fail that do not`() throws {
+        bench.storage.refuse { batch in batch.changes.contains { $0.key.id.text.hasPrefix("large") } }
+        let outcomes = try ["a", "large", "b", "larger", "c"].map { try bench.submit("{\"id\":\"\($0)\"}") }
+        #expect(bench.store.queue.leadOnce())
+        #expect(outcomes.map(\.isKnown) == [true, true, true, true, true])
+        #expect(outcomes.map(\.status) == [nil, .full, nil, .full, nil])
+        #expect(try ["a", "large", "b", "larger", "c"].map(contains) == [true, false, true, false, true])
+    }
+
+    @Test func `are told what was stored when their COMMIT has failed`() throws {
+        bench.storage.failCommit(.stored)
+        let stored = try ["a", "b"].map { try bench.submit("{\"id\":\"\($0)\"}") }
+        #expect(bench.store.queue.leadOnce())
+        #expect(stored.map { $0.receipt?.isDurable } == [true, true])
+        bench.storage.failCommit(.lost)
+        let lost = try ["c", "d"].map { try bench.submit("{\"id\":\"\($0)\"}") }
+        #expect(bench.store.queue.leadOnce())
+        #expect(lost.map(\.status) == [.io, .io])
+        #expect(try ["a", "b", "c", "d"].map(contains) == [true, true, false, false])
+    }
+
+    @Test func `are not refused for what an earlier one of them would have stored, where nothing was stored`() throws {
+        try bench.save("{\"id\":\"k\",\"n\":1}")
+        bench.storage.failCommit(.lost)
+        let outcomes = try (2...3).map { try bench.submit("{\"id\":\"k\",\"n\":\($0)}", afterReading: "k") }
+        #expect(bench.store.queue.leadOnce())
+        #expect(outcomes.map(\.status) == [.io, .io])
+        bench.storage.failCommit(.stored)
+        let others = try (2...3).map { try bench.submit("{\"id\":\"k\",\"n\":\($0)}", afterReading: "k") }
+        #expect(bench.store.queue.leadOnce())
+        #expect(others.map(\.status) == [nil, .conflict])
+    }
+
+    @Test func `leave their sequences unused when they are lost`() throws {
+        let before = try bench.submit("{\"id\":\"a\"}")
+        #expect(bench.store.queue.leadOnce())
+        bench.storage.failCommit(.lost)
+        let lost = try ["b", "c"].map { try bench.submit("{\"id\":\"\($0)\"}") }
+        #expect(bench.store.queue.leadOnce())
+        #expect(lost.map(\.status) == [.io, .io])
+        let after = try bench.submit("{\"id\":\"d\"}")
+        #expect(bench.store.queue.leadOnce())
+        #expect(try #require(after.receipt).sequence == #require(before.receipt).sequence + 3)
+    }
+
+    @Test func `cannot give two entities one key of a unique index`() throws {
+        try Self.options.withBytes { try bench.things.createIndex($0) }
+        let outcomes = try ["a", "b", "a"].map { try bench.submit("{\"id\":\"\($0)\",\"code\":7}") }
+        #expect(bench.store.queue.leadOnce())
+        #expect(outcomes.map(\.status) == [nil, .uniqueViolation, nil])
+    }
+
+    private static let options = "{\"fields\":{\"code\":1},\"unique\":true}"
+}
