@@ -30,21 +30,58 @@ static void note(bool is_sync, const char *path) {
     }
 }
 
-static void note_sync(int descriptor) {
-    char link[64], path[200] = "";
+static bool name_of(int descriptor, char path[200]) {
+    char link[64];
     snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
-    if (readlink(link, path, sizeof path - 1) > 0)
+    ssize_t length = readlink(link, path, 199);
+    path[length > 0 ? length : 0] = '\0';
+    return length > 0;
+}
+
+static bool is_log(const char *path) {
+    size_t length = strlen(path);
+    return length > 4 && strcmp(path + length - 4, "-wal") == 0;
+}
+
+/* Of the logs: syncs that wait, and how many more pass before one fails; -1: none fails. */
+static atomic_bool log_syncs_wait;
+static atomic_int log_syncs_before_a_failure = -1;
+/* Since the one that failed: how long the log was, how far it has been written anew from its beginning, and
+ * how far it had been when it was synced next; -1: not yet. */
+static atomic_long failed_length, written_anew, written_anew_when_synced = -1;
+
+static int sync_by(long number, int descriptor) {
+    char path[200];
+    struct stat status;
+    if (!name_of(descriptor, path) || !is_log(path)) {
         note(true, path);
+        return (int)syscall(number, descriptor);
+    }
+    note(true, path);
+    while (atomic_load(&log_syncs_wait))
+        sleep_milliseconds(1);
+    if (atomic_load(&log_syncs_before_a_failure) >= 0 &&
+        atomic_fetch_sub(&log_syncs_before_a_failure, 1) == 0) {
+        atomic_store(&failed_length, fstat(descriptor, &status) == 0 ? (long)status.st_size : 0);
+        atomic_store(&written_anew, 0);
+        atomic_store(&written_anew_when_synced, -1);
+        return errno = EIO, -1;
+    }
+    if (atomic_load(&written_anew_when_synced) < 0)
+        atomic_store(&written_anew_when_synced, atomic_load(&written_anew));
+    return (int)syscall(number, descriptor);
 }
 
-int fsync(int descriptor) {
-    note_sync(descriptor);
-    return (int)syscall(SYS_fsync, descriptor);
-}
+int fsync(int descriptor) { return sync_by(SYS_fsync, descriptor); }
 
-int fdatasync(int descriptor) {
-    note_sync(descriptor);
-    return (int)syscall(SYS_fdatasync, descriptor);
+int fdatasync(int descriptor) { return sync_by(SYS_fdatasync, descriptor); }
+
+ssize_t pwrite64(int descriptor, const void *bytes, size_t length, off_t offset) {
+    char path[200];
+    ssize_t written = syscall(SYS_pwrite64, descriptor, bytes, length, offset);
+    if (written > 0 && offset == atomic_load(&written_anew) && name_of(descriptor, path) && is_log(path))
+        atomic_fetch_add(&written_anew, written);
+    return written;
 }
 
 int renameat2(int from_directory, const char *from, int to_directory, const char *to, unsigned flags) {
@@ -249,7 +286,177 @@ static void a_backup_and_a_restore_are_on_the_disk_before_and_with_their_names(f
     deed_from(named, true, f->directory);
 }
 
+static void a_store_of_a_killed_process_is_nobody_s_though_a_child_of_it_lives(fixture *f) {
+    int ends[2];
+    pid_t child = 0;
+    assert_int_equal(pipe(ends), 0);
+    pid_t owner = fork();
+    if (owner == 0) {
+        hf_store *store = NULL;
+        hf_repository *things = NULL;
+        if (hf_store_open(f->url, NULL, &store, NULL) != HF_OK ||
+            hf_repository_open(store, "things", NULL, &things, NULL) != HF_OK ||
+            hf_repository_save(things, NULL, "{\"id\":\"before\"}", HF_NTS, NULL, NULL) != HF_OK)
+            _exit(2);
+        child = fork();
+        if (child == 0) {
+            alarm(60);
+            while (true)
+                pause();
+        }
+        if (write(ends[1], &child, sizeof child) == sizeof child)
+            kill(getpid(), SIGKILL);
+        _exit(3);
+    }
+    close(ends[1]);
+    assert_int_equal(read(ends[0], &child, sizeof child), sizeof child);
+    close(ends[0]);
+    assert_int_equal(waitpid(owner, NULL, 0), owner);
+    room r = open_room(f, NULL);
+    /* Only whoever has the store to itself may do so. */
+    expect_ok(hf_store_compact, r.store, NULL);
+    expect_entity(r.things, NULL, "before", "{\"id\":\"before\"}");
+    close_room(r);
+    assert_int_equal(kill(child, SIGKILL), 0);
+}
+
+static void what_was_not_synced_is_written_anew_before_it_is_synced_again(fixture *f) {
+    for (int by_a_checkpoint = 0; by_a_checkpoint < 2; by_a_checkpoint++) {
+        room r = open_room(f, by_a_checkpoint ? "{\"durability\":\"relaxed\"}" : NULL);
+        for (int i = 0; i < 10; i++)
+            save(r.things, NULL, "{\"id\":1}");
+        atomic_store(&log_syncs_before_a_failure, 0);
+        if (by_a_checkpoint) {
+            /* An idle store is checkpointed after two seconds. */
+            for (int i = 0; i < 1000 && atomic_load(&log_syncs_before_a_failure) >= 0; i++)
+                sleep_milliseconds(20);
+        } else {
+            hf_status status = hf_repository_save(r.things, NULL, "{\"id\":2}", HF_NTS, NULL, NULL);
+            assert_true(status == HF_OK || status == HF_IO);
+        }
+        assert_int_equal(atomic_load(&log_syncs_before_a_failure), -1);
+        assert_true(atomic_load(&failed_length) > 0);
+        for (int i = 0;
+             i < 100 && hf_repository_save(r.things, NULL, "{\"id\":3}", HF_NTS, NULL, NULL) != HF_OK; i++)
+            sleep_milliseconds(20);
+        expect_ok(hf_store_sync, r.store);
+        assert_true(atomic_load(&written_anew_when_synced) >= atomic_load(&failed_length));
+        close_room(r);
+    }
+}
+
+static void of_a_batch_whose_sync_fails_each_commit_is_told_as_it_is(fixture *f) {
+    enum { COUNT = 20 };
+    room r = open_room(f, NULL);
+    recorder *rec = new_recorder(COUNT);
+    size_t before = atomic_load(&deed_count);
+    atomic_store(&log_syncs_wait, true);
+    for (size_t i = 0; i < COUNT; i++) {
+        char json[64];
+        hf_transaction *t = begin(r.store, NULL);
+        snprintf(json, sizeof json, "{\"id\":%zu}", i);
+        save(r.things, t, json);
+        expect_ok(hf_transaction_submit, t, record_event, new_ticket(rec, i), free_ticket);
+        hf_transaction_free(t);
+        /* The others come while the first is synced, and so together. */
+        while (atomic_load(&deed_count) == before)
+            sleep_milliseconds(1);
+    }
+    atomic_store(&log_syncs_before_a_failure, 1);
+    atomic_store(&log_syncs_wait, false);
+    wait_for_freed(rec, COUNT);
+    assert_int_equal(atomic_load(&log_syncs_before_a_failure), -1);
+    for (size_t i = 0; i < COUNT; i++) {
+        char id[16];
+        bool is_there = false;
+        snprintf(id, sizeof id, "%zu", rec->outcomes[i].ticket);
+        expect_ok(hf_repository_contains, r.things, NULL, id, HF_NTS, &is_there);
+        assert_int_equal(rec->outcomes[i].status, HF_OK);
+        assert_true(is_there);
+    }
+    close_room(r);
+    free_recorder(rec);
+}
+
+/* --- One that waits in line behind a commit that is being synced, and gives up ---------------------------
+ */
+
+static int commit_when_told(const char *url, int commands, int answers) {
+    hf_store *store = NULL;
+    hf_repository *things = NULL;
+    char command;
+    if (hf_store_open(url, NULL, &store, NULL) != HF_OK ||
+        hf_repository_open(store, "things", NULL, &things, NULL) != HF_OK)
+        return 2;
+    while (read(commands, &command, 1) == 1) {
+        hf_transaction *t = NULL;
+        hf_status status = hf_transaction_begin(store, "{\"timeout_ms\":300}", &t, NULL);
+        if (status == HF_OK)
+            status = hf_repository_save(things, t, "{\"id\":\"other\"}", HF_NTS, NULL, NULL);
+        if (status == HF_OK)
+            status = hf_transaction_commit(t, NULL, NULL);
+        hf_transaction_free(t);
+        if (write(answers, &status, sizeof status) != sizeof status)
+            return 3;
+    }
+    return 0;
+}
+
+static hf_status told_to_commit(int commands, int answers) {
+    hf_status status = HF_INTERNAL;
+    assert_int_equal(write(commands, "c", 1), 1);
+    assert_int_equal(read(answers, &status, sizeof status), sizeof status);
+    return status;
+}
+
+static void a_process_that_gave_up_waiting_holds_nobody_up(fixture *f) {
+    int commands[2], answers[2];
+    room r = open_room(f, NULL);
+    recorder *rec = new_recorder(1);
+    assert_int_equal(pipe(commands) | pipe(answers), 0);
+    pid_t other = fork();
+    if (other == 0) {
+        char in[16], out[16];
+        snprintf(in, sizeof in, "%d", commands[0]);
+        snprintf(out, sizeof out, "%d", answers[1]);
+        close(commands[1]);
+        execl(self, self, "commit", f->url, in, out, (char *)NULL);
+        _exit(127);
+    }
+    close(commands[0]), close(answers[1]);
+    assert_int_equal(told_to_commit(commands[1], answers[0]), HF_OK);
+    /* Who has just met another asks for its turn each time. */
+    save(r.things, NULL, "{\"id\":\"own\"}");
+    size_t before = atomic_load(&deed_count);
+    atomic_store(&log_syncs_wait, true);
+    hf_transaction *t = begin(r.store, NULL);
+    save(r.things, t, "{\"id\":\"held\"}");
+    expect_ok(hf_transaction_submit, t, record_event, new_ticket(rec, 0), free_ticket);
+    hf_transaction_free(t);
+    while (atomic_load(&deed_count) == before)
+        sleep_milliseconds(1);
+    assert_true(told_to_commit(commands[1], answers[0]) != HF_OK);
+    atomic_store(&log_syncs_wait, false);
+    wait_for_freed(rec, 1);
+    assert_int_equal(rec->outcomes[0].status, HF_OK);
+    /* It lives on, and is not waited for. */
+    for (int i = 0; i < 3; i++) {
+        t = begin(r.store, "{\"timeout_ms\":10000}");
+        save(r.things, t, "{\"id\":\"own\"}");
+        commit_quietly(t);
+    }
+    close(commands[1]), close(answers[0]);
+    int status = 0;
+    assert_int_equal(waitpid(other, &status, 0), other);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    close_room(r);
+    free_recorder(rec);
+}
+
 int main(int argc, char **argv) {
+    if (argc == 5 && strcmp(argv[1], "commit") == 0) {
+        return commit_when_told(argv[2], atoi(argv[3]), atoi(argv[4]));
+    }
     if (argc == 6 && strcmp(argv[1], "write") == 0) {
         return write_until_killed(argv[2], (uint32_t)strtoul(argv[3], NULL, 10), argv[4], atoi(argv[5]));
     }
@@ -261,6 +468,10 @@ int main(int argc, char **argv) {
         SQLITE_ONLY(a_receipt_says_whether_it_is_durable),
         SQLITE_ONLY(a_durable_commit_is_synced_also_behind_one_that_is_not),
         SQLITE_ONLY(a_backup_and_a_restore_are_on_the_disk_before_and_with_their_names),
+        SQLITE_ONLY(a_store_of_a_killed_process_is_nobody_s_though_a_child_of_it_lives),
+        SQLITE_ONLY(what_was_not_synced_is_written_anew_before_it_is_synced_again),
+        SQLITE_ONLY(of_a_batch_whose_sync_fails_each_commit_is_told_as_it_is),
+        SQLITE_ONLY(a_process_that_gave_up_waiting_holds_nobody_up),
     };
     return run_scenarios("durability", scenarios, COUNT_OF(scenarios));
 }

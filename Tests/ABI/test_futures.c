@@ -105,6 +105,27 @@ static void many_threads_wait_for_one_future_and_all_get_the_result(fixture *f) 
     hf_future_free(future);
 }
 
+static void *wait_for_long(void *future) {
+    expect_ok(hf_future_wait, future, NULL, 60000, NULL, NULL);
+    return NULL;
+}
+
+static void all_who_wait_for_a_future_hear_of_it_and_not_when_their_time_is_up(fixture *f) {
+    (void)f;
+    enum { COUNT = 16 };
+    hf_future *future = new_future();
+    pthread_t threads[COUNT];
+    for (size_t i = 0; i < COUNT; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, wait_for_long, future), 0);
+    sleep_milliseconds(200);
+    double began = seconds_now();
+    expect_ok(hf_future_complete, future, "now", HF_NTS);
+    for (size_t i = 0; i < COUNT; i++)
+        pthread_join(threads[i], NULL);
+    assert_true(seconds_now() - began < 30);
+    hf_future_free(future);
+}
+
 static void *wait_until_it_is_over(void *future) {
     hf_future_wait(future, NULL, 200, NULL, NULL, NULL);
     return NULL;
@@ -429,6 +450,7 @@ int main(void) {
         ONCE(a_wait_that_runs_out_of_time_names_the_identifier_and_leaves_the_future_alive),
         ONCE(a_cancelled_future_ends_as_cancelled),
         ONCE(many_threads_wait_for_one_future_and_all_get_the_result),
+        ONCE(all_who_wait_for_a_future_hear_of_it_and_not_when_their_time_is_up),
         ONCE(a_wait_takes_no_processor_s_time),
         ONCE(a_future_may_be_freed_while_another_thread_waits),
         ONCE(of_those_who_complete_and_cancel_at_once_one_wins_and_observers_hear_once),

@@ -145,6 +145,37 @@ def commit_many(store: holdfast.Store, count: int) -> None:
         future.result(60)
 
 
+def test_the_feed_tells_commits_of_every_size(store: holdfast.Store, songs: Any) -> None:
+    begin = store.position
+    counts, lengths = [1, 127, 128, 129, 255, 256], [63, 64, 65, 127, 128, 129, 511, 512]
+    for count in counts:
+        songs.save_many([{"id": f"{count}-{number}"} for number in range(count)])
+    for length in lengths:
+        songs.save({"id": "i" * length})
+    batch = store.changes_since(begin)
+    assert [len(commit.changes) for commit in batch.commits] == counts + [1] * len(lengths)
+    assert [len(commit.changes[0].id) for commit in batch.commits[len(counts) :]] == lengths
+
+
+def test_the_feed_misses_no_commit_where_the_log_was_trimmed(path: str) -> None:
+    store = holdfast.open(path, log_retention=1000, durability="relaxed")
+    songs = store.repository("songs")
+    positions = [store.position]
+    for number in range(3000):
+        songs.save({"id": str(number)})
+        positions.append(store.position)
+    lost = 0
+    for number, position in enumerate(positions[:-1]):
+        try:
+            batch = store.changes_since(position, limit=1)
+        except holdfast.CursorLostError:
+            lost += 1
+        else:
+            assert ids(batch) == [str(number)]
+    assert 0 < lost < len(positions) - 1000
+    store.close()
+
+
 def test_a_position_that_the_log_has_lost_is_an_error_that_says_where_to_go_on(
     engine: str, path: str
 ) -> None:

@@ -346,6 +346,22 @@ def test_a_transactional_function_runs_in_a_transaction(store: holdfast.Store, s
     assert [song["plays"] for song in songs] == [3, 2]
 
 
+def test_as_many_idempotency_keys_are_remembered_as_is_asked_for(open_store: OpenStore) -> None:
+    store = open_store(idempotency_max_count=3, durability="relaxed")
+    songs = store.repository("songs")
+    for number in range(10):
+        store.transact(lambda: songs.save({"id": "s1"}), idempotency_key=f"k{number}")
+    for number in range(2500):  # they are counted from time to time
+        songs.save({"id": str(number)})
+    remembered = []
+    for number in range(10):
+        _, receipt = store.transact(
+            lambda: songs.save({"id": "s1"}), idempotency_key=f"k{number}", receipt=True
+        )
+        remembered += [number] if receipt.replayed else []
+    assert remembered == [7, 8, 9]
+
+
 def test_an_idempotency_key_stores_once(store: holdfast.Store, songs: Songs) -> None:
     runs = []
 
