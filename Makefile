@@ -200,6 +200,7 @@ include Tests/Fuzz/fuzz.mk
 include Tests/Growth/growth.mk
 include Tests/Benchmarks/benchmarks.mk
 include Tests/Races/races.mk
+include Tests/Others/others.mk
 include Tests/Mutants/mutants.mk
 
 # Ranges, so that a new major version of a tool changes nothing by itself.

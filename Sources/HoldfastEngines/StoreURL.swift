@@ -67,7 +67,8 @@ public enum StoreURL {
             return try file(url)
         }
         let rest = String(url[url.index(after: colon)...])
-        switch url[..<colon] {
+        // In any case: RFC 3986, section 3.1.
+        switch url[..<colon].lowercased() {
         case "memory":
             guard rest.isEmpty else {
                 throw HoldfastError(

@@ -3,7 +3,7 @@
  *
  * The bytes of an entity are stored and returned untouched: white space, order of members, forms of
  * numbers. Two exceptions: an id that the library assigns is inserted as the first member, and a patch
- * or an update rewrites the members that it touches.
+ * or an update rewrites the members that it touches. White space around the object is no part of it.
  *
  * The version is the sequence number of the commit that last wrote the entity. It differs after every
  * change and rises; 0 stands for a write of an open transaction, which has no version yet.

@@ -36,6 +36,7 @@ typedef struct hf_store hf_store;
  *                                                    written "./x:y.db")
  *   "memory:"                                        a new store in this process's memory (":memory:",
  *                                                    as SQLite calls it, is HF_INVALID_URL)
+ *   Schemes are the same in any case (RFC 3986); what follows "sqlite:" is the path by the letter.
  *
  * options: NUL-terminated JSON object, or NULL for the defaults. Unknown names are refused.
  *   "create": bool (true)                  false: HF_CANNOT_OPEN where there is no store

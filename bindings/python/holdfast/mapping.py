@@ -45,6 +45,15 @@ class RepositoryMapping(MutableMapping[str, T]):
     def __len__(self) -> int:
         return len(self._repository)
 
+    def popitem(self) -> tuple[str, T]:
+        """Takes the first entity away and answers it with its id. Raises KeyError where there is none."""
+        ids = self._repository._ids(limit=1)
+        if not ids:
+            raise KeyError("The repository is empty.")
+        entity = self._repository[ids[0]]
+        del self._repository[ids[0]]
+        return ids[0], entity
+
     def clear(self) -> None:
         """Deletes every entity, in one commit."""
         self._repository.delete_all()

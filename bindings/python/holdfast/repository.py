@@ -395,8 +395,11 @@ class Repository(OfOneProcess, Queries[T], RepositoryStreams[T]):
 
     def ids(self) -> list[str]:
         """The ids of all entities, ordered by their bytes."""
+        return self._ids()
+
+    def _ids(self, limit: Optional[int] = None) -> list[str]:
         with native_list() as entities:
-            self._call(lib.hf_repository_fetch_all, ctypes.byref(entities))
+            self._find(entities, None, limit=limit, fields=[self.key])
             return [
                 ctypes.string_at(view.id, view.id_length).decode()
                 for view in (entities.items[index] for index in range(entities.count))

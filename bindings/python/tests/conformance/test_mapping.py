@@ -72,3 +72,22 @@ def test_it_joins_the_current_transaction(store: holdfast.Store, songs: Songs) -
         assert "s1" in mapping
         raise LookupError
     assert "s1" not in mapping
+
+
+def test_items_are_taken_from_the_first_id_on(songs: Songs) -> None:
+    mapping = songs.as_mapping()
+    mapping.update({"b": {"plays": 2}, "a": {"plays": 1}})
+    assert [mapping.popitem(), mapping.popitem()] == [
+        ("a", {"id": "a", "plays": 1}),
+        ("b", {"id": "b", "plays": 2}),
+    ]
+    with pytest.raises(KeyError):
+        mapping.popitem()
+
+
+def test_taking_an_item_reads_no_other(songs: Songs, monkeypatch: pytest.MonkeyPatch) -> None:
+    mapping = songs.as_mapping()
+    songs.save_many({"id": str(number)} for number in range(3))
+    for name in ("ids", "fetch_all"):
+        monkeypatch.setattr(holdfast.Repository, name, lambda self: pytest.fail("everything was read"))
+    assert [mapping.popitem()[0] for _ in range(3)] == ["0", "1", "2"]
