@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import threading
+import time
 from typing import Any, Callable, Optional
 
 import pytest
@@ -159,6 +160,29 @@ def test_who_is_cancelled_while_a_rollback_waits_for_its_turn_rolls_back_and_is_
                 await rolling_back
             await reading
             assert transaction.state is holdfast.TransactionState.ROLLED_BACK
+
+    run(main())
+
+
+def test_the_loop_goes_on_while_a_cancelled_call_of_a_transaction_ends(run: Runner) -> None:
+    async def main() -> None:
+        shelf = Shelf()
+        async with holdfast.aio.open_provider(shelf) as store:
+            songs = store.repository("songs")
+
+            async def read() -> None:
+                async with store.transaction():
+                    await songs.fetch("slow")
+
+            reading = asyncio.ensure_future(read())
+            await asyncio.sleep(0.05)
+            reading.cancel()
+            # Nothing but this loop lets the read end, for which the rollback waits.
+            asyncio.get_running_loop().call_later(0.1, shelf.gate.set)
+            began = time.monotonic()
+            with pytest.raises(asyncio.CancelledError):
+                await reading
+            assert time.monotonic() - began < WAIT / 2
 
     run(main())
 

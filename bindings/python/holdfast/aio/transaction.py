@@ -16,7 +16,7 @@ from .._signatures import HF_OK, hf_event, hf_future, hf_transaction
 from ..events import NO_CALLBACK, NO_DESTRUCTOR
 from ..receipt import Receipt
 from ..transaction import TransactionHandle, savepoint_of
-from ._events import CommitFuture, Submission
+from ._events import CommitFuture, Submission, in_thread, started
 
 if TYPE_CHECKING:
     from .store import Store
@@ -142,6 +142,9 @@ class Transaction(TransactionHandle):
                 return await future
             except asyncio.CancelledError:
                 await asyncio.wait([future.outcome] if future.outcome else [future])
+                # One that is cancelled while it runs has its outcome at once, and the transaction until it is
+                # through. Who asks for the state waits for that.
+                await asyncio.wait([started(in_thread(lambda: self.state))])
                 raise
 
 
