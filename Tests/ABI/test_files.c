@@ -346,6 +346,52 @@ static void a_log_without_its_store_is_not_thrown_away(fixture *f) {
     expect_stored(path, "logged", false);
 }
 
+static const char *self;
+
+/* A process that opens a store, creating it, and saves something. */
+static int visit(const char *path) {
+    hf_store *store = NULL;
+    hf_repository *things = NULL;
+    bool is_good = hf_store_open(path, NULL, &store, NULL) == HF_OK &&
+                   hf_repository_open(store, "things", NULL, &things, NULL) == HF_OK &&
+                   hf_repository_save(things, NULL, "{\"id\":\"visitor\"}", HF_NTS, NULL, NULL) == HF_OK;
+    hf_repository_free(things);
+    hf_store_free(store);
+    return is_good ? 0 : 1;
+}
+
+typedef struct visitor {
+    const char *path;
+    pid_t process;
+} visitor;
+
+/* Lets a visitor come to the door, and then gives up. */
+static bool be_visited(uint64_t done, uint64_t total, void *user_data) {
+    visitor *v = user_data;
+    (void)done, (void)total;
+    if (v->process == 0) {
+        v->process = fork();
+        if (v->process == 0) {
+            execl(self, self, "visit", v->path, (char *)NULL);
+            _exit(127);
+        }
+        sleep_milliseconds(500);
+    }
+    return false;
+}
+
+static void who_waits_for_a_restore_that_is_given_up_finds_the_place_as_it_was(fixture *f) {
+    room r = open_room(f, NULL);
+    save(r.things, NULL, "{\"id\":\"own\"}");
+    close_room(r);
+    visitor v = {place(f, "new.db", ""), 0};
+    expect(HF_CANCELLED, hf_store_restore, f->url, v.path, NULL, be_visited, &v);
+    int status = 0;
+    assert_int_equal(waitpid(v.process, &status, 0), v.process);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    expect_stored(v.path, "visitor", true);
+}
+
 static void a_restore_that_fails_leaves_nothing_where_nothing_was(fixture *f) {
     char *path = place(f, "new.db", "");
     expect(HF_CANNOT_OPEN, hf_store_restore, place(f, "none.db", ""), path, NULL, NULL, NULL);
@@ -411,7 +457,10 @@ static void nothing_is_left_beside_what_is_only_read_or_no_store(fixture *f) {
     expect_nothing_beside(own);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (argc == 3 && strcmp(argv[1], "visit") == 0)
+        return visit(argv[2]);
+    self = argv[0];
     static const scenario scenarios[] = {
         SQLITE_ONLY(a_backup_does_not_get_a_name_beside_which_files_of_another_store_lie),
         SQLITE_ONLY(a_backup_has_its_own_data_where_a_lost_store_has_left_its_log),
@@ -426,6 +475,7 @@ int main(void) {
         SQLITE_ONLY(a_damaged_store_can_be_replaced),
         SQLITE_ONLY(a_log_without_its_store_is_not_thrown_away),
         SQLITE_ONLY(a_restore_that_fails_leaves_nothing_where_nothing_was),
+        SQLITE_ONLY(who_waits_for_a_restore_that_is_given_up_finds_the_place_as_it_was),
         SQLITE_ONLY(the_files_have_the_mode_that_the_umask_or_the_option_says),
         SQLITE_ONLY(nothing_is_left_beside_what_is_only_read_or_no_store),
     };
