@@ -179,9 +179,9 @@ hf_status hf_participant_begin(hf_participant *HF_NULLABLE participant, uint8_t 
  *
  * descriptor: the HF_DESCRIPTOR_BYTES of the transaction that is meant; NULL or all zero for whichever is
  * active. Errors: HF_WRONG_DESCRIPTOR (also where none is active and the descriptor names one),
- * HF_TRANSACTION_NOT_ACTIVE, HF_REENTRANT, HF_BUSY (sealed), HF_INVALID_STATE (it is a store's transaction,
- * or members went on joining), what a validator answered, HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED.
- * After any of them the transaction is what it was. Any thread.
+ * HF_TRANSACTION_NOT_ACTIVE, HF_REENTRANT, HF_BUSY (sealed), HF_INVALID_STATE (it is a store's transaction, a
+ * scope is under way, or members went on joining), what a validator answered, HF_INVALID_ARGUMENT,
+ * HF_INVALID_HANDLE, HF_FORKED. After any of them the transaction is what it was. Any thread.
  */
 HF_WARN_UNUSED hf_status hf_participant_commit(hf_participant *HF_NULLABLE participant,
                                                const uint8_t *HF_NULLABLE descriptor,

@@ -103,8 +103,8 @@ HF_WARN_UNUSED hf_status hf_transaction_begin(hf_store *HF_NULLABLE store, const
  * (hf_error_commit_state tells whether something may have been stored), HF_INVALID_STATE, HF_CLOSED,
  * HF_INVALID_HANDLE, HF_FORKED; with "on_error": "abort" that of the write that failed; HF_UNSUPPORTED and
  * HF_INVALID_STATE where a scope has failed that could not go back alone (see hf_transaction_begin_scope).
- * After any of them but HF_READ_ONLY, HF_INVALID_STATE for a transaction that is not open, and HF_FORKED the
- * transaction has failed and can only be freed.
+ * After any of them but HF_READ_ONLY, HF_INVALID_STATE for a transaction that is not open or in which a scope
+ * is under way, and HF_FORKED the transaction has failed and can only be freed.
  *
  * Any thread, the callback thread included. Blocks until the commit is stored.
  */
@@ -128,9 +128,12 @@ HF_WARN_UNUSED hf_status hf_transaction_commit(hf_transaction *HF_NULLABLE trans
  * one refuses is answered here; so is the conflict of a transaction with trees that wrote nothing, and what
  * keeps a transaction from being stored since a write or a scope of it has failed.
  *
- * Errors: HF_BUSY (no place; the transaction stays open and can be submitted again), HF_INVALID_STATE,
- * HF_REENTRANT (others are just having it validated), HF_CLOSED, HF_INVALID_ARGUMENT, HF_INVALID_HANDLE,
- * HF_FORKED. Other conflicts and storage failures come as events. Any thread.
+ * Errors: HF_BUSY (no place; the transaction stays open and can be submitted again), HF_INVALID_STATE (also
+ * where a scope is under way; then it stays open, too), HF_REENTRANT (others are just having it validated),
+ * HF_CLOSED, HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED; with "on_error": "abort" that of the write
+ * that failed, and HF_UNSUPPORTED and HF_INVALID_STATE where a scope has failed that could not go back alone:
+ * then the transaction has failed and can only be freed, as after hf_transaction_commit, and no event comes.
+ * Other conflicts and storage failures come as events. Any thread.
  */
 HF_WARN_UNUSED hf_status hf_transaction_submit(hf_transaction *HF_NULLABLE transaction,
                                                hf_event_fn HF_NULLABLE on_done, void *HF_NULLABLE user_data,
@@ -166,8 +169,8 @@ hf_status hf_transaction_savepoint(hf_transaction *HF_NULLABLE transaction,
  * Discards what was written after the savepoint, and the savepoints after it; it itself stays and can be
  * rolled back to again. What was read stays read: the conflict check still counts it. A transaction that a
  * write which failed after the savepoint has aborted goes on.
- * Errors: HF_INVALID_ARGUMENT (no such savepoint), HF_INVALID_STATE, HF_CLOSED, HF_INVALID_HANDLE, HF_FORKED.
- * Any thread. Does not block.
+ * Errors: HF_INVALID_ARGUMENT (no such savepoint; a scope's number is none), HF_INVALID_STATE, HF_CLOSED,
+ * HF_INVALID_HANDLE, HF_FORKED. Any thread. Does not block.
  */
 hf_status hf_transaction_rollback_to(hf_transaction *HF_NULLABLE transaction, uint64_t savepoint,
                                      hf_error *HF_NULLABLE *HF_NULLABLE out_error);
@@ -198,8 +201,9 @@ hf_status hf_transaction_release(hf_transaction *HF_NULLABLE transaction, uint64
  * outer: the scope in which it lies; 0 for the one that was begun last, which is right where calls nest;
  * HF_NO_SCOPE for none. It matters where several threads or tasks work in one transaction: one whose scope
  * fails must not take what the others wrote with it. Then the whole transaction can only be rolled back, and
- * its commit answers HF_INVALID_STATE.
- * out_scope receives its number.
+ * its commit answers HF_INVALID_STATE; also where one fails while a scope inside it is under way, which has
+ * to be ended before. While any scope is under way a commit answers HF_INVALID_STATE and leaves the
+ * transaction open, because it would store half of that. out_scope receives its number.
  *
  * Members of object trees take part through their savepoint functions (see participant.h). Where one has
  * none, or its tree is being called just then, a scope that fails cannot go back alone: from then on every

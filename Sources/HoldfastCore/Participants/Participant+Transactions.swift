@@ -41,6 +41,7 @@ extension Participant {
     /// Validates and commits. When a member refuses, the transaction stays open.
     public func commit(_ descriptor: TransactionDescriptor) throws(HoldfastError) {
         let transaction = try active(descriptor)
+        try transaction.requireNoScope()
         try transaction.validate(in: nil)
         try transaction.commit()
     }
@@ -109,6 +110,7 @@ public enum TreeScope: Sendable {
         case .outermost(let transaction):
             if TreeLock.withLock({ transaction.hasEnded }) { return }
             do throws(HoldfastError) {
+                try transaction.requireNoScope()
                 try transaction.validate(in: nil)
                 try transaction.commit()
             } catch {

@@ -380,6 +380,11 @@ public final class TreeTransaction: @unchecked Sendable {
         return number
     }
 
+    /// A commit would keep half of what is under way.
+    func requireNoScope() throws(HoldfastError) {
+        if TreeLock.withLock({ !scopes.isEmpty && doom == nil }) { throw Transaction.unended }
+    }
+
     /// Ends it. Where a member cannot go back, the transaction can only be rolled back.
     func endScope(_ number: UInt64, succeeded: Bool) throws(HoldfastError) {
         let isTold: Bool? = TreeLock.withLock {

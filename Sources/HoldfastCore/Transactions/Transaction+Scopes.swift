@@ -84,8 +84,9 @@ extension Transaction {
             defer { state.buffer.release(number) }
             let failure = succeeded ? state.doom?.error : nil
             if succeeded && failure == nil { return (nil, nil) }
-            if scope.isShared || index < state.scopes.count || !Self.mayRollBack(state) {
-                state.doom = Doom(error: Self.shared, isFinal: true)
+            let hasInner = index < state.scopes.count
+            if scope.isShared || hasInner || !Self.mayRollBack(state) {
+                state.doom = Doom(error: hasInner && !scope.isShared ? Self.around : Self.shared, isFinal: true)
                 return (nil, failure)
             }
             _ = state.buffer.rollBack(to: number)
@@ -119,6 +120,17 @@ extension Transaction {
         .unsupported,
         "a part of the transaction has gone back, and a member of its object trees could not, because it takes no part in "
             + "savepoints: roll all back, or give each member the functions for savepoints")
+
+    /// Whoever is in it would go on without what it has done so far.
+    private static let around = HoldfastError(
+        .invalidState,
+        "a part of the transaction has failed while a part inside it was under way, which has not gone back: roll all back, "
+            + "and end the inner parts first")
+
+    /// What a commit answers that would store half of a part.
+    static let unended = HoldfastError(
+        .invalidState,
+        "a part of the transaction is still under way: end its scope, or wait for who is in it, and commit then")
 
     private static let shared = HoldfastError(
         .invalidState,

@@ -97,7 +97,7 @@ extension Transaction {
             try Self.requireOpen(state)
             try Self.requireUnsealed(state)
             if let doom = state.doom, doom.isFinal { throw doom.error }
-            guard state.buffer.rollBack(to: savepoint) else { throw Self.noSavepoint(savepoint) }
+            guard state.buffer.rollBackOwn(to: savepoint) else { throw Self.noSavepoint(savepoint) }
             state.doom = nil
             if let trees = state.trees, !trees.isEmpty, !trees.hasSavepoints {
                 // One that came after the savepoint was made.
@@ -117,7 +117,9 @@ extension Transaction {
 
     private static func noSavepoint(_ number: UInt64) -> HoldfastError {
         HoldfastError(
-            .invalidArgument, "the transaction has no savepoint \(number): it was never made, or rolled back over")
+            .invalidArgument,
+            "the transaction has no savepoint \(number): it was never made, or rolled back over, or is a scope, which is ended"
+        )
     }
 
     // MARK: Validating

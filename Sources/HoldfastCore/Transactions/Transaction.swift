@@ -257,6 +257,8 @@ public final class Transaction: Sendable {
         return try state.withLock { state throws(HoldfastError) in
             try Self.requireOpen(state)
             if state.isManaged && !isManager { throw Self.managed }
+            // It stays open: what is under way may still fail, and go back.
+            if !state.scopes.isEmpty { throw Self.unended }
             if !isSealed {
                 try Self.requireUnsealed(state)
                 if wantsValidation(state) {

@@ -77,6 +77,11 @@ struct WriteBuffer {
         return true
     }
 
+    /// The same for a savepoint of the caller's.
+    mutating func rollBackOwn(to number: UInt64) -> Bool {
+        savepoints.contains { $0.number == number && !$0.isScope } && rollBack(to: number)
+    }
+
     /// Of what was written again and again between two savepoints, keeps how it was before all that.
     private mutating func compact() {
         if keepsEveryWrite { return }
