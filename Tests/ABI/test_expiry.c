@@ -100,6 +100,26 @@ static void one_that_may_not_be_deleted_keeps_no_other(fixture *f) {
     close_room(r);
 }
 
+static void one_whose_text_is_lost_keeps_no_other(fixture *f) {
+    room r = open_room(f, NULL);
+    expect_ok(hf_repository_create_index, r.things, after_a_minute, NULL, NULL);
+    save_seen(r.things, "a", milliseconds_now() - 58000);
+    save_seen(r.things, "b", milliseconds_now() - 58000);
+    close_room(r);
+    run_sqlite(f->url, "UPDATE holdfast_entity SET body = 'lost' WHERE id = 'a'");
+    r = open_room(f, NULL);
+    for (int i = 0; i < 1000; i++) {
+        hf_entity entity = HF_ENTITY_INIT;
+        hf_status status = hf_repository_fetch(r.things, NULL, "b", 1, &entity, NULL);
+        hf_entity_free(&entity);
+        if (status == HF_NOT_FOUND)
+            break;
+        sleep_milliseconds(10);
+    }
+    expect_absent(r.things, NULL, "b");
+    close_room(r);
+}
+
 static void they_go_too_when_the_store_is_opened_again(fixture *f) {
     room r = open_room(f, NULL);
     expect_ok(hf_repository_create_index, r.things, after_a_minute, NULL, NULL);
@@ -135,6 +155,7 @@ int main(void) {
     static const scenario scenarios[] = {
         EACH_ENGINE(entities_go_when_their_time_has_passed),
         EACH_ENGINE(one_that_may_not_be_deleted_keeps_no_other),
+        SQLITE_ONLY(one_whose_text_is_lost_keeps_no_other),
         SQLITE_ONLY(they_go_too_when_the_store_is_opened_again),
         ONCE(they_stay_when_the_index_is_dropped),
         ONCE(only_one_path_can_lead_to_a_time),

@@ -94,23 +94,33 @@ final class Expiry: Sendable {
     }
 
     private func deleteDue(of index: Index, in store: Store) throws(HoldfastError) {
-        guard let record = try record(of: index, in: store) else { return }
+        let (now, lifetime) = (clock.wallMilliseconds(), index.definition.expiresAfterMilliseconds!)
+        guard now >= lifetime, let record = try record(of: index, in: store) else { return }
         let repository = Repository(store: store, record: record)
-        let lifetime = index.definition.expiresAfterMilliseconds!
-        // Those that may not be deleted stay, the first of what is due by now, and are tried again in a second.
+        let due = Due(index, through: Int64(clamping: now - lifetime))
+        // Most times there is nothing to do, and no transaction to be made.
+        guard try repository.exists(due.filter, due.options) else { return }
+        // Those that may not be deleted stay, and are tried again in a second.
         var refused: [EntityID: HoldfastError] = [:]
+        var cursor = try repository.cursor(due.filter, due.options)
         while true {
-            let now = clock.wallMilliseconds()
-            guard now >= lifetime else { break }
-            let due = Due(index, through: Int64(clamping: now - lifetime), pieceCount, skipping: UInt64(refused.count))
-            let refusedBefore = refused.count
-            let deleted = try delete(due, in: repository, &refused)
+            let ids: [EntityID]
+            do throws(HoldfastError) {
+                let found = try cursor.next(pieceCount)
+                ids = found.items.map { found.id(of: $0) }
+            } catch {
+                guard error.status == .conflict else { throw error }
+                // It had to go on with a newer state, in which what it has read is gone.
+                cursor = try repository.cursor(due.filter, due.options)
+                continue
+            }
+            if ids.isEmpty { break }
+            let deleted = try delete(ids.filter { refused[$0] == nil }, due, in: repository, &refused)
             if deleted > 0 {
                 store.log.info(
                     "entities were deleted whose time has passed",
                     [("repository", .text(record.name)), ("entities", .number(deleted))])
             }
-            if deleted + UInt64(refused.count - refusedBefore) < pieceCount { break }
         }
         if let (id, reason) = refused.first {
             store.log.warning(
@@ -129,13 +139,13 @@ final class Expiry: Sendable {
         return store.catalogue.record(of: index.record.repository)
     }
 
-    /// A piece of what an index leads to and whose time has passed.
+    /// What an index leads to and whose time has passed.
     private struct Due {
         let index: IndexID
         let filter: Filter
         var options = QueryOptions()
 
-        init(_ index: Index, through time: Int64, _ count: UInt64, skipping skipped: UInt64) {
+        init(_ index: Index, through time: Int64) {
             self.index = index.record.id
             let path = index.definition.fields[0].path
             let source = JSONValue.object([
@@ -144,28 +154,25 @@ final class Expiry: Sendable {
                     value: .object([JSONValue.Member(name: Array("$lte".utf8), value: .integer(time))]))
             ])
             filter = Filter(root: .path(path, .lessOrEqual(.integer(time))), source: source)
-            options.limit = count
-            options.skip = skipped
+            // Whose text is lost has no time, and must not be in the way of the others.
+            options.skipsDamaged = true
         }
     }
 
     /// All together, or, where that is refused, each by itself. Answers how many are gone.
     private func delete(
-        _ due: Due, in repository: Repository, _ refused: inout [EntityID: HoldfastError]
+        _ ids: [EntityID], _ due: Due, in repository: Repository, _ refused: inout [EntityID: HoldfastError]
     ) throws(HoldfastError) -> UInt64 {
-        // Most times there is nothing to do, and no transaction to be made.
-        let found = try repository.find(due.filter, due.options)
-        let ids = found.items.map { found.id(of: $0) }
         if ids.isEmpty { return 0 }
         do throws(HoldfastError) {
-            return try delete(due, in: repository) { _ in true }
+            return try delete(ids, due, in: repository)
         } catch {
             guard Self.isOfTheEntities(error) else { throw error }
         }
         var count: UInt64 = 0
         for id in ids {
             do throws(HoldfastError) {
-                count += try delete(due, in: repository) { $0 == id }
+                count += try delete([id], due, in: repository)
             } catch {
                 guard Self.isOfTheEntities(error) else { throw error }
                 refused[id] = error
@@ -174,21 +181,25 @@ final class Expiry: Sendable {
         return count
     }
 
-    private func delete(
-        _ due: Due, in repository: Repository, where isMeant: (EntityID) -> Bool
-    ) throws(HoldfastError) -> UInt64 {
+    /// Those of them that are still due.
+    private func delete(_ ids: [EntityID], _ due: Due, in repository: Repository) throws(HoldfastError) -> UInt64 {
         var count: UInt64 = 0
         var transaction = TransactionOptions()
         transaction.isDurable = false
         _ = try repository.store.transact(transaction) { transaction throws(HoldfastError) in
-            let found = try repository.find(due.filter, due.options, in: transaction)
+            var writes: [Write] = []
+            for id in ids {
+                var isDue = false
+                _ = try transaction.fetch(repository.key(id)) { _, text throws(HoldfastError) in
+                    isDue = try due.filter.matches(text)
+                }
+                if isDue { writes.append(Write(key: repository.key(id), action: .delete)) }
+            }
             // It may have been dropped since it was looked at. If it goes from here on, that conflicts.
             guard try Self.indexes(of: repository.store).contains(where: { $0.record.id == due.index }) else {
                 count = 0
                 return
             }
-            let writes = found.items.map { found.id(of: $0) }.filter(isMeant)
-                .map { Write(key: repository.key($0), action: .delete) }
             _ = try repository.perform(writes, in: transaction, wantsResults: false)
             count = UInt64(writes.count)
         }

@@ -31,8 +31,32 @@ package final class RetryQueue: Sendable {
         }
     }
 
+    /// Whoever leaves is passed over when those before it have left, so that leaving looks at nobody else.
+    private struct Line {
+        private var places: [Place] = []
+        private var next = 0
+        private(set) var count = 0
+
+        var first: Place? { next < places.count ? places[next] : nil }
+        var waiting: [Place] { places[next...].filter { !$0.hasLeft } }
+
+        mutating func append(_ place: Place) {
+            places.append(place)
+            count += 1
+        }
+
+        /// One has left.
+        mutating func noteLeft() {
+            count -= 1
+            while let first, first.hasLeft { next += 1 }
+            guard places.count > 2 * count + 32 else { return }
+            places = waiting
+            next = 0
+        }
+    }
+
     private struct State {
-        var lines: [Contention: [Place]] = [:]
+        var lines: [Contention: Line] = [:]
         /// No turn and no deadline ends before this.
         var due = UInt64.max
         /// When `tend` is going to be called; nil: not by itself.
@@ -67,7 +91,7 @@ package final class RetryQueue: Sendable {
                 place.hasLeft = true
                 return (false, true, false)
             }
-            state.lines[contention, default: []].append(place)
+            state.lines[contention, default: Line()].append(place)
             let hasTurn = state.lines[contention]!.count == 1
             if hasTurn { begin(place, now, &state) }
             state.due = min(state.due, deadline)
@@ -118,13 +142,13 @@ package final class RetryQueue: Sendable {
         let (called, next) = state.withLock { state -> ([(place: Place, isInTime: Bool)], UInt64?) in
             var called: [(place: Place, isInTime: Bool)] = []
             if state.due <= now {
-                for place in state.lines.values.flatMap(\.self) {
+                for place in state.lines.values.flatMap(\.waiting) {
                     let isOver = place.begun.map { now &- $0 >= longestTurn } ?? (place.deadline <= now)
                     guard isOver else { continue }
                     if place.begun == nil { called.append((place, false)) }
                     if let next = remove(place, now, &state) { called.append((next, true)) }
                 }
-                state.due = state.lines.values.joined().map(due).min() ?? .max
+                state.due = state.lines.values.lazy.flatMap(\.waiting).map(due).min() ?? .max
             }
             state.tended = state.due == .max ? nil : state.due
             return (called, state.tended)
@@ -137,7 +161,7 @@ package final class RetryQueue: Sendable {
     func close() {
         let waiting = state.withLock { state in
             state.isClosed = true
-            let places = state.lines.values.flatMap(\.self)
+            let places = state.lines.values.flatMap(\.waiting)
             state.lines = [:]
             for place in places { place.hasLeft = true }
             return places.filter { $0.begun == nil }
@@ -158,8 +182,7 @@ package final class RetryQueue: Sendable {
     private func remove(_ place: Place, _ now: UInt64, _ state: inout State) -> Place? {
         if place.hasLeft { return nil }
         place.hasLeft = true
-        let index = state.lines[place.contention]!.firstIndex { $0 === place }!
-        state.lines[place.contention]!.remove(at: index)
+        state.lines[place.contention]!.noteLeft()
         guard let next = state.lines[place.contention]!.first else {
             state.lines[place.contention] = nil
             return nil
