@@ -8,9 +8,8 @@ extension Store {
     ) throws(HoldfastError) -> [UInt8] {
         let name = options.repository ?? table
         try requireWritable()
-        // Created when there is a table to fill it from.
+        // Created when there is a row to put there, or to say that there is none.
         let rows = try SQLiteTable(table, of: path, key: try keyIfThere(of: name), options)
-        _ = try repository(name)
         return try importEntities(to: name, options.general, { () throws(HoldfastError) in try rows.next() }, progress)
     }
 

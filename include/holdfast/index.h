@@ -65,7 +65,9 @@ typedef bool (*hf_index_progress)(uint64_t entities, void *HF_NULLABLE user_data
  * Errors: HF_INVALID_JSON, HF_INVALID_OPTION; HF_EXISTS (an index of this name over something else);
  * HF_UNIQUE_VIOLATION (two entities have the same values; the index is not created); HF_INVALID_ENTITY (an
  * entity would have too many entries); HF_CANCELLED (progress answered false, also at its last call; the
- * index is not created); HF_READ_ONLY.
+ * index is not created); HF_READ_ONLY. After any error what was begun is taken away again, as far as the
+ * storage still can; what stays after all, as after the end of the process, is a "building" index, with which
+ * the next call goes on.
  */
 hf_status hf_repository_create_index(hf_repository *HF_NULLABLE repository, const char *HF_NULLABLE options,
                                      hf_index_progress HF_NULLABLE progress, void *HF_NULLABLE user_data,

@@ -6,6 +6,10 @@ struct Importer {
     private let store: Store
     private let options: ImportOptions
     private let progress: Progress
+    /// What `position` counts, for messages.
+    private let unit: String
+    /// Of repositories that come with the first of their entities: what comes to nothing leaves none behind.
+    private var keys: [String: String] = [:]
     private var repositories: [String: Repository] = [:]
     /// The repository that the entities which wait go to, and where the first of them stood.
     private var current: Repository?
@@ -21,8 +25,11 @@ struct Importer {
     private(set) var stored: UInt64 = 0
     private(set) var skipped: UInt64 = 0
 
-    init(into store: Store, _ options: ImportOptions, _ progress: @escaping Progress) throws(HoldfastError) {
+    init(
+        into store: Store, _ options: ImportOptions, of unit: String = "line", _ progress: @escaping Progress
+    ) throws(HoldfastError) {
         try store.requireWritable()
+        self.unit = unit
         self.store = store
         self.options = options
         self.progress = progress
@@ -39,32 +46,67 @@ struct Importer {
         if sequence > head { _ = try store.queue.commit(Commit(.advance(to: sequence), isDurable: true)) }
     }
 
-    mutating func repository(_ name: String, key: String? = nil) throws(HoldfastError) -> Repository {
-        if let known = repositories[name] { return known }
+    /// Entities are to come that are kept under this key; nil: as the repository has it. One that is there is opened.
+    mutating func expect(_ name: String, key: String? = nil) throws(HoldfastError) {
         var options = RepositoryOptions()
         options.key = key
+        options.create = false
+        do throws(HoldfastError) {
+            repositories[name] = try store.repository(name, options: options)
+        } catch {
+            guard error.status == .notFound else { throw error }
+            keys[name] = key ?? RepositoryOptions.standardKey
+        }
+    }
+
+    /// Creates it where there is none.
+    mutating func repository(_ name: String) throws(HoldfastError) -> Repository {
+        if let known = repositories[name] { return known }
+        var options = RepositoryOptions()
+        options.key = keys[name]
         let opened = try store.repository(name, options: options)
         repositories[name] = opened
         return opened
+    }
+
+    /// That of an entity.
+    private mutating func repository(_ name: String, for text: [UInt8], _ id: EntityID?) throws(HoldfastError)
+        -> Repository
+    {
+        if repositories[name] == nil && keys[name] == nil { try expect(name) }
+        if repositories[name] == nil {
+            let (key, limits) = (keys[name]!, store.options.limits)
+            try text.withBytes { bytes throws(HoldfastError) in
+                let payload = try EntityPayload(bytes, key: key, limits: limits)
+                try Self.require(id, toBe: payload.id, in: name)
+            }
+        }
+        return try repository(name)
+    }
+
+    /// `named`: what stands beside an entity, where it does.
+    private static func require(
+        _ named: EntityID?, toBe own: EntityID?, in repository: String
+    ) throws(HoldfastError) {
+        guard let named, named != own else { return }
+        throw HoldfastError(
+            .invalidID,
+            "the line names the id \"\(named.text)\", and its entity has \(own == nil ? "none" : "another"): it is damaged",
+            detail: [("repository", .text(repository)), ("id", .text(named.text))])
     }
 
     /// Takes the entity into the next commit. `position` is its line or row.
     mutating func add(
         _ text: [UInt8], id: EntityID? = nil, version: CommitSequence? = nil, to name: String, at position: UInt64
     ) throws(HoldfastError) {
-        let target = try repository(name)
+        let target = try repository(name, for: text, id)
         if current?.record.id != target.record.id { try flush() }
         if waiting.isEmpty { current = target }
         let precondition: Write.Precondition = options.existing == .replace ? .none : .absent
         let write = try text.withBytes { bytes throws(HoldfastError) in
             try target.put(bytes, precondition, assigning: true)
         }
-        if let id, id != write.key.id {
-            throw HoldfastError(
-                .invalidID,
-                "the line names the id \"\(id.text)\", and its entity has \(write.textBeforeAssignment == nil ? "another" : "none"): "
-                    + "it is damaged", detail: [("repository", .text(name)), ("id", .text(id.text))])
-        }
+        try Self.require(id, toBe: write.textBeforeAssignment == nil ? write.key.id : nil, in: name)
         // What replaces another may have to be newer than it.
         if let version, let keptAbove, version > keptAbove, precondition == .absent { versions[write.key] = version }
         waiting.append(write)
@@ -120,7 +162,7 @@ struct Importer {
         do throws(HoldfastError) {
             try perform(writes, in: target, key: key)
         } catch {
-            throw error.at(positions)
+            throw error.inImport(at: positions, unit)
         }
         stored += UInt64(writes.count)
     }
@@ -144,13 +186,31 @@ struct Importer {
 
 extension HoldfastError {
     /// With the line, or row, of the write that it is about, or of the first.
-    fileprivate func at(_ positions: [UInt64]) -> HoldfastError {
+    fileprivate func inImport(at positions: [UInt64], _ unit: String) -> HoldfastError {
         var index = 0
         for case ("index", .number(let number)) in detail { index = Int(clamping: number) }
-        guard index < positions.count else { return self }
         var error = self
-        error.detail.append(("line", .number(positions[index])))
-        error.message = "line \(positions[index]): \(message)"
+        if status == .exists { error.message = Self.taken(detail) }
+        return index < positions.count ? error.at(positions[index], unit) : error
+    }
+
+    /// The cure that an import has, which is another than that of a single write.
+    private static func taken(_ detail: [(name: String, value: DetailValue)]) -> String {
+        func text(_ name: String) -> String {
+            for case (name, .text(let text)) in detail { return text }
+            return ""
+        }
+        return
+            "\(text("repository")) has \"\(text("id"))\" already: let the option \"existing\" say whether it is to be "
+            + "replaced (\"replace\") or to stay (\"skip\")"
+    }
+
+    /// With the line, or row, where it was met, unless it tells that already.
+    func at(_ position: UInt64, _ unit: String) -> HoldfastError {
+        if detail.contains(where: { $0.name == "line" }) { return self }
+        var error = self
+        error.detail.append(("line", .number(position)))
+        error.message = "\(unit) \(position): \(message)"
         return error
     }
 }

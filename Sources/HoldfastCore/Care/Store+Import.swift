@@ -53,9 +53,11 @@ extension Store {
             guard header == nil || isWhole else {
                 throw HoldfastError(.invalidJSON, "the export ends before its last line: it was cut short")
             }
+            // Those that have no entities are there, too.
+            for described in header?.repositories ?? [] { _ = try importer.repository(described.name) }
             try importer.finish()
         } catch {
-            throw error.at(line: lines.number)
+            throw error.at(lines.number, "line")
         }
         if let header { try end(header, options) }
         return importer.report(log)
@@ -63,7 +65,7 @@ extension Store {
 
     private func begin(_ header: ExportLine.Header, _ importer: inout Importer) throws(HoldfastError) {
         try importer.keepVersions(through: header.sequence)
-        for repository in header.repositories { _ = try importer.repository(repository.name, key: repository.key) }
+        for repository in header.repositories { try importer.expect(repository.name, key: repository.key) }
     }
 
     /// Indexes come last: building one is cheaper than keeping it.
@@ -85,14 +87,19 @@ extension Store {
         to repository: String, _ options: ImportOptions, _ next: () throws(HoldfastError) -> [UInt8]?,
         _ progress: @escaping Progress
     ) throws(HoldfastError) -> [UInt8] {
-        var importer = try Importer(into: self, options, progress)
-        _ = try importer.repository(repository)
+        var importer = try Importer(into: self, options, of: "row", progress)
         var row: UInt64 = 0
-        while let entity = try next() {
-            row += 1
-            try importer.add(entity, to: repository, at: row)
+        do throws(HoldfastError) {
+            while true {
+                row += 1
+                guard let entity = try next() else { break }
+                try importer.add(entity, to: repository, at: row)
+            }
+            _ = try importer.repository(repository)
+            try importer.finish()
+        } catch {
+            throw error.at(row, "row")
         }
-        try importer.finish()
         return importer.report(log)
     }
 }
@@ -110,16 +117,5 @@ extension Importer {
         writer.unsigned(skipped)
         writer.endObject()
         return writer.bytes
-    }
-}
-
-extension HoldfastError {
-    fileprivate func at(line: UInt64) -> HoldfastError {
-        // That of a commit names the line by itself.
-        if detail.contains(where: { $0.name == "line" }) { return self }
-        var error = self
-        error.detail.append(("line", .number(line)))
-        error.message = "line \(line): \(message)"
-        return error
     }
 }

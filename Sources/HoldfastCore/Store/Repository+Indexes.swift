@@ -43,9 +43,11 @@ extension Repository {
         } catch {
             switch error.status {
             case .notFound: return false
-            // What stays after another failure, a later call goes on with.
-            case .uniqueViolation, .cancelled, .invalidEntity, .corrupt: if let entered { try drop(entered) }
-            default: break
+            // Of a store that is gone nothing can be taken away: what stays, a later call goes on with.
+            case .closed, .forked: break
+            // Half of an index would be kept by every commit, and a unique one refuse some. Where the storage does not
+            // let go of it either, that is no news.
+            default: if let entered { try? drop(entered) }
             }
             throw error
         }

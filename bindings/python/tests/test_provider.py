@@ -143,6 +143,23 @@ def test_an_exception_is_the_cause_of_a_host_error(store: holdfast.Store, shelf:
     assert songs.fetch_all() == [{"id": "a"}]
 
 
+def test_an_index_whose_building_fails_leaves_nothing_behind(store: holdfast.Store, shelf: Shelf) -> None:
+    songs = store.repository("songs")
+    songs.save_many([{"id": "a", "n": 1}, {"id": "b", "n": 2}])
+
+    def refuse(name: str) -> None:
+        if name == "fetch_all":
+            raise OSError("the shelf is away")
+
+    shelf.before = refuse
+    with pytest.raises(holdfast.HostError):
+        songs.create_index("n", unique=True)
+    shelf.before = lambda name: None
+    # Half of a unique index would refuse what none forbids.
+    assert songs.indexes() == []
+    songs.save({"id": "c", "n": 1})
+
+
 def test_a_commit_that_fails_is_taken_back(store: holdfast.Store, shelf: Shelf) -> None:
     songs = store.repository("songs")
     songs.add_many([{"id": str(n)} for n in range(4)])

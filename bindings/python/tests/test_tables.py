@@ -30,6 +30,30 @@ def test_a_table_becomes_entities(other: holdfast.Store, tmp_path: Path) -> None
         other.import_table(tmp_path / "other.db", "none")
 
 
+def test_a_row_that_cannot_be_stored_is_named_by_its_number(other: holdfast.Store, tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / "other.db")
+    connection.execute("CREATE TABLE people (id, tags TEXT)")
+    connection.executemany("INSERT INTO people VALUES (?, ?)", [("a", "[1]"), ("b", "["), ("a", "[1]")])
+    connection.execute("CREATE TABLE bad (id, tags TEXT)")
+    connection.execute("INSERT INTO bad VALUES ('', '[1]')")
+    connection.execute("CREATE TABLE empty (id)")
+    connection.commit()
+    connection.close()
+    path = tmp_path / "other.db"
+    with pytest.raises(holdfast.Error, match="row 2: ") as caught:
+        other.import_table(path, "people", json=["tags"])
+    assert caught.value.detail["line"] == 2
+    with pytest.raises(holdfast.ExistsError, match=r'row 3: .*"existing"') as caught:
+        other.import_table(path, "people")
+    assert caught.value.detail["line"] == 3
+    with pytest.raises(holdfast.Error, match="row 1: "):
+        other.import_table(path, "bad")
+    with pytest.raises(holdfast.NotFoundError):
+        other.repository("bad", create=False)
+    other.import_table(path, "empty")
+    assert other.repository("empty", create=False).count() == 0
+
+
 def test_every_repository_is_a_view_for_other_programs(path: str) -> None:
     with holdfast.open(path) as store:
         store.repository("songs").save({"id": "a", "n": 1})

@@ -219,3 +219,48 @@ def test_an_import_goes_into_every_engine(
         songs.patch("s00001", {"plays": 0})
     assert transaction.receipt is not None
     assert store.verify()["ok"]
+
+
+@pytest.mark.parametrize(
+    "first",
+    ['{"id":null}', '{"id":"a","id":"b"}', "[]", "x", '{"id":true}'],
+    ids=["null", "twice", "list", "x", "true"],
+)
+def test_what_fails_at_its_first_line_creates_no_repository(other: holdfast.Store, first: str) -> None:
+    with pytest.raises(holdfast.Error, match="line 1: ") as caught:
+        other.import_lines(io.BytesIO(first.encode()), repository="songs")
+    assert caught.value.detail["line"] == 1
+    header = {
+        "holdfast_export": 1,
+        "sequence": 5,
+        "repositories": [{"name": "songs", "key": "id", "indexes": []}],
+    }
+    entity = f'{{"repository":"songs","id":"a","version":3,"entity":{first}}}'
+    with pytest.raises(holdfast.Error, match="line 2: "):
+        other.import_lines(io.BytesIO(f"{json.dumps(header)}\n{entity}\n".encode()))
+    other_id = '{"repository":"songs","id":"a","version":3,"entity":{"id":"b"}}'
+    with pytest.raises(holdfast.InvalidIdError, match="line 2: the line names the id"):
+        other.import_lines(io.BytesIO(f"{json.dumps(header)}\n{other_id}\n".encode()))
+    with pytest.raises(holdfast.NotFoundError):
+        other.repository("songs", create=False)
+    # Without entities it is as good as with some.
+    end = '{"end":true,"entities":0}'
+    other.import_lines(io.BytesIO(f"{json.dumps(header)}\n{end}\n".encode()))
+    assert other.repository("songs", create=False).count() == 0
+
+
+def test_the_key_of_a_repository_that_is_there_counts(other: holdfast.Store) -> None:
+    songs = other.repository("songs", key="name")
+    other.import_lines(io.BytesIO(b'{"name":"a","id":null}'), repository="songs")
+    assert songs.fetch("a") == {"name": "a", "id": None}
+
+
+def test_what_is_there_already_is_told_with_the_option_that_helps(other: holdfast.Store) -> None:
+    songs = other.repository("songs")
+    songs.save({"id": "b", "n": 1})
+    lines = b'{"id":"a"}\n{"id":"b"}\n'
+    with pytest.raises(holdfast.ExistsError, match=r'line 2: songs has "b" already: .*"existing"') as caught:
+        other.import_lines(io.BytesIO(lines), repository="songs")
+    assert caught.value.detail["line"] == 2 and caught.value.detail["id"] == "b"
+    assert other.import_lines(io.BytesIO(lines), repository="songs", existing="skip")["skipped"] == 1
+    assert songs.fetch("b") == {"id": "b", "n": 1}
