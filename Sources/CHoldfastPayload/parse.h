@@ -63,6 +63,10 @@ size_t hfp_skip_white_space(const char *bytes, size_t length, size_t position);
  * surrogate pairs and code points above U+10FFFF are none. There is at least one byte. */
 size_t hfp_utf8_length(const char *bytes, size_t length);
 
+/* The bytes of the escape that begins here with a backslash, both halves of a surrogate pair together, or 0
+ * where it stands for no character. */
+size_t hfp_escape_length(const char *bytes, size_t length);
+
 /* The first byte that is no character of ASCII standing for itself in a string, or the end. */
 static inline const char *hfp_skip_plain_text(const char *at, const char *end) {
     const uint64_t ones = UINT64_MAX / 0xFF;

@@ -52,43 +52,6 @@ static void skip_white_space(reader *r) {
 
 /* --- Strings --- */
 
-/* The code unit of a \u escape, from the backslash; UINT32_MAX where there is none. */
-static uint32_t take_code_unit(reader *r) {
-    uint32_t unit = 0;
-    if (r->end - r->at < 6 || r->at[0] != '\\' || r->at[1] != 'u') {
-        return UINT32_MAX;
-    }
-    for (size_t i = 2; i < 6; i++) {
-        char letter = (char)(r->at[i] | 0x20);
-        if (is_digit(r->at[i])) {
-            unit = unit * 16 + (uint32_t)(r->at[i] - '0');
-        } else if (letter >= 'a' && letter <= 'f') {
-            unit = unit * 16 + (uint32_t)(letter - 'a' + 10);
-        } else {
-            return UINT32_MAX;
-        }
-    }
-    r->at += 6;
-    return unit;
-}
-
-static bool read_escape(reader *r) {
-    if (r->end - r->at < 2) {
-        return false;
-    }
-    if (r->at[1] != 'u') {
-        bool is_known = r->at[1] != '\0' && strchr("\"\\/bfnrt", r->at[1]) != NULL;
-        r->at += 2;
-        return is_known;
-    }
-    uint32_t unit = take_code_unit(r);
-    if (unit >= 0xD800 && unit <= 0xDBFF) {
-        unit = take_code_unit(r);
-        return unit >= 0xDC00 && unit <= 0xDFFF;
-    }
-    return unit <= 0xFFFF && !(unit >= 0xDC00 && unit <= 0xDFFF);
-}
-
 /* From the opening quote to behind the closing one. */
 static bool read_string(reader *r, bool *has_escapes) {
     *has_escapes = false;
@@ -106,9 +69,11 @@ static bool read_string(reader *r, bool *has_escapes) {
         }
         if (*r->at == '\\') {
             *has_escapes = true;
-            if (!read_escape(r)) {
+            size_t escape = hfp_escape_length(r->at, (size_t)(r->end - r->at));
+            if (escape == 0) {
                 return false;
             }
+            r->at += escape;
             continue;
         }
         if ((unsigned char)*r->at < 0x80) { /* a control character */

@@ -31,6 +31,40 @@ size_t hfp_skip_string(const char *bytes, size_t length, size_t position) {
     return length;
 }
 
+/* The code unit of a \u escape; UINT32_MAX where there is none. */
+static uint32_t code_unit(const char *bytes, size_t length) {
+    uint32_t unit = 0;
+    if (length < 6 || bytes[0] != '\\' || bytes[1] != 'u') {
+        return UINT32_MAX;
+    }
+    for (size_t i = 2; i < 6; i++) {
+        char letter = (char)(bytes[i] | 0x20);
+        if (bytes[i] >= '0' && bytes[i] <= '9') {
+            unit = unit * 16 + (uint32_t)(bytes[i] - '0');
+        } else if (letter >= 'a' && letter <= 'f') {
+            unit = unit * 16 + (uint32_t)(letter - 'a' + 10);
+        } else {
+            return UINT32_MAX;
+        }
+    }
+    return unit;
+}
+
+size_t hfp_escape_length(const char *bytes, size_t length) {
+    if (length < 2) {
+        return 0;
+    }
+    if (bytes[1] != 'u') {
+        return bytes[1] != '\0' && strchr("\"\\/bfnrt", bytes[1]) != NULL ? 2 : 0;
+    }
+    uint32_t unit = code_unit(bytes, length);
+    if (unit >= 0xD800 && unit <= 0xDBFF) {
+        unit = code_unit(bytes + 6, length - 6);
+        return unit >= 0xDC00 && unit <= 0xDFFF ? 12 : 0;
+    }
+    return unit <= 0xFFFF && !(unit >= 0xDC00 && unit <= 0xDFFF) ? 6 : 0;
+}
+
 hfp_scan hfp_scan_brackets(const char *bytes, size_t length, size_t max_depth, size_t *position) {
     size_t depth = 0;
     size_t at = 0;

@@ -3,20 +3,14 @@
  *
  * It asks less than the check of what comes in (names may appear twice, numbers may have any size), keeps no
  * names and calls no function of itself, so that reading an entity takes hardly longer for it. Whatever
- * hfp_entity_check accepts it accepts, too; the tests hold the two against each other.
+ * hfp_entity_check accepts for a store it accepts, too; the tests hold the two against each other. What it
+ * accepts every reader can walk: this is what "damaged" means, wherever that is asked.
  */
 #include "parse.h"
 
 #include <string.h>
 
-enum { MAX_DEPTH = 2048 }; /* more than jansson bears */
-
 static bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
-
-static bool is_hexadecimal(char byte) {
-    char letter = (char)(byte | 0x20);
-    return is_digit(byte) || (letter >= 'a' && letter <= 'f');
-}
 
 /* Of text from behind an opening quote: what is behind the closing one, or NULL. */
 static const char *end_of_string(const char *at, const char *end) {
@@ -29,21 +23,11 @@ static const char *end_of_string(const char *at, const char *end) {
             return at + 1;
         }
         if (*at == '\\') {
-            if (end - at < 2) {
+            size_t escape = hfp_escape_length(at, (size_t)(end - at));
+            if (escape == 0) {
                 return NULL;
             }
-            if (at[1] != 'u') {
-                if (at[1] == '\0' || strchr("\"\\/bfnrt", at[1]) == NULL) {
-                    return NULL;
-                }
-                at += 2;
-                continue;
-            }
-            if (end - at < 6 || !is_hexadecimal(at[2]) || !is_hexadecimal(at[3]) || !is_hexadecimal(at[4]) ||
-                !is_hexadecimal(at[5])) {
-                return NULL;
-            }
-            at += 6;
+            at += escape;
             continue;
         }
         size_t length = (unsigned char)*at < 0x80 ? 0 : hfp_utf8_length(at, (size_t)(end - at));
@@ -120,7 +104,7 @@ static const char *end_of_name(const char *at, const char *end) {
 
 bool hfp_stored_is_sound(const char *bytes, size_t length) {
     const char *at = bytes, *end = bytes + length;
-    char closing[MAX_DEPTH]; /* of what is open, the innermost last */
+    char closing[HFP_WIDEST_DEPTH]; /* of what is open, the innermost last */
     size_t depth = 0;
     if (length == 0 || *at != '{') {
         return false;
@@ -133,7 +117,7 @@ bool hfp_stored_is_sound(const char *bytes, size_t length) {
         }
         bool is_empty = false;
         if (*at == '{' || *at == '[') {
-            if (depth == MAX_DEPTH) {
+            if (depth == HFP_WIDEST_DEPTH) {
                 return false;
             }
             closing[depth++] = *at == '{' ? '}' : ']';

@@ -25,7 +25,7 @@ public func hf_stream_open_query(
         try useRepository(repository, nil) { repository, _ throws(HoldfastError) in
             let options = try QueryOptions(
                 json: HoldfastABI.options(options), key: repository.record.key,
-                accepting: [.sort, .skip, .limit, .fields])
+                accepting: [.sort, .skip, .limit, .fields, .damaged])
             let filter = try repository.filter(
                 optionalBytes(filter, filter_length, "filter"), options.parameters)
             return try repository.openLiveQuery(filter, options, observer)

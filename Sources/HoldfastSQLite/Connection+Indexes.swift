@@ -138,6 +138,14 @@ extension Connection {
         if !batch.indexes.isEmpty || !batch.removedIndexes.isEmpty {
             try setMark(.catalogue, Int64(clamping: batch.log.last?.sequence ?? 0))
         }
+        for (index, entity) in batch.unindexed {
+            try entity.id.bytes.withBytes { id throws(HoldfastError) in
+                let statement = try statement(.removeAll, of: index)
+                defer { statement.reset() }
+                try statement.bind(1, text: id)
+                _ = try statement.step("writing")
+            }
+        }
         var rest = batch.indexEntries[...]
         while let first = rest.first {
             let rows = rest.prefix(indexRows)
@@ -191,11 +199,11 @@ extension Connection {
 enum IndexQuery {
     /// All keys of a range, or the rest of one key.
     case walk(isRest: Bool, isReversed: Bool, parts: IndexScan.Parts)
-    case ids, insert, remove, clear
+    case ids, insert, remove, removeAll, clear
     /// So many rows; of one connection always as many.
     case insertMany(Int)
 
-    static let count = 17
+    static let count = 18
 
     var number: Int {
         switch self {
@@ -205,6 +213,7 @@ enum IndexQuery {
         case .insertMany: 14
         case .remove: 15
         case .clear: 16
+        case .removeAll: 17
         }
     }
 
@@ -234,6 +243,8 @@ enum IndexQuery {
             return "INSERT OR REPLACE INTO \(table) (key, id, entity) VALUES "
                 + Array(repeating: "(?, ?, ?)", count: rows).joined(separator: ", ")
         case .remove: return "DELETE FROM \(table) WHERE key = ?1 AND id = ?2"
+        // Of one entity, whatever its keys were: a walk over all of the index.
+        case .removeAll: return "DELETE FROM \(table) WHERE id = ?1"
         case .clear:
             return "DELETE FROM \(table) WHERE (key, id) IN (SELECT key, id FROM \(table) ORDER BY key, id LIMIT ?1)"
         }

@@ -35,14 +35,14 @@ extension Connection {
     ) throws(HoldfastError) {
         var last = after?.text ?? ""
         do throws(HoldfastError) {
-            // Every id is greater than the empty text, which none is.
             try (after?.bytes ?? []).withBytes { start throws(HoldfastError) in
-                let statement = try statement(.scan)
+                let statement = try statement(after == nil ? .scanAll : .scan)
                 defer { statement.reset() }
                 try statement.bind(1, repository)
-                try statement.bind(2, text: start)
+                if after != nil { try statement.bind(2, text: start) }
                 while try statement.step() {
-                    guard let id = statement.text(0) else { throw corrupt("a record") }
+                    // One that is no text is as good as none.
+                    let id = statement.text(0) ?? UnsafeRawBufferPointer(start: nil, count: 0)
                     guard let number = statement.integer(3) else {
                         last = String(decoding: id, as: UTF8.self)
                         throw corrupt("a record")

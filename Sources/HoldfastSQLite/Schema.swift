@@ -104,7 +104,7 @@ enum Schema {
 /// The statements that a connection keeps prepared.
 enum Query: Int, CaseIterable {
     case begin, beginImmediate, commit, rollback
-    case head, meta, repositories, indexes, fetch, scan, log, logSizes, idempotency
+    case head, meta, repositories, indexes, fetch, scan, scanAll, log, logSizes, idempotency
     case upsert, delete, insertLog, insertRepository, setIndex, removeIndex, insertIdempotency, setMeta
     case trimLog, trimIdempotencyByTime, trimIdempotencyByCount
 
@@ -122,6 +122,8 @@ enum Query: Int, CaseIterable {
         case .fetch: "SELECT version, body FROM holdfast_entity WHERE repository = ?1 AND id = ?2"
         case .scan:
             "SELECT id, version, body, number FROM holdfast_entity WHERE repository = ?1 AND id > ?2 ORDER BY id"
+        // From the first row on, whatever a damaged one has for an id.
+        case .scanAll: "SELECT id, version, body, number FROM holdfast_entity WHERE repository = ?1 ORDER BY id"
         case .log: "SELECT sequence, commit_id, time, changes FROM holdfast_log WHERE sequence > ?1 ORDER BY sequence"
         // The length is in the row's header: what the row holds is not read.
         case .logSizes: "SELECT sequence, length(changes) FROM holdfast_log ORDER BY sequence DESC"

@@ -22,8 +22,11 @@
  * hf_transaction_commit answers. The comments name what is particular.
  *
  * HF_CORRUPT tells by its detail's `repository` and `id` which entity is damaged where it is stored: no JSON
- * object, or one with another id. It hides no other: those are fetched by their ids, and a query can leave it
- * out. It can be replaced and deleted, and hf_repository_verify finds it.
+ * object, one that is nested more than 200 deep, one with another id or without one, or a record whose id or
+ * version is none. (A name that stands there twice, and a number beyond 64 bits, are JSON, and no damage:
+ * filters and updates go by the name that comes first.) It hides no other: those are fetched by their ids,
+ * and a query or an export can leave it out. It can be replaced and deleted, where it has an id, and then no
+ * index leads to it by what it was; and hf_repository_verify finds exactly what reading refuses.
  */
 #ifndef HOLDFAST_REPOSITORY_H
 #define HOLDFAST_REPOSITORY_H
@@ -266,7 +269,8 @@ hf_status hf_repository_fetch_many(hf_repository *HF_NULLABLE repository,
                                    size_t length, hf_entity_list *HF_NULLABLE out_entities,
                                    hf_error *HF_NULLABLE *HF_NULLABLE out_error);
 
-/** Fetches every entity, ordered by the bytes of the ids. */
+/** Fetches every entity, ordered by the bytes of the ids. Where some are damaged, hf_repository_find without
+ * a filter answers the others. */
 hf_status hf_repository_fetch_all(hf_repository *HF_NULLABLE repository,
                                   hf_transaction *HF_NULLABLE transaction,
                                   hf_entity_list *HF_NULLABLE out_entities,

@@ -63,10 +63,12 @@
  * ascending order, then replace what is changed; a controller does so (see controller.h), and so does
  * hf_reduce, to which the values are the results of "received" and "changed". Positions count the sorted
  * result from "skip" on, up to "limit". A commit that leaves the result as it is tells nothing; one whose
- * entities keep what "fields" shows tells nothing either. A consumer that does not keep up gets several
- * commits merged into one event: "merged" says how many. Where the log was trimmed too early a new snapshot
- * comes, with "reset": true. A live query keeps its result in memory, with some entities beyond its limit, so
- * that few changes at the edge need the storage; it pins no snapshot.
+ * entities keep what "fields" shows tells nothing either. An entity that is damaged where it is stored ends a
+ * live query with HF_CORRUPT where its result is read, unless "damaged" says "skip"; an observer, and a feed,
+ * hear of what was committed whatever lies there now, without its form. A consumer that does not keep up gets
+ * several commits merged into one event: "merged" says how many. Where the log was trimmed too early a new
+ * snapshot comes, with "reset": true. A live query keeps its result in memory, with some entities beyond its
+ * limit, so that few changes at the edge need the storage; it pins no snapshot.
  */
 #ifndef HOLDFAST_STREAM_H
 #define HOLDFAST_STREAM_H

@@ -41,7 +41,9 @@ typedef int64_t (*hf_read_fn)(char *HF_NONNULL buffer, size_t capacity, void *HF
 /**
  * Exports a store, all of it as of one commit, while others go on writing.
  *
- * While it runs the write-ahead log cannot be begun anew, so it may grow beyond "wal_limit_bytes".
+ * While it runs it holds a snapshot of its own, which nobody takes back ("snapshot_max_age_ms" does not hold
+ * for it): the write-ahead log cannot be begun anew, so it may grow beyond "wal_limit_bytes", and what write
+ * takes long for keeps it so.
  *
  * options: NUL-terminated JSON object, or NULL.
  *   "repositories": array of names (all)
@@ -50,9 +52,12 @@ typedef int64_t (*hf_read_fn)(char *HF_NONNULL buffer, size_t capacity, void *HF
  *       counts what was written before, too. "incarnation" and "repositories", an array of names, are those
  *       of the first line; without them it cannot be seen whether that export is of this store and of what
  *       is asked for. HF_CONFLICT where it is of another state, store or repositories: export anew
+ *   "damaged": "refuse" | "skip" (refuse)   an entity that is damaged where it is stored ends the export with
+ *       HF_CORRUPT, or it is left out
  *
  * write: must not be NULL. progress: in entities, total 0; NULL if not wanted. user_data: passed to both;
- * borrowed until the call returns. out_report: receives {"sequence","entities"}; NULL if not wanted.
+ * borrowed until the call returns. out_report: receives {"sequence","entities","skipped"}, those that were
+ * written and those that were left out; NULL if not wanted.
  *
  * Errors: what write answered; HF_CANCELLED, HF_NOT_FOUND (no such repository), HF_CONFLICT, HF_INVALID_JSON,
  * HF_INVALID_OPTION, HF_CLOSED, HF_CORRUPT (the detail names the entity), HF_IO. Any thread.
@@ -64,7 +69,8 @@ hf_status hf_store_export(hf_store *HF_NULLABLE store, const char *HF_NULLABLE o
 
 /**
  * Imports an export, or lines that are entities themselves (blank ones are passed over), in commits of at
- * most 1,000 entities or 4 MiB. The commits before a failure stay. All is durable when the call returns.
+ * most 1,000 entities or 4 MiB. The commits before a failure stay; a repository is created with its first
+ * entity, or at the end. All is durable when the call returns.
  *
  * Of an export, repositories are created with their keys, indexes after the entities, and where no schema's
  * version is recorded, that of the export is. An entity keeps its version where no entity of this store can
@@ -110,8 +116,9 @@ hf_status hf_store_import(hf_store *HF_NULLABLE store, const char *HF_NULLABLE o
  *   "existing", "resume": as for hf_store_import; lines are rows, in the order in which SQLite gives them
  * progress, user_data, out_report: as for hf_store_import.
  *
- * Errors: HF_NOT_FOUND (no such table or column), HF_CANNOT_OPEN, HF_NOT_A_STORE (no SQLite file),
- * and those of hf_store_import. Any thread.
+ * Errors: HF_NOT_FOUND (no such table or column: the detail's `table` or `column`), HF_CANNOT_OPEN,
+ * HF_NOT_A_STORE (no SQLite file), and those of hf_store_import, whose `line` is the row's number here,
+ * from 1. Any thread.
  */
 hf_status hf_store_import_table(hf_store *HF_NULLABLE store, const char *HF_NULLABLE path,
                                 const char *HF_NULLABLE table, const char *HF_NULLABLE options,

@@ -115,8 +115,11 @@ typedef struct hfp_entity {
 bool hfp_entity_check(const char *bytes, size_t length, const char *key, hfp_limits limits,
                       hfp_entity *entity, hfp_error *error);
 
+/* No store takes entities that are nested deeper. */
+#define HFP_WIDEST_DEPTH 200
+
 /* Whether a text that hfp_entity_check has accepted once, without the white space around it, still is a JSON
- * object: true for all that it accepts, and for little else. */
+ * object: true for all that it accepts down to HFP_WIDEST_DEPTH, and for little else. */
 bool hfp_stored_is_sound(const char *bytes, size_t length);
 
 /* Checks an id given by itself: 1 to HFP_ID_MAX_BYTES bytes of UTF-8 without control characters

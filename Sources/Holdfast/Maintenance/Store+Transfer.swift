@@ -18,6 +18,8 @@ public struct ExportReport: Sendable, Hashable, Decodable {
     public var sequence: UInt64
     /// How many entities were written.
     public var entities: Int
+    /// How many were left out because they are damaged where they are stored.
+    public var skipped: Int
 }
 
 /// Where an export was cut short: behind its last whole line.
@@ -66,17 +68,19 @@ extension Store {
     /// store or other repositories: export anew), `.corrupt`, `.io`, `.closed`, and what `write` throws.
     /// - Parameters:
     ///   - repositories: Which of them; nil: all.
+    ///   - skippingDamaged: Leaves out what is damaged where it is stored, which otherwise ends the export with `.corrupt`.
     ///   - position: Goes on with an export of the same repositories that was cut short; its first line is not repeated.
     ///   - progress: In entities, without a total.
     ///   - write: Takes whole lines, one piece after the other, on a thread of the library.
     @discardableResult
     public func exportLines(
-        _ repositories: [String]? = nil, after position: ExportPosition? = nil, progress: WorkProgress? = nil,
-        to write: @escaping @Sendable (Data) throws -> Void
+        _ repositories: [String]? = nil, skippingDamaged: Bool = false, after position: ExportPosition? = nil,
+        progress: WorkProgress? = nil, to write: @escaping @Sendable (Data) throws -> Void
     ) async throws -> ExportReport {
         try await working(progress) { [core] work throws(CoreError) in
             var options = ExportOptions()
             options.repositories = repositories
+            options.skipsDamaged = skippingDamaged
             options.after = try position.map { position throws(CoreError) in
                 ExportOptions.Position(
                     sequence: position.sequence, repository: position.repository,

@@ -35,7 +35,8 @@ public struct LiveQuery<Answer: Decodable & Sendable>: AsyncSequence, Sendable {
                 throw HoldfastError(.invalidArgument, "a live query needs a limit above 0, or none")
             }
             let core = try await repository.core()
-            let (filter, options) = try query.compiled(for: core, repository.coding)
+            let (filter, options) = try query.compiled(
+                for: core, repository.coding, skipsDamaged: repository.skipsDamaged)
             return try await repository.store.waiting { () throws(CoreError) in
                 try core.openLiveQuery(filter, options, mailbox)
             }

@@ -2,6 +2,8 @@
 public struct ExportOptions: Sendable {
     /// Nil: all.
     public var repositories: [String]?
+    /// Whether entities that are damaged where they are stored are left out.
+    public var skipsDamaged = false
     /// Where an earlier export of the same state ended.
     public var after: Position?
 
@@ -30,6 +32,7 @@ public struct ExportOptions: Sendable {
     public init(json: UnsafeRawBufferPointer?) throws(HoldfastError) {
         var reader = try OptionReader(json: json, what: "export options")
         repositories = try reader.value("repositories").map { value throws(HoldfastError) in try Self.names(value) }
+        if let value = try reader.text("damaged", oneOf: ["refuse", "skip"]) { skipsDamaged = value == "skip" }
         if let value = reader.value("after") {
             guard case .object(let members) = value else { throw Self.refusal("after", "an object") }
             var position = OptionReader(members: members, what: "export's position")

@@ -7,7 +7,7 @@
 /// Ordered by the repository's name and the id. The last line tells a whole export from one that was cut short.
 extension Store {
     /// Hands `write` pieces of whole lines, all of one state, while others go on writing. `write` is called on this
-    /// thread, without a lock. Answers {"sequence","entities"}.
+    /// thread, without a lock. Answers {"sequence","entities","skipped"}.
     public func export(
         _ options: ExportOptions, _ write: (UnsafeRawBufferPointer) throws(HoldfastError) -> Void,
         progress: Progress
@@ -23,9 +23,10 @@ extension Store {
         if options.after == nil { try writeHeader(of: records, on: snapshot, to: &lines) }
         // What was written before counts at the end, where an import holds it against what it has read.
         let before = try options.after.map { after throws(HoldfastError) in
-            try count(through: after, of: records, on: snapshot)
+            try count(through: after, of: records, on: snapshot, skipsDamaged: options.skipsDamaged)
         }
         var entities: UInt64 = 0
+        var skipped: UInt64 = 0
         func flush() throws(HoldfastError) {
             if isClosed { throw Self.closed }
             try lines.text.withBytes { bytes throws(HoldfastError) in try write(bytes) }
@@ -44,7 +45,11 @@ extension Store {
             while !isFinished {
                 isFinished = true
                 try snapshot.scan(record.id, after: position) { view throws(HoldfastError) in
-                    try check.require(view)
+                    if !check.isSound(view) {
+                        guard options.skipsDamaged else { throw check.refusal(of: view) }
+                        skipped += 1
+                        return true
+                    }
                     try lines.text.askToGrow(by: view.body.count + view.id.count)
                     lines.add(view, of: record.name)
                     entities += 1
@@ -65,6 +70,8 @@ extension Store {
         writer.unsigned(snapshot.sequence)
         writer.member("entities")
         writer.unsigned(entities)
+        writer.member("skipped")
+        writer.unsigned(skipped)
         writer.endObject()
         return writer.bytes
     }
@@ -93,16 +100,18 @@ extension Store {
         }
     }
 
-    /// How many entities come up to a position, with the one that is there.
+    /// How many entities were written up to a position, with the one that is there.
     private func count(
-        through position: ExportOptions.Position, of records: [RepositoryRecord], on snapshot: any StorageSnapshot
+        through position: ExportOptions.Position, of records: [RepositoryRecord], on snapshot: any StorageSnapshot,
+        skipsDamaged: Bool
     ) throws(HoldfastError) -> UInt64 {
         var count: UInt64 = 0
         for record in records where !position.repository.utf8.lexicographicallyPrecedes(record.name.utf8) {
             let isLast = record.name == position.repository
+            let check = EntityCheck(record)
             try snapshot.scan(record.id, after: nil) { view in
                 if isLast, position.id.bytes.withBytes({ compareBytes($0, view.id) }) < 0 { return false }
-                count += 1
+                if !skipsDamaged || check.isSound(view) { count += 1 }
                 return true
             }
         }

@@ -142,9 +142,12 @@ struct IndexUpkeep {
         var old = changed.map { _ in [IndexKeys]() }
         var size = size
         try write.fetch(changed.map(\.key)) { number, view throws(HoldfastError) in
+            let isSound = names.check(of: changed[number].key.repository)?.isSound(view) ?? true
             for index in indexes[changed[number].key.repository]! {
-                // A text that is damaged tells no keys: its entries stay, and verifying finds them.
-                let keys = (try? IndexKeys(of: view.body, for: index.definition)) ?? .none
+                // A text that is damaged tells nothing of the keys that the lost one had.
+                if !isSound { batch.unindexed.append((index.record.id, changed[number].key)) }
+                let found = isSound ? try? IndexKeys(of: view.body, for: index.definition) : nil
+                let keys = found ?? .none
                 try size.add(keys, of: view.body.count)
                 old[number].append(keys)
             }

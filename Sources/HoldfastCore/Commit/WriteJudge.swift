@@ -45,8 +45,8 @@ struct PresentState {
             var entity = Entity(version: view.version, body: [])
             if isModified[index] {
                 entity.body = try Array(asking: view.body)
-                if let check = names.check(of: keys[index].repository), try !check.isSound(view) {
-                    entity.damage = try check.refusal(of: view)
+                if let check = names.check(of: keys[index].repository), !check.isSound(view) {
+                    entity.damage = check.refusal(of: view)
                 }
             }
             found[index] = entity

@@ -75,7 +75,7 @@ final class LiveRequest: StreamObserver, FutureObserver, OperationFunction {
         options.endObject()
         let queryOptions = try options.bytes.withBytes { options throws(HoldfastError) in
             try QueryOptions(
-                json: options, key: repository.record.key, accepting: [.sort, .skip, .limit, .fields])
+                json: options, key: repository.record.key, accepting: [.sort, .skip, .limit, .fields, .damaged])
         }
         guard let filter else { return (try repository.filter(nil, queryOptions.parameters), queryOptions) }
         return try filter.withBytes { filter throws(HoldfastError) in

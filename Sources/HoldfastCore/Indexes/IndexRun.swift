@@ -38,6 +38,8 @@ struct IndexRun {
         sequence = snapshot.sequence
         var run = self
         try snapshot.scan(repository.id, after: position) { view throws(HoldfastError) in
+            // An entry could lead to none.
+            if view.id.isEmpty { throw EntityCheck(repository).refusal(of: view) }
             try run.append(view, index, repository.name)
             run.isLast = run.bytes.count + run.entries.count * MemoryLayout<Entry>.stride < limits.indexRunBytes
             return run.isLast

@@ -13,7 +13,7 @@ public struct PayloadLimits: Sendable, Equatable {
 
     public static let standard = PayloadLimits()
     /// What no store goes beyond.
-    static let widest = PayloadLimits(maxBytes: 268_435_456, maxDepth: 200)
+    static let widest = PayloadLimits(maxBytes: 268_435_456, maxDepth: Int(HFP_WIDEST_DEPTH))
 
     var c: hfp_limits { hfp_limits(max_bytes: max(0, maxBytes), max_depth: max(0, maxDepth)) }
 }

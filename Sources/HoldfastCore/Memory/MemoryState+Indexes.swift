@@ -87,6 +87,15 @@ extension MemoryState {
             }
         }
         indexes.removeAll { batch.removedIndexes.contains($0.id) }
+        for (index, entity) in batch.unindexed {
+            var entries: [IndexEntry] = []
+            indexEntries.walk(from: IndexEntry(index: index, key: [], id: Self.noID)) { entry, _ in
+                guard entry.index == index else { return false }
+                if entry.id == entity.id { entries.append(entry) }
+                return true
+            }
+            for entry in entries { indexEntries[entry] = nil }
+        }
         for change in batch.indexEntries {
             let entry = IndexEntry(index: change.index, key: change.key, id: change.entity.id)
             indexEntries[entry] = change.isRemoval ? nil : ()

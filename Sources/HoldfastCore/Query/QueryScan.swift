@@ -116,7 +116,7 @@ struct QueryScan {
     private func isAnswer(
         _ view: EntityView, _ check: EntityCheck, isOverlaid: Bool
     ) throws(HoldfastError) -> Bool {
-        if try check.hasOwnID(view) {
+        if check.hasOwnID(view) {
             do throws(HoldfastError) {
                 if !plan.isExact {
                     guard try filter.matches(view.body) else { return false }
@@ -128,7 +128,7 @@ struct QueryScan {
         }
         // The transaction has written it anew, or deletes it.
         if skipsDamaged || isOverlaid { return false }
-        throw try check.refusal(of: view)
+        throw check.refusal(of: view)
     }
 
     /// Where the walk is. Of an index without arrays no keys are read: an entity has one there, which its text tells.

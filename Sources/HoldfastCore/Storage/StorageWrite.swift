@@ -57,6 +57,7 @@ public protocol StorageWrite: AnyObject {
     ///
     ///     SQLite       INSERT INTO holdfast_entity … ON CONFLICT (repository, id) DO UPDATE SET …; DELETE …;
     ///                  INSERT INTO holdfast_log …; INSERT INTO holdfast_repository …; CREATE VIEW …;
+    ///                  DELETE FROM holdfast_index_N WHERE id = …;
     ///                  INSERT INTO or DELETE FROM holdfast_index_N …; INSERT OR REPLACE INTO holdfast_index …;
     ///                  INSERT OR REPLACE INTO holdfast_idempotency …; UPDATE holdfast_meta …; DELETE of old log
     ///     PostgreSQL   the same with unnest of arrays, and UPDATE holdfast_store SET head = $2 WHERE id = $1 last
@@ -95,6 +96,9 @@ public struct WriteBatch: Sendable {
     public var indexes: [IndexRecord] = []
     /// Indexes that are no more. Their entries are gone already.
     public var removedIndexes: [IndexID] = []
+    /// Entities of which an index may have any entries, which all go before `indexEntries` are applied: what was stored of
+    /// them was damaged, and tells no keys.
+    public var unindexed: [(index: IndexID, entity: EntityKey)] = []
     /// Ordered by index and key. Applied in this order, after the entities are stored. Adding an entry that is there, and
     /// taking away one that is not, is no mistake.
     public var indexEntries: [IndexEntryChange] = []

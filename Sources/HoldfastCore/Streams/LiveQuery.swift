@@ -43,12 +43,13 @@ final class LiveQuery {
             var row: ResultRow?
             let filter = filter
             _ = try snapshot.fetch(EntityKey(repository, id)) { view throws(HoldfastError) in
+                if options.skipsDamaged && !check.isSound(view) { return }
                 try check.require(view)
                 if try filter.matches(view.body) { row = try read.row(view) }
             }
             if let row { read.collect(row) }
         } else {
-            var scan = QueryScan(filter)
+            var scan = QueryScan(filter, skipsDamaged: options.skipsDamaged)
             try scan.run(repository, check, on: snapshot) { _ in
                 read.removeAll()
             } _: { view throws(HoldfastError) in

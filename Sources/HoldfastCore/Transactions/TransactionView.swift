@@ -50,8 +50,8 @@ struct TransactionView {
             }
             return try snapshot.fetch(key) { view throws(HoldfastError) in
                 version = view.version
-                let isSound = try check?.isSound(view) ?? true
-                if requiresSound, !isSound, let check { throw try check.refusal(of: view) }
+                let isSound = check?.isSound(view) ?? true
+                if requiresSound, !isSound, let check { throw check.refusal(of: view) }
                 try body(view.version, view.body)
                 if isSound { cache.fill(key, from: snapshot, view) }
             }

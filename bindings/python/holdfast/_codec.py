@@ -7,7 +7,7 @@ import os
 import sys
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Callable, Generic, Optional, TypeVar, Union
 
 from . import errors
@@ -38,6 +38,20 @@ def options_of(options: Mapping[str, Any]) -> Optional[bytes]:
     return dump(given) if given else None
 
 
+def as_list(values: Iterable[Any], what: str) -> list[Any]:
+    """A list of what was given for several. One text alone would be taken for its letters."""
+    if isinstance(values, (str, bytes)):
+        raise TypeError(f"{what} are a list: write [{values!r}].")
+    return list(values)
+
+
+def as_dict(values: Any, what: str, example: str) -> dict[Any, Any]:
+    """A dict of what was given for one."""
+    if not isinstance(values, Mapping):
+        raise TypeError(f"{what} are a dict, as {example}, not {type(values).__name__}.")
+    return dict(values)
+
+
 def native_text(value: Union[str, "os.PathLike[str]"]) -> bytes:
     """Text for a parameter that ends at its first NUL, which therefore must hold none."""
     text = os.fsencode(value)
@@ -51,6 +65,11 @@ def id_of(value: Any) -> bytes:
     if type(value) is str:
         return value.encode()
     return str(plain_id(value)).encode()
+
+
+def ids_of(values: Iterable[Any]) -> list[Any]:
+    """Ids as JSON has them."""
+    return [plain_id(value) for value in as_list(values, "Ids")]
 
 
 def plain_id(value: Any) -> Any:

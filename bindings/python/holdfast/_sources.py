@@ -10,7 +10,7 @@ from ._codec import Codec, id_of, load, misfit, options_of
 from ._handles import call
 from ._inbox import Told
 from ._library import lib
-from ._query import Fields, Filter, Parameters, filter_arguments, plain_filter, query_options
+from ._query import Damaged, Fields, Filter, Parameters, filter_arguments, plain_filter, query_options
 from ._signatures import hf_stream
 from .changes import ChangeBatch, Decode
 from .difference import Difference, Moved, Placed, QueryEvent, Removed, Snapshot, follow
@@ -91,10 +91,14 @@ class QuerySource(Source[QueryEvent]):
         limit: Optional[int] = None,
         fields: Fields = None,
         parameters: Parameters = None,
+        damaged: Damaged = "refuse",
     ) -> None:
         self._repository = repository
         self._decode = as_members if fields else decoder(repository._codec)
-        self._query = (*filter_arguments(filter), query_options(sort, skip, limit, fields, parameters))
+        self._query = (
+            *filter_arguments(filter),
+            query_options(sort, skip, limit, fields, parameters, damaged),
+        )
         self._entities: Optional[list[Any]] = None
 
     def _open(self, *arguments: Any) -> None:

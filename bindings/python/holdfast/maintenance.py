@@ -11,10 +11,11 @@ from typing import IO, TYPE_CHECKING, Any, Callable, Optional, Union
 
 from . import _callbacks, errors
 from ._callbacks import Callbacks, Progress
-from ._codec import load, native_text, options_of
+from ._codec import as_list, load, native_text, options_of
 from ._handles import call, native_buffer, text_of
 from ._library import lib
 from ._limits import LIMITS
+from ._query import Damaged
 from ._signatures import HF_CONFLICT, HF_OK
 from .transaction import Transaction
 
@@ -97,33 +98,38 @@ class Maintenance:
         *,
         repositories: Optional[Sequence[str]] = None,
         resume: bool = False,
+        damaged: Damaged = "refuse",
         progress: Optional[Progress] = None,
     ) -> dict[str, Any]:
         """Writes the store, or some of its repositories, as JSON Lines with ids and versions, in one state.
 
         `target` is a path, or a file opened for writing bytes. With `resume` a path that holds an export
         which was cut short is gone on with, if it is of this store and these repositories and nothing was
-        committed since, and else begun anew. `progress` is told the entities done. Answers "sequence" and
-        "entities" (those written now).
+        committed since, and else begun anew. An entity that is damaged where it is stored raises
+        CorruptError; with `damaged="skip"` such are left out. `progress` is told the entities done. Answers
+        "sequence", "entities" (those written now) and "skipped" (those left out).
         """
+        if not isinstance(resume, bool):
+            raise TypeError("`resume` is True or False: the file tells by itself how far it got.")
         if not isinstance(target, (str, os.PathLike)):
-            return self._export(target, repositories, None, progress)
+            return self._export(target, repositories, None, damaged, progress)
         path = Path(target)
         if resume:
             with _resumed(path) as (file, after):
                 if file is not None:
                     try:
-                        return self._export(file, repositories, after, progress)
+                        return self._export(file, repositories, after, damaged, progress)
                     except errors.ConflictError:
                         pass  # written since, or of something else: anew
         with path.open("wb") as file:
-            return self._export(file, repositories, None, progress)
+            return self._export(file, repositories, None, damaged, progress)
 
     def _export(
         self,
         file: IO[bytes],
         repositories: Optional[Sequence[str]],
         after: Optional[Mapping[str, Any]],
+        damaged: Damaged,
         progress: Optional[Progress],
     ) -> dict[str, Any]:
         def write(text: Any, length: int) -> int:
@@ -137,7 +143,11 @@ class Maintenance:
                 written = file.write(rest)
             return HF_OK
 
-        options = {"repositories": None if repositories is None else list(repositories), "after": after}
+        options = {
+            "repositories": None if repositories is None else as_list(repositories, "Repositories"),
+            "after": after,
+            "damaged": None if damaged == "refuse" else damaged,
+        }
         functions = (_callbacks.write, _callbacks.progress)
         with Callbacks(progress, write).calling() as token:
             report = self._report(lib.hf_store_export, options_of(options), *functions, token)
@@ -209,7 +219,7 @@ class Maintenance:
         options = {
             "repository": repository,
             "id": id,
-            "json": list(json) or None,
+            "json": as_list(json, "Columns that hold JSON") or None,
             "existing": existing,
             "resume": resume,
         }

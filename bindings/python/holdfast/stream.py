@@ -13,7 +13,7 @@ from ._handles import Handle, OfOneProcess, call, native_buffer, text_of
 from ._inbox import Inbox
 from ._interrupts import tell, tell_error
 from ._library import lib
-from ._query import Fields, Filter, Parameters
+from ._query import Damaged, Fields, Filter, Parameters
 from ._sources import ChangeSource, QuerySource, Source, as_members, change_options, decoder
 from .changes import ChangeBatch
 from .difference import QueryEvent
@@ -343,6 +343,7 @@ class RepositoryStreams(Generic[T]):
         limit: Optional[int] = None,
         fields: Fields = None,
         parameters: Parameters = None,
+        damaged: Damaged = "refuse",
     ) -> "LiveQuery[T]":
         """What `find` answers, and then how it changes: `for event in songs.observe({"plays": {"$gt": 9}})`.
 
@@ -352,7 +353,14 @@ class RepositoryStreams(Generic[T]):
         """
         self._store._handle.check_process()
         source = QuerySource(
-            self, filter, sort=sort, skip=skip, limit=limit, fields=fields, parameters=parameters
+            self,
+            filter,
+            sort=sort,
+            skip=skip,
+            limit=limit,
+            fields=fields,
+            parameters=parameters,
+            damaged=damaged,
         )
         return LiveQuery(self._store._events, source)
 

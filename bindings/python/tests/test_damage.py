@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 import sqlite3
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -28,6 +29,23 @@ def damage(path: str, body: str) -> None:
     with connection:
         connection.execute("UPDATE holdfast_entity SET body = ? WHERE id = 'b'", (body,))
     connection.close()
+
+
+# Not what comes in, but JSON with the right id all the same.
+UNUSUAL = [
+    '{"id":"b","n":1,"n":2}',
+    '{"id":"\\u0062","n":1,"n":2}',
+    '{"id":"b","n":123456789012345678901234567890}',
+    '{"id":"b","n":1e999}',
+    '{"id":"b","\\u0000":1}',
+    '{"id":"b","n":' + 199 * "[" + 199 * "]" + "}",
+]
+# Nothing that a store can have taken, and beyond what filters and sorts can walk.
+UNREADABLE = [
+    '{"id":"b","n":' + 300 * "[" + 300 * "]" + "}",
+    '{"id":"b","n":"\\ud800"}',
+    '{"id":"c","id":"b","n":1}',
+]
 
 
 READS: dict[str, Callable[[Any], Any]] = {
@@ -119,3 +137,106 @@ def test_an_entity_that_does_not_fit_its_class_is_told_with_its_id(path: str, cl
         assert caught.value.detail == {"repository": "songs", "id": "b"}
         assert isinstance(caught.value.__cause__, (TypeError, KeyError))
         assert songs.fetch("a") is not None
+
+
+@pytest.mark.parametrize("body", BODIES + UNUSUAL + UNREADABLE, ids=lambda body: body[:40])
+def test_verifying_finds_exactly_what_reading_refuses(path: str, body: str) -> None:
+    damage(path, body)
+    is_damaged = body not in UNUSUAL
+    reads = {
+        **READS,
+        "distinct": lambda songs: songs.distinct("n"),
+        "count": lambda songs: songs.find({"n": 2}),
+    }
+    with holdfast.open(path) as store:
+        songs = store.repository("songs")
+        assert songs.verify()["damaged_ids"] == ["b"] * is_damaged
+        for name, read in reads.items():
+            if not is_damaged:
+                read(songs)
+            elif name != "count":
+                with pytest.raises(holdfast.CorruptError) as caught:
+                    read(songs)
+                assert caught.value.detail == {"repository": "songs", "id": "b"}, name
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["version = -1", "id = ''", 'id = \'\', body = \'{"id":"","n":1}\''],
+    ids=["version", "id", "both"],
+)
+def test_a_record_without_a_version_or_an_id_is_damaged_wherever_it_is_met(path: str, change: str) -> None:
+    damage(path, '{"id":"b","n":1}')
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute(f"UPDATE holdfast_entity SET {change} WHERE id = 'b'")
+    connection.close()
+    id = "b" if change.startswith("version") else ""
+    with holdfast.open(path) as store:
+        songs = store.repository("songs")
+        report = songs.verify()
+        assert (report["ok"], report["damaged_ids"], report["entities"]) == (False, [id], 3)
+        assert not store.verify()["ok"]
+        for read in (
+            songs.fetch_all,
+            songs.find,
+            lambda: songs.find(sort={"n": 1}),
+            lambda: list(songs.iterate()),
+        ):
+            with pytest.raises(holdfast.CorruptError) as caught:
+                read()
+            assert caught.value.detail == {"repository": "songs", "id": id}
+        assert [song["id"] for song in songs.find(damaged="skip")] == ["a", "c"]
+        assert songs.count(damaged="skip") == 2
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_an_export_and_a_live_query_leave_out_what_is_damaged_where_that_is_asked_for(
+    path: str, tmp_path: Path, body: str
+) -> None:
+    damage(path, body)
+    target = tmp_path / "songs.ndjson"
+    with holdfast.open(path) as store, holdfast.open("memory:") as other:
+        songs = store.repository("songs")
+        with pytest.raises(holdfast.CorruptError):
+            store.export_lines(target)
+        report = store.export_lines(target, damaged="skip")
+        assert (report["entities"], report["skipped"]) == (2, 1)
+        # As if it had been cut short behind the first entity.
+        lines = target.read_bytes().splitlines(keepends=True)
+        target.write_bytes(b"".join(lines[:2]))
+        assert store.export_lines(target, resume=True, damaged="skip")["entities"] == 1
+        assert target.read_bytes().splitlines(keepends=True) == lines
+        other.import_lines(target)
+        assert other.repository("songs").find() == songs.find(damaged="skip")
+
+        with pytest.raises(holdfast.CorruptError):
+            songs.observe()
+        with songs.observe(sort={"n": 1}, damaged="skip") as result:
+            assert [song["id"] for song in next(result).entities] == ["a", "c"]
+            songs.save({"id": "b", "n": 1})
+            assert [song["id"] for song in next(result).entities] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("is_unique", [False, True])
+def test_what_is_replaced_or_deleted_leaves_no_entries_of_its_lost_text(
+    path: str, body: str, is_unique: bool
+) -> None:
+    with holdfast.open(path) as store:
+        store.repository("songs").create_index({"n": 1}, unique=is_unique)
+    damage(path, body)
+    with holdfast.open(path) as store:
+        songs = store.repository("songs")
+        assert not songs.verify()["ok"]
+        songs.save({"id": "b", "n": 7})
+        assert songs.verify()["ok"]
+        assert songs.find({"n": 1}) == [] and songs.find({"n": 7}) == [{"id": "b", "n": 7}]
+    damage(path, body)
+    with holdfast.open(path) as store:
+        songs = store.repository("songs")
+        songs.delete("b")
+        # Another gets its place in the file.
+        songs.save({"id": "d", "n": 9})
+        assert songs.verify()["ok"]
+        assert songs.find({"n": 1}) == [] and songs.find({"n": 9}) == [{"id": "d", "n": 9}]

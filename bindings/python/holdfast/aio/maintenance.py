@@ -6,6 +6,7 @@ from typing import IO, Any, Callable, Optional, Union
 
 from .. import maintenance as blocking
 from .._callbacks import Progress
+from .._query import Damaged
 from ..maintenance import StrPath, Upgrade
 from ._events import in_thread
 
@@ -40,6 +41,7 @@ class Maintenance:
         *,
         repositories: Optional[Sequence[str]] = None,
         resume: bool = False,
+        damaged: Damaged = "refuse",
         progress: Optional[Progress] = None,
     ) -> dict[str, Any]:
         """See `holdfast.Maintenance.export_lines`."""
@@ -49,6 +51,7 @@ class Maintenance:
                 target,
                 repositories=repositories,
                 resume=resume,
+                damaged=damaged,
                 progress=progress,
             )
         )

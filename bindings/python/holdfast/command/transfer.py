@@ -7,6 +7,7 @@ from typing import IO, Any, Optional
 
 import click
 
+from .._query import Damaged
 from .parameters import complete_repository, repositories_option, store_argument
 from .progress import entities_of, progress
 from .session import Session
@@ -17,8 +18,16 @@ from .session import Session
 @click.argument("target", default="-", type=click.Path(dir_okay=False, allow_dash=True))
 @repositories_option
 @click.option("--resume", is_flag=True, help="Go on with an export to this file that was cut short.")
+@click.option(
+    "--damaged",
+    type=click.Choice(["refuse", "skip"]),
+    default="refuse",
+    help="What becomes of an entity that is damaged (refuse).",
+)
 @click.pass_obj
-def export(session: Session, store: str, target: str, repositories: tuple[str, ...], resume: bool) -> None:
+def export(
+    session: Session, store: str, target: str, repositories: tuple[str, ...], resume: bool, damaged: Damaged
+) -> None:
     """Write a store as JSON Lines.
 
     With ids and versions, and as of one commit.
@@ -39,6 +48,7 @@ def export(session: Session, store: str, target: str, repositories: tuple[str, .
                 click.get_binary_stream("stdout") if to_output else target,
                 repositories=repositories or None,
                 resume=resume,
+                damaged=damaged,
                 progress=lambda done, _: tell(done, text=f"{done} entities"),
             )
     if not to_output:
