@@ -8,7 +8,7 @@ from typing import Any, Callable, Literal, Optional, Union
 
 from . import errors
 from ._callbacks import native
-from ._codec import Codec, dump, options_of
+from ._codec import Codec, as_dict, dump, options_of
 from ._signatures import hf_predicate_fn
 from .expressions import Expression
 
@@ -55,11 +55,11 @@ def query_options(
         raise TypeError("Fields are a list of paths or a dict, not one text.")
     return options_of(
         {
-            "sort": sort and dict(sort),
+            "sort": as_dict(sort, "Paths to sort by", '{"age": -1}') if sort else None,
             "skip": skip or None,
             "limit": limit,
             "fields": dict(fields) if isinstance(fields, Mapping) else fields and list(fields),
-            "parameters": parameters and dict(parameters),
+            "parameters": as_dict(parameters, "Parameters", '{"least": 30}') if parameters else None,
             "damaged": None if damaged == "refuse" else damaged,
         }
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple, Optional, TypeVar, Union
 
 from . import errors
-from ._codec import Codec, dump, id_of, load, plain_id
+from ._codec import Codec, as_dict, dump, id_of, ids_of, load, plain_id
 from ._query import Damaged, Fields, Filter, Parameters, filter_arguments, query_options
 
 if TYPE_CHECKING:
@@ -272,7 +272,7 @@ def _expected(version: int) -> bytes:
 
 
 def _ids(ids: Iterable[Any]) -> bytes:
-    return _member("ids", dump(list(map(plain_id, ids))))
+    return _member("ids", dump(ids_of(ids)))
 
 
 def _query(filter: Filter, *options: Any, **named: Any) -> bytes:
@@ -284,4 +284,4 @@ def _query(filter: Filter, *options: Any, **named: Any) -> bytes:
 def payload(changes: Union[Mapping[str, Any], bytes]) -> bytes:
     """The JSON of a patch or an update, which is given as a dict or as JSON in bytes."""
     is_text = isinstance(changes, (bytes, bytearray, memoryview))
-    return bytes(changes) if is_text else dump(dict(changes))
+    return bytes(changes) if is_text else dump(as_dict(changes, "Changes", '{"plays": 1}'))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, Union
 
 from . import errors
 from ._callbacks import Callbacks, index_progress
-from ._codec import Codec, dump, id_of, load, native_text, options_of, plain_id
+from ._codec import Codec, dump, id_of, ids_of, load, native_text, options_of, plain_id
 from ._handles import Handle, OfOneProcess, Result, call, json_of, native_buffer, native_list, text_of
 from ._interrupts import kept, raise_kept
 from ._library import lib, without_signature
@@ -173,7 +173,7 @@ class Repository(OfOneProcess, Queries[T], RepositoryStreams[T]):
 
     def delete_many(self, ids: Iterable[Id]) -> None:
         """Deletes entities of any version. Raises NotFoundError, and deletes none, when one is missing."""
-        self._call(lib.hf_repository_delete_many, *_counted(dump(list(map(plain_id, ids)))))
+        self._call(lib.hf_repository_delete_many, *_counted(dump(ids_of(ids))))
 
     def modify_all(self, filter: Filter, update: Update, *, parameters: Parameters = None) -> ModifyResult:
         """Applies an update (see `modify`) to every entity that matches the filter (see `find`), or to none.
@@ -253,7 +253,7 @@ class Repository(OfOneProcess, Queries[T], RepositoryStreams[T]):
 
     def fetch_many(self, ids: Iterable[Id]) -> list[T]:
         """The entities of these ids, in the order given; ids without an entity are left out."""
-        return self._read_many(lib.hf_repository_fetch_many, *_counted(dump(list(map(plain_id, ids)))))
+        return self._read_many(lib.hf_repository_fetch_many, *_counted(dump(ids_of(ids))))
 
     def fetch_all(self) -> list[T]:
         """Every entity, ordered by the bytes of the ids."""
