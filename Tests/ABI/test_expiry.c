@@ -83,17 +83,18 @@ static void one_that_may_not_be_deleted_keeps_no_other(fixture *f) {
     /* More than are deleted at once, the kept ones before and among them. */
     for (int i = 0; i < 1200; i++) {
         char json[80];
-        snprintf(json, sizeof json, "{\"id\":\"%s%d\",\"seen\":%d}", i % 400 == 0 ? "keep" : "old", i, i);
+        snprintf(json, sizeof json, "{\"id\":\"%s%d\",\"seen\":%d}", i < 600 || i == 800 ? "keep" : "old", i,
+                 i);
         save(r.things, t, json);
     }
     expect_ok(hf_repository_set_validator, r.things, keep, NULL, NULL);
     commit_quietly(t);
     save_seen(others, "old", 1);
     wait_for(others, 0);
-    wait_for(r.things, 3);
+    wait_for(r.things, 601);
     /* Later ones go as well, and the kept ones when they may. */
-    save_seen(r.things, "old", 1);
-    wait_for(r.things, 3);
+    save_seen(r.things, "old", 1000);
+    wait_for(r.things, 601);
     expect_ok(hf_repository_set_validator, r.things, NULL, NULL, NULL);
     wait_for(r.things, 0);
     hf_repository_free(others);
@@ -117,6 +118,23 @@ static void one_whose_text_is_lost_keeps_no_other(fixture *f) {
         sleep_milliseconds(10);
     }
     expect_absent(r.things, NULL, "b");
+    close_room(r);
+}
+
+static void what_is_wrong_with_one_repository_keeps_nothing_of_another(fixture *f) {
+    room r = open_room(f, NULL);
+    hf_repository *others = open_repository(r.store, "others");
+    expect_ok(hf_repository_create_index, r.things, after_a_minute, NULL, NULL);
+    expect_ok(hf_repository_create_index, others, after_a_minute, NULL, NULL);
+    save_seen(r.things, "damaged", milliseconds_now() - 58000);
+    save_seen(others, "old", milliseconds_now() - 58000);
+    hf_repository_free(others);
+    close_room(r);
+    run_sqlite(f->url, "UPDATE holdfast_entity SET body = '{' WHERE id = 'damaged'");
+    r = open_room(f, NULL);
+    others = open_repository(r.store, "others");
+    wait_for(others, 0);
+    hf_repository_free(others);
     close_room(r);
 }
 
@@ -156,6 +174,7 @@ int main(void) {
         EACH_ENGINE(entities_go_when_their_time_has_passed),
         EACH_ENGINE(one_that_may_not_be_deleted_keeps_no_other),
         SQLITE_ONLY(one_whose_text_is_lost_keeps_no_other),
+        SQLITE_ONLY(what_is_wrong_with_one_repository_keeps_nothing_of_another),
         SQLITE_ONLY(they_go_too_when_the_store_is_opened_again),
         ONCE(they_stay_when_the_index_is_dropped),
         ONCE(only_one_path_can_lead_to_a_time),

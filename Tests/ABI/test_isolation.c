@@ -224,6 +224,16 @@ static void under_snapshot_isolation_write_skew_passes_and_a_lost_update_does_no
     close_pair(p);
 }
 
+static void under_snapshot_isolation_the_first_committer_wins_also_where_the_second_has_not_read(fixture *f) {
+    pair p = open_pair(f, "{\"isolation\":\"snapshot\"}");
+    put(p, p.one, "a", (int)get(p, p.one, "b") + 1);
+    put(p, p.two, "a", (int)get(p, p.two, "b") + 2);
+    expect_commit(p, one);
+    expect_conflict(p, two);
+    assert_int_equal(get(p, NULL, "a"), 101);
+    close_pair(p);
+}
+
 static void outside_a_transaction_a_write_is_judged_on_the_newest_state(fixture *f) {
     pair p = open_pair(f, NULL);
     assert_int_equal(get(p, p.one, "a"), 100);
@@ -275,6 +285,27 @@ static void a_snapshot_taken_back_moves_forward_unless_what_was_read_has_changed
     hf_store_free(store);
 }
 
+static void a_snapshot_that_grows_too_old_is_taken_back(fixture *f) {
+    hf_store *store = open_store(f, "{\"snapshot_max_age_ms\":100}");
+    hf_repository *accounts = open_repository(store, "accounts");
+    save(accounts, NULL, "{\"id\":\"a\",\"n\":1}");
+    hf_transaction *t = begin(store, NULL);
+    expect_absent(accounts, t, "b");
+    assert_int_equal(integer_in(accounts, t, "a", "n"), 1);
+    save(accounts, NULL, "{\"id\":\"a\",\"n\":2}");
+    hf_status status = HF_OK;
+    for (int i = 0; i < 3000 && status != HF_CONFLICT; i++) {
+        hf_entity entity = HF_ENTITY_INIT;
+        sleep_milliseconds(10);
+        status = hf_repository_fetch(accounts, t, "c", 1, &entity, NULL);
+        hf_entity_free(&entity);
+    }
+    assert_int_equal(status, HF_CONFLICT);
+    hf_transaction_free(t);
+    hf_repository_free(accounts);
+    hf_store_free(store);
+}
+
 int main(void) {
     static const scenario scenarios[] = {
         EACH_ENGINE(a_lost_update_is_refused),
@@ -291,8 +322,10 @@ int main(void) {
         EACH_ENGINE(a_transaction_that_only_saves_never_conflicts),
         EACH_ENGINE(a_transaction_that_wrote_nothing_never_conflicts),
         EACH_ENGINE(under_snapshot_isolation_write_skew_passes_and_a_lost_update_does_not),
+        EACH_ENGINE(under_snapshot_isolation_the_first_committer_wins_also_where_the_second_has_not_read),
         EACH_ENGINE(outside_a_transaction_a_write_is_judged_on_the_newest_state),
         EACH_ENGINE(a_snapshot_taken_back_moves_forward_unless_what_was_read_has_changed),
+        EACH_ENGINE(a_snapshot_that_grows_too_old_is_taken_back),
     };
     return run_scenarios("isolation", scenarios, COUNT_OF(scenarios));
 }

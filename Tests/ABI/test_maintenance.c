@@ -256,6 +256,22 @@ static void verify_finds_nothing_wrong_with_a_sound_store(fixture *f) {
     close_room(r);
 }
 
+static void verify_finds_entries_of_an_index_that_are_as_many_as_they_should_be_and_wrong(fixture *f) {
+    room r = open_room(f, NULL);
+    expect_ok(hf_repository_create_index, r.things, "{\"fields\":{\"n\":1}}", NULL, NULL);
+    save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
+    save(r.things, NULL, "{\"id\":\"b\",\"n\":2}");
+    close_room(r);
+    /* The entries of the two change places. */
+    run_sqlite(f->url, "UPDATE holdfast_entity SET body = '{\"id\":\"a\",\"n\":2}' WHERE id = 'a'; "
+                       "UPDATE holdfast_entity SET body = '{\"id\":\"b\",\"n\":1}' WHERE id = 'b'");
+    r = open_room(f, NULL);
+    json_t *report = verify(r.store);
+    assert_true(json_is_false(json_object_get(report, "ok")));
+    json_decref(report);
+    close_room(r);
+}
+
 static off_t size_of(const char *path) {
     struct stat status;
     return stat(path, &status) == 0 ? status.st_size : 0;
@@ -302,6 +318,7 @@ int main(void) {
         SQLITE_ONLY(restore_makes_a_store_of_a_backup),
         SQLITE_ONLY(restore_keeps_what_is_there_until_the_copy_is_sound),
         EACH_ENGINE(verify_finds_nothing_wrong_with_a_sound_store),
+        SQLITE_ONLY(verify_finds_entries_of_an_index_that_are_as_many_as_they_should_be_and_wrong),
         SQLITE_ONLY(compacting_gives_space_back_and_loses_nothing),
     };
     return run_scenarios("maintenance", scenarios, COUNT_OF(scenarios));

@@ -1,4 +1,5 @@
 /* Asynchronous runs of operations: the host's functions, subscriptions, cancelling, closing. */
+#include "members.h"
 #include "support.h"
 
 static hf_operation *describe_operation(room r, const char *json) {
@@ -129,6 +130,50 @@ static void a_subscription_brings_one_value_and_an_end_or_one_failure(fixture *f
     close_room(r);
 }
 
+static hf_status enlist_and_save(hf_transaction *transaction, hf_buffer *result, void *user_data) {
+    void **both = user_data;
+    (void)result;
+    hf_status status = hf_transaction_enlist(transaction, ((member *)both[1])->handle, NULL);
+    return status != HF_OK ? status
+                           : hf_repository_save(both[0], transaction, "{\"id\":\"a\"}", HF_NTS, NULL, NULL);
+}
+
+static void wait_until_stored(hf_repository *things, uint64_t count) {
+    uint64_t stored = 0;
+    for (int i = 0; i < 3000 && stored < count; i++) {
+        expect_ok(hf_repository_count, things, NULL, NULL, 0, NULL, &stored);
+        sleep_milliseconds(10);
+    }
+    assert_int_equal(stored, count);
+}
+
+/* Of an operation with members it turns out when events are taken that there are two. */
+static void events_that_are_taken_one_by_one_keep_their_order(fixture *f) {
+    room r = open_room(f, "{\"delivery\":\"queue\"}");
+    member root;
+    make_member(&root, "root", NULL);
+    void *both[] = {r.things, &root};
+    hf_operation *operation = NULL;
+    expect_ok(hf_operation_create_function, r.store, enlist_and_save, both, NULL, NULL, &operation);
+    expect_ok(hf_operation_subscribe, operation, NULL, NULL, NULL, NULL, NULL);
+    wait_until_stored(r.things, 1);
+    hf_transaction *t = begin(r.store, NULL);
+    save(r.things, t, "{\"id\":\"b\"}");
+    expect_ok(hf_transaction_submit, t, NULL, NULL, NULL);
+    wait_until_stored(r.things, 2);
+    static const hf_event_kind kinds[] = {HF_EVENT_VALUE, HF_EVENT_END, HF_EVENT_COMMIT};
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        hf_event event;
+        assert_int_equal(hf_store_events(r.store, &event, 1, 60000), 1);
+        assert_int_equal(event.kind, kinds[i]);
+        hf_events_free(&event, 1);
+    }
+    hf_transaction_free(t);
+    hf_operation_free(operation);
+    free_member(&root);
+    close_room(r);
+}
+
 static void under_queue_delivery_a_subscription_is_two_events(fixture *f) {
     room r = open_room(f, "{\"delivery\":\"queue\"}");
     hf_operation *add = describe_operation(r, ADD_ONE);
@@ -210,6 +255,64 @@ static void what_has_not_begun_or_not_reached_its_commit_can_be_cancelled(fixtur
     hf_future_free(waiting);
     hf_operation_free(blocker);
     hf_operation_free(fetch);
+    close_room(r);
+}
+
+typedef struct stubborn {
+    gate gate;
+    atomic_int runs;
+} stubborn;
+
+/* Stumbles each time, the first time behind the gate. */
+static hf_status stumble(hf_transaction *transaction, hf_buffer *result, void *user_data) {
+    stubborn *s = user_data;
+    if (s->runs++ == 0)
+        hold(transaction, result, &s->gate);
+    return HF_CONFLICT;
+}
+
+static void what_was_cancelled_while_it_ran_does_not_run_again(fixture *f) {
+    room r = open_room(f, NULL);
+    stubborn s = {{PTHREAD_MUTEX_INITIALIZER, 0}, 0};
+    hf_operation *operation = NULL;
+    hf_future *future = NULL;
+    expect_ok(hf_operation_create_function, r.store, stumble, &s, NULL, "{\"max_attempts\":3}", &operation);
+    pthread_mutex_lock(&s.gate.lock);
+    expect_ok(hf_operation_start, operation, NULL, &future);
+    while (!s.gate.entered)
+        sleep_milliseconds(1);
+    expect_ok(hf_future_cancel, future);
+    pthread_mutex_unlock(&s.gate.lock);
+    hf_future_free(future);
+    /* Others run behind it, and it does not. */
+    hf_operation *fetch = describe_operation(r, STEP("count", ""));
+    for (int i = 0; i < 20; i++) {
+        sleep_milliseconds(10);
+        expect_ok(hf_operation_start, fetch, NULL, &future);
+        expect_ok(hf_future_wait, future, NULL, 60000, NULL, NULL);
+        hf_future_free(future);
+    }
+    assert_int_equal(s.runs, 1);
+    hf_operation_free(fetch);
+    hf_operation_free(operation);
+    close_room(r);
+}
+
+static void a_run_is_attempted_as_often_as_it_may_be(fixture *f) {
+    room r = open_room(f, NULL);
+    for (int most = 1; most <= 3; most++) {
+        stubborn s = {{PTHREAD_MUTEX_INITIALIZER, 0}, 0};
+        char options[64];
+        hf_operation *operation = NULL;
+        hf_future *future = NULL;
+        snprintf(options, sizeof options, "{\"max_attempts\":%d}", most);
+        expect_ok(hf_operation_create_function, r.store, stumble, &s, NULL, options, &operation);
+        expect_ok(hf_operation_start, operation, NULL, &future);
+        expect(HF_CONFLICT, hf_future_wait, future, NULL, 60000, NULL, NULL);
+        assert_int_equal(s.runs, most);
+        hf_future_free(future);
+        hf_operation_free(operation);
+    }
     close_room(r);
 }
 
@@ -296,6 +399,9 @@ int main(void) {
         ONCE(waiting_inside_an_asynchronous_function_would_deadlock_and_says_so),
         EACH_ENGINE(a_subscription_brings_one_value_and_an_end_or_one_failure),
         EACH_ENGINE(under_queue_delivery_a_subscription_is_two_events),
+        ONCE(events_that_are_taken_one_by_one_keep_their_order),
+        ONCE(what_was_cancelled_while_it_ran_does_not_run_again),
+        ONCE(a_run_is_attempted_as_often_as_it_may_be),
         EACH_ENGINE(a_read_is_cancelled_or_answers_never_both),
         EACH_ENGINE(what_has_not_begun_or_not_reached_its_commit_can_be_cancelled),
         EACH_ENGINE(an_abandoned_run_goes_on),

@@ -1,4 +1,5 @@
 /* Completions by queue: nothing is called, the host takes events when it likes. */
+#include "members.h"
 #include "support.h"
 
 #include <fcntl.h>
@@ -91,6 +92,38 @@ static void ten_thousand_events_are_taken_once_each_and_in_commit_order(fixture 
     }
     close_polled_room(r);
     free_recorder(rec);
+}
+
+static void the_descriptor_stays_readable_while_only_some_events_were_taken(fixture *f) {
+    polled_room r = open_polled_room(f, queue);
+    recorder *rec = new_recorder(3);
+    for (size_t i = 0; i < 3; i++)
+        submit(r, rec, i);
+    for (size_t i = 0; i < 3; i++) {
+        hf_event event;
+        assert_true(readable(r.descriptor, 60000));
+        assert_int_equal(hf_store_events(r.store, &event, 1, 60000), 1);
+        hf_events_free(&event, 1);
+    }
+    assert_false(readable(r.descriptor, 0));
+    close_polled_room(r);
+    free_recorder(rec);
+}
+
+static void members_are_told_of_their_end_by_a_store_that_is_freed_with_its_events(fixture *f) {
+    polled_room r = open_polled_room(f, queue);
+    member root;
+    make_member(&root, "root", NULL);
+    hf_transaction *t = begin(r.store, NULL);
+    expect_ok(hf_transaction_enlist, t, root.handle);
+    save(r.things, t, "{\"id\":\"a\"}");
+    expect_ok(hf_transaction_submit, t, NULL, NULL, NULL);
+    hf_transaction_free(t);
+    assert_true(readable(r.descriptor, 60000));
+    expect_calls(&root, 1, 1, 0, 0);
+    close_polled_room(r);
+    expect_calls(&root, 1, 1, 1, 0);
+    free_member(&root);
 }
 
 static void an_event_holds_what_the_callback_would_get(fixture *f) {
@@ -310,6 +343,8 @@ int main(void) {
     static const scenario scenarios[] = {
         EACH_ENGINE(the_descriptor_is_readable_while_events_wait),
         EACH_ENGINE(ten_thousand_events_are_taken_once_each_and_in_commit_order),
+        ONCE(the_descriptor_stays_readable_while_only_some_events_were_taken),
+        ONCE(members_are_told_of_their_end_by_a_store_that_is_freed_with_its_events),
         EACH_ENGINE(an_event_holds_what_the_callback_would_get),
         EACH_ENGINE(waiting_ends_with_the_time_or_with_an_event),
         EACH_ENGINE(without_queue_delivery_there_is_no_queue),

@@ -107,13 +107,15 @@ static void a_scope_that_fails_beside_another_leaves_nothing_half_stored(fixture
     room r = open_room(f, NULL);
     for (int first_fails = 0; first_fails < 2; first_fails++) {
         hf_transaction *t = begin(r.store, NULL);
-        uint64_t one = 0, other = 0;
+        uint64_t before = 0, one = 0, other = 0;
+        expect_ok(hf_transaction_savepoint, t, &before);
         expect_ok(hf_transaction_begin_scope, t, HF_NO_SCOPE, &one);
         save(r.things, t, "{\"id\":\"one\"}");
         expect_ok(hf_transaction_begin_scope, t, HF_NO_SCOPE, &other);
         save(r.things, t, "{\"id\":\"other\"}");
         expect_ok(hf_transaction_end_scope, t, first_fails ? one : other, false);
         expect(HF_INVALID_STATE, hf_transaction_end_scope, t, first_fails ? other : one, true);
+        expect(HF_INVALID_STATE, hf_transaction_rollback_to, t, before);
         hf_error *error = error_of(HF_INVALID_STATE, hf_transaction_commit, t, NULL);
         assert_non_null(strstr(hf_error_message(error), "roll all back"));
         hf_error_free(error);

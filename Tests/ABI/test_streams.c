@@ -482,6 +482,41 @@ static void a_slow_observer_is_told_from_the_log_and_catches_up(fixture *f) {
     close_room(r);
 }
 
+/* More than may wait for it, and then more than the log keeps. */
+static void a_slow_observer_is_told_that_the_log_has_gone_on_without_it(fixture *f) {
+    room r = open_room(f, "{\"log_retention\":1000,\"durability\":\"relaxed\"}");
+    listener l;
+    begin_listening(&l);
+    observe(&l, r.store, "{\"entities\":false}");
+    pthread_mutex_lock(&l.lock);
+    l.is_held = true;
+    pthread_mutex_unlock(&l.lock);
+    for (int i = 0; i < 25; i++) {
+        hf_transaction *t = begin(r.store, NULL);
+        for (int k = 0; k < 500; k++) {
+            char json[32];
+            snprintf(json, sizeof json, "{\"id\":\"%d\"}", k);
+            save(r.things, t, json);
+        }
+        commit_quietly(t);
+    }
+    commit_past_the_log(r.things);
+    pthread_mutex_lock(&l.lock);
+    l.is_held = false;
+    pthread_cond_broadcast(&l.changed);
+    pthread_mutex_unlock(&l.lock);
+    size_t lost = 0;
+    for (int wait = 0; wait < 3000 && lost == 0; wait++) {
+        sleep_milliseconds(10);
+        pthread_mutex_lock(&l.lock);
+        lost = l.lost;
+        pthread_mutex_unlock(&l.lock);
+    }
+    assert_int_equal(lost, 1);
+    end_listening(&l);
+    close_room(r);
+}
+
 int main(void) {
     static const scenario scenarios[] = {
         EACH_ENGINE(an_observer_is_told_of_each_commit_in_order),
@@ -498,6 +533,7 @@ int main(void) {
         EACH_ENGINE(the_log_keeps_as_many_commits_as_its_bytes_have_room_for),
         SQLITE_ONLY(what_is_in_the_log_at_opening_counts_for_its_bytes),
         EACH_ENGINE(a_slow_observer_is_told_from_the_log_and_catches_up),
+        EACH_ENGINE(a_slow_observer_is_told_that_the_log_has_gone_on_without_it),
     };
     return run_scenarios("streams", scenarios, COUNT_OF(scenarios));
 }
