@@ -45,7 +45,7 @@ static bool note_progress(uint64_t done, uint64_t total, void *user_data) {
     if (j->writes_to != NULL)
         save(j->writes_to, NULL, "{\"id\":\"late\"}");
     if (j->closes != NULL)
-        (void)hf_store_close(j->closes, 0, NULL);
+        (void)hf_store_close(j->closes, 10000, NULL);
     return j->calls != j->stop_at;
 }
 
