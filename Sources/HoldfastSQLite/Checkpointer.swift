@@ -169,7 +169,10 @@ final class Checkpointer: Sendable {
         let before = frames.load(ordering: .acquiring)
         return state.withLock { state in
             if state.isStopped { return nil }
-            guard (try? check()) != nil else {
+            // After a sync that failed another one says nothing of the same pages. The log must first be written anew, by
+            // the next commit or the close: were it copied now, a power cut could leave half of it in the database, and
+            // not the log to finish from.
+            guard !doubt.lasts, (try? check()) != nil else {
                 postpone(before, &state)
                 return nil
             }

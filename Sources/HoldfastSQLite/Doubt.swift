@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Whether something that is visible may not be durable, because a sync or a COMMIT failed. While it lasts nothing
-/// more is committed; `SQLiteStorage.recover` ends it.
+/// more is committed, and nothing copied out of the log; `SQLiteStorage.recover` ends it.
 final class Doubt: Sendable {
     private let flag = Atomic(false)
 

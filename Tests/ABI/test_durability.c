@@ -330,6 +330,8 @@ static void what_was_not_synced_is_written_anew_before_it_is_synced_again(fixtur
             /* An idle store is checkpointed after two seconds. */
             for (int i = 0; i < 1000 && atomic_load(&log_syncs_before_a_failure) >= 0; i++)
                 sleep_milliseconds(20);
+            /* After a second more it would be tried again. */
+            sleep_milliseconds(1500);
         } else {
             hf_status status = hf_repository_save(r.things, NULL, "{\"id\":2}", HF_NTS, NULL, NULL);
             assert_true(status == HF_OK || status == HF_IO);
