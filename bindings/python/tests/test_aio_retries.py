@@ -2,6 +2,9 @@
 
 import asyncio
 
+import pytest
+
+import holdfast
 import holdfast.aio
 
 COUNT = 1000
@@ -26,6 +29,42 @@ def test_a_thousand_tasks_that_change_one_entity_get_through_in_few_runs(engine:
             song = await songs.fetch("s1")
             assert song is not None and song["plays"] == COUNT
             assert runs < 3 * COUNT
+
+    asyncio.run(main())
+
+
+def test_a_function_that_always_loses_runs_as_often_as_is_allowed(engine: str, path: str) -> None:
+    async def main() -> None:
+        async with holdfast.aio.open("memory:" if engine == "memory" else path) as store:
+            for attempts in (1, 3):
+                runs = 0
+
+                async def lose() -> None:
+                    nonlocal runs
+                    runs += 1
+                    raise holdfast.ConflictError("lost")
+
+                with pytest.raises(holdfast.ConflictError):
+                    await store.transact(lose, max_attempts=attempts)
+                assert runs == attempts
+
+    asyncio.run(main())
+
+
+def test_the_time_of_a_function_is_for_all_its_runs_together(engine: str, path: str) -> None:
+    async def main() -> None:
+        async with holdfast.aio.open("memory:" if engine == "memory" else path) as store:
+            runs = 0
+
+            async def lose() -> None:
+                nonlocal runs
+                runs += 1
+                await asyncio.sleep(0.1)
+                raise holdfast.ConflictError("lost")
+
+            with pytest.raises((holdfast.ConflictError, holdfast.TimeoutError)):
+                await store.transact(lose, timeout=0.25, max_attempts=30)
+            assert runs < 10
 
     asyncio.run(main())
 

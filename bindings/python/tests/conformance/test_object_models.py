@@ -253,6 +253,11 @@ def test_committing_a_bound_object_stores_it(model: Any, store: holdfast.Store) 
     with store.transaction(model) as changed:
         model.tags[1]["deep"].append(3)
     assert [change.id for change in changed.receipt.changes] == ["s1"]
+    # Equal, and written otherwise.
+    for value in (1, True):
+        with store.transaction(model):
+            model.tags[1]["more"] = value
+        assert songs["s1"]["tags"][1]["more"] is value
     before = state(model)
     with pytest.raises(LookupError), store.transaction(model):
         change(model)

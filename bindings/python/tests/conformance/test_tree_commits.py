@@ -159,6 +159,25 @@ def test_what_cannot_fail_is_told_in_the_receipt_and_to_the_hook(
     assert [type(error) for error in hooked] == [Refusal] * 5
 
 
+def test_what_cannot_fail_is_told_in_the_receipt_of_the_run_that_was_stored(
+    store: holdfast.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: None)
+    node = Node("node")
+    node.hooks["commit"] = refuse
+    runs = []
+
+    def run() -> None:
+        store.repository("songs").save({"id": "s1"})
+        runs.append(1)
+        if len(runs) < 3:
+            raise holdfast.ConflictError("lost")
+
+    future = store.submit(run, trees=[node])
+    future.result(10)
+    assert [type(error) for error in future.receipt.secondary] == [Refusal]
+
+
 def test_an_error_while_closing_is_told_beside_the_block_s_own(store: holdfast.Store) -> None:
     node = Node("node")
     with pytest.raises(LookupError) as raised, store.transaction(node):
