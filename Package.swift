@@ -62,7 +62,8 @@ let package = Package(
 
         // What the tests share.
         .target(name: "SeededRandom", path: "Tests/SeededRandom"),
-        .target(name: "DrawnLimits", dependencies: ["HoldfastCore"], path: "Tests/DrawnLimits"),
+        .target(
+            name: "DrawnLimits", dependencies: ["HoldfastCore"], path: "Tests/DrawnLimits", exclude: ["draw.py"]),
         .target(name: "HistoryChecker", path: "Tests/HistoryChecker"),
         .target(
             name: "StressLoad", dependencies: ["HoldfastCore", "HistoryChecker", "SeededRandom"],

@@ -283,7 +283,7 @@ static long run_each(const operation *o, call_fault fault, int samples) {
 
 int main(int argc, char **argv) {
     int samples = 6;
-    unsigned seed = (unsigned)time(NULL);
+    unsigned seed = seed_of_run();
     const char *only = NULL;
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--every") == 0)

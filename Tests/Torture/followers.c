@@ -204,7 +204,7 @@ static void change_something(hf_store *store, hf_repository *things, unsigned *s
 }
 
 static void write_and_follow(hf_store *store, hf_repository *things, int index) {
-    unsigned seed = (unsigned)getpid();
+    unsigned seed = seed_of_run() + (unsigned)index;
     follower f = {PTHREAD_MUTEX_INITIALIZER, json_array(), NULL, NULL, NULL};
     hf_error *error = NULL;
     /* The changes behind a state: its position is read first, so a change may be in both. */

@@ -22,6 +22,11 @@ void give_up(const char *doing, hf_status status, hf_error *error) {
     _exit(3);
 }
 
+unsigned seed_of_run(void) {
+    const char *given = getenv("HOLDFAST_SEED");
+    return given ? (unsigned)strtoul(given, NULL, 10) : (unsigned)time(NULL);
+}
+
 double seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);

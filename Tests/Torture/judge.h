@@ -17,6 +17,9 @@ void expect(bool is_right, const char *sentence);
 /* Ends this process at once where a call of the library has answered what it must not. */
 void give_up(const char *doing, hf_status status, hf_error *error) __attribute__((noreturn));
 
+/* What all chance of a run comes from: HOLDFAST_SEED, which drawn.sh prints, or another each time. */
+unsigned seed_of_run(void);
+
 /* Of a clock that never jumps. */
 double seconds(void);
 

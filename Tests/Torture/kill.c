@@ -8,6 +8,7 @@
  * After each kill every acknowledged transaction must be there and whole, none without those before it, and
  * no sequence may be given out twice. Many commits are in flight at each kill.
  */
+#include "judge.h"
 #include "ledger.h"
 
 #include <errno.h>
@@ -113,7 +114,8 @@ int main(int argc, char **argv) {
         return 2;
     }
     snprintf(path, sizeof path, "%s/store.db", directory);
-    srand((unsigned)time(NULL));
+    unsigned seed = seed_of_run();
+    srand(seed);
 
     uint32_t last = 0;
     uint64_t last_sequence = 0;
@@ -139,7 +141,7 @@ int main(int argc, char **argv) {
             last_sequence = 0;
         }
     }
-    printf("%ld kills, %zu acknowledged commits, %zu wrong\n", kills, acknowledged, wrong);
+    printf("seed %u: %ld kills, %zu acknowledged commits, %zu wrong\n", seed, kills, acknowledged, wrong);
     ledger_remove(directory, true);
     return wrong > 0;
 }

@@ -10,6 +10,7 @@
  * A sync that failed lets go of its writes: some have reached the disk, and the others never will, unless
  * they are written again. That is what Linux does, and what recovery must survive.
  */
+#include "judge.h"
 #include "ledger.h"
 #include "recording_vfs.h"
 
@@ -33,7 +34,7 @@ typedef struct disk {
     size_t count, capacity;
 } disk;
 
-static uint64_t seed = 1;
+static uint64_t seed;
 static uint32_t chance(uint32_t bound) {
     seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
     return (uint32_t)(seed >> 33) % bound;
@@ -297,6 +298,8 @@ int main(int argc, char **argv) {
     bool every = argc > 1 && strcmp(argv[1], "--every") == 0;
     char directory[64];
     char path[128];
+    seed = seed_of_run();
+    printf("seed %llu\n", (unsigned long long)seed);
     vfs_install();
     ledger_directory(directory);
     snprintf(path, sizeof path, "%s/store.db", directory);
