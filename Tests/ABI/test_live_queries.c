@@ -273,6 +273,63 @@ static void moves_at_the_edge_of_a_limit_ask_the_storage_nothing(fixture *f) {
     end_shelf(&s);
 }
 
+static void each_of_many_queries_with_ranges_of_their_own_hears_of_what_comes_into_its_range(fixture *f) {
+    room r = open_room(f, NULL);
+    enum { RANGES = 9 };
+    listener listeners[RANGES];
+    char text[64];
+    for (int i = 0; i < RANGES; i++) {
+        begin_listening(&listeners[i]);
+        snprintf(text, sizeof text, "{\"n\":{\"$lt\":%d}}", 10 * i + 10);
+        observe_query(&listeners[i], r.things, text, NULL);
+    }
+    for (int i = RANGES - 1; i >= 0; i--) {
+        snprintf(text, sizeof text, "{\"id\":\"e%d\",\"n\":%d}", i, 10 * i + 5);
+        save(r.things, NULL, text);
+        for (int k = i; k < RANGES; k++)
+            wait_for_events(&listeners[k], (size_t)(k - i + 2));
+    }
+    for (int i = 0; i < RANGES; i++)
+        end_listening(&listeners[i]);
+    close_room(r);
+}
+
+typedef struct busy_writer {
+    hf_repository *things;
+    atomic_int stop;
+} busy_writer;
+
+static void *write_on(void *opaque) {
+    busy_writer *w = opaque;
+    for (int i = 0; !w->stop; i++) {
+        char json[64];
+        snprintf(json, sizeof json, "{\"id\":\"e%d\",\"n\":%d}", i % 20, i);
+        save(w->things, NULL, json);
+    }
+    return NULL;
+}
+
+static void what_is_committed_while_it_is_opened_is_not_missed(fixture *f) {
+    room r = open_room(f, "{\"durability\":\"relaxed\"}");
+    listener first, l;
+    begin_listening(&first);
+    observe(&first, r.store, NULL);
+    for (int round = 0; round < 100; round++) {
+        busy_writer w = {r.things, 0};
+        pthread_t writer;
+        assert_int_equal(pthread_create(&writer, NULL, write_on, &w), 0);
+        sleep_milliseconds(2);
+        begin_listening(&l);
+        observe_query(&l, r.things, NULL, NULL);
+        w.stop = 1;
+        pthread_join(writer, NULL);
+        expect_followed(&l, r.things, NULL, NULL);
+        end_listening(&l);
+    }
+    end_listening(&first);
+    close_room(r);
+}
+
 static void a_live_query_pins_no_snapshot_of_the_past(fixture *f) {
     room r = open_room(f, NULL);
     listener l;
@@ -319,6 +376,8 @@ int main(void) {
         EACH_ENGINE(at_the_edge_of_a_limit_it_reads_on_when_it_must),
         ONCE(moves_at_the_edge_of_a_limit_ask_the_storage_nothing),
         EACH_ENGINE(a_live_query_pins_no_snapshot_of_the_past),
+        ONCE(each_of_many_queries_with_ranges_of_their_own_hears_of_what_comes_into_its_range),
+        EACH_ENGINE(what_is_committed_while_it_is_opened_is_not_missed),
         ONCE(a_wrong_query_is_refused_at_once),
     };
     return run_scenarios("live queries", scenarios, COUNT_OF(scenarios));

@@ -26,6 +26,12 @@ def ids(entities: Any) -> list[str]:
     return [entity["id"] for entity in entities]
 
 
+def test_two_bounds_may_be_met_by_two_elements_of_an_array_with_an_index_too(things: Things) -> None:
+    things.create_index("a")
+    things.save_many([{"id": "both", "a": [0, 5]}, {"id": "between", "a": [2]}, {"id": "beyond", "a": 7}])
+    assert sorted(ids(things.find({"a": {"$gt": 1, "$lt": 3}}))) == ["between", "both"]
+
+
 @pytest.mark.parametrize("is_built", [True, False], ids=["built", "kept"])
 def test_an_element_without_members_counts_as_null_with_an_index_too(things: Things, is_built: bool) -> None:
     if not is_built:
@@ -130,6 +136,29 @@ def test_an_index_of_the_former_kind_is_told_and_not_relied_upon(
         assert "outdated" not in things.indexes()[0]
         things.save(MIXED)
         assert things.verify()["ok"]
+
+
+@pytest.mark.parametrize("engine", ["sqlite"])
+def test_an_index_of_a_former_kind_gets_entries_of_that_kind(
+    open_store: Callable[..., holdfast.Store], path: str
+) -> None:
+    with open_store() as store:
+        store.repository("things").create_index({"a.b": 1, "a.c": 1})
+    with sqlite3.connect(path) as file:
+        file.execute('UPDATE holdfast_index SET definition = \'{"fields":{"a.b":1,"a.c":1}}\'')
+        (number,) = file.execute("SELECT id FROM holdfast_index").fetchone()
+    file.close()
+    with open_store() as store:
+        store.repository("things").save(PAIRS)
+    with sqlite3.connect(path) as file:
+        # Each value of one path with each of the other.
+        assert file.execute(f"SELECT count(*) FROM holdfast_index_{number}").fetchone() == (4,)
+    file.close()
+    with open_store() as store:
+        store.repository("things").delete("pairs")
+    with sqlite3.connect(path) as file:
+        assert file.execute(f"SELECT count(*) FROM holdfast_index_{number}").fetchone() == (0,)
+    file.close()
 
 
 @pytest.mark.parametrize("engine", ["sqlite"])
