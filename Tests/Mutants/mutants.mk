@@ -1,7 +1,8 @@
 # Planted bugs, to be included by the top Makefile:
 #
 #     test-mutants    whether each still applies, for every test run
-#     mutants         which test finds each, and in how long; MUTANTS="name folder" for some, JOBS=2 at a time
+#     mutants         which test finds each, and in how long; MUTANTS="name folder" for some, JOBS=2 at a time, and
+#                     EXPECTED=1 to ask only those tests that are expected to
 #
 # Each patch in a folder here is a bug that somebody could have made. It begins with the promise that it breaks and ends
 # its prose with who should notice, by the names that commands.py explains:
@@ -30,4 +31,4 @@ test-mutants: ## Whether the planted bugs still apply
 	$(PYTHON) Tests/Mutants/mutants.py --check
 
 mutants: dependencies $(VENV)/tools ## Which test finds each planted bug, or MUTANTS="…", JOBS=2 at once
-	$(PYTHON) Tests/Mutants/mutants.py --jobs $(JOBS) $(MUTANTS)
+	$(PYTHON) Tests/Mutants/mutants.py --jobs $(JOBS) $(if $(EXPECTED),--expected) $(MUTANTS)
