@@ -199,7 +199,9 @@ def _on_validate(transaction: Any, token: int, out_error: Any) -> int:
             raised.refusal = error
         if isinstance(error, errors.ConflictError):
             return HF_CONFLICT
-        out_error[0] = lib.hf_error_create(HF_REFUSED, 0, str(error).replace("\0", "").encode())
+        out_error[0] = lib.hf_error_create(
+            HF_REFUSED, 0, str(error).replace("\0", "").encode(errors="replace")
+        )
         return HF_REFUSED
     return HF_OK
 

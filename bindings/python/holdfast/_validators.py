@@ -80,7 +80,7 @@ def _validate(
     except BaseException as error:
         if is_interrupt(error):
             raise
-        message = str(error).replace("\0", "").encode()
+        message = str(error).replace("\0", "").encode(errors="replace")
         out_error[0] = lib.hf_error_create(HF_REFUSED, errors.refusals.keep(error), message)
         return HF_REFUSED
     return HF_OK

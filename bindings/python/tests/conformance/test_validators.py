@@ -102,6 +102,30 @@ def test_the_exception_of_a_validator_is_the_one_that_the_write_raises(
     assert songs.fetch_all() == [{"id": "pinned", "plays": 1}]
 
 
+def test_what_a_validator_raises_may_say_anything(store: holdfast.Store, songs: Songs) -> None:
+    mine = Refusal("half a character: \ud83d, and a NUL: \0")
+
+    def refuse(*_: Any) -> None:
+        raise mine
+
+    class Node(holdfast.Transactable):
+        """Refuses."""
+
+        def on_validate_commit(self) -> None:
+            raise mine
+
+    songs.set_validator(refuse)
+    with pytest.raises(Refusal) as raised:
+        songs.save({"id": "s1"})
+    assert raised.value is mine
+    songs.set_validator(None)
+    with pytest.raises(Refusal) as raised, store.transaction(Node()):
+        songs.save({"id": "s1"})
+    assert raised.value is mine
+    mine.__traceback__ = None
+    assert songs.count() == 0
+
+
 def test_a_transaction_is_checked_as_it_is_in_the_end(store: holdfast.Store, songs: Songs) -> None:
     seen: list[Any] = []
     songs.set_validator(lambda id, song: seen.append((id, song)))
