@@ -36,7 +36,7 @@ class RepositoryMapping(MutableMapping[str, T]):
     def __contains__(self, id: object) -> bool:
         try:
             return id in self._repository
-        except (TypeError, errors.InvalidIdError):
+        except (TypeError, UnicodeEncodeError, errors.InvalidIdError):
             return False
 
     def __iter__(self) -> Iterator[str]:

@@ -36,7 +36,7 @@ def test_missing_ids_are_missing_keys(songs: Songs) -> None:
 
 def test_what_cannot_be_an_id_is_not_in_it(songs: Songs) -> None:
     mapping = songs.as_mapping()
-    for thing in (None, 1.5, "", "a\nb"):
+    for thing in (None, 1.5, "", "a\nb", "half a character: \ud83d"):
         assert thing not in mapping
 
 
