@@ -9,6 +9,7 @@
  *   holdfast/error.h        what went wrong, as an object
  *   holdfast/version.h      which contract, which features
  *   holdfast/answer.h       for hosts whose functions may end before they have begun
+ *   holdfast/interrupt.h    how a thread ends its own calls that take long
  *   holdfast/log.h          what the library tells the host's log
  *   holdfast/event.h        how asynchronous outcomes arrive
  *   holdfast/store.h        a database: open, close, sync, events
@@ -86,6 +87,7 @@
 #include "holdfast/event.h"
 #include "holdfast/future.h"
 #include "holdfast/index.h"
+#include "holdfast/interrupt.h"
 #include "holdfast/log.h"
 #include "holdfast/maintenance.h"
 #include "holdfast/operation.h"

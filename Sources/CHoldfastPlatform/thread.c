@@ -113,3 +113,9 @@ static __thread const void *frame;
 const void *hfp_thread_frame(void) { return frame; }
 
 void hfp_thread_set_frame(const void *innermost) { frame = innermost; }
+
+static __thread hfp_interrupt interrupt;
+
+hfp_interrupt *hfp_thread_interrupt(void) { return &interrupt; }
+
+bool hfp_interrupt_is_wanted(void) { return interrupt.ask != NULL && interrupt.silence == 0; }

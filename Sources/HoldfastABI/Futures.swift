@@ -195,11 +195,16 @@ public func hf_await(
             isKept = true
         }
         if status != hf_status.HF_OK { throw hostError(status, "the starter answered") }
-        var outcome = try wait.outcome()
+        var outcome: FutureOutcome?
+        var failure: HoldfastError?
+        do throws(HoldfastError) { outcome = try wait.outcome() } catch {
+            guard error.status == .cancelled else { throw error }
+            failure = error
+        }
         if outcome == nil && out_future == nil { outcome = wait.giveUp() }
         guard let outcome else {
             keep()
-            throw wait.timedOut
+            throw failure ?? wait.timedOut
         }
         let value = try outcome.get()
         do throws(HoldfastError) {

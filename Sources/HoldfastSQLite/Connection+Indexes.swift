@@ -148,6 +148,7 @@ extension Connection {
         }
         var rest = batch.indexEntries[...]
         while let first = rest.first {
+            if batch.isUnwanted?() ?? false { throw Interrupt.cancelled }
             let rows = rest.prefix(indexRows)
             if rows.count == indexRows, rows.allSatisfy({ $0.number != nil && $0.index == first.index }) {
                 try insert(rows, into: first.index)

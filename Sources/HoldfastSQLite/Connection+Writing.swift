@@ -4,7 +4,7 @@ import HoldfastCore
 extension Connection {
     func apply(_ batch: WriteBatch) throws(HoldfastError) {
         for repository in batch.createdRepositories { try insert(repository) }
-        try apply(batch.changes)
+        try apply(batch.changes, unless: batch.isUnwanted)
         try applyIndexes(batch)
         try append(batch.log)
         for record in batch.idempotency { try insert(record) }
@@ -47,10 +47,11 @@ extension Connection {
         }
     }
 
-    private func apply(_ changes: [EntityChange]) throws(HoldfastError) {
+    private func apply(_ changes: [EntityChange], unless isUnwanted: (() -> Bool)?) throws(HoldfastError) {
         let upsert = try statement(.upsert)
         let delete = try statement(.delete)
         for change in changes {
+            if isUnwanted?() ?? false { throw Interrupt.cancelled }
             try change.key.id.bytes.withBytes { id throws(HoldfastError) in
                 let statement = change.body == nil ? delete : upsert
                 defer { statement.reset() }

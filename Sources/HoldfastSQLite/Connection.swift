@@ -96,6 +96,9 @@ final class Connection: @unchecked Sendable {
         traces?.remove()
     }
 
+    /// sqlite3_interrupt: has what is just run here end soon, with `.cancelled`. Any thread, while it is open.
+    func interrupt() { sqlite3_interrupt(handle) }
+
     /// sqlite3_db_release_memory: the pages that are kept for the next reading.
     func releaseMemory() { sqlite3_db_release_memory(handle) }
 

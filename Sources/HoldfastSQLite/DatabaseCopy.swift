@@ -30,9 +30,10 @@ final class DatabaseCopy {
     var path: String { file.path }
 
     /// When the pages are there: makes a store of them, which was closed at this sequence, and has it on the disk.
-    func complete(_ head: CommitSequence, incarnation: [UInt8]) throws(HoldfastError) {
+    func complete(_ head: CommitSequence, incarnation: [UInt8], _ limits: Limits) throws(HoldfastError) {
         try settle(head, incarnation)
-        try Self.sync(file.path, O_RDWR)
+        let path = file.path
+        try Interrupt.whileAsking(limits) { () throws(HoldfastError) in try Self.sync(path, O_RDWR) }
     }
 
     /// Gives what was made its name, which nothing has, nor that of a file beside it. Where this throws nothing has it.
@@ -69,9 +70,11 @@ final class DatabaseCopy {
     }
 
     /// Holds the copy against SQLite's rules for a sound database.
-    func check() throws(HoldfastError) {
+    func check(_ limits: Limits) throws(HoldfastError) {
         let connection = try Connection(path: file.path, mode: .immutable)
-        let problems = try connection.problems(limit: 1)
+        let problems = try Interrupt.whileAsking(limits, stop: connection.interrupt) { () throws(HoldfastError) in
+            try connection.problems(limit: 1)
+        }
         guard let first = problems.first else { return }
         throw HoldfastError(
             .corrupt, "\(target.path) is not written, because what was copied is damaged: \(first)")

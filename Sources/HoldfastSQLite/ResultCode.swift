@@ -11,6 +11,7 @@ import HoldfastCore
 enum ResultCode {
     /// The error for a call that answered `code`. `doing` is a gerund: "committing".
     static func error(_ code: Int32, _ doing: String, _ path: String, connection: OpaquePointer?) -> HoldfastError {
+        if code & 0xFF == SQLITE_INTERRUPT { return Interrupt.cancelled }
         let systemError = connection.map { sqlite3_system_errno($0) } ?? 0
         // The connection's own words belong to its last call, which may be another one.
         let isLast = connection.map { sqlite3_extended_errcode($0) & 0xFF == code & 0xFF } ?? false

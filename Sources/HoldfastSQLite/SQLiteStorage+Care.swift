@@ -42,11 +42,12 @@ extension SQLiteStorage {
                 guard try progress(done, total) else { throw DatabaseCopy.cancelled }
                 if isClosing.load(ordering: .acquiring) { throw Store.closed }
             }
+            try Interrupt.look()
             if isComplete { break }
             if mayBeTakenBack && isLogTooLong { pages.takeBack() }
         }
-        try copy.complete(head, incarnation: Self.newIncarnation(environment))
-        try copy.check()
+        try copy.complete(head, incarnation: Self.newIncarnation(environment), environment.limits)
+        try copy.check(environment.limits)
         return head
     }
 
@@ -72,6 +73,8 @@ extension SQLiteStorage {
             defer { try? connection.execute("PRAGMA temp_store = MEMORY", "compacting") }
             let after: UInt64
             var isCompacted = false
+            compacting.withLock { $0 = connection }
+            defer { compacting.withLock { $0 = nil } }
             do throws(HoldfastError) {
                 try connection.execute("VACUUM", "compacting")
                 isCompacted = true
@@ -90,10 +93,14 @@ extension SQLiteStorage {
         }
     }
 
+    public func stopCompacting() { compacting.withLock { $0?.interrupt() } }
+
     public func problems() throws(HoldfastError) -> [String] {
         let connection = try connectReader()
-        try connection.run(.begin, "reading")
-        return try connection.problems(limit: 100)
+        return try Interrupt.whileAsking(environment.limits, stop: connection.interrupt) { () throws(HoldfastError) in
+            try connection.run(.begin, "reading")
+            return try connection.problems(limit: 100)
+        }
     }
 
     public func size() throws(HoldfastError) -> StorageSize? {

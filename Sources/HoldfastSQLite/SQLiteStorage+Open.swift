@@ -74,15 +74,20 @@ extension SQLiteStorage {
         if writer.isReadOnly {
             throw HoldfastError(.readOnly, "\(path) cannot be written: open it with \"read_only\": true")
         }
-        if try writer.isNew() {
-            guard options.create else {
-                throw HoldfastError(.cannotOpen, "\(path) is empty and no store: allow \"create\", or check the path")
+        try Interrupt.whileAsking(environment.limits, stop: writer.interrupt) { () throws(HoldfastError) in
+            // Who has the lock may be gone before this has ended.
+            defer { withExtendedLifetime(storeLock) {} }
+            if try writer.isNew() {
+                guard options.create else {
+                    throw HoldfastError(
+                        .cannotOpen, "\(path) is empty and no store: allow \"create\", or check the path")
+                }
+                try writer.create(incarnation: newIncarnation(environment))
+            } else if isFirst {
+                if try !writer.usesWriteAheadLog() { try writer.execute("PRAGMA journal_mode = WAL", "opening") }
+                try writer.settle(isFirst: true, limits)
+                try writer.skipReserved(at: environment.time.wallMilliseconds())
             }
-            try writer.create(incarnation: newIncarnation(environment))
-        } else if isFirst {
-            if try !writer.usesWriteAheadLog() { try writer.execute("PRAGMA journal_mode = WAL", "opening") }
-            try writer.settle(isFirst: true, limits)
-            try writer.skipReserved(at: environment.time.wallMilliseconds())
         }
         let files = try StoreFiles(path, readOnly: false, environment)
         if isFirst { storeLock.noteFiles(files) }

@@ -30,6 +30,8 @@ public final class SQLiteStorage: Storage {
     let environment: Environment
     /// Ends backups, which have connections of their own.
     let isClosing = Atomic(false)
+    /// Nil where none is under way.
+    let compacting = Lock<Connection?>(nil)
     private let lastCommit = Lock<(head: CommitSequence, header: WALHeader)?>(nil)
     private let connectWriter: @Sendable () throws(HoldfastError) -> Connection
     let connectReader: @Sendable () throws(HoldfastError) -> Connection

@@ -160,6 +160,7 @@ final class StoreLock: Sendable {
         let deadline = time.monotonicNanoseconds() &+ nanoseconds
         while try !set(HFP_EXCLUSIVE, Self.door) {
             if time.monotonicNanoseconds() >= deadline { return false }
+            try Interrupt.look()
             usleep(microseconds(limits.doorPoll))
         }
         return true

@@ -8,7 +8,7 @@ extension Limits {
             \.expiryInterval, \.firstBackoff, \.longestBackoff, \.closingPoll, \.queueNextPause, \.queuePause,
             \.queueLongPause, \.queueLongestPause, \.lockPoll, \.busyTimeout, \.closingDoor, \.doorPoll,
             \.checkpointIdle, \.checkpointPoll, \.checkpointRetry, \.checkpointShortRetry, \.checkpointLongRetry,
-            \.idleThread,
+            \.idleThread, \.interruptInterval, \.interruptGrace,
         ]
     }
 

@@ -65,7 +65,8 @@ typedef enum HF_OPEN_ENUM hf_status {
     HF_BUSY = 31,
     /** The time allowed has passed and nothing was done. Comes without an error object from waits. */
     HF_TIMEOUT = 32,
-    /** The commit was withdrawn by its owner while it was queued. Nothing was done. */
+    /** The commit was withdrawn by its owner while it was queued, or the call ended by what a host's function
+     * said: progress, or the check of interrupt.h, for which any call may answer it. Nothing was done. */
     HF_CANCELLED = 33,
     /** Waiting here would never end, such as waiting for the callback thread on the callback thread. */
     HF_WOULD_DEADLOCK = 34,

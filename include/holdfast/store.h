@@ -145,13 +145,14 @@ hf_status hf_store_sync(hf_store *HF_NULLABLE store, hf_error *HF_NULLABLE *HF_N
  * events: an array of at least `capacity` elements, overwritten. timeout_ms: how long to wait for the
  * first event, in milliseconds; -1 for ever, 0 not at all.
  *
- * Returns the number of events taken, 0 when the time has passed or hf_store_wake was called, or the negative
- * of a status: -HF_CLOSED when the store is closed and every event was taken, -HF_INVALID_ARGUMENT for a NULL
- * array, capacity 0, another negative timeout, or a store without "queue" delivery, -HF_INVALID_HANDLE,
- * -HF_FORKED.
+ * Returns the number of events taken, 0 when the time has passed, hf_store_wake was called or the thread's
+ * check says so (see interrupt.h), or the negative of a status: -HF_CLOSED when the store is closed and every
+ * event was taken, -HF_INVALID_ARGUMENT for a NULL array, capacity 0, another negative timeout, or a store
+ * without "queue" delivery, -HF_INVALID_HANDLE, -HF_FORKED.
  *
- * A signal does not end the wait. A program that is to hear of signals has its handler call hf_store_wake, or
- * waits for the descriptor with poll or epoll_wait, which signals interrupt, and calls this with 0.
+ * A signal does not end the wait. A program that is to hear of signals gives its thread a check that looks
+ * whether one has come, has its handler call hf_store_wake, or waits for the descriptor with poll or
+ * epoll_wait, which signals interrupt, and calls this with 0.
  *
  * What the events hold belongs to the caller: hf_events_free. Any thread, several at once.
  */

@@ -73,6 +73,22 @@ void hfp_answer_end(hfp_answer *answer);
 /* How many calls were missed before; -1 where this thread is calling none. */
 int32_t hfp_answer_give(int64_t value);
 
+/* --- Interrupts -------------------------------------------------------------------------------------
+ * What a thread of the host's is asked, in the middle of its calls: whether they are to end. */
+typedef struct hfp_interrupt {
+    bool (*ask)(void *check, void *user_data); /* calls the host's function; NULL where there is none */
+    void *check;
+    void *user_data;
+    uint32_t silence;  /* not asked while this is above 0 */
+    uint64_t interval; /* how long to wait between two questions, in nanoseconds */
+    uint64_t due;      /* not asked before this monotonic time */
+} hfp_interrupt;
+
+/* The calling thread's own. */
+hfp_interrupt *hfp_thread_interrupt(void);
+/* Whether the calling thread is to be asked. */
+bool hfp_interrupt_is_wanted(void);
+
 /* --- Files ----------------------------------------------------------------------------------------
  * open(2) with O_CLOEXEC and O_NOFOLLOW, made again when interrupted. The descriptor, or -errno. */
 int hfp_open(const char *path, int flags, uint32_t mode);

@@ -127,6 +127,7 @@ struct Importer {
         default: try commit(writes, in: target, key: options.resume.map { Array("import/\($0)/\(begin)".utf8) })
         }
         guard try store.told(progress, read, 0) else { throw Store.cancelled("the import was not finished") }
+        try Interrupt.look()
     }
 
     /// Durable once `finish` returns.

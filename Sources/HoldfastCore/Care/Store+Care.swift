@@ -25,7 +25,14 @@ extension Store {
     /// Gives unused space back while nobody commits. Answers {"bytes_before","bytes_after"}.
     public func compact() throws(HoldfastError) -> [UInt8] {
         try requireWritable()
-        let (before, after) = try queue.compact()
+        let end = Interrupt.Flag()
+        func stop() {
+            end.set()
+            storage.stopCompacting()
+        }
+        let (before, after) = try Interrupt.whileAsking(environment.limits, stop: stop) {
+            [queue] () throws(HoldfastError) in try queue.compact(unless: end)
+        }
         log.info("store compacted", [("bytes_before", .number(before)), ("bytes_after", .number(after))])
         var writer = JSONWriter()
         writer.beginObject()

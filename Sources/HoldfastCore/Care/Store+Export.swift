@@ -32,6 +32,7 @@ extension Store {
             try lines.text.withBytes { bytes throws(HoldfastError) in try write(bytes) }
             try requireSameProcess()
             lines.text.removeAll(keepingCapacity: true)
+            try Interrupt.look()
             guard try told(progress, entities, 0) else { throw Self.cancelled("the export was not finished") }
         }
         for record in records {
@@ -109,7 +110,7 @@ extension Store {
         for record in records where !position.repository.utf8.lexicographicallyPrecedes(record.name.utf8) {
             let isLast = record.name == position.repository
             let check = EntityCheck(record)
-            try snapshot.scan(record.id, after: nil) { view in
+            try snapshot.scanAsking(record.id, after: nil) { view in
                 if isLast, position.id.bytes.withBytes({ compareBytes($0, view.id) }) < 0 { return false }
                 if !skipsDamaged || check.isSound(view) { count += 1 }
                 return true

@@ -176,6 +176,15 @@ final class BatchCommitter {
             return []
         }
 
+        // Where storing takes long, somebody may give up waiting meanwhile.
+        let large = batch.filter(\.canBeGivenUp)
+        let isUnwanted: @Sendable () -> Bool = { large.contains(where: \.isUnwanted) }
+        func requireWanted() throws(HoldfastError) { if isUnwanted() { throw Interrupt.cancelled } }
+        if batch.count == 1 && isUnwanted() {
+            write.rollback()
+            batch[0].end(.failure(Interrupt.cancelled))
+            return []
+        }
         var judged = batch.count
         var overlay = BatchOverlay(commits: batch.count)
         var survivors: [(commit: Commit, receipt: Receipt)] = []
@@ -186,6 +195,7 @@ final class BatchCommitter {
             try Memory.ask(for: batch.reduce(0) { $0 + 2 * $1.size + 512 * $1.writes.count })
             try knownIndexes.update(to: write.indexes())
             var upkeep = IndexUpkeep(knownIndexes, names: names, environment.limits)
+            try requireWanted()
             judged = try judge(batch, in: write, isDurable: isDurable, &overlay, &upkeep, &survivors, &refused)
             if overlay.isEmpty {
                 write.rollback()
@@ -193,7 +203,9 @@ final class BatchCommitter {
                 for (commit, reason) in refused { commit.end(.failure(reason)) }
                 return batch[judged...]
             }
+            try requireWanted()
             var stored = overlay.writeBatch()
+            if !large.isEmpty { stored.isUnwanted = isUnwanted }
             if reserves {
                 stored.reservedThrough = lastSequence + CommitSequence(environment.limits.sequenceReservation)
             }
@@ -203,7 +215,9 @@ final class BatchCommitter {
             if let needsFormer = follower.needsFormer {
                 follower.announce(try CommittedBatch(overlay, in: write, needsFormer: needsFormer))
             }
+            try requireWanted()
             try write.apply(stored)
+            try requireWanted()
             do throws(HoldfastError) {
                 // Readers that rely on the state which now ends must keep it.
                 cache.beginCommit(on: write.head, write.changeToken) { token, head, limit throws(HoldfastError) in

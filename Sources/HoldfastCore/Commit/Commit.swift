@@ -21,7 +21,7 @@ public protocol CommitOwner: AnyObject, Sendable {
 
 /// A write set on its way through the queue: what it wants, what it relies on, and what became of it.
 public final class Commit: @unchecked Sendable {
-    // Sendable: the request is immutable, `onStored` from when it is queued; `stage` and `turn` are guarded by the queue's lock; `outcome` and `texts` are
+    // Sendable: the request is immutable, `onStored` from when it is queued; `stage`, `turn`, `ownerLeads` and `canBeGivenUp` are guarded by the queue's lock; `outcome` and `texts` are
     // written by the leader before `isDone` is released, and read after it was acquired.
 
     // The request.
@@ -49,6 +49,10 @@ public final class Commit: @unchecked Sendable {
     var stage = Stage.new
     /// What its owner waits for at the queue's gate: the end of the batch that is the next to be taken.
     var turn: UInt32 = 0
+    /// Whether its owner waits, and leads where nobody does.
+    var ownerLeads: Bool
+    /// Whether storing it takes long, and its owner, who waits, may give it up meanwhile.
+    var canBeGivenUp = false
     var commitIdentifier: UInt64 = 0
 
     /// Called when it is stored and visible.
@@ -61,6 +65,7 @@ public final class Commit: @unchecked Sendable {
     /// What became of an index. For the leader.
     var indexProgress: IndexProgress?
     private let done = Atomic<Bool>(false)
+    private let unwanted = Atomic<Bool>(false)
 
     /// A change of the catalogue.
     init(_ change: CatalogueChange, isDurable: Bool) {
@@ -71,6 +76,7 @@ public final class Commit: @unchecked Sendable {
         idempotencyKey = nil
         attempts = 1
         owner = nil
+        ownerLeads = true
         trees = nil
         catalogueChange = change
         keptVersions = nil
@@ -90,6 +96,7 @@ public final class Commit: @unchecked Sendable {
         self.idempotencyKey = idempotencyKey
         self.attempts = attempts
         self.owner = owner
+        ownerLeads = owner == nil
         self.trees = trees
         catalogueChange = nil
         self.keptVersions = keptVersions
@@ -100,6 +107,10 @@ public final class Commit: @unchecked Sendable {
     var advances: Bool { if case .advance = catalogueChange { true } else { false } }
 
     func isLate(_ now: UInt64) -> Bool { deadline.map { $0 <= now } ?? false }
+
+    /// Its owner, who waits, would rather have it not stored. It is not, where that is found before its COMMIT.
+    func giveUp() { unwanted.store(true, ordering: .releasing) }
+    var isUnwanted: Bool { unwanted.load(ordering: .acquiring) }
 
     var isDone: Bool { done.load(ordering: .acquiring) }
 

@@ -12,7 +12,8 @@ internal import Synchronization
 /// There is one leader at a time: whoever takes the lead carries everything that waits, up to a bound, through one
 /// engine transaction and one sync. An owner that waits for its commit leads by itself when nobody does, which saves
 /// it two thread switches, and steps down after the batch that held its own. Commits whose owners do not wait are
-/// carried by the committer, a worker of the store.
+/// carried by the committer, a worker of the store. So are those of a thread that is asked whether its calls are to end
+/// (see `Interrupt`), where they take long: nobody is asked while it leads.
 ///
 /// Invariants, under `state`:
 ///  1. A commit is in `waiting` exactly while its stage is `.queued`.
@@ -128,39 +129,53 @@ package final class CommitQueue: Sendable {
                     "\(maxInFlight) commits or operations are in flight, which is the store's limit: take events, wait, or raise "
                         + "max_in_flight")
             }
-            places.wait(while: seen, nanoseconds: placeDeadline - now)
+            try places.waitAsking(while: seen, nanoseconds: placeDeadline - now)
         }
     }
 
     /// Commits and waits for the outcome.
     func commit(_ commit: Commit) throws(HoldfastError) -> Receipt {
-        let turn = try state.withLock { state throws(HoldfastError) in
+        if commit.size > limits.largeCommitBytes && Interrupt.isWanted {
+            commit.ownerLeads = false
+            commit.canBeGivenUp = true
+        }
+        let (turn, committerIsNeeded) = try state.withLock { state throws(HoldfastError) in
             if state.isClosing { throw Store.closed }
             enqueue(commit, &state)
-            return commit.turn
+            return (commit.turn, !state.isLed && Self.needsCommitter(state))
         }
+        if committerIsNeeded { wakeCommitter() }
+        // Why it is not wanted any more; it ends as it ends where it is being stored.
+        var interrupt: HoldfastError?
         while !commit.isDone {
             let seen = batches.number
             if commit.isDone { break }
-            if takeLead() {
+            if let interrupt, withdraw(commit, interrupt) { break }
+            if takeLead(for: commit) {
                 lead(for: commit)
                 // The log's receiver may have forked. In the child the queue is the parent's.
                 if processEpoch() != epoch { throw Store.forked }
                 continue
             }
             if !commit.isDurable && batchEnds(after: seen) { continue }
-            guard let deadline = commit.deadline else {
+            let now = commit.deadline == nil ? 0 : time.monotonicNanoseconds()
+            if let deadline = commit.deadline, now >= deadline {
+                if withdraw(commit, Self.timedOut) { break }
+                // It is being stored: the true result, late as it may be.
                 batches.wait(while: seen, for: turn)
                 continue
             }
-            let now = time.monotonicNanoseconds()
-            if now < deadline {
-                batches.wait(while: seen, for: turn, nanoseconds: deadline - now)
-            } else if withdraw(commit, Self.timedOut) {
-                break
-            } else {
-                // It is being stored: the true result, late as it may be.
-                batches.wait(while: seen, for: turn)
+            let most = commit.deadline.map { $0 - now }
+            if interrupt != nil {
+                batches.wait(while: seen, for: turn, nanoseconds: most)
+                continue
+            }
+            do throws(HoldfastError) {
+                try batches.waitAsking(while: seen, for: turn, nanoseconds: most)
+            } catch {
+                guard error.status == .cancelled else { throw error }
+                interrupt = error
+                commit.giveUp()
             }
         }
         return try commit.outcome!.get()
@@ -193,8 +208,11 @@ package final class CommitQueue: Sendable {
     }
 
     /// Compacts the storage while nobody commits.
-    func compact() throws(HoldfastError) -> (before: UInt64, after: UInt64) {
-        try alone { committer throws(HoldfastError) in try committer.compact() }
+    func compact(unless end: Interrupt.Flag) throws(HoldfastError) -> (before: UInt64, after: UInt64) {
+        try alone { committer throws(HoldfastError) in
+            if end.isSet { throw Interrupt.cancelled }
+            return try committer.compact()
+        }
     }
 
     // MARK: For the committer
@@ -236,19 +254,19 @@ package final class CommitQueue: Sendable {
 
     private func noteComing(_ commit: Commit, _ state: inout State) {
         commit.stage = .queued
-        if commit.owner == nil { state.ownersWaiting += 1 }
+        if commit.ownerLeads { state.ownersWaiting += 1 }
         if commit.reads != nil { waitingReaders.add(1) }
     }
 
     private func noteLeaving(_ commit: Commit, _ state: inout State) {
-        if commit.owner == nil { state.ownersWaiting -= 1 }
+        if commit.ownerLeads { state.ownersWaiting -= 1 }
         if commit.reads != nil { waitingReaders.add(-1) }
     }
 
     /// Becomes the leader, or answers false: somebody leads, or nothing waits.
-    private func takeLead() -> Bool {
+    private func takeLead(for owner: Commit? = nil) -> Bool {
         state.withLock { state in
-            guard !state.isLed, !state.waiting.isEmpty else { return false }
+            guard !state.isLed, !state.waiting.isEmpty, owner?.ownerLeads ?? true else { return false }
             state.isLed = true
             return true
         }
@@ -321,7 +339,10 @@ package final class CommitQueue: Sendable {
         while !committer.value.takeTurn(until: min(now &+ UInt64(limits.turnInterval), owner?.deadline ?? .max)) {
             now = time.monotonicNanoseconds()
             ended += withdrawLate(now)
-            let goesOn = state.withLock { !$0.waiting.isEmpty } && owner?.deadline.map { $0 > now } ?? true
+            if let owner, Interrupt.isWanted { leaveToOthers(owner) }
+            let goesOn = state.withLock { state in
+                !state.waiting.isEmpty && owner?.ownerLeads ?? true && owner?.deadline.map { $0 > now } ?? true
+            }
             if !goesOn {
                 committer.value.endTurn()
                 return stepDown(ended)
@@ -345,6 +366,14 @@ package final class CommitQueue: Sendable {
         stepDown(ended)
         // The host's log is not called by a leader.
         for note in notes { log.write(note) }
+    }
+
+    /// From now on others lead for this owner, who is asked meanwhile whether its call is to end.
+    private func leaveToOthers(_ commit: Commit) {
+        state.withLock { state in
+            if commit.stage == .queued && commit.ownerLeads { state.ownersWaiting -= 1 }
+            commit.ownerLeads = false
+        }
     }
 
     /// Queues those again that a batch had no time for, before all others.
@@ -377,7 +406,7 @@ package final class CommitQueue: Sendable {
 
     /// What the owners that could lead wait for.
     private static func sleepers(_ state: State) -> UInt32 {
-        state.ownersWaiting == 0 ? 0 : state.waiting.reduce(0) { $1.owner == nil ? $0 | $1.turn : $0 }
+        state.ownersWaiting == 0 ? 0 : state.waiting.reduce(0) { $1.ownerLeads ? $0 | $1.turn : $0 }
     }
 
     /// Runs something as the leader, without a batch.
@@ -393,7 +422,7 @@ package final class CommitQueue: Sendable {
                 return true
             }
             if leads { break }
-            batches.wait(while: seen, for: Self.loneLeader)
+            try batches.waitAsking(while: seen, for: Self.loneLeader)
         }
         defer { stepDown([]) }
         return try body(committer.value)
@@ -460,16 +489,6 @@ package final class CommitQueue: Sendable {
 
     private static let timedOut = HoldfastError(
         .timeout, "the commit waited longer than its timeout_ms and was withdrawn: nothing was stored")
-}
-
-/// How many commits wait that rely on reads, so that recent commits must be remembered for them. Apart from the
-/// queue, because its leader asks.
-final class WaitingReaders: Sendable {
-    private let number = Atomic(0)
-
-    var count: Int { number.load(ordering: .acquiring) }
-
-    fileprivate func add(_ difference: Int) { number.add(difference, ordering: .releasing) }
 }
 
 /// What only the leader touches. Sendable, because `CommitQueue` lets one thread at a time lead, and passing the lead

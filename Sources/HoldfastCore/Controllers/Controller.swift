@@ -86,7 +86,8 @@ public final class Controller: Sendable {
 
     // MARK: Dispatching
 
-    /// Returns when the action was handled, or at once inside the middleware, after which it is handled.
+    /// Returns when the action was handled, or at once inside the middleware, after which it is handled. It is handled all
+    /// the same where the host ends the wait.
     public func dispatch(_ action: ControllerAction) throws(HoldfastError) {
         guard let number = accept(Entry(action: action)) else { return }
         let thread = hfp_thread_current()
@@ -96,7 +97,7 @@ public final class Controller: Sendable {
             let (isHandled, handler) = work.withLock { ($0.handled >= number || $0.isClosed, $0.handler) }
             if isHandled { break }
             if handler == thread { return }
-            if handler != nil { progress.wait(while: seen) }
+            if handler != nil { try progress.waitAsking(while: seen) }
         }
         if action.isCancellation { outbox.waitForCall() }
     }

@@ -133,7 +133,7 @@ final class Delivery: Sendable {
     }
 
     /// Takes up to `limit` events, waiting for the first at most until the monotonic deadline (nil: for ever), or until
-    /// it is woken. Nil when closed and everything was taken.
+    /// it is woken, or its host ends the wait. Nil when closed and everything was taken.
     func take(limit: Int, deadline: UInt64?) -> [Event]? {
         let before = wakes.load(ordering: .acquiring)
         while true {
@@ -156,7 +156,9 @@ final class Delivery: Sendable {
             if let deadline, now >= deadline { return [] }
             let isWoken = wakes.load(ordering: .acquiring) != before
             if isWakePending.exchange(false, ordering: .acquiringAndReleasing) || isWoken { return [] }
-            arrival.wait(while: seen, nanoseconds: deadline.map { $0 - now })
+            do throws(HoldfastError) {
+                try arrival.waitAsking(while: seen, nanoseconds: deadline.map { $0 - now })
+            } catch { return [] }
         }
     }
 

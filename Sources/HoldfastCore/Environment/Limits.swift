@@ -4,6 +4,16 @@
 /// They travel in `Environment`. What a host may rely on, or set, is an option, or stands in the headers, and is no limit
 /// of these, nor is what belongs to a file's format or to an algorithm. Spans of time are in nanoseconds.
 public struct Limits: Sendable, Equatable {
+    // MARK: Calls
+
+    /// How often a thread is asked whether its call is to end, where the host wants to be asked. At 1 all the time.
+    public var interruptInterval = 20_000_000
+    /// How long a call that is to end waits for what it has begun on another thread and cannot take back; then that ends
+    /// without it. At 1 it hardly waits.
+    public var interruptGrace = 30_000_000
+    /// A commit of more bytes is stored on another thread, where the one that waits for it wants to be asked. At 1 each is.
+    public var largeCommitBytes = 1 << 20
+
     // MARK: Commits
 
     /// So many changes the committer remembers. With more it begins anew, and the reads of older snapshots are held against
@@ -216,6 +226,8 @@ extension Limits {
     /// Their names, for whoever sets them from a text.
     public static var all: [(name: String, path: WritableKeyPath<Limits, Int>)] {
         [
+            ("interruptInterval", \.interruptInterval), ("interruptGrace", \.interruptGrace),
+            ("largeCommitBytes", \.largeCommitBytes),
             ("recentChanges", \.recentChanges), ("sequenceReservation", \.sequenceReservation),
             ("trimInterval", \.trimInterval), ("logPieces", \.logPieces), ("longestRetry", \.longestRetry),
             ("checkedChanges", \.checkedChanges),

@@ -186,13 +186,15 @@ public final class Future: Sendable {
                     "waiting inside a provider's function for what a store does could wait for itself: observe the future"
                 )
             }
-            guard let deadline else {
-                end.wait(while: seen)
-                continue
+            let now = deadline == nil ? 0 : time.monotonicNanoseconds()
+            if let deadline, now >= deadline { return nil }
+            do throws(HoldfastError) {
+                try end.waitAsking(while: seen, nanoseconds: deadline.map { $0 - now })
+            } catch {
+                // What has ended meanwhile is told.
+                guard error.status == .cancelled, let outcome = state.withLock({ $0.outcome }) else { throw error }
+                return outcome
             }
-            let now = time.monotonicNanoseconds()
-            if now >= deadline { return nil }
-            end.wait(while: seen, nanoseconds: deadline - now)
         }
     }
 
@@ -236,7 +238,8 @@ public struct FutureWait: Sendable {
         deadline = future.deadline(milliseconds)
     }
 
-    /// How the future ended; nil when the time is up. The future goes on, for whoever keeps it: see `giveUp`.
+    /// How the future ended; nil when the time is up. The future goes on, for whoever keeps it: see `giveUp`. So it does
+    /// where this throws, because the host has ended the wait, or because waiting here is refused.
     public func outcome() throws(HoldfastError) -> FutureOutcome? { try future.outcome(until: deadline) }
 
     /// For who does not keep the future. It ends, so that no completion is taken and then lost: one that came before is

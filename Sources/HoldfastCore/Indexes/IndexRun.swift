@@ -37,7 +37,7 @@ struct IndexRun {
     ) throws(HoldfastError) {
         sequence = snapshot.sequence
         var run = self
-        try snapshot.scan(repository.id, after: position) { view throws(HoldfastError) in
+        try snapshot.scanAsking(repository.id, after: position) { view throws(HoldfastError) in
             // An entry could lead to none.
             if view.id.isEmpty { throw EntityCheck(repository).refusal(of: view) }
             try run.append(view, index, repository.name)
@@ -46,7 +46,7 @@ struct IndexRun {
         }
         self = run
         if let newest = entries.last { last = id(of: newest) }
-        sort()
+        try sort()
     }
 
     private mutating func append(
@@ -80,9 +80,11 @@ struct IndexRun {
         return UInt64(bigEndian: number)
     }
 
-    private mutating func sort() {
-        bytes.withBytes { bytes in
-            entries.sort { left, right in
+    private mutating func sort() throws(HoldfastError) {
+        var entries = entries
+        self.entries = []
+        try bytes.withBytes { bytes throws(HoldfastError) in
+            try Interrupt.sort(&entries) { left, right in
                 if left.beginning != right.beginning { return left.beginning < right.beginning }
                 let order = compareBytes(
                     UnsafeRawBufferPointer(rebasing: bytes[left.start..<left.start + left.keyLength]),
@@ -90,6 +92,7 @@ struct IndexRun {
                 return order == 0 ? left.start < right.start : order < 0
             }
         }
+        self.entries = entries
     }
 
     /// How many of the entities' entries have been taken, about.

@@ -51,7 +51,7 @@ struct EntityPayload {
                     do throws(HoldfastError) {
                         try body(index, EntityPayload(entity, in: bytes))
                     } catch {
-                        return error.inBatch(at: index)
+                        return error.status == .cancelled ? error : error.inBatch(at: index)
                     }
                 case HFP_BATCH_END: return nil
                 default:

@@ -1,6 +1,7 @@
 /// Finds the entities that match a filter: plans on the snapshot, walks the candidates, asks the filter where the plan
 /// does not imply it, and lays a transaction's own writes over what the snapshot has. A scan that was stopped goes on
-/// where it stopped when it is run again, on the same snapshot or on one in which nothing that it read is different.
+/// where it stopped when it is run again, on the same snapshot or on one in which nothing that it read is different. It
+/// stops by itself, and is run again, where it is time to ask the host whether to go on: the storage lends while it runs.
 struct QueryScan {
     let filter: Filter
     /// The order asked for, if any. `plan.isSorted` tells whether the walk came in it.
@@ -26,7 +27,10 @@ struct QueryScan {
     var predicate: Int?
     /// Whether everything was walked.
     private(set) var isFinished = false
+    /// Whether it has stopped by itself, for a question.
+    private(set) var isPaused = false
 
+    private var pace = Interrupt.Pace()
     private var isPlanned = false
     /// Whether the snapshot's candidates were all met.
     private var hasWalked = false
@@ -56,6 +60,8 @@ struct QueryScan {
         try choosePlan(repository, on: snapshot)
         begin(plan)
         goesOn = true
+        isPaused = false
+        pace = Interrupt.Pace()
         // A closure cannot capture an inout self across a throwing call, so the walk works on a copy.
         var scan = self
         defer { self = scan }
@@ -104,12 +110,26 @@ struct QueryScan {
         _ visit: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) -> Bool {
         if !plan.isExact { examined += 1 }
-        guard try isAnswer(view, check, isOverlaid: isOverlaid) else { return true }
-        record(view.id)
-        if isOverlaid { return true }
-        goesOn = try visit(view)
-        if !goesOn { stopped = try position(key, view) }
+        if try isAnswer(view, check, isOverlaid: isOverlaid) {
+            record(view.id)
+            if !isOverlaid {
+                goesOn = try visit(view)
+                if !goesOn {
+                    stopped = try position(key, view)
+                    return false
+                }
+            }
+        }
+        if pace.isOver(view.body.count) { pause(key, view) }
         return goesOn
+    }
+
+    /// Stops, if it can be said where: at a damaged entity it may not, and behind one without an id nobody could go on.
+    private mutating func pause(_ key: UnsafeRawBufferPointer, _ view: EntityView) {
+        guard !view.id.isEmpty, let here = try? position(key, view) else { return }
+        stopped = here
+        isPaused = true
+        goesOn = false
     }
 
     /// Whether a candidate matches. What is damaged matches nothing.

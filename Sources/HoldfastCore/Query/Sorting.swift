@@ -68,15 +68,21 @@ struct Sorter {
         if items.count >= 2 * capacity { prune() }
     }
 
-    /// The best, in order.
-    mutating func finish() -> [Item] {
-        prune()
+    /// The best, in order. The host is asked meanwhile whether to go on.
+    mutating func finish() throws(HoldfastError) -> [Item] {
+        let isReversed = order.fields[0].descending
+        try Interrupt.sort(&items) { Self.order($0, $1, idsReversed: isReversed) < 0 }
+        cut()
         return items
     }
 
     private mutating func prune() {
         let isReversed = order.fields[0].descending
         items.sort { Self.order($0, $1, idsReversed: isReversed) < 0 }
+        cut()
+    }
+
+    private mutating func cut() {
         if items.count > capacity { items.removeLast(items.count - capacity) }
         if items.count == capacity { worst = items.last }
     }

@@ -114,6 +114,10 @@ public protocol Storage: AnyObject, Sendable {
     ///     SQLite       VACUUM
     func compact() throws(HoldfastError) -> (before: UInt64, after: UInt64)
 
+    /// Has `compact` end soon, if it is under way, with everything as before and `.cancelled`; or as it would have. Any
+    /// thread; waits for nobody.
+    func stopCompacting()
+
     /// Whether a log has grown longer than it may, so that long work lets go of its snapshot and begins anew.
     ///
     ///     SQLite       by the header of the write-ahead log's index

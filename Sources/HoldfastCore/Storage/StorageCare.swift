@@ -34,6 +34,8 @@ extension Storage {
         throw Self.noFiles(engine, "compacted", "nothing is to be done")
     }
 
+    public func stopCompacting() {}
+
     public func problems() throws(HoldfastError) -> [String] { [] }
 
     public var isLogTooLong: Bool { false }

@@ -80,6 +80,48 @@ extension StorageSnapshot {
         since token: ChangeToken, behind sequence: CommitSequence, limit: Int
     ) throws(HoldfastError) -> [LogEntry]? { nil }
 
+    /// As `scan`, and asks the host between two stretches, while nothing is lent, whether to go on.
+    func scanAsking(
+        _ repository: RepositoryID, after: EntityID?, _ body: (EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        var last = after
+        var isPaused = true
+        while isPaused {
+            isPaused = false
+            var pace = Interrupt.Pace()
+            try scan(repository, after: last) { view throws(HoldfastError) in
+                guard try body(view) else { return false }
+                // Behind what has no id nobody could go on.
+                guard pace.isOver(view.body.count), !view.id.isEmpty else { return true }
+                last = EntityID(unchecked: Array(view.id))
+                isPaused = true
+                return false
+            }
+            if isPaused { try Interrupt.look() }
+        }
+    }
+
+    /// The same of an index.
+    func scanAsking(
+        _ scan: IndexScan, _ body: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        var stretch = scan
+        var isPaused = true
+        while isPaused {
+            isPaused = false
+            var pace = Interrupt.Pace()
+            try self.scan(stretch) { key, view throws(HoldfastError) in
+                guard try body(key, view) else { return false }
+                // Behind what has no id nobody could go on.
+                guard pace.isOver(view.body.count), !view.id.isEmpty else { return true }
+                stretch.after = IndexScan.Position(key: Array(key), id: EntityID(unchecked: Array(view.id)))
+                isPaused = true
+                return false
+            }
+            if isPaused { try Interrupt.look() }
+        }
+    }
+
     public func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]? {
         try log(after: sequence, limit: .max)
     }

@@ -111,6 +111,8 @@ public struct WriteBatch: Sendable {
     public var trimIdempotencyBefore: UInt64?
     /// nor are any but so many of the newest.
     public var keepIdempotency: Int?
+    /// Asked now and then where applying it takes long: whether to end that with `.cancelled`. Nil: no.
+    public var isUnwanted: (@Sendable () -> Bool)?
 
     public init() {}
 }

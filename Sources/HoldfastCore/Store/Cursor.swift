@@ -1,3 +1,5 @@
+internal import CHoldfastPlatform
+
 /// Hands out what a query finds in pieces, so that as many entities as there may be take little memory. Used by one
 /// thread at a time; others wait.
 ///
@@ -20,7 +22,9 @@ public final class Cursor: Sendable {
     private let transaction: Transaction
     private let isOwn: Bool
     private let options: QueryOptions
-    private let state: Lock<State>
+    /// Nil while a thread has it, which is no lock: its host may be asked whether to go on.
+    private let state: Lock<(state: State?, user: UInt64)>
+    private let isFree = Gate()
 
     init(
         _ repository: Repository, _ filter: Filter, _ options: QueryOptions, in transaction: Transaction?
@@ -29,12 +33,11 @@ public final class Cursor: Sendable {
         self.options = options
         isOwn = transaction == nil
         self.transaction = if let transaction { transaction } else { try repository.store.begin() }
-        state = Lock(
-            State(
-                scan: QueryScan(
-                    filter, sort: options.sort?.fields ?? [], isLimited: true, skipsDamaged: options.skipsDamaged),
-                skip: options.skip,
-                remaining: options.limit == 0 ? nil : options.limit))
+        let state = State(
+            scan: QueryScan(
+                filter, sort: options.sort?.fields ?? [], isLimited: true, skipsDamaged: options.skipsDamaged),
+            skip: options.skip, remaining: options.limit == 0 ? nil : options.limit)
+        self.state = Lock((state, 0))
     }
 
     deinit { if isOwn { transaction.abandon() } }
@@ -42,22 +45,44 @@ public final class Cursor: Sendable {
     /// The next entities, at most `count` (0: as many as make a good piece); none once all were handed out.
     public func next(_ count: UInt64) throws(HoldfastError) -> EntityList {
         try repository.store.requireOutsideProvider()
-        return try state.withLock { state throws(HoldfastError) in
-            let wanted = min(count == 0 ? .max : count, state.remaining ?? .max)
-            var list = EntityList(expecting: state.pieceBytes)
-            if wanted == 0 {
-                // The limit was reached.
-            } else if state.ids != nil {
-                try fetch(wanted, &state, &list)
-            } else if !state.scan.isFinished {
-                try walk(wanted, &state, &list)
-                if state.ids != nil { try fetch(wanted, &state, &list) }
-            }
-            if let remaining = state.remaining { state.remaining = remaining - UInt64(list.count) }
-            try list.finish()
-            state.pieceBytes = list.json.count + 1
-            return list
+        var state = try take()
+        defer { if !repository.store.isForeign { giveBack(state) } }
+        let wanted = min(count == 0 ? .max : count, state.remaining ?? .max)
+        var list = EntityList(expecting: state.pieceBytes)
+        if wanted == 0 {
+            // The limit was reached.
+        } else if state.ids != nil {
+            try fetch(wanted, &state, &list)
+        } else if !state.scan.isFinished {
+            try walk(wanted, &state, &list)
+            if state.ids != nil { try fetch(wanted, &state, &list) }
         }
+        if let remaining = state.remaining { state.remaining = remaining - UInt64(list.count) }
+        try list.finish()
+        state.pieceBytes = list.json.count + 1
+        return list
+    }
+
+    private func take() throws(HoldfastError) -> State {
+        let thread = hfp_thread_current()
+        while true {
+            let seen = isFree.number
+            let (taken, user) = state.withLock { slot in
+                let taken = slot.state.take()
+                if taken != nil { slot.user = thread }
+                return (taken, slot.user)
+            }
+            if let taken { return taken }
+            if user == thread {
+                throw HoldfastError(.reentrant, "the cursor is just being used by the call that has called this one")
+            }
+            try isFree.waitAsking(while: seen)
+        }
+    }
+
+    private func giveBack(_ former: State) {
+        state.withLock { $0 = (former, 0) }
+        isFree.advance()
     }
 
     /// Goes on with the scan. The first time it may find that it comes in another order than is asked for; then it
@@ -85,7 +110,7 @@ public final class Cursor: Sendable {
         }
         if sorter != nil {
             var ids: [EntityID] = []
-            for item in sorter!.finish().dropFirst(Int(clamping: skip)) {
+            for item in try sorter!.finish().dropFirst(Int(clamping: skip)) {
                 try item.withView { view in ids.append(EntityID(unchecked: Array(view.id))) }
             }
             state.ids = ids

@@ -47,7 +47,7 @@ extension Repository {
             case .closed, .forked: break
             // Half of an index would be kept by every commit, and a unique one refuse some. Where the storage does not
             // let go of it either, that is no news.
-            default: if let entered { try? drop(entered) }
+            default: if let entered { try? giveUp(entered) }
             }
             throw error
         }
@@ -107,6 +107,7 @@ extension Repository {
             try store.requireSameProcess()
             guard progress(done + UInt64(run.progress)) else { throw Self.stopped }
             try store.requireSameProcess()
+            try Interrupt.look()
         }
         return UInt64(run.entityCount)
     }
@@ -123,8 +124,21 @@ extension Repository {
     }
 
     private func drop(_ index: IndexID) throws(HoldfastError) {
-        do throws(HoldfastError) { _ = try change(.retireIndex(index)) } catch  where error.status == .notFound {}
+        try retire(index)
         try clear(index)
+    }
+
+    private func retire(_ index: IndexID) throws(HoldfastError) {
+        do throws(HoldfastError) { _ = try change(.retireIndex(index)) } catch  where error.status == .notFound {}
+    }
+
+    /// Takes away what was being built. Who was told to end the call does not wait until all its entries are gone: they go
+    /// all the same, and of an index that is retired nobody sees any.
+    private func giveUp(_ index: IndexID) throws(HoldfastError) {
+        try Interrupt.silently { () throws(HoldfastError) in try retire(index) }
+        do throws(HoldfastError) {
+            try Interrupt.whileAsking(store.environment.limits) { [self] () throws(HoldfastError) in try clear(index) }
+        } catch  where error.status == .cancelled {}
     }
 
     /// Several may do this at once.

@@ -60,7 +60,7 @@ extension Repository {
             try list.append(view, options.projection)
             return options.limit == 0 || UInt64(list.count) < options.limit
         }
-        for item in sorter.finish().dropFirst(Int(options.skip)) {
+        for item in try sorter.finish().dropFirst(Int(options.skip)) {
             try item.withView { view throws(HoldfastError) in try list.append(view, options.projection) }
         }
         try list.finish()
@@ -154,7 +154,9 @@ extension Repository {
         let all = try find(.all, reading, in: transaction)
         var list = EntityList()
         var skipped: UInt64 = 0
+        var pace = Interrupt.Pace()
         for item in all.items {
+            try pace.look(item.text.count)
             if options.limit > 0, UInt64(list.count) == options.limit { break }
             try all.withView(of: item) { view throws(HoldfastError) in
                 guard try predicate(view) else { return }

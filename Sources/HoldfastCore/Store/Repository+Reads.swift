@@ -47,8 +47,10 @@ extension Repository {
     ) throws(HoldfastError) -> EntityList {
         let ids = try EntityID.list(ids, limits: store.options.limits)
         var list = EntityList()
+        var pace = Interrupt.Pace()
         if let transaction = try checked(transaction) {
             for id in ids {
+                try pace.look()
                 var found: (CommitSequence, [UInt8])?
                 let isThere = try transaction.fetch(key(id)) { version, text throws(HoldfastError) in
                     found = (version, try Array(asking: text))
@@ -62,6 +64,7 @@ extension Repository {
             try store.read { snapshot throws(HoldfastError) in
                 list = EntityList()
                 for id in ids {
+                    try pace.look()
                     let key = key(id)
                     if let entity = store.cache.entity(key, at: snapshot.sequence) {
                         try list.append(id: id, version: entity.version, text: entity.text)
@@ -84,7 +87,7 @@ extension Repository {
         guard transaction == nil, store.cache.hasPolicy(record.id) else { return try find(in: transaction) }
         return try store.read { snapshot throws(HoldfastError) in
             var list = EntityList()
-            try snapshot.scan(record.id, after: nil) { view throws(HoldfastError) in
+            try snapshot.scanAsking(record.id, after: nil) { view throws(HoldfastError) in
                 try check.require(view)
                 try list.append(id: view.id, version: view.version, text: view.body)
                 return true
@@ -134,6 +137,10 @@ extension Repository {
         return try store.read { snapshot throws(HoldfastError) in
             var scan = query
             try scan.run(record.id, check, on: snapshot, begin: begin, visit)
+            while scan.isPaused {
+                try Interrupt.look()
+                try scan.run(record.id, check, on: snapshot, begin: { _ in }, visit)
+            }
             return scan
         }
     }

@@ -84,16 +84,19 @@ struct RepositoryReport {
             var isFinished = false
             while !isFinished {
                 isFinished = true
+                var pace = Interrupt.Pace()
                 try snapshot.scan(repository.record.id, after: last) { view in
                     look(at: view, check)
+                    let isOver = pace.isOver(view.body.count)
                     // Behind what has no id nobody could go on.
-                    guard entities % piece == 0, !view.id.isEmpty else { return true }
+                    guard isOver || entities % piece == 0, !view.id.isEmpty else { return true }
                     last = EntityID(unchecked: Array(view.id))
                     isFinished = false
                     return false
                 }
                 // Not while the storage lends: the host's code runs here.
                 guard try progress(entities) else { throw Self.cancelled }
+                try Interrupt.look()
             }
             for number in checks.indices { try checks[number].walk(on: snapshot) }
         } catch {
@@ -183,7 +186,7 @@ private struct IndexCheck {
         var scan = IndexScan(
             index: index.record.id, repository: index.record.repository, range: .all, parts: .key)
         var found = Tally()
-        try snapshot.scan(scan) { key, view in
+        try snapshot.scanAsking(scan) { key, view in
             found.add(key, view)
             return true
         }
@@ -196,7 +199,7 @@ private struct IndexCheck {
         }
         scan.parts = .keyAndEntity
         var right: UInt64 = 0
-        try snapshot.scan(scan) { key, view in
+        try snapshot.scanAsking(scan) { key, view in
             let keys = (try? IndexKeys(of: view.body, for: definition))?.keys ?? []
             if keys.contains(where: { $0.elementsEqual(key) }) { right += 1 }
             return true

@@ -244,12 +244,14 @@ extension Repository {
         of batch: UnsafeRawBufferPointer, _ make: (EntityPayload) throws(HoldfastError) -> Write
     ) throws(HoldfastError) -> [Write] {
         var writes: [Write] = []
+        var pace = Interrupt.Pace()
         try EntityPayload.forEach(in: batch, key: record.key, limits: store.options.limits, what: "batch") {
             _, entity throws(HoldfastError) in
             try writes.askToGrow()
             // What stands around a small text is more than the text.
             try Memory.ask(for: Self.bytesBesideText)
             writes.append(try make(entity))
+            try pace.look(entity.text.count)
         }
         return writes
     }

@@ -29,7 +29,8 @@ extension Store {
                         : "a transaction runs again after it was locked out",
                     [("attempt", .number(UInt64(attempt))), ("conflict", .json(error.detailJSON))])
                 try requireSameProcess()
-                let isTurn = awaitTurn(&place, at: error.contention ?? transaction.contention, attempt, until: deadline)
+                let contention = error.contention ?? transaction.contention
+                let isTurn = try awaitTurn(&place, at: contention, attempt, until: deadline)
                 guard isTurn else { throw Self.gaveUp(error, after: attempt) }
                 attempt += 1
             }
@@ -40,14 +41,15 @@ extension Store {
     /// Who has the turn already keeps it.
     private func awaitTurn(
         _ place: inout RetryQueue.Place?, at contention: Contention?, _ attempt: Int, until deadline: UInt64
-    ) -> Bool {
+    ) throws(HoldfastError) -> Bool {
+        try Interrupt.look()
         if let place, place.contention == contention, retries.hasTurn(place) {
             return environment.time.monotonicNanoseconds() < deadline
         }
         if let former = place.take() { retries.leave(former) }
         // The library's own threads bring about what those in front may be waiting for.
         if let contention, !hfp_thread_is_own() {
-            place = retries.wait(in: contention, until: deadline)
+            place = try retries.wait(in: contention, until: deadline)
             return place != nil
         }
         let pause = backoff(attempt)

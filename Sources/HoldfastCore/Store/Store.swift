@@ -221,7 +221,8 @@ public final class Store: Sendable {
     ) throws(HoldfastError) -> Result {
         while true {
             let (shared, storage) = try snapshots.acquire()
-            defer { snapshots.release(shared) }
+            // The host may have been asked within, and have forked.
+            defer { if !isForeign { snapshots.release(shared) } }
             do throws(HoldfastError) {
                 return try body(storage)
             } catch {
@@ -236,7 +237,9 @@ public final class Store: Sendable {
     /// Makes everything committed before this call durable.
     public func sync() throws(HoldfastError) {
         try requireOpen()
-        try queue.sync()
+        // A provider's function is called by the caller.
+        if providerCalls != nil { return try queue.sync() }
+        try Interrupt.whileAsking(environment.limits) { [queue] () throws(HoldfastError) in try queue.sync() }
     }
 
     func requireOpen() throws(HoldfastError) {

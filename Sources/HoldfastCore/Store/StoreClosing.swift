@@ -74,7 +74,8 @@ final class StoreClosing: Sendable {
         committer.wake()
     }
 
-    /// Waits for the end at most until the monotonic deadline (nil: for ever). Answers whether it was reached.
+    /// Waits for the end at most until the monotonic deadline (nil: for ever). Answers whether it was reached. Where the host
+    /// is asked and ends the wait, the store closes all the same.
     func wait(until deadline: UInt64?) throws(HoldfastError) -> Bool {
         while true {
             let seen = ended.number
@@ -87,12 +88,12 @@ final class StoreClosing: Sendable {
                 return true
             }
             guard let deadline else {
-                ended.wait(while: seen)
+                try ended.waitAsking(while: seen)
                 continue
             }
             let now = time.monotonicNanoseconds()
             if now >= deadline { return false }
-            ended.wait(while: seen, nanoseconds: deadline - now)
+            try ended.waitAsking(while: seen, nanoseconds: deadline - now)
         }
     }
 

@@ -115,7 +115,7 @@ package final class RetryQueue: Sendable {
     package func hasTurn(_ place: Place) -> Bool { state.withLock { _ in !place.hasLeft && place.begun != nil } }
 
     /// As `enter`, and waits for the turn. Nil when the deadline has passed before.
-    func wait(in contention: Contention, until deadline: UInt64) -> Place? {
+    func wait(in contention: Contention, until deadline: UInt64) throws(HoldfastError) -> Place? {
         let gate = Gate()
         let isTurn = Lock<Bool?>(nil)
         let place = enter(contention, until: deadline) { isInTime in
@@ -129,7 +129,11 @@ package final class RetryQueue: Sendable {
                 leave(place)
                 return nil
             }
-            gate.wait(while: seen)
+            do throws(HoldfastError) { try gate.waitAsking(while: seen) } catch {
+                // In a forked child it is the parent's.
+                if error.status != .forked { leave(place) }
+                throw error
+            }
         }
     }
 

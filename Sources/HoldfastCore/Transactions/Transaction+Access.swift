@@ -96,17 +96,43 @@ extension Transaction {
         _ repository: RepositoryID, _ check: EntityCheck, _ query: QueryScan, begin: (Plan) -> Void,
         visit: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) -> QueryScan {
-        try withOpen(isRead: true) { state throws(HoldfastError) in
-            var query = query
-            if query.predicate == nil {
-                query.own = state.buffer.entries(of: repository)
-                query.matchedLimit = store.environment.limits.matchedIDs
+        var start = query
+        if start.predicate == nil {
+            start.own = try withOpen(isRead: true) { $0.buffer.entries(of: repository) }
+            start.matchedLimit = store.environment.limits.matchedIDs
+        }
+        var scan = start
+        var isAtStart = true
+        repeat {
+            if !isAtStart { try Interrupt.look() }
+            if let next = try stretch(of: scan, isFirst: isAtStart, repository, check, begin, visit) {
+                scan = next
+                isAtStart = false
+            } else {
+                start.predicate = scan.predicate
+                scan = start
+                isAtStart = true
             }
-            var scan = try state.view.read { snapshot throws(HoldfastError) in
+        } while scan.isPaused || isAtStart
+        return scan
+    }
+
+    /// Walks as far as it goes without a question. Nil where what was visited cannot be taken back, because this is not the
+    /// first stretch, and the snapshot was taken back in the middle.
+    private func stretch(
+        of query: QueryScan, isFirst: Bool, _ repository: RepositoryID, _ check: EntityCheck, _ begin: (Plan) -> Void,
+        _ visit: (EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) -> QueryScan? {
+        try withOpen(isRead: true) { state throws(HoldfastError) in
+            var hasBegun = false
+            let walked = try state.view.read { snapshot throws(HoldfastError) -> QueryScan? in
+                if hasBegun && !isFirst { return nil }
+                hasBegun = true
                 var scan = query
-                try scan.run(repository, check, on: snapshot, begin: begin, visit)
+                try scan.run(repository, check, on: snapshot, begin: { if isFirst { begin($0) } }, visit)
                 return scan
             }
+            guard var scan = walked else { return nil }
             scan.predicate = state.view.record(
                 ReadSet.Predicate(repository: repository, filter: query.filter, matched: scan.matched),
                 insteadOf: scan.predicate)

@@ -1,0 +1,14 @@
+public import CHoldfast
+internal import HoldfastCore
+
+@_cdecl("hf_set_interrupt_check") @implementation
+public func hf_set_interrupt_check(_ check: hf_interrupt_fn?, _ user_data: UnsafeMutableRawPointer?) {
+    guard let check else { return Interrupt.set(nil, nil, nil) }
+    Interrupt.set(asking, unsafeBitCast(check, to: UnsafeMutableRawPointer.self), user_data)
+}
+
+/// Calls a host's function, which may have been declared to answer by a call.
+private let asking: Interrupt.Asking = { check, userData in
+    let check = unsafeBitCast(check.unsafelyUnwrapped, to: hf_interrupt_fn.self)
+    return consent(of: check) { check(userData) }
+}

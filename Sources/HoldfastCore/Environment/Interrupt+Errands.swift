@@ -1,0 +1,75 @@
+internal import CHoldfastPlatform
+
+extension Interrupt {
+    /// Runs on a thread of its own what takes long and cannot ask, while this thread waits and is asked. Where the answer
+    /// is that the call is to end, `stop` is called, on this thread, to have the work end soon; what has not ended a moment
+    /// later goes on without the caller, so it may use nothing of the caller's. What it comes to before counts. A thread
+    /// that is not asked does the work itself.
+    package static func whileAsking<Value: Sendable>(
+        _ limits: Limits, stop: () -> Void = {}, _ work: @escaping @Sendable () throws(HoldfastError) -> Value
+    ) throws(HoldfastError) -> Value {
+        guard isWanted else { return try work() }
+        let errand = Errand(work)
+        // Without a thread nobody is asked.
+        guard errand.begin() else { return try work() }
+        do throws(HoldfastError) {
+            while true {
+                if let outcome = errand.outcome(within: interval) { return try outcome.get() }
+                try look()
+            }
+        } catch {
+            // That of the work itself, or the host has forked, and this is the child, which has no such thread.
+            guard error.status == .cancelled, !errand.hasEnded else { throw error }
+            stop()
+            if let outcome = errand.outcome(within: UInt64(limits.interruptGrace)), case .success(let value) = outcome {
+                return value
+            }
+            throw error
+        }
+    }
+}
+
+/// Work on a thread of its own.
+private final class Errand<Value: Sendable>: Sendable {
+    private let work: @Sendable () throws(HoldfastError) -> Value
+    private let result = Lock<Result<Value, HoldfastError>?>(nil)
+    private let end = Gate()
+
+    init(_ work: @escaping @Sendable () throws(HoldfastError) -> Value) { self.work = work }
+
+    /// Answers false where there is no thread to be had.
+    func begin() -> Bool {
+        let body = Unmanaged.passRetained(Body { [self] in run() })
+        let failure = hfp_thread_start(
+            "hf-errand", { Unmanaged<Body>.fromOpaque($0!).takeRetainedValue().run() }, body.toOpaque())
+        if failure != 0 { body.release() }
+        return failure == 0
+    }
+
+    private func run() {
+        let outcome = Result { () throws(HoldfastError) in try work() }
+        result.withLock { $0 = outcome }
+        end.advance()
+    }
+
+    var hasEnded: Bool { result.withLock { $0 != nil } }
+
+    /// Nil where it has not ended by then.
+    func outcome(within nanoseconds: UInt64) -> Result<Value, HoldfastError>? {
+        let time = SystemTime()
+        let deadline = time.monotonicNanoseconds() &+ nanoseconds
+        while true {
+            let seen = end.number
+            if let outcome = result.withLock({ $0 }) { return outcome }
+            let now = time.monotonicNanoseconds()
+            if now >= deadline { return nil }
+            end.wait(while: seen, nanoseconds: deadline - now)
+        }
+    }
+}
+
+/// What a thread is started with.
+private final class Body: Sendable {
+    let run: @Sendable () -> Void
+    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+}

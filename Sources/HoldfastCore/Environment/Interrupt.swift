@@ -1,0 +1,147 @@
+internal import CHoldfastPlatform
+internal import Synchronization
+
+/// Asks the host, in the middle of a call, whether the call is to end: see `interrupt.h`.
+///
+/// Only the thread that makes a call is asked, if its host wants to be, and only where no lock is held and nothing is
+/// lent, because whatever is asked may call the library. So what takes long is cut into stretches, with a question
+/// between two of them; what cannot be cut runs on a thread of its own, while the caller waits and is asked.
+package enum Interrupt {
+    /// Calls the host's function `check` with its `user_data`.
+    package typealias Asking = @convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Bool
+
+    /// Has the calling thread be asked from now on; nil ends that.
+    package static func set(
+        _ asking: Asking?, _ check: UnsafeMutableRawPointer?, _ userData: UnsafeMutableRawPointer?
+    ) {
+        let thread = hfp_thread_interrupt().unsafelyUnwrapped
+        thread.pointee.ask = asking
+        thread.pointee.check = check
+        thread.pointee.user_data = userData
+        thread.pointee.interval = UInt64((try? Limits.ofProcess.get())?.interruptInterval ?? Limits().interruptInterval)
+        thread.pointee.due = 0
+    }
+
+    /// Whether the calling thread is to be asked at all. Costs a read.
+    @inline(__always)
+    package static var isWanted: Bool { hfp_interrupt_is_wanted() }
+
+    /// How long a thread that is to be asked may wait without a question.
+    static var interval: UInt64 { hfp_thread_interrupt().pointee.interval }
+
+    /// Asks, if it is time. Throws `.cancelled` where the answer is that the call is to end.
+    package static func look() throws(HoldfastError) {
+        if isWanted, try isAskedFor() { throw cancelled }
+    }
+
+    package static let cancelled = HoldfastError(
+        .cancelled, "the call was interrupted: the function that hf_set_interrupt_check was given said to end it")
+
+    /// Does what must be done to the end, without being asked.
+    package static func silently<Result>(
+        _ body: () throws(HoldfastError) -> Result
+    ) throws(HoldfastError) -> Result {
+        let thread = hfp_thread_interrupt().unsafelyUnwrapped
+        thread.pointee.silence += 1
+        defer { thread.pointee.silence -= 1 }
+        return try body()
+    }
+
+    /// Whether the call is to end. Throws where the host has forked, and this is the child.
+    private static func isAskedFor() throws(HoldfastError) -> Bool {
+        let time = SystemTime()
+        let thread = hfp_thread_interrupt().unsafelyUnwrapped
+        let began = time.monotonicNanoseconds()
+        guard began >= thread.pointee.due, let ask = thread.pointee.ask else { return false }
+        let epoch = processEpoch()
+        // What it calls is not asked again.
+        thread.pointee.silence += 1
+        let isToEnd = ask(thread.pointee.check, thread.pointee.user_data)
+        thread.pointee.silence -= 1
+        if processEpoch() != epoch { throw Store.forked }
+        // A host whose answer takes long, because its threads stand in line for one lock, is asked less often.
+        let now = time.monotonicNanoseconds()
+        let interval = thread.pointee.interval
+        thread.pointee.due = now &+ max(interval, min(2 &* interval, 8 &* (now &- began)))
+        return isToEnd
+    }
+}
+
+extension Gate {
+    /// As `wait`, for a thread that makes a call, which is asked meanwhile. Also ends, to be called again, when it was time
+    /// to ask. Throws `.cancelled` where the answer is that the call is to end, whatever has happened meanwhile.
+    func waitAsking(
+        while seen: UInt32, for bits: UInt32 = .max, nanoseconds: UInt64? = nil
+    ) throws(HoldfastError) {
+        guard Interrupt.isWanted else { return wait(while: seen, for: bits, nanoseconds: nanoseconds) }
+        wait(while: seen, for: bits, nanoseconds: min(nanoseconds ?? .max, Interrupt.interval))
+        try Interrupt.look()
+    }
+}
+
+extension Interrupt {
+    /// Says that something is not wanted any more.
+    package final class Flag: Sendable {
+        private let value = Atomic(false)
+
+        package init() {}
+        package func set() { value.store(true, ordering: .releasing) }
+        package var isSet: Bool { value.load(ordering: .acquiring) }
+    }
+
+    /// Tells when a stretch of work is long enough for a question.
+    package struct Pace {
+        /// So many steps are taken between two looks at the clock; a long text counts as several.
+        private static let steps = 64
+        private static let bytesOfStep = 4096
+
+        private let isWanted: Bool
+        private var left = Pace.steps
+        private var due: UInt64 = 0
+
+        package init() {
+            isWanted = Interrupt.isWanted
+            if isWanted { due = SystemTime().monotonicNanoseconds() &+ Interrupt.interval }
+        }
+
+        /// After each step.
+        @inline(__always)
+        package mutating func isOver(_ bytes: Int = 0) -> Bool {
+            if !isWanted { return false }
+            left -= 1 + bytes / Self.bytesOfStep
+            return left <= 0 && isTime()
+        }
+
+        private mutating func isTime() -> Bool {
+            left = Self.steps
+            return SystemTime().monotonicNanoseconds() >= due
+        }
+
+        /// After each step, where a question may be asked.
+        @inline(__always)
+        package mutating func look(_ bytes: Int = 0) throws(HoldfastError) {
+            if isOver(bytes) { try ask() }
+        }
+
+        private mutating func ask() throws(HoldfastError) {
+            try Interrupt.look()
+            due = SystemTime().monotonicNanoseconds() &+ Interrupt.interval
+        }
+    }
+
+    /// Sorts, and asks meanwhile.
+    static func sort<Element>(
+        _ elements: inout [Element], by precedes: (Element, Element) -> Bool
+    ) throws(HoldfastError) {
+        guard isWanted else { return elements.sort(by: precedes) }
+        var pace = Pace()
+        do {
+            try elements.sort { left, right throws in
+                try pace.look()
+                return precedes(left, right)
+            }
+        } catch {
+            throw error as? HoldfastError ?? cancelled
+        }
+    }
+}

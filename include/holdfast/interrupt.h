@@ -1,0 +1,53 @@
+/*
+ * Interrupt: ending a call that takes long, from the thread that makes it.
+ *
+ * A program that is told to stop while it is in a call of the library, by a signal or by a click, cannot wait
+ * until a large index is built, or until another program lets go of the store. So a thread may give the
+ * library a function that is asked, now and then, whether its call is to end:
+ *
+ *     static volatile sig_atomic_t stopped;
+ *     static bool is_stopped(void *user_data) { return stopped != 0; }
+ *     ...
+ *     hf_set_interrupt_check(is_stopped, NULL);
+ *
+ * It is asked about every 20 ms on that thread alone, in the midst of its own calls: while they wait, for a
+ * commit, a future, events, a lock, another program, and while they work, reading, checking, copying. Never
+ * while a lock of the library's is held, so it may call the library; what it calls does not ask again. Calls
+ * that are short, or that run a function of the program's, which can ask for itself, are hardly ever asked
+ * for.
+ *
+ * Where it answers true the call ends soon with HF_CANCELLED, and with nothing half done, as if it had
+ * failed: a commit that waited is withdrawn, a copy leaves no file, an index no record, an import what it has
+ * committed before. What others commit is not touched, whoever stores it. A call whose work is done, or can
+ * no longer be taken back, answers what it came to: so a commit that is being stored ends as it ends.
+ * hf_store_close ends its wait, and the store closes all the same; hf_store_events answers 0; what
+ * hf_controller_dispatch has handed over is handled.
+ */
+#ifndef HOLDFAST_INTERRUPT_H
+#define HOLDFAST_INTERRUPT_H
+
+#include "base.h"
+
+HF_BEGIN_DECLS
+
+/**
+ * Answers whether the call in which it is asked is to end. user_data: as given to hf_set_interrupt_check.
+ *
+ * It is to be quick: the call stands still meanwhile. It must not end the thread, nor leave by longjmp.
+ */
+typedef bool (*hf_interrupt_fn)(void *HF_NULLABLE user_data);
+
+/**
+ * Sets the function that the calling thread is asked by, in place of the one before. Of other threads none is
+ * asked; a thread of the library's never is. After a fork the child's only thread goes on with its own.
+ *
+ * check: NULL for none, which is how a thread begins. user_data: handed to it, and to last until another
+ * function is set, or the thread ends; NULL allowed.
+ *
+ * Cannot fail. Any thread, also from inside the function. Does not block.
+ */
+void hf_set_interrupt_check(hf_interrupt_fn HF_NULLABLE check, void *HF_NULLABLE user_data);
+
+HF_END_DECLS
+
+#endif
