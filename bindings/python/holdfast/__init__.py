@@ -9,7 +9,12 @@
 Calls inside `store.transaction()` are stored together or not at all; any other call is a transaction of its
 own. `store.transact(fn)` runs a function again when it lost a race, `store.submit(fn)` returns a future,
 `songs.deferred.add(...)` an operation that is run later. `holdfast.aio` is the same for asyncio.
-Ctrl-C in a function of yours that the library calls is raised by the call that you made.
+
+Ctrl-C, and whatever else the handler of a signal raises, is raised at once by the call that the main thread
+is in, whether that works, waits or is calling a function of yours; handlers that raise nothing let it go on.
+The exception has an `outcome`: None where nothing was stored, else a future that has ended, with what the
+call would have answered.
+
 Every failure is an `Error` whose class names the status.
 """
 

@@ -2,6 +2,7 @@
 first line; what ctypes would then answer is whatever lies in memory. So they answer by a call: see
 holdfast/answer.h."""
 
+import atexit
 import ctypes
 import itertools
 import os
@@ -12,12 +13,13 @@ from contextvars import ContextVar
 from typing import Any, Callable, Optional
 
 from . import errors
-from ._interrupts import kept, raise_kept
+from ._interrupts import keep, kept, raise_kept
 from ._library import lib
 from ._signatures import (
     HF_HOST_ERROR,
     hf_function,
     hf_index_progress,
+    hf_interrupt_fn,
     hf_progress,
     hf_read_fn,
     hf_upgrade_fn,
@@ -35,14 +37,60 @@ answer = ctypes.PYFUNCTYPE(ctypes.c_int32, ctypes.c_int64)(("hf_answer", lib))
 scopes: "ContextVar[tuple[Any, ...]]" = ContextVar("holdfast_transaction", default=())
 
 # The thread on which signals are handled.
-_main = {"thread": threading.main_thread().ident}
+_main = {"thread": threading.main_thread().ident or 0}
 
 
 def _renew() -> None:
     _main["thread"] = threading.get_ident()
     kept.clear()
+    _have_main_asked()
 
 
+def _answers() -> "Iterator[None]":
+    """Tells the library, whenever it goes on, whether the call that the main thread is in is to end: whether
+    a signal's handler has raised, which is kept."""
+    # Signals are handled where this goes on, behind the yield, and so within the blocks. Of the outer one two
+    # are needed where a handler raises while what another one has raised is just being kept.
+    while True:
+        try:
+            while True:
+                try:
+                    while True:
+                        answer(_main["thread"] in kept)
+                        yield
+                except BaseException as error:
+                    keep(error)
+        except BaseException as error:
+            keep(error)
+
+
+# Whatever ends one of them, such as a stack that is too deep, the next takes its place.
+_is_interrupted = ctypes.CFUNCTYPE(ctypes.c_bool)(
+    itertools.chain.from_iterable(_answers() for _ in itertools.count()).__next__
+)
+
+
+def _have_main_asked(*_: Any) -> int:
+    """Has this thread, the one on which signals are handled, be asked in the midst of its calls."""
+    lib.hf_set_interrupt_check(ctypes.cast(_is_interrupted, hf_interrupt_fn), None)
+    return 0
+
+
+def _have_nobody_asked() -> None:
+    if threading.get_ident() == _main["thread"]:
+        lib.hf_set_interrupt_check(hf_interrupt_fn(), None)
+
+
+if lib.hf_answer_declare(ctypes.cast(_is_interrupted, hf_function), None):
+    raise ImportError("holdfast: the library takes no more functions")
+if threading.get_ident() == _main["thread"]:
+    _have_main_asked()
+else:
+    # The interpreter has the main thread call it soon.
+    _have_main_asked_soon = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(_have_main_asked)
+    ctypes.pythonapi.Py_AddPendingCall(_have_main_asked_soon, None)
+# Afterwards there is no Python that could answer.
+atexit.register(_have_nobody_asked)
 os.register_at_fork(after_in_child=_renew)
 
 
@@ -157,6 +205,11 @@ _tokens = itertools.count(1)
 def progress(done: int, total: int, token: int) -> int:
     """Hears how far the work is."""
     return _calls[token].hear(done, total)
+
+
+def progress_for(function: Optional[Progress]) -> Any:
+    """What the library calls to tell it; NULL where there is none."""
+    return hf_progress() if function is None else progress
 
 
 @native(hf_index_progress, 0)

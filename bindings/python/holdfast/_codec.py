@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Callable, Generic, Optional, TypeVar, Union
 
 from . import errors
+from ._limits import LIMITS
 
 T = TypeVar("T")
 
@@ -25,6 +26,18 @@ _BYTES = (bytes, bytearray, memoryview)
 def dump(value: Any) -> bytes:
     """A value as JSON in UTF-8."""
     return _encoder.encode(value).encode()
+
+
+def dump_list(values: list[Any]) -> bytes:
+    """The same of many, written a piece at a time: no signal is handled while one is written."""
+    if len(values) <= LIMITS.written_entities:
+        return dump(values)
+    starts = range(0, len(values), LIMITS.written_entities)
+    return (
+        b"["
+        + b",".join([dump(values[start : start + LIMITS.written_entities])[1:-1] for start in starts])
+        + b"]"
+    )
 
 
 def load(text: bytes) -> Any:
@@ -118,11 +131,11 @@ class Codec(Generic[T]):
         if self._type is dict:
             key = self.key
             if all([type(entity) is dict and entity.get(key) is not None for entity in entities]):
-                return dump(entities), True
+                return dump_list(entities), True
         complete = all(map(self.is_complete, entities))
         if any(isinstance(entity, _BYTES) for entity in entities):
             return b"[" + b",".join(map(self.encode, entities)) + b"]", complete
-        return dump([self._whole_members(entity) for entity in entities]), complete
+        return dump_list([self._whole_members(entity) for entity in entities]), complete
 
     def decode(self, text: bytes) -> T:
         """The entity of a JSON text."""

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any, Callable, Generic, NoReturn, Optional, TypeVar
 
 from . import _interrupts, errors
+from ._codec import load
 from ._library import lib
 from ._limits import LIMITS
 from ._signatures import hf_buffer, hf_entity, hf_entity_list, hf_error
@@ -158,14 +159,18 @@ class Result:
         if self.entity.length <= self.LARGEST_KEPT:
             self.idle.append(self)
 
-    def check(self, status: int) -> None:
-        """Raises the exception of a failed call, and Ctrl-C in what the library called."""
-        if status or _interrupts.kept:
-            try:
-                if status:
-                    errors.fail(status, self.error)
-            finally:
-                _interrupts.raise_kept()
+    def check(self, status: int, stored: Optional[Callable[[], Any]] = None) -> None:
+        """Raises the exception of a failed call, or Ctrl-C that came meanwhile, with what one that has stored
+        something answers."""
+        if _interrupts.kept:
+            if not status and stored is not None:
+                _interrupts.raise_kept_after(stored)
+            error = errors.taken(status, self.error) if status else None
+            _interrupts.raise_kept(error)
+            if error is not None:
+                raise error
+        elif status:
+            errors.fail(status, self.error)
 
     def bytes(self) -> "bytes":
         """The entity's bytes."""
@@ -178,11 +183,11 @@ class Result:
             lib.hf_error_free(self.error)
 
 
-def call(function: Callable[..., int], *arguments: Any) -> None:
+def call(function: Callable[..., int], *arguments: Any, stored: Optional[Callable[[], Any]] = None) -> None:
     """Calls a function that answers a status and takes the error last; raises what it tells."""
     result = Result.take()
     try:
-        result.check(function(*arguments, result.error_reference))
+        result.check(function(*arguments, result.error_reference), stored)
     finally:
         result.put_back()
 
@@ -215,6 +220,19 @@ def native_list() -> Iterator[hf_entity_list]:
 def json_of(entities: hf_entity_list) -> bytes:
     """The entities of a list as one JSON array."""
     return ctypes.string_at(entities.json, entities.json_length) if entities.json else b"[]"
+
+
+def load_list(entities: hf_entity_list) -> Any:
+    """The entities of a list, read a piece at a time: no signal is handled while one is read."""
+    if entities.json_length <= LIMITS.read_bytes:
+        return load(json_of(entities))
+    loaded: list[Any] = []
+    step = max(1, entities.count * LIMITS.read_bytes // entities.json_length)
+    for start in range(0, entities.count, step):
+        first = entities.items[start].data
+        last = entities.items[min(start + step, entities.count) - 1]
+        loaded += load(b"[" + ctypes.string_at(first, last.data + last.length - first) + b"]")
+    return loaded
 
 
 os.register_at_fork(after_in_child=Process.renew)

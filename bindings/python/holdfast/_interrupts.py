@@ -1,13 +1,14 @@
 """What the program's functions raise where nobody hears of it. It is logged, but for Ctrl-C, which is raised
 by the call that the program made."""
 
+import concurrent.futures
 import logging
 import threading
 from typing import Any, Callable, Optional
 
-#: Ctrl-C that cannot pass through the library: to be raised, by `raise_kept`, when that has returned to the
-#: thread of this number. Almost always empty.
-kept: dict[int, KeyboardInterrupt] = {}
+#: Ctrl-C, and whatever else a signal's handler raises, that cannot pass through the library: to be raised, by
+#: `raise_kept`, when that has returned to the thread of this number. Almost always empty.
+kept: dict[int, BaseException] = {}
 
 _log = logging.getLogger("holdfast")
 
@@ -17,11 +18,43 @@ def is_interrupt(error: Optional[BaseException]) -> bool:
     return isinstance(error, KeyboardInterrupt) and threading.current_thread() is threading.main_thread()
 
 
-def raise_kept() -> None:
-    """Raises the Ctrl-C that was kept for this thread."""
+def keep(error: BaseException) -> None:
+    """Keeps what a signal's handler has raised, for the call that this thread is in. The first one counts."""
+    kept.setdefault(threading.get_ident(), error)
+
+
+def raise_kept(error: Optional[BaseException] = None) -> None:
+    """Raises the Ctrl-C that was kept for this thread, if one was, by a call that has stored nothing; or that
+    has failed with this error, which may tell that something was."""
     interrupt = kept.pop(threading.get_ident(), None)
-    if interrupt is not None:
-        raise interrupt
+    if interrupt is None:
+        return
+    outcome: Optional[concurrent.futures.Future[Any]] = None
+    if getattr(error, "commit_state", 0):
+        outcome = concurrent.futures.Future()
+        outcome.set_exception(error)
+    raise _with(interrupt, outcome)
+
+
+def raise_kept_after(stored: Callable[[], Any]) -> None:
+    """The same by a call that has stored something all the same, and would answer this."""
+    interrupt = kept.pop(threading.get_ident(), None)
+    if interrupt is None:
+        return
+    outcome: concurrent.futures.Future[Any] = concurrent.futures.Future()
+    try:
+        outcome.set_result(stored())
+    except Exception as error:  # of the class that the answer was to be read as
+        outcome.set_exception(error)
+    raise _with(interrupt, outcome)
+
+
+def _with(interrupt: BaseException, outcome: Any) -> BaseException:
+    try:
+        interrupt.outcome = outcome  # type: ignore[attr-defined]
+    except AttributeError:  # of a class with __slots__
+        _log.warning("%r has no place for what became of the call that it ended", interrupt)
+    return interrupt
 
 
 class Keeping:
@@ -34,7 +67,7 @@ class Keeping:
         is_kept = is_interrupt(error)
         interrupt = error if is_kept else self._outer
         if interrupt is not None:
-            kept[threading.get_ident()] = interrupt  # type: ignore[assignment]
+            kept[threading.get_ident()] = interrupt
         return is_kept
 
 

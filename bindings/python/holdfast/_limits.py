@@ -22,6 +22,10 @@ class Limits:
     native_wait: int = 100
     #: The memory of an entity longer than so many bytes is not kept for the next call. At 1 none is.
     kept_bytes: int = 1 << 20
+    #: About so much of a long JSON text is read at once, in bytes, and so many entities are written as one:
+    #: meanwhile no signal is handled. At 1 one by one.
+    read_bytes: int = 1 << 20
+    written_entities: int = 1000
     #: So many events, or bytes of them, wait for who iterates over a stream; then it begins again behind
     #: what was taken. At 1 it mostly does.
     inbox_events: int = 1000

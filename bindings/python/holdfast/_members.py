@@ -55,7 +55,12 @@ class _Calls(threading.local):
 _calls = _Calls()
 
 
-def call_members(function: Callable[..., int], *arguments: Any, raised: Optional[Raised] = None) -> None:
+def call_members(
+    function: Callable[..., int],
+    *arguments: Any,
+    raised: Optional[Raised] = None,
+    stored: Optional[Callable[[], Any]] = None,
+) -> None:
     """`_handles.call` for functions that call members. A refusal raises what the validator raised; what an
     on_begin raised is in `raised`."""
     result = Result.take()
@@ -70,7 +75,7 @@ def call_members(function: Callable[..., int], *arguments: Any, raised: Optional
             lib.hf_error_free(result.error)
             raise_kept()
             raise raised.refusal
-        result.check(status)
+        result.check(status, stored)
     finally:
         result.put_back()
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar, Union
 
 from ._codec import Codec, load, native_text
-from ._handles import Result, json_of, native_buffer, native_list, text_of
+from ._handles import Result, load_list, native_buffer, native_list, text_of
 from ._interrupts import raise_kept
 from ._library import lib
 from ._query import (
@@ -68,8 +68,8 @@ class Queries(Generic[T]):
         """
         with native_list() as entities:
             self._find(entities, filter, sort, skip, limit, fields, parameters, damaged)
-            text = json_of(entities)
-            return load(text) if fields else self._codec.decode_many(text)
+            loaded = load_list(entities)
+            return loaded if fields else self._codec.from_list(loaded)
 
     def iterate(
         self,

@@ -130,6 +130,7 @@ hf_write_fn = ctypes.CFUNCTYPE(hf_status, POINTER(c_char), c_size_t, c_void_p)
 hf_read_fn = ctypes.CFUNCTYPE(c_int64, POINTER(c_char), c_size_t, c_void_p)
 hf_log_fn = ctypes.CFUNCTYPE(None, hf_log_level, c_char_p, c_char_p, c_void_p)
 hf_operation_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_transaction), POINTER(hf_buffer), c_void_p)
+hf_interrupt_fn = ctypes.CFUNCTYPE(c_bool, c_void_p)
 hf_clock_fn = ctypes.CFUNCTYPE(c_uint64, c_void_p)
 hf_starter_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_future), c_void_p)
 hf_predicate_fn = ctypes.CFUNCTYPE(c_bool, POINTER(hf_entity_view), c_void_p)
@@ -272,6 +273,7 @@ FUNCTIONS = {
     "hf_events_free": (None, (_events, c_size_t)),
     "hf_answer_declare": (hf_status, (hf_function, _out_error)),
     "hf_answer": (c_int32, (c_int64,)),
+    "hf_set_interrupt_check": (None, (hf_interrupt_fn, c_void_p)),
     "hf_store_open": (hf_status, (c_char_p, c_char_p, POINTER(_store), _out_error)),
     "hf_store_open_provider": (hf_status, (POINTER(hf_provider), c_char_p, POINTER(_store), _out_error)),
     "hf_store_close": (hf_status, (_store, c_int64, _out_error)),

@@ -78,8 +78,11 @@ def _trampoline(pointer: Any, token: int) -> int:
     return _bodies.get(token).attempt(pointer)
 
 
-def transact(body: Body[Any], options: Mapping[str, Any]) -> bytes:
-    """Runs the body until its transaction commits; answers the receipt's text. The value is in the body."""
+def transact(
+    body: Body[Any], options: Mapping[str, Any], answer: Callable[[bytes], Any] = lambda receipt: receipt
+) -> Any:
+    """Runs the body until its transaction commits; answers what `answer` makes of the receipt's text. The
+    value is in the body."""
     token = _bodies.add(body)
     result = Result.take()
     try:
@@ -98,17 +101,22 @@ def transact(body: Body[Any], options: Mapping[str, Any]) -> bytes:
                 lib.hf_error_free(result.error)
                 raise_kept()
                 raise exception
-            raise_from(status, result, body.conflict)
-            return text_of(receipt)
+            raise_from(status, result, body.conflict, lambda: answer(text_of(receipt)))
+            return answer(text_of(receipt))
     finally:
         _bodies.remove(token)
         result.put_back()
 
 
-def raise_from(status: int, result: Result, conflict: Optional[errors.ConflictError]) -> None:
+def raise_from(
+    status: int,
+    result: Result,
+    conflict: Optional[errors.ConflictError],
+    stored: Optional[Callable[[], Any]] = None,
+) -> None:
     """Raises a call's exception, if it has failed; a conflict that the function met last is its cause."""
     try:
-        result.check(status)
+        result.check(status, stored)
     except errors.ConflictError as error:
         raise error from conflict
 

@@ -430,10 +430,14 @@ def secondary_to(error: BaseException) -> Iterator[None]:
             error.secondary = [*getattr(error, "secondary", []), closing]  # type: ignore[attr-defined]
 
 
-def fail(status: int, pointer: Any) -> NoReturn:
-    """Raises the exception for a failed call and frees its error object."""
+def taken(status: int, pointer: Any) -> BaseException:
+    """The exception for a failed call, whose error object is freed."""
     try:
-        error = from_native(status, pointer)
+        return from_native(status, pointer)
     finally:
         lib.hf_error_free(pointer)
-    raise error
+
+
+def fail(status: int, pointer: Any) -> NoReturn:
+    """Raises the exception for a failed call and frees its error object."""
+    raise taken(status, pointer)

@@ -53,7 +53,7 @@ def restore(
             native_text(backup),
             native_text(url),
             options_of(options),
-            _callbacks.progress,
+            _callbacks.progress_for(progress),
             token,
         )
 
@@ -73,7 +73,9 @@ class Maintenance:
         ExistsError where there is a file already, UnsupportedError for a store without a file.
         """
         with Callbacks(progress).calling() as token:
-            return self._report(lib.hf_store_backup, native_text(path), _callbacks.progress, token)
+            return self._report(
+                lib.hf_store_backup, native_text(path), _callbacks.progress_for(progress), token
+            )
 
     def verify(self, *, progress: Optional[Progress] = None) -> dict[str, Any]:
         """Checks the file, every entity and every index: "ok", "problems", "repositories".
@@ -81,7 +83,7 @@ class Maintenance:
         `progress` is told the entities done. What is wrong is an answer and raises nothing.
         """
         with Callbacks(progress).calling() as token:
-            return self._report(lib.hf_store_verify, _callbacks.progress, token)
+            return self._report(lib.hf_store_verify, _callbacks.progress_for(progress), token)
 
     def compact(self) -> dict[str, Any]:
         """Gives unused space back to the file system; commits wait meanwhile. "bytes_before", "bytes_after".
@@ -148,7 +150,7 @@ class Maintenance:
             "after": after,
             "damaged": None if damaged == "refuse" else damaged,
         }
-        functions = (_callbacks.write, _callbacks.progress)
+        functions = (_callbacks.write, _callbacks.progress_for(progress))
         with Callbacks(progress, write).calling() as token:
             report = self._report(lib.hf_store_export, options_of(options), *functions, token)
         file.flush()
@@ -194,7 +196,7 @@ class Maintenance:
             return min(len(piece), capacity)
 
         options = {"repository": repository, "existing": existing, "resume": resume, "indexes": indexes}
-        functions = (_callbacks.read, _callbacks.progress)
+        functions = (_callbacks.read, _callbacks.progress_for(progress))
         with Callbacks(progress, read).calling() as token:
             return self._report(lib.hf_store_import, options_of(options), *functions, token)
 
@@ -229,7 +231,7 @@ class Maintenance:
                 native_text(path),
                 native_text(table),
                 options_of(options),
-                _callbacks.progress,
+                _callbacks.progress_for(progress),
                 token,
             )
 
@@ -278,7 +280,7 @@ class Maintenance:
                 return HF_CONFLICT
             return HF_OK
 
-        functions = (_callbacks.upgrade, options_of({"backup": backup}), _callbacks.progress)
+        functions = (_callbacks.upgrade, options_of({"backup": backup}), _callbacks.progress_for(progress))
         with Callbacks(progress, run).calling() as token:
             return self._report(lib.hf_store_upgrade, versions[-1] + 1, *functions, token)
 

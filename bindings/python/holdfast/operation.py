@@ -80,19 +80,25 @@ class Operation(OfOneProcess, Generic[T]):
     def perform(self) -> T:
         """Runs it on this thread and answers its result; inside a transaction, as a part of that."""
         result = Result.take()
+        transaction = current_pointer(self._store)
+        is_part = transaction is not None
+
+        def answer() -> T:
+            return self._description.result(result.bytes(), result.entity.version, is_part)
+
         try:
             with native_buffer() as receipt:
                 result.check(
                     lib.hf_operation_perform(
                         native(self).pointer,
-                        current_pointer(self._store),
+                        transaction,
                         result.entity_reference,
                         ctypes.byref(receipt),
                         result.error_reference,
-                    )
+                    ),
+                    None if is_part else answer,
                 )
-            is_part = current_pointer(self._store) is not None
-            return self._description.result(result.bytes(), result.entity.version, is_part)
+            return answer()
         finally:
             result.put_back()
 

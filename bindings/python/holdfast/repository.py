@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, Union
 from . import errors
 from ._callbacks import Callbacks, index_progress
 from ._codec import Codec, dump, id_of, ids_of, load, native_text, options_of, plain_id
-from ._handles import Handle, OfOneProcess, Result, call, json_of, native_buffer, native_list, text_of
+from ._handles import Handle, OfOneProcess, Result, call, load_list, native_buffer, native_list, text_of
 from ._interrupts import kept, raise_kept
 from ._library import lib, without_signature
 from ._queries import Queries
 from ._query import Filter, Parameters, filter_arguments, query_options
-from ._signatures import HF_NOT_FOUND, hf_repository
+from ._signatures import HF_NOT_FOUND, hf_index_progress, hf_repository
 from ._validators import set_validator
 from .cache import Cache, cache_options, trim_level
 from .deferred import DeferredRepository, ModifyResult, payload
@@ -147,7 +147,7 @@ class Repository(OfOneProcess, Queries[T], RepositoryStreams[T]):
             return
         text = id_of(id)
         try:
-            self._call(lib.hf_repository_delete, text, len(text), expected_version)
+            self._call(lib.hf_repository_delete, text, len(text), expected_version, stored=nothing)
         except errors.NotFoundError:
             if not missing_ok:
                 raise
@@ -173,7 +173,8 @@ class Repository(OfOneProcess, Queries[T], RepositoryStreams[T]):
 
     def delete_many(self, ids: Iterable[Id]) -> None:
         """Deletes entities of any version. Raises NotFoundError, and deletes none, when one is missing."""
-        self._call(lib.hf_repository_delete_many, *_counted(dump(ids_of(ids))))
+        text, length = _counted(dump(ids_of(ids)))
+        self._call(lib.hf_repository_delete_many, text, length, stored=nothing)
 
     def modify_all(self, filter: Filter, update: Update, *, parameters: Parameters = None) -> ModifyResult:
         """Applies an update (see `modify`) to every entity that matches the filter (see `find`), or to none.
@@ -188,12 +189,16 @@ class Repository(OfOneProcess, Queries[T], RepositoryStreams[T]):
             query_options(parameters=parameters),
             ctypes.byref(matched),
             ctypes.byref(modified),
+            stored=lambda: ModifyResult(matched.value, modified.value),
         )
         return ModifyResult(matched.value, modified.value)
 
     def delete_all(self, filter: Filter = None, *, parameters: Parameters = None) -> int:
         """Deletes every entity that matches the filter (see `find`) and answers how many."""
-        return self._query(lib.hf_repository_delete_all, ctypes.c_uint64(), filter, parameters)
+        deleted = ctypes.c_uint64()
+        arguments = (*filter_arguments(filter), query_options(parameters=parameters), ctypes.byref(deleted))
+        self._call(lib.hf_repository_delete_all, *arguments, stored=lambda: deleted.value)
+        return deleted.value
 
     # --- Reading ---------------------------------------------------------------------------------
 
@@ -320,7 +325,8 @@ class Repository(OfOneProcess, Queries[T], RepositoryStreams[T]):
         )
 
         with Callbacks(progress).calling() as token:
-            call(lib.hf_repository_create_index, self.pointer, options, index_progress, token)
+            function = hf_index_progress() if progress is None else index_progress
+            call(lib.hf_repository_create_index, self.pointer, options, function, token)
 
     def drop_index(self, name: str) -> None:
         """Takes an index away. Raises NotFoundError."""
@@ -407,45 +413,37 @@ class Repository(OfOneProcess, Queries[T], RepositoryStreams[T]):
 
     # --- Calling the library ---------------------------------------------------------------------
 
-    def _call(self, function: Callable[..., int], *arguments: Any) -> None:
-        call(function, self.pointer, current_pointer(self._store), *arguments)
+    def _call(
+        self, function: Callable[..., int], *arguments: Any, stored: Optional[Callable[[], Any]] = None
+    ) -> None:
+        transaction = current_pointer(self._store)
+        call(function, self.pointer, transaction, *arguments, stored=None if transaction else stored)
 
     def _write(self, function: Callable[..., int], entity: EntityLike, *expected_version: int) -> T:
         text = self._codec.encode(entity)
-        complete = self._codec.is_complete(entity)
-        result = Result.take()
-        try:
-            result.check(
-                function(
-                    self.pointer,
-                    current_pointer(self._store),
-                    text,
-                    len(text),
-                    *expected_version,
-                    None if complete else result.entity_reference,
-                    result.error_reference,
-                )
-            )
-            return entity if complete else self._written(result.bytes())
-        finally:
-            result.put_back()
+        given = entity if self._codec.is_complete(entity) else None
+        return self._write_text(function, text, *expected_version, given=given)
 
     def _write_one(self, function: Callable[..., int], id: Id, *arguments: Any) -> T:
-        text = id_of(id)
+        return self._write_text(function, id_of(id), *arguments)
+
+    def _write_text(
+        self, function: Callable[..., int], text: bytes, *arguments: Any, given: Optional[T] = None
+    ) -> T:
+        """Answers the entity that is stored, which may be the one that was given."""
         result = Result.take()
+        transaction = current_pointer(self._store)
+        entity = result.entity_reference if given is None else None
+
+        def written() -> T:
+            return self._written(result.bytes()) if given is None else given
+
         try:
-            result.check(
-                function(
-                    self.pointer,
-                    current_pointer(self._store),
-                    text,
-                    len(text),
-                    *arguments,
-                    result.entity_reference,
-                    result.error_reference,
-                )
+            status = function(
+                self.pointer, transaction, text, len(text), *arguments, entity, result.error_reference
             )
-            return self._written(result.bytes())
+            result.check(status, None if transaction else written)
+            return written()
         finally:
             result.put_back()
 
@@ -457,23 +455,31 @@ class Repository(OfOneProcess, Queries[T], RepositoryStreams[T]):
         given = list(entities)
         text, complete = self._codec.encode_many(given)
         if complete:
-            self._call(function, text, len(text), None)
+            self._call(function, text, len(text), None, stored=lambda: given)
             return given
         return self._read_many(function, text, len(text), is_written=True)
 
     def _read_many(self, function: Callable[..., int], *arguments: Any, is_written: bool = False) -> list[T]:
         with native_list() as entities:
-            self._call(function, *arguments, ctypes.byref(entities))
-            members = load(json_of(entities))
-        if is_written and not current_pointer(self._store):
-            return self._codec.list_from_written(members)
-        return self._codec.from_list(members)
+            if not is_written or current_pointer(self._store):
+                self._call(function, *arguments, ctypes.byref(entities))
+                return self._codec.from_list(load_list(entities))
+
+            def written() -> list[T]:
+                return self._codec.list_from_written(load_list(entities))
+
+            self._call(function, *arguments, ctypes.byref(entities), stored=written)
+            return written()
 
     def _stored_key(self) -> str:
         for repository in self._store.describe()["repositories"]:
             if repository["name"] == self.name:
                 return repository["key"]
         return "id"
+
+
+def nothing() -> None:
+    """What a deletion answers."""
 
 
 def _counted(text: bytes) -> tuple[bytes, int]:

@@ -336,11 +336,14 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
                 return _transact.run(fn)
         body = _transact.Body(self, fn, trees)
         options = transaction_options(timeout, idempotency_key, isolation, durability, on_error)
-        text = _transact.transact(body, {**options, "max_attempts": max_attempts})
-        if not receipt:
-            return body.value
-        secondary = body.transaction.secondary if body.transaction is not None else ()
-        return body.value, Receipt.from_json(text, secondary)
+
+        def answer(text: bytes) -> Any:
+            if not receipt:
+                return body.value
+            secondary = body.transaction.secondary if body.transaction is not None else ()
+            return body.value, Receipt.from_json(text, secondary)
+
+        return _transact.transact(body, {**options, "max_attempts": max_attempts}, answer)
 
     @overload
     def transactional(self, function: F) -> F: ...

@@ -358,10 +358,16 @@ class Transaction(TransactionHandle):
         """Commits and waits for the outcome. Raises ConflictError when something read was changed since."""
         with native_buffer() as buffer, self.settling():
             reference = ctypes.byref(buffer)
-            call_members(lib.hf_transaction_commit, self.pointer, reference, raised=Raised(self))
-            self.receipt_text = text_of(buffer)
-        self._receipt = Receipt.from_json(self.receipt_text, self.secondary)
-        return self._receipt
+
+            def receipt() -> Receipt:
+                self.receipt_text = text_of(buffer)
+                self._receipt = Receipt.from_json(self.receipt_text, self.secondary)
+                return self._receipt
+
+            call_members(
+                lib.hf_transaction_commit, self.pointer, reference, raised=Raised(self), stored=receipt
+            )
+            return receipt()
 
     def submit(self) -> "CommitFuture[Receipt]":
         """Hands the commit over and returns; the future is completed with the receipt."""
