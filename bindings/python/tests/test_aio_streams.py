@@ -147,6 +147,20 @@ def test_closing_the_stream_or_the_store_ends_a_loop_that_waits(run: Run, path: 
     run(main())
 
 
+def test_a_stream_that_is_closed_while_it_is_opened_keeps_nothing(run: Run) -> None:
+    async def main() -> None:
+        async with holdfast.aio.open("memory:") as store:
+            for stream in (store.changes(), store.repository("songs").observe()):
+                opening = asyncio.ensure_future(stream.next())
+                await asyncio.sleep(0)
+                await stream.close()
+                with pytest.raises(holdfast.ClosedError):
+                    await asyncio.wait_for(opening, 20)
+                await eventually(lambda: holdfast.handle_count("stream") == 0)
+
+    run(main())
+
+
 def test_a_stream_that_nobody_has_any_more_is_closed(run: Run) -> None:
     async def main() -> None:
         async with holdfast.aio.open("memory:") as store:

@@ -2,6 +2,7 @@
 
 import asyncio
 import concurrent.futures
+import contextvars
 import logging
 import threading
 import time
@@ -162,6 +163,23 @@ def test_the_conflict_is_the_outcome_when_the_attempts_are_used_up(
         assert len(seen) == attempts
         assert future.receipt is None
         songs.delete("s1")
+
+
+def test_it_runs_again_in_the_context_in_which_it_was_submitted(store: holdfast.Store) -> None:
+    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="nothing")
+    seen = []
+
+    def fn() -> None:
+        seen.append(variable.get())
+        if len(seen) < 3:
+            raise holdfast.ConflictError("lost")
+
+    def submit() -> Any:
+        variable.set("the submitter's")
+        return store.submit(fn)
+
+    contextvars.copy_context().run(submit).result(10)
+    assert seen == ["the submitter's"] * 3
 
 
 def test_the_time_is_for_all_runs_together(store: holdfast.Store, songs: Songs) -> None:
