@@ -10,6 +10,10 @@
  * nothing that was acknowledged before is lost; with the fault gone the same handle does the operation,
  * commits and closes; no descriptor stays open and no unfinished file lies about; and the next process finds
  * a sound store.
+ *
+ * The same where the address space ends so many pieces behind what is in use. What Swift's runtime allocates
+ * it cannot be refused: there the process may end, and the next one finds what was acknowledged and a sound
+ * store.
  */
 #include "failing_calls.h"
 #include "operations.h"
@@ -21,12 +25,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { PATIENCE_SECONDS = 30 };
+enum { PATIENCE_SECONDS = 30, SPACE_PIECE = 64 << 10, SPACE_PIECES = 96 };
 
 static char directory[64], made[64];
 
@@ -84,6 +89,20 @@ static void do_again(const operation *o, room *r) {
     board->is_again_done = true;
 }
 
+/* Leaves so many pieces of address space beside what is in use; a negative number: all. */
+static void leave_space(long pieces) {
+    long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    struct rlimit limit;
+    if (file == NULL || fscanf(file, "%ld", &pages) != 1 || getrlimit(RLIMIT_AS, &limit) != 0)
+        exit(2);
+    fclose(file);
+    limit.rlim_cur =
+        pieces < 0 ? limit.rlim_max : (rlim_t)(pages * sysconf(_SC_PAGESIZE) + pieces * SPACE_PIECE);
+    if (setrlimit(RLIMIT_AS, &limit) != 0)
+        exit(2);
+}
+
 static void meet_the_fault(const operation *o, call_fault fault, long nth) {
     room r = {NULL, NULL};
     hf_error *error = NULL;
@@ -93,9 +112,15 @@ static void meet_the_fault(const operation *o, call_fault fault, long nth) {
     int open_before = descriptors();
     if (o->place == AT_AN_OPEN_STORE)
         must("opening", enter(&r, files.store, &error), &error);
-    calls_arm(fault, nth);
+    if (fault == SPACE_ENDS)
+        leave_space(nth);
+    else
+        calls_arm(fault, nth);
     hf_status status = o->act(&r, &error);
-    board->count = calls_disarm();
+    if (fault == SPACE_ENDS)
+        leave_space(-1);
+    else
+        board->count = calls_disarm();
     snprintf(board->met, sizeof board->met, "%s", calls_met());
     if (error != NULL) {
         board->state = hf_error_commit_state(error);
@@ -149,6 +174,10 @@ static void look_afterwards(const operation *o) {
         complain(o, "entities are lost");
 }
 
+/* How often Swift's runtime has ended a process that had no address space left, and how often a call was
+ * refused for that. */
+static int deaths, refusals;
+
 /* Runs it in a process; false where that was killed, as it should be, or ended in another way. */
 static bool in_a_process(const operation *o, const char *what,
                          void (*run)(const operation *, call_fault, long), call_fault fault, long nth,
@@ -166,6 +195,10 @@ static bool in_a_process(const operation *o, const char *what,
         return true;
     if (may_be_killed && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
         return false;
+    if (fault == SPACE_ENDS && run == meet_the_fault && WIFSIGNALED(status) && WTERMSIG(status) != SIGALRM) {
+        deaths++;
+        return false;
+    }
     char sentence[64];
     snprintf(sentence, sizeof sentence, "%s %s %d", what,
              WIFSIGNALED(status) ? "ended with signal" : "gave up with",
@@ -281,6 +314,16 @@ static long run_each(const operation *o, call_fault fault, int samples) {
     return runs;
 }
 
+/* Under falling limits, from where nothing is missed any more. */
+static long run_in_little_space(const operation *o, int samples) {
+    long step = samples == 0 ? 1 : SPACE_PIECES / samples, runs = 0;
+    for (long pieces = SPACE_PIECES - (step > 1 ? rand() % step : 0); pieces >= 0; pieces -= step, runs++) {
+        run(o, SPACE_ENDS, pieces);
+        refusals += board->has_answered && board->status == HF_NO_MEMORY;
+    }
+    return runs;
+}
+
 int main(int argc, char **argv) {
     int samples = 6;
     unsigned seed = seed_of_run();
@@ -322,12 +365,14 @@ int main(int argc, char **argv) {
             int wrong_before = total_wrong;
             for (call_fault fault = CALL_FAILS; fault < CALL_FAULTS; fault++)
                 runs += run_each(o, fault, samples);
+            runs += run_in_little_space(o, samples);
             printf("%s, %s: %ld runs, %d wrong\n", o->name, is_killed ? "after a kill" : "after a close",
                    runs - before, total_wrong - wrong_before);
             fflush(stdout);
         }
     }
-    printf("%ld runs with a fault, %d wrong\n", runs, total_wrong);
+    printf("%ld runs with a fault, %d wrong; in little space %d refused, %d ended by Swift's runtime\n", runs,
+           total_wrong, refusals, deaths);
     each_file(directory, remove_file);
     each_file(made, remove_file);
     rmdir(directory);

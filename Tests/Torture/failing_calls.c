@@ -59,9 +59,16 @@ long calls_disarm(void) {
 const char *calls_met(void) { return met; }
 
 const char *call_fault_name(call_fault fault) {
-    static const char *const names[] = {"counted",     "fails once",       "fails for good",
-                                        "is short",    "is interrupted",   "kills before",
-                                        "kills after", "allocation fails", "allocations fail for good"};
+    static const char *const names[] = {"counted",
+                                        "fails once",
+                                        "fails for good",
+                                        "is short",
+                                        "is interrupted",
+                                        "kills before",
+                                        "kills after",
+                                        "allocation fails",
+                                        "allocations fail for good",
+                                        "pieces of address space"};
     return names[fault];
 }
 
