@@ -4,7 +4,7 @@ import Testing
 
 /// Random histories of a small store whose isolation can be weakened.
 struct RandomHistoryTests {
-    @Test(arguments: 0..<50 as Range<UInt64>)
+    @Test(arguments: Seeds.of(50))
     func `a serializable store gives no anomaly`(seed: UInt64) {
         let anomalies = HistoryChecker.anomalies(in: ToyStore(.serializable, seed: seed).run(transactions: 300))
         #expect(anomalies.isEmpty)

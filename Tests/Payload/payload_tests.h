@@ -28,6 +28,8 @@ char *exact_copy(const char *bytes, size_t length);
 bool check_entity(text payload, hfp_limits limits, hfp_entity *entity, hfp_error *error);
 void assert_refused(const hfp_error *error, hfp_failure failure, size_t position, const char *words);
 
+/* Draws what the numbers later follow from, HOLDFAST_SEED or another each time, and prints it. */
+void random_draw(void);
 void random_seed(uint64_t seed);
 uint32_t random_below(uint32_t bound);
 /* Changes some bytes, prefers those that mean something in JSON; answers the length that is left. */

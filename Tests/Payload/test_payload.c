@@ -28,6 +28,7 @@ void assert_refused(const hfp_error *error, hfp_failure failure, size_t position
 }
 
 int main(void) {
+    random_draw();
     int failed = run_tree_tests();
     failed += run_entity_tests();
     failed += run_batch_tests();

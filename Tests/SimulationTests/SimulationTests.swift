@@ -1,16 +1,15 @@
 import Foundation
+import SeededRandom
 import Testing
 
 @testable import HoldfastCore
 
-/// `HOLDFAST_SEEDS` sets how many seeds are run, `HOLDFAST_SEED` runs one alone, and `HOLDFAST_TRACE` has it tell
-/// what happens.
+/// `HOLDFAST_SEEDS` sets how many seeds are run, half of them others each time; `HOLDFAST_SEED` runs one alone, and
+/// `HOLDFAST_TRACE` has it tell what happens.
 @Suite(.serialized)
 struct SimulationTests {
-    static let seeds: Range<UInt64> =
-        if let one = number(from: "HOLDFAST_SEED") { one..<one + 1 } else {
-            0..<(number(from: "HOLDFAST_SEEDS") ?? 200)
-        }
+    static let seeds: [UInt64] =
+        if let one = number(from: "HOLDFAST_SEED") { [one] } else { Seeds.of(number(from: "HOLDFAST_SEEDS") ?? 200) }
 
     @Test(arguments: seeds)
     func `whatever fails and whoever interrupts, the promises hold`(seed: UInt64) async throws {

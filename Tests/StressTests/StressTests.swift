@@ -38,7 +38,7 @@ struct StressTests {
 
     /// Fails calls of a provider now and then, but none of those that take a commit back.
     private static func fail(_ provider: DictionaryProvider) {
-        let state = Lock((random: SeededGenerator(seed: 7), writes: 0, lastFailure: 0))
+        let state = Lock((random: SeededGenerator(seed: Self.seed), writes: 0, lastFailure: 0))
         provider.fail { name, _ in
             state.withLock { state in
                 if ["save", "delete", "apply"].contains(name) { state.writes += 1 }

@@ -195,7 +195,7 @@ static int work(const char *what, int index) {
                                   : "{\"max_attempts\":1000,\"timeout_ms\":60000,\"durability\":\"relaxed\"}",
                               index,
                               i,
-                              (unsigned)(getpid() * THREADS + i)};
+                              seed_of_run() + (unsigned)(index * THREADS + i)};
         pthread_create(&threads[i], NULL,
                        limits   ? keep_the_limit
                        : !reads ? count_up

@@ -25,7 +25,7 @@ struct RecentCommitsTests {
     }
 
     @Test func `of a snapshot that it covers it knows everything that has changed since`() {
-        for seed in 0..<500 as Range<UInt64> {
+        for seed in Seeds.of(500) {
             var random = SeededGenerator(seed: seed)
             var recent = RecentCommits(start: 0, limit: Int.random(in: 1...12, using: &random))
             var all: [LogEntry] = []
@@ -49,7 +49,7 @@ struct RecentCommitsTests {
     }
 
     @Test func `what is read of the log covers no snapshot of which it does not tell everything`() throws {
-        for seed in 0..<500 as Range<UInt64> {
+        for seed in Seeds.of(500) {
             var random = SeededGenerator(seed: seed)
             let all = commits(&random).flatMap(\.self)
             let head = all.last?.sequence ?? 0

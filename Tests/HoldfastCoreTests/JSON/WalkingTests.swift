@@ -1,4 +1,5 @@
 import HoldfastCore
+import SeededRandom
 import Testing
 
 @Suite("Walking JSON text in place")
@@ -35,7 +36,7 @@ struct WalkingTests {
         }
     }
 
-    @Test("Walking yields what the parser yields, in every spelling", arguments: 0..<200)
+    @Test("Walking yields what the parser yields, in every spelling", arguments: Seeds.of(200))
     func agreesWithParser(seed: UInt64) throws {
         var samples = JSONSamples(seed: seed)
         let value = samples.value(depth: 5)
@@ -104,7 +105,7 @@ struct WalkingTests {
         #expect(try number("123456789012345678901234567890") == .real(Double("123456789012345678901234567890")!))
     }
 
-    @Test("Doubles are the ones nearest to the text", arguments: 0..<300)
+    @Test("Doubles are the ones nearest to the text", arguments: Seeds.of(300))
     func doubles(seed: UInt64) throws {
         var samples = JSONSamples(seed: seed)
         let digits = String(samples.next() >> UInt64(samples.below(60)))
@@ -131,7 +132,7 @@ struct WalkingTests {
         #expect(JSONNumber.real(.leastNonzeroMagnitude) > .integer(0))
     }
 
-    @Test("Damaged text is an error or a wrong value, never a read out of bounds", arguments: 0..<200)
+    @Test("Damaged text is an error or a wrong value, never a read out of bounds", arguments: Seeds.of(200))
     func damage(seed: UInt64) throws {
         var samples = JSONSamples(seed: seed)
         var bytes = Array(samples.text(of: samples.object(depth: 4)).utf8)

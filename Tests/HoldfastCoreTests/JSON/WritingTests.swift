@@ -1,9 +1,10 @@
 import HoldfastCore
+import SeededRandom
 import Testing
 
 @Suite("Writing JSON text")
 struct WritingTests {
-    @Test("What is written parses to what was meant", arguments: 0..<200)
+    @Test("What is written parses to what was meant", arguments: Seeds.of(200))
     func roundTrip(seed: UInt64) throws {
         var samples = JSONSamples(seed: seed)
         let value = samples.value(depth: 5)

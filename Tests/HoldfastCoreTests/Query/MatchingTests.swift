@@ -1,4 +1,5 @@
 import HoldfastCore
+import SeededRandom
 import Testing
 
 @Suite("Matching filters")
@@ -62,7 +63,7 @@ struct MatchingTests {
         #expect(try matches(filter, document) == expected)
     }
 
-    @Test("The matcher agrees with a plain evaluation on trees", arguments: 0..<1000)
+    @Test("The matcher agrees with a plain evaluation on trees", arguments: Seeds.of(1000))
     func agreesWithTrees(seed: UInt64) throws {
         var samples = JSONSamples(seed: seed)
         let document = samples.object(depth: 4)

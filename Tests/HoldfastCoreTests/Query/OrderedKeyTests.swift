@@ -1,4 +1,5 @@
 import HoldfastCore
+import SeededRandom
 import Testing
 
 @Suite("Keys that order values")
@@ -20,7 +21,7 @@ struct OrderedKeyTests {
         }
     }
 
-    @Test("The bytes of tuples are ordered as their values are, in each column's direction", arguments: 0..<500)
+    @Test("The bytes of tuples are ordered as their values are, in each column's direction", arguments: Seeds.of(500))
     func ordersTuples(seed: UInt64) {
         var samples = JSONSamples(seed: seed)
         let directions = (0..<3).map { _ in samples.below(2) == 0 }
@@ -37,7 +38,7 @@ struct OrderedKeyTests {
         }
     }
 
-    @Test("No value's code is the beginning of another's", arguments: 0..<200)
+    @Test("No value's code is the beginning of another's", arguments: Seeds.of(200))
     func isPrefixFree(seed: UInt64) {
         var samples = JSONSamples(seed: seed)
         let keys = (0..<20).map { _ in key([samples.value(depth: 3)]) }
@@ -46,7 +47,7 @@ struct OrderedKeyTests {
         }
     }
 
-    @Test("A text, in any of its spellings, and a literal have the same bytes", arguments: 0..<500)
+    @Test("A text, in any of its spellings, and a literal have the same bytes", arguments: Seeds.of(500))
     func textAndLiteral(seed: UInt64) throws {
         var samples = JSONSamples(seed: seed)
         let value = samples.value(depth: 4)
