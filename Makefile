@@ -196,6 +196,7 @@ soak-python: library $(VENV)/tools ## A million operations from Python: memory a
 	PYTHONPATH=bindings/python $(VENV)/bin/python bindings/python/tests/soak.py 1000000
 
 include Tests/Torture/torture.mk
+include Tests/Simulator/simulator.mk
 include Tests/Fuzz/fuzz.mk
 include Tests/Growth/growth.mk
 include Tests/Benchmarks/benchmarks.mk

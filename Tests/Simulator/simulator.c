@@ -1,0 +1,405 @@
+/*
+ * Simulator: processes that share a store, on files that are simulated, with everything that happens drawn
+ * from a seed: who runs, what fails, who is killed in which call, when the power goes.
+ *
+ *     simulator [SEEDS]          so many seeds, drawn; they are printed
+ *     simulator --seed SEED      one of them again, which goes the same way
+ *     simulator --replays SEEDS  so many, each twice: both must go the same way
+ *     simulator --weak           whether the simulation notices a file system that does not keep its word
+ *
+ * HOLDFAST_TRACE in the environment has a seed tell all that happens.
+ *
+ * Everything is true but the files, the time, and who runs when: the library as it is shipped, its threads,
+ * SQLite with its own file layer, processes with their locks, a kill that ends a process without a word.
+ */
+#include "clients.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { ROUNDS = 4, SECONDS = 120 };
+
+/* What a seed answers, through a pipe. */
+typedef struct summary {
+    uint64_t trace, calls, switches, kills, power_cuts, failures, seconds;
+    uint64_t committed, aborted, unknown, opens, failed_opens, backups, restores, batches;
+    int faults;
+    char text[FAULTS][512];
+    char limits[512];
+} summary;
+
+/* --- Processes ------------------------------------------------------------------------------------ */
+
+typedef void (*deed)(const void *argument);
+
+static void start(int number, deed deed, const void *argument, uint32_t failing, uint64_t kill_at) {
+    the->processes[number] = (process){.kill_at = kill_at, .failing = failing};
+    int task = task_add(number);
+    int pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        task_begin(task);
+        deed(argument);
+    }
+    the->processes[number].pid = pid;
+}
+
+static void as_client(const void *plan) { run_clients(plan); }
+static void as_inspector(const void *none) { (void)none, run_inspection(); }
+static void as_keeper(const void *none) { (void)none, run_keeping(); }
+static void as_restorer(const void *none) { (void)none, run_restoring(); }
+static void as_leaver(const void *none) { (void)none, run_leaving(); }
+static void as_reader(const void *path) { run_dump(path); }
+
+static void collect(void) {
+    for (int i = 0; i < PROCESSES; i++)
+        if (the->processes[i].pid != 0 && the->processes[i].ending != STILL_RUNS) {
+            waitpid(the->processes[i].pid, NULL, 0);
+            the->processes[i].pid = 0;
+        }
+}
+
+/* Waits for one to end. False where nothing can go on. */
+static bool await(void) {
+    bool goes_on = runner_wait();
+    if (the->crashed != 0) {
+        int status = 0;
+        waitpid(the->crashed, &status, WNOHANG);
+        report("a process ended of itself, by signal %d, status %d",
+               WIFSIGNALED(status) ? WTERMSIG(status) : 0, WIFEXITED(status) ? WEXITSTATUS(status) : 0);
+    } else if (!goes_on) {
+        report("nothing goes on any more, or for too long (%llu switches)",
+               (unsigned long long)the->switches);
+    }
+    collect();
+    return goes_on;
+}
+
+static bool is_running(void) {
+    for (int i = 0; i < PROCESSES; i++)
+        if (the->processes[i].pid != 0)
+            return true;
+    return false;
+}
+
+/* Waits for all. */
+static bool await_all(void) {
+    while (is_running() && !the->power_is_cut)
+        if (!await())
+            return false;
+    return true;
+}
+
+static bool run_calmly(deed deed, const void *argument) {
+    uint32_t switching = the->switching;
+    uint64_t power_at = the->power_at;
+    the->switching = 50;
+    the->power_at = 0;
+    the->is_stuck = false;
+    start(0, deed, argument, 0, 0);
+    bool goes_on = await_all();
+    the->switching = switching;
+    the->power_at = power_at;
+    return goes_on;
+}
+
+/* What the disk keeps. */
+static bool restore_power(void) {
+    if (!the->power_is_cut)
+        return false;
+    the->power_cuts++;
+    power_cut();
+    the->power_is_cut = false;
+    the->power_at = 0;
+    return true;
+}
+
+static uint64_t draw_call(uint64_t most) { return 1 + draw(happens(300) ? 60 : most); }
+
+/* --- A seed --------------------------------------------------------------------------------------- */
+
+static void remove_shared_memory(void) {
+    /* As some program may, under those who use it. */
+    if (file_named("store.db-shm") >= 0) {
+        note("removed", "store.db-shm", 0, 0, 0);
+        names_change(UNNAMED, "store.db-shm", NULL);
+    }
+}
+
+static bool run_round(void) {
+    static const char *const options[] = {NULL, "{\"wal_limit_bytes\":1048576,\"snapshot_max_age_ms\":100}",
+                                          "{\"wal_limit_bytes\":1048576,\"max_snapshots\":1}",
+                                          "{\"cache_bytes\":0,\"lock_timeout_ms\":50}"};
+    history_begin();
+    the->enough = the->switches + 150000;
+    int count = 1 + (int)draw(4);
+    bool has_kills = happens(600), has_power_cut = happens(500), removes = happens(120);
+    uint32_t failing = happens(500) ? 0 : 1 + (uint32_t)draw(8);
+    uint64_t begun = the->calls;
+    the->switching = (uint32_t[]){20, 100, 400}[draw(3)];
+    the->power_at = has_power_cut ? the->calls + 1 + draw(12000) : 0;
+    uint64_t remove_at = removes ? the->calls + 1 + draw(6000) : 0;
+    static plan plans[PROCESSES];
+    int restarts = 6;
+    for (int i = 0; i < count; i++) {
+        plans[i] = (plan){1 + (int)draw(3), 10 + (int)draw(60), 1 + (int)draw(3), options[draw(4)]};
+        start(i, as_client, &plans[i], failing, has_kills && happens(700) ? draw_call(4000) : 0);
+    }
+    while (is_running() && !the->power_is_cut) {
+        if (!await())
+            return false;
+        if (remove_at != 0 && the->calls >= remove_at && is_running() && !the->power_is_cut) {
+            remove_shared_memory();
+            remove_at = 0;
+        }
+        for (int i = 0; i < count && restarts > 0 && !the->power_is_cut; i++)
+            if (the->processes[i].pid == 0 && the->processes[i].ending == KILLED) {
+                restarts--;
+                start(i, as_client, &plans[i], failing, has_kills && happens(500) ? draw_call(4000) : 0);
+            }
+    }
+    note("round", NULL, (int64_t)(the->calls - begun), 0, 0);
+    bool was_cut = restore_power();
+    the->power_at = 0;
+    if (!run_calmly(as_inspector, NULL))
+        return false;
+    history_judge(was_cut);
+    return told->fault_count == 0;
+}
+
+static bool dump(const char *path, uint64_t *out) {
+    bool goes_on = run_calmly(as_reader, path);
+    *out = told->dump;
+    return goes_on && told->fault_count == 0;
+}
+
+/* The store is what it was, or what was kept. */
+static bool run_restore(void) {
+    uint64_t before, kept, after;
+    if (!dump(STORE, &before) || !dump(KEPT, &kept))
+        return false;
+    if (happens(600)) {
+        /* What is replaced has commits in its log alone. */
+        if (!run_calmly(as_leaver, NULL) || told->fault_count != 0)
+            return false;
+        before = told->dump;
+    }
+    uint32_t failing = happens(500) ? 0 : 1 + (uint32_t)draw(30);
+    uint64_t kill_at = happens(400) ? draw_call(600) : 0;
+    the->power_at = happens(500) ? the->calls + draw_call(600) : 0;
+    start(0, as_restorer, NULL, failing, kill_at);
+    if (!await_all())
+        return false;
+    restore_power();
+    the->power_at = 0;
+    bool was_restored = told->has_answered;
+    if (file_named("store.db") < 0) {
+        report("after a restore that %s there is no store", was_restored ? "succeeded" : "was broken off");
+        return false;
+    }
+    if (!dump(STORE, &after))
+        return false;
+    if (was_restored ? after != kept : after != kept && after != before)
+        report("after a restore that %s the store is %s", was_restored ? "succeeded" : "was broken off",
+               after == before ? "as before" : "another one");
+    return told->fault_count == 0;
+}
+
+/* Small, for what is behind a limit must be as right as what is before it; where each step of many would be a
+ * commit, not too small. */
+static void draw_limits(char *text, size_t size) {
+    static const struct {
+        const char *name;
+        int least;
+    } limits[] = {{"recentChanges", 1},      {"sequenceReservation", 1}, {"trimInterval", 1},
+                  {"batchCommits", 1},       {"batchBytes", 1},          {"checkPage", 1},
+                  {"indexPieceEntries", 20}, {"indexRunBytes", 20000},   {"clearedIndexEntries", 20},
+                  {"cachedTransactions", 1}, {"matchedIDs", 1},          {"writerPageBytes", 1},
+                  {"readerPageBytes", 1},    {"checkpointBytes", 1},     {"copyPages", 1},
+                  {"idleReaders", 1},        {"warmReaders", 1},         {"queuePlaces", 1},
+                  {"rewriteBytes", 512}};
+    size_t length = 0;
+    text[0] = 0;
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (happens(250))
+            length +=
+                (size_t)snprintf(text + length, size - length, "%s%s=%d", length ? "," : "", limits[i].name,
+                                 happens(400) ? limits[i].least : limits[i].least * (1 + (int)draw(50)));
+}
+
+static void run_seed(uint64_t seed, weakness weakness, summary *out) {
+    world_create();
+    history_create();
+    the->seed = the->chance = seed;
+    the->now = 1000000000;
+    the->weakness = weakness;
+    the->is_tracing = getenv("HOLDFAST_TRACE") != NULL;
+    the->most_switches = 6000000;
+    self = task_add(PROCESSES - 1);
+    draw_limits(out->limits, sizeof out->limits);
+    setenv("HOLDFAST_LIMITS", out->limits, 1);
+    for (int round = 0; round < ROUNDS; round++) {
+        if (!run_round())
+            break;
+        if (round == 0 || happens(400)) {
+            if (!run_calmly(as_keeper, NULL) || told->fault_count != 0)
+                break;
+        } else if (!run_restore()) {
+            break;
+        }
+    }
+    out->trace = the->trace;
+    out->calls = the->calls;
+    out->switches = the->switches;
+    out->kills = the->kills;
+    out->power_cuts = the->power_cuts;
+    out->failures = the->failures;
+    out->seconds = the->now / 1000000000;
+    out->committed = told->committed;
+    out->aborted = told->aborted;
+    out->unknown = told->unknown;
+    out->opens = told->opens;
+    out->failed_opens = told->failed_opens;
+    out->backups = told->backups;
+    out->restores = told->restores;
+    out->batches = told->batches_in_all;
+    out->faults = told->fault_count;
+    memcpy(out->text, told->faults, sizeof out->text);
+}
+
+/* In a process of its own, which begins as every other does. */
+static bool simulate(uint64_t seed, weakness weakness, summary *out) {
+    int ends[2];
+    memset(out, 0, sizeof *out);
+    if (pipe(ends) != 0)
+        exit(2);
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(ends[0]);
+        setpgid(0, 0);
+        alarm(SECONDS);
+        run_seed(seed, weakness, out);
+        ssize_t count = write(ends[1], out, sizeof *out);
+        _exit(count == sizeof *out ? 0 : 2);
+    }
+    close(ends[1]);
+    size_t got = 0;
+    ssize_t count;
+    while (got < sizeof *out && (count = read(ends[0], (char *)out + got, sizeof *out - got)) > 0)
+        got += (size_t)count;
+    close(ends[0]);
+    int status;
+    waitpid(pid, &status, 0);
+    kill(-pid, SIGKILL);
+    if (got == sizeof *out && status == 0)
+        return true;
+    out->faults = 1;
+    snprintf(out->text[0], sizeof out->text[0], "the simulation itself ended with status %x%s",
+             (unsigned)status, WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM ? ": something hangs" : "");
+    return false;
+}
+
+/* --- The program ---------------------------------------------------------------------------------- */
+
+static summary all;
+
+static bool run(uint64_t seed) {
+    summary one;
+    simulate(seed, SOUND, &one);
+    all.calls += one.calls, all.switches += one.switches, all.kills += one.kills;
+    all.power_cuts += one.power_cuts, all.failures += one.failures, all.seconds += one.seconds;
+    all.committed += one.committed, all.aborted += one.aborted, all.unknown += one.unknown;
+    all.opens += one.opens, all.failed_opens += one.failed_opens, all.backups += one.backups;
+    all.restores += one.restores, all.batches += one.batches;
+    for (int i = 0; i < one.faults; i++)
+        fprintf(stderr, "WRONG: %s\n", one.text[i]);
+    if (one.faults != 0)
+        fprintf(stderr, "seed %llu shows it again (simulator --seed %llu), with the limits \"%s\"\n",
+                (unsigned long long)seed, (unsigned long long)seed, one.limits);
+    return one.faults == 0;
+}
+
+static bool replay(uint64_t seed) {
+    summary first, second;
+    simulate(seed, SOUND, &first);
+    simulate(seed, SOUND, &second);
+    bool is_same = first.trace == second.trace && first.calls == second.calls;
+    if (!is_same)
+        fprintf(stderr, "WRONG: seed %llu goes two ways (%llu calls, and %llu)\n", (unsigned long long)seed,
+                (unsigned long long)first.calls, (unsigned long long)second.calls);
+    return is_same;
+}
+
+static int find_weaknesses(void) {
+    static const char *const names[] = {"", "syncs that do nothing", "failed syncs that are concealed",
+                                        "names that are not synced", "locks that are lost"};
+    int wrong = 0;
+    for (int weakness = 1; weakness < WEAKNESSES; weakness++) {
+        summary one;
+        uint64_t seed = 1;
+        while (seed <= 60 && (simulate(seed, (enum weakness)weakness, &one), one.faults == 0))
+            seed++;
+        if (seed <= 60) {
+            printf("%s: found by seed %llu (%s)\n", names[weakness], (unsigned long long)seed, one.text[0]);
+        } else {
+            fprintf(stderr, "WRONG: %s: not found by 60 seeds\n", names[weakness]);
+            wrong++;
+        }
+    }
+    return wrong;
+}
+
+/* Addresses and hashes must be the same each time. */
+static void begin_as_always(char **arguments) {
+    if (getenv("HOLDFAST_SIMULATED") != NULL)
+        return;
+    setenv("HOLDFAST_SIMULATED", "1", 1);
+    setenv("SWIFT_DETERMINISTIC_HASHING", "1", 1);
+    setenv("MALLOC_ARENA_MAX", "1", 1);
+    if (personality(ADDR_NO_RANDOMIZE) == -1)
+        fprintf(stderr, "addresses stay random here, so a seed may go another way\n");
+    execv("/proc/self/exe", arguments);
+    perror("beginning anew");
+    exit(2);
+}
+
+int main(int count, char **arguments) {
+    begin_as_always(arguments);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    const char *what = count > 1 ? arguments[1] : "20";
+    if (strcmp(what, "--weak") == 0)
+        return find_weaknesses() != 0;
+    if (count == 3 && strcmp(what, "--seed") == 0)
+        return !run(strtoull(arguments[2], NULL, 10));
+    bool replays = count == 3 && strcmp(what, "--replays") == 0;
+    int seeds = atoi(replays ? arguments[2] : what), wrong = 0;
+    uint64_t seed = 0;
+    if (getrandom(&seed, 4, 0) != 4)
+        return 2;
+    printf("seeds %llu and the %d behind it\n", (unsigned long long)seed, seeds - 1);
+    for (int i = 0; i < seeds; i++, seed++)
+        wrong += !(replays ? replay(seed) : run(seed));
+    if (!replays)
+        printf("%d seeds, %d wrong: %llu commits (%llu refused, %llu unknown), %llu batches, %llu calls on "
+               "files "
+               "(%llu failed), %llu kills, %llu power cuts, %llu openings (%llu failed), %llu backups, %llu "
+               "restores, "
+               "%llu seconds\n",
+               seeds, wrong, (unsigned long long)all.committed, (unsigned long long)all.aborted,
+               (unsigned long long)all.unknown, (unsigned long long)all.batches,
+               (unsigned long long)all.calls, (unsigned long long)all.failures, (unsigned long long)all.kills,
+               (unsigned long long)all.power_cuts, (unsigned long long)all.opens,
+               (unsigned long long)all.failed_opens, (unsigned long long)all.backups,
+               (unsigned long long)all.restores, (unsigned long long)all.seconds);
+    else
+        printf("%d seeds, each twice, %d of them two ways\n", seeds, wrong);
+    return wrong != 0;
+}
