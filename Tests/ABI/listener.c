@@ -192,3 +192,25 @@ void expect_followed(listener *l, hf_repository *repository, const char *filter,
     json_decref(expected);
     assert_true(is_equal);
 }
+
+char *position_of(hf_store *store) {
+    hf_buffer position = HF_BUFFER_INIT;
+    expect_ok(hf_store_position, store, &position);
+    char *text = strdup(position.data);
+    hf_buffer_free(&position);
+    return text;
+}
+
+void save_one(hf_repository *things, char id) {
+    char json[32];
+    snprintf(json, sizeof json, "{\"id\":\"%c\"}", id);
+    save(things, NULL, json);
+}
+
+json_t *changes_since(hf_store *store, const char *position, const char *options) {
+    hf_buffer changes = HF_BUFFER_INIT;
+    expect_ok(hf_store_changes_since, store, position, options, &changes);
+    json_t *value = json_loadb(changes.data, changes.length, 0, NULL);
+    hf_buffer_free(&changes);
+    return value;
+}

@@ -49,4 +49,10 @@ void expect_followed(listener *l, hf_repository *repository, const char *filter,
 /* Applies an event of a live query to a result. */
 void follow_result(json_t **result, json_t *event);
 
+/* The newest commit's, to be freed. */
+char *position_of(hf_store *store);
+void save_one(hf_repository *things, char id);
+/* What hf_store_changes_since answers, to be let go of. */
+json_t *changes_since(hf_store *store, const char *position, const char *options);
+
 #endif
