@@ -24,6 +24,23 @@ struct SavepointTests {
         }
     }
 
+    @Test("undoes its part when that is cancelled, too", arguments: Engine.allCases)
+    func cancellation(engine: Engine) async throws {
+        try await withStore(engine) { store in
+            let songs = store.repository(of: Song.self)
+            try await store.transaction {
+                try await songs.save(Song(id: "s1", title: "before"))
+                await #expect(throws: CancellationError.self) {
+                    try await store.savepoint {
+                        try await songs.save(Song(id: "s1", title: "inside"))
+                        throw CancellationError()
+                    }
+                }
+            }
+            try await #expect(songs.fetchAll() == [Song(id: "s1", title: "before")])
+        }
+    }
+
     @Test("needs a transaction")
     func outside() async throws {
         try await withStore(.memory) { store in

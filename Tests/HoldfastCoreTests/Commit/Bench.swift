@@ -53,13 +53,37 @@ struct Bench {
 
 /// What became of a submitted commit, as soon as it is known.
 final class Outcome: CommitOwner {
+    /// Something that one thread tells others once.
+    final class Signal: Sendable {
+        private let isGiven = Lock(false)
+        private let gate = Gate()
+
+        func give() {
+            isGiven.withLock { $0 = true }
+            gate.advance()
+        }
+
+        /// Waits at most so long, and answers whether it has come by then.
+        func comes(withinSeconds seconds: UInt64) -> Bool {
+            let time = SystemTime()
+            let deadline = time.monotonicNanoseconds() + seconds * 1_000_000_000
+            while true {
+                let seen = gate.number
+                let now = time.monotonicNanoseconds()
+                let isHere = isGiven.withLock { $0 }
+                if isHere || now >= deadline { return isHere }
+                gate.wait(while: seen, nanoseconds: deadline - now)
+            }
+        }
+    }
+
     private let outcome = Lock<CommitOutcome?>(nil)
-    private let arrival = Gate()
+    private let arrival = Signal()
 
     func ended(_ commit: Commit, _ events: inout [Event]) {
         let result = commit.outcome
         outcome.withLock { $0 = result }
-        arrival.advance()
+        arrival.give()
     }
 
     var isKnown: Bool { outcome.withLock { $0 } != nil }
@@ -72,25 +96,10 @@ final class Outcome: CommitOwner {
     /// Nil for a failure, and where nothing is known.
     var receipt: Receipt? { try? outcome.withLock { $0 }?.get() }
 
-    func wait() {
-        while true {
-            let seen = arrival.number
-            if isKnown { return }
-            arrival.wait(while: seen)
-        }
-    }
+    func wait() { while !arrives(withinSeconds: 3600) {} }
 
     /// Waits at most so long, and answers whether it is known by then.
-    func arrives(withinSeconds seconds: UInt64) -> Bool {
-        let time = SystemTime()
-        let deadline = time.monotonicNanoseconds() + seconds * 1_000_000_000
-        while true {
-            let seen = arrival.number
-            let now = time.monotonicNanoseconds()
-            if isKnown || now >= deadline { return isKnown }
-            arrival.wait(while: seen, nanoseconds: deadline - now)
-        }
-    }
+    func arrives(withinSeconds seconds: UInt64) -> Bool { arrival.comes(withinSeconds: seconds) }
 }
 
 /// Workers that never run.

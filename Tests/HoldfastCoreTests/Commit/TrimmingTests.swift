@@ -41,5 +41,35 @@ struct TrimmingTests {
         }
         bench.time.pass(milliseconds: 200)
         #expect(try !isReplayed())
+        // From here on it is known for its time again.
+        for _ in 1...9 {
+            bench.time.pass(milliseconds: 100)
+            try bench.changeOthers(3)
+            #expect(try isReplayed())
+        }
+    }
+
+    @Test func `an idempotency key whose time is over is a new one, also where nothing was trimmed yet`() throws {
+        var options = StoreOptions()
+        options.idempotencyMaxAgeMilliseconds = 1000
+        let bench = try Bench(Limits(), options)
+        var transaction = TransactionOptions()
+        transaction.idempotencyKey = Array("once".utf8)
+        var runs = 0
+        func run() throws {
+            _ = try bench.store.transact(transaction) { transaction throws(HoldfastError) in
+                runs += 1
+                _ = try Array("{\"id\":\"k\"}".utf8).withBytes { bytes throws(HoldfastError) in
+                    try bench.things.save(bytes, in: transaction)
+                }
+            }
+        }
+        try run()
+        bench.time.pass(milliseconds: 900)
+        try run()
+        #expect(runs == 1)
+        bench.time.pass(milliseconds: 200)
+        try run()
+        #expect(runs == 2)
     }
 }
