@@ -249,6 +249,58 @@ def test_a_cursor_that_is_closed_while_it_is_opened_keeps_nothing(run: Runner) -
     run(main())
 
 
+def test_whoever_waits_for_a_cursor_that_is_closed_gets_nothing_more(run: Runner) -> None:
+    async def main() -> None:
+        async with holdfast.aio.open("memory:") as store:
+            songs = store.repository("songs")
+            await songs.save_many([{"id": str(number), "text": 1000 * "x"} for number in range(1000)])
+            cursor = songs.iterate()
+            # Each in a wait of its own: for the cursor to be opened, and for a piece.
+            for is_open in (False, True):
+                if is_open:
+                    cursor = songs.iterate()
+                    await cursor.__anext__()
+                    cursor._piece = iter(())
+                waiting = [asyncio.ensure_future(anext_of(cursor)) for _ in range(3)]
+                await asyncio.sleep(0)
+                await cursor.close()
+                found = await asyncio.gather(*waiting, return_exceptions=True)
+                assert [type(it) for it in found] == 3 * [StopAsyncIteration]
+
+    run(main())
+
+
+def test_a_function_that_is_cancelled_before_its_commit_is_told_what_became_of_that(run: Runner) -> None:
+    async def main() -> None:
+        async with holdfast.aio.open("memory:") as store:
+            songs = store.repository("songs")
+
+            async def body() -> None:
+                await songs.save({"id": "a"})
+                await asyncio.sleep(WAIT)
+
+            async def block() -> None:
+                async with store.transaction():
+                    await body()
+
+            for work in (lambda: store.transact(body), block):
+                task = asyncio.ensure_future(work())
+                await asyncio.sleep(0.05)
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError) as caught:
+                    await task
+                with pytest.raises(holdfast.CancelledError):
+                    await caught.value.outcome  # type: ignore[attr-defined]
+            with pytest.raises(asyncio.TimeoutError) as timed_out:
+                async with asyncio.timeout(0.05):
+                    await store.transact(body)
+            with pytest.raises(holdfast.CancelledError):
+                await timed_out.value.__cause__.outcome  # type: ignore[union-attr]
+            assert await songs.count() == 0
+
+    run(main())
+
+
 def test_a_cancelled_wait_leaves_a_stream_that_is_opening_as_it_is(run: Runner) -> None:
     async def main() -> None:
         async with holdfast.aio.open("memory:") as store:

@@ -31,6 +31,14 @@ T = TypeVar("T")
 _log = logging.getLogger("holdfast")
 
 
+def withdrawn(loop: asyncio.AbstractEventLoop) -> "asyncio.Future[Any]":
+    """What became of a commit that was cancelled before it was stored."""
+    outcome: asyncio.Future[Any] = loop.create_future()
+    outcome.set_exception(errors.CancelledError("It was cancelled before it was stored."))
+    outcome.exception()  # who cancelled expects it, so nobody need ask
+    return outcome
+
+
 class CommitFuture(OfOneProcess, asyncio.Future, Generic[T]):
     """The outcome of a submitted commit, or of one run of an operation. An `asyncio.Future`.
 
@@ -57,10 +65,8 @@ class CommitFuture(OfOneProcess, asyncio.Future, Generic[T]):
         """Withdraws the commit, or lets go of it: see `outcome`. False when it has ended."""
         if self.done():
             return False
-        self.outcome = self.get_loop().create_future()
-        if self._is_withdrawn():
-            self.outcome.set_exception(errors.CancelledError("It was cancelled before it was stored."))
-            self.outcome.exception()  # who cancelled expects it, so nobody need ask
+        loop = self.get_loop()
+        self.outcome = withdrawn(loop) if self._is_withdrawn() else loop.create_future()
         return super().cancel(msg=msg)
 
     def withdraw(self) -> bool:

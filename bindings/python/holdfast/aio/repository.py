@@ -301,9 +301,12 @@ class Cursor(OfOneProcess, Generic[T]):
                 self._fetching = started(self._next_piece())
             fetching = self._fetching
             await asyncio.wait([fetching])
-            # Of several that wait the first one takes it.
+            # Of several that wait the first one takes it; where the cursor was closed meanwhile, nobody does.
             if self._fetching is fetching:
                 self._fetching = None
+                if self._is_at_end:
+                    fetching.exception()  # whatever it met, nobody asks any more
+                    raise StopAsyncIteration
                 piece = fetching.result()
                 self._piece = iter(piece)
                 if not piece:

@@ -223,6 +223,11 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         Inside another transaction of the store the block joins that one, whose options hold, as a part that
         goes back by itself when it raises: see `holdfast.Store.transaction`. An idempotency key cannot join
         and is refused there.
+
+        In an asynchronous generator it is the current one while that runs, and for tasks that it begins. A task
+        that whoever iterates begins while the generator stands at a `yield` in the block cannot be told from
+        those, and joins it, too: begin it with a context in which no transaction is current, as
+        `asyncio.create_task(work(), context=contextvars.Context())`, or before.
         """
         outer = self._blocking._outer(idempotency_key)
         if outer is not None:
@@ -283,6 +288,9 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
                     if attempt >= (max_attempts or MAX_ATTEMPTS):
                         raise
                     transaction = await asyncio.wait_for(transactions.again(self, lost, options), remaining)
+                except asyncio.CancelledError as error:
+                    transactions.note_outcome(error)
+                    raise
                 except asyncio.TimeoutError:
                     raise conflict from conflict.__cause__
                 finally:

@@ -16,7 +16,7 @@ from .._signatures import HF_OK, hf_event, hf_future, hf_transaction
 from ..events import NO_CALLBACK, NO_DESTRUCTOR
 from ..receipt import Receipt
 from ..transaction import TransactionHandle, savepoint_of
-from ._events import CommitFuture, Submission, in_thread, started
+from ._events import CommitFuture, Submission, in_thread, started, withdrawn
 
 if TYPE_CHECKING:
     from .store import Store
@@ -116,6 +116,8 @@ class Transaction(TransactionHandle):
         traceback: Optional[TracebackType],
     ) -> None:
         self._leave()
+        if not self._settled:
+            note_outcome(error)
         try:
             if error is None and not self._settled:
                 await self.commit()
@@ -146,6 +148,12 @@ class Transaction(TransactionHandle):
                 # through. Who asks for the state waits for that.
                 await asyncio.wait([started(in_thread(lambda: self.state))])
                 raise
+
+
+def note_outcome(error: Optional[BaseException]) -> None:
+    """Who was cancelled before anything was to be stored is told so, as who was in a commit is."""
+    if isinstance(error, asyncio.CancelledError) and not hasattr(error, "outcome"):
+        error.outcome = withdrawn(asyncio.get_running_loop())  # type: ignore[attr-defined]
 
 
 class _Turn:
