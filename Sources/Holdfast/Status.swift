@@ -42,7 +42,8 @@ public enum Status: Sendable, Hashable, CaseIterable {
     case conflict
     /// The queue is full, or another process holds the store. Retryable.
     case busy
-    /// The time allowed has passed and nothing was done.
+    /// The time allowed has passed: for a commit, which was withdrawn, so that nothing was stored; or for a wait, and then
+    /// what was waited for goes on.
     case timeout
     /// Unused here: a withdrawn commit throws `CancellationError`.
     case cancelled

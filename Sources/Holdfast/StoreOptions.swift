@@ -40,7 +40,8 @@ public struct StoreOptions: Sendable, Hashable {
     public var idempotencyMaxAge = Duration.seconds(604_800)
     /// and how many at most.
     public var idempotencyMaxCount = 100_000
-    /// How many commits the commit log keeps: at least 1,000.
+    /// How many commits the commit log keeps: at least 1,000. Counted are their sequences, of which up to 65,536 are left
+    /// out when a process did not close the store.
     public var logRetention = 100_000
     /// How long it keeps them at most: commits that are older are not kept, whatever `logRetention` says. Nil for no limit.
     /// What is there when the store is opened counts from then.

@@ -40,11 +40,15 @@ hf_commit_state hf_error_commit_state(const hf_error *HF_NULLABLE error);
 
 /**
  * Details for programs: a JSON object, closed with NUL, borrowed from the error; "{}" when there are none.
- * Members, each only where it applies: `position` (bytes into the payload), `option` and `nearest`,
- * `repository`, `id`, `ids`, `snapshot` (the sequence that was read), `expected` and `actual` (versions),
- * `attempts`, `index` (in a batch, from 0), `operator`, `path` and `supported` (of a filter or an update),
- * `holder` (the process that holds the store), `code` (a number that a host's function answered), `cause`.
- * Readers must ignore members they do not know.
+ * Members, each only where it applies: `position` (bytes into the payload; of a stream, the token from which
+ * it goes on), `option` and `nearest`, `repository`, `id`, `ids`, `snapshot` (the sequence that was read),
+ * `expected` and `actual` (versions; of an export that is gone on with, what it is of), `attempts`, `index`
+ * (in a batch, from 0; or the name of an index, and with it `other`, the id that has the same `value`),
+ * `operator`, `path`, `supported` and `parameter` (of a filter or an update), `line` (of an import, from 1;
+ * of a table the row), `table` and `column` (that a database to be imported has not), `version` (of a schema
+ * that is too new), `identifier` (the name of the future that was waited for), `holder` (the process that
+ * holds the store), `file` (that another program has locked), `code` (a number that a host's function
+ * answered), `cause`. Readers must ignore members they do not know.
  *
  * out_length receives its length in bytes; NULL allowed. Cannot fail. Any thread.
  */

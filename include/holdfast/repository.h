@@ -298,6 +298,8 @@ hf_status hf_repository_fetch_all(hf_repository *HF_NULLABLE repository,
  *     $elemMatch                 an array with one element for which all these hold: operators, or a filter
  *     $not                       the operators in it do not all hold
  *   {"$or": [{...}, {...}]}      likewise $and and $nor
+ * The member under the key is compared as any other: 42 and "42" are one id, and a filter tells them apart;
+ * {"id": {"$in": [42, "42"]}} finds the entity whichever of them it has.
  * Of $ne, $nin, $not and {"$exists": false}: no value or element passes, so an absent member does match.
  * Numbers compare by value, strings by their bytes, objects member by member in their order.
  * Any literal may be {"$param": "name"}, whose value comes from the options. It is taken as a literal

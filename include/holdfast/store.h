@@ -63,19 +63,19 @@ typedef struct hf_store hf_store;
  *   "idempotency_max_count": 0..2^31 (100000)      and at most how many; ages are counted
  *                                          steadily while the store is open, by the calendar in between
  *   "log_retention": 1000..2^31 (100000)   commits kept in the commit log, which conflicts are found in and
- *                                          streams go on from; it is trimmed every 1024 commits
- *   "log_max_age_ms": 0..2^53 (no limit)   older ones are not kept; what is there at opening counts from then
- *   "log_max_bytes": 1048576..2^40 (268435456)   nor more than take so many bytes: 32 for each commit, and
- *                                          for each change its id's and 2; in an SQLite file that is about
- *                                          what they take there. It is trimmed as soon as it takes more; the
- *                                          newest batch of commits stays, whatever it takes. A process
- *                                          counts what it finds once it has added a thousandth of that, or
- *                                          with the 1024th commit
- *   "slow_commit_ms": 1..86400000 (1000)   a batch slower than this is logged as a warning
- *   "allow_unsafe_location": bool (false)  allow a symbolic link or a network file system
- *   "mode": "0600".."0777"                 SQLite: the permissions of a file that is created, whatever the
- *                                          umask; without it 0644 less the umask, as SQLite does it. The
- *                                          files beside it have the same, and for root the same owner
+ *                                          streams go on from; it is trimmed every 1024 commits. Counted are
+ *                                          sequences: those that are left out count, too, up to 65,536 when a
+ *                                          process did not close the store, and what an import goes on
+ * behind. Who relies on the log across crashes asks for several times as many "log_max_age_ms": 0..2^53 (no
+ * limit)   older ones are not kept; what is there at opening counts from then "log_max_bytes": 1048576..2^40
+ * (268435456)   nor more than take so many bytes: 32 for each commit, and for each change its id's and 2; in
+ * an SQLite file that is about what they take there. It is trimmed as soon as it takes more; the newest batch
+ * of commits stays, whatever it takes. A process counts what it finds once it has added a thousandth of that,
+ * or with the 1024th commit "slow_commit_ms": 1..86400000 (1000)   a batch slower than this is logged as a
+ * warning "allow_unsafe_location": bool (false)  allow a symbolic link or a network file system "mode":
+ * "0600".."0777"                 SQLite: the permissions of a file that is created, whatever the umask;
+ * without it 0644 less the umask, as SQLite does it. The files beside it have the same, and for root the same
+ * owner
  *
  * Several processes on one machine may have an SQLite file open at once, each by one handle. They write in
  * turns, in the order in which they ask, and wait for their turn as long as the commit's timeout allows; a

@@ -188,7 +188,8 @@ class BusyError(Error):
 
 
 class TimeoutError(Error, builtins.TimeoutError):
-    """The time allowed has passed and nothing was done."""
+    """The time allowed has passed: for a commit, which was withdrawn, so that nothing was stored; or for a
+    wait, and then what was waited for goes on."""
 
     status = 32
     #: What `await_result` waited for and goes on: wait for it again, or cancel it.

@@ -55,7 +55,9 @@ def open(url: Union[str, "os.PathLike[str]"], **options: Any) -> "Store":
 
 
 def handle_count(kind: Optional[str] = None) -> int:
-    """How many native handles live in this process: "store", "repository", "transaction", "error", or all."""
+    """How many native handles live in this process: "store", "repository", "transaction", "error",
+    "cursor", "operation", "future", "participant", "stream", "controller"; or of all kinds. For tests that
+    nothing leaks. An unknown kind has none."""
     return lib.hf_handle_count(None if kind is None else kind.encode())
 
 

@@ -154,6 +154,11 @@ def test_a_large_entity_comes_back_whole(songs: Songs) -> None:
 def test_text_and_integer_ids_of_the_same_digits_are_one(songs: Songs) -> None:
     songs.add({"id": 42, "plays": 1})
     assert songs.fetch("42") == songs.fetch(42) == {"id": 42, "plays": 1}
+    # To a filter the id is a member like any other, of the type that it was stored with, along an index too.
+    for _ in range(2):
+        assert songs.find({"id": 42}) == songs.find({"id": {"$in": [42, "42"]}}) == [{"id": 42, "plays": 1}]
+        assert songs.find({"id": "42"}) == songs.find({"id": {"$gt": "4"}}) == []
+        songs.create_index("id")
     assert songs.fetch_many([42, "43"]) == [{"id": 42, "plays": 1}]
     songs.add({"id": -(2**63)})
     assert songs.contains(-(2**63))
