@@ -340,8 +340,8 @@ class Repository(OfOneProcess, Queries[T], RepositoryStreams[T]):
     def verify(self) -> dict[str, Any]:
         """Looks at every entity, and holds the indexes against them: "ok" (nothing is wrong), "name",
         "entities" (how many there are), "damaged" (how many of them no read hands out) and "damaged_ids" (at
-        most a hundred of those), "failure" (why not all could be looked at, where that is so), and for each of
-        "indexes" its "name", "entries", "wrong" and "missing" ones. What is damaged can be saved anew or
+        most a hundred of those), "failure" (why not all could be looked at, where that is so), and for each
+        of "indexes" its "name", "entries", "wrong" and "missing" ones. What is damaged can be saved anew or
         deleted; dropping an index and creating it again mends that."""
         return self._report(lib.hf_repository_verify)
 

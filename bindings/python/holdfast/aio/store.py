@@ -224,9 +224,9 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         goes back by itself when it raises: see `holdfast.Store.transaction`. An idempotency key cannot join
         and is refused there.
 
-        In an asynchronous generator it is the current one while that runs, and for tasks that it begins. A task
-        that whoever iterates begins while the generator stands at a `yield` in the block cannot be told from
-        those, and joins it, too: begin it with a context in which no transaction is current, as
+        In an asynchronous generator it is the current one while that runs, and for tasks that it begins. A
+        task that whoever iterates begins while the generator stands at a `yield` in the block cannot be told
+        from those, and joins it, too: begin it with a context in which no transaction is current, as
         `asyncio.create_task(work(), context=contextvars.Context())`, or before.
         """
         outer = self._blocking._outer(idempotency_key)
