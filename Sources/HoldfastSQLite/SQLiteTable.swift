@@ -106,6 +106,8 @@ public final class SQLiteTable {
             if number.isFinite { writer.real(number) } else { writer.null() }
         case SQLITE_TEXT:
             guard let text = statement.text(column) else { return writer.null() }
+            // As a member, and in the text of the row, which grows.
+            try Memory.ask(for: 4 * text.count)
             if isJSON {
                 writer.value(try JSONValue.parse(text, what: "column \"\(columns[Int(column)])\""))
             } else if let valid = String(validating: text, as: UTF8.self) {
@@ -113,7 +115,10 @@ public final class SQLiteTable {
             } else {
                 writer.string(utf8: Base64.encode(text))
             }
-        case SQLITE_BLOB: writer.string(utf8: Base64.encode(statement.blob(column) ?? .init(start: nil, count: 0)))
+        case SQLITE_BLOB:
+            let bytes = statement.blob(column) ?? .init(start: nil, count: 0)
+            try Memory.ask(for: 6 * bytes.count)
+            writer.string(utf8: Base64.encode(bytes))
         default: writer.null()
         }
     }

@@ -188,6 +188,37 @@ static void whoever_says_stop_gets_no_index_however_late_that_is(fixture *f) {
     close_room(r);
 }
 
+/* Another, who builds the same index, is faster, and was told that it is there. */
+static bool let_another_finish(uint64_t entities, void *things) {
+    (void)entities;
+    expect_ok(hf_repository_create_index, things, "{\"fields\":{\"n\":1}}", NULL, NULL);
+    return false;
+}
+
+static void whoever_says_stop_takes_no_index_from_another_that_has_built_it(fixture *f) {
+    room r = open_room(f, NULL);
+    save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
+    expect(HF_CANCELLED, hf_repository_create_index, r.things, "{\"fields\":{\"n\":1}}", let_another_finish,
+           r.things);
+    hf_buffer indexes = HF_BUFFER_INIT;
+    expect_ok(hf_repository_indexes, r.things, &indexes);
+    assert_non_null(strstr(indexes.data, "\"state\":\"ready\""));
+    hf_buffer_free(&indexes);
+    close_room(r);
+}
+
+/* What Swift takes for one text is two names to everybody else. */
+static void names_that_are_written_otherwise_are_two_indexes(fixture *f) {
+    room r = open_room(f, NULL);
+    expect_ok(hf_repository_create_index, r.things, "{\"fields\":{\"n\":1},\"name\":\"\xC3\xA9\"}", NULL,
+              NULL);
+    expect_ok(hf_repository_create_index, r.things, "{\"fields\":{\"m\":1},\"name\":\"e\xCC\x81\"}", NULL,
+              NULL);
+    expect_ok(hf_repository_drop_index, r.things, "e\xCC\x81");
+    expect_ok(hf_repository_drop_index, r.things, "\xC3\xA9");
+    close_room(r);
+}
+
 static void an_index_is_built_between_commits_and_tells_how_far_it_is(fixture *f) {
     room r = open_room(f, NULL);
     hf_transaction *t = begin(r.store, NULL);
@@ -349,6 +380,8 @@ int main(void) {
         SQLITE_ONLY(of_processes_that_create_a_unique_index_over_two_alike_each_is_refused),
         SQLITE_ONLY(an_index_that_cannot_be_understood_stops_changes_of_its_repository_alone),
         EACH_ENGINE(whoever_says_stop_gets_no_index_however_late_that_is),
+        EACH_ENGINE(whoever_says_stop_takes_no_index_from_another_that_has_built_it),
+        EACH_ENGINE(names_that_are_written_otherwise_are_two_indexes),
         EACH_ENGINE(an_index_is_built_between_commits_and_tells_how_far_it_is),
         EACH_ENGINE(an_index_that_is_built_while_others_write_is_right),
         EACH_ENGINE(an_entity_with_too_many_bytes_of_keys_is_refused),

@@ -52,8 +52,8 @@ typedef int64_t (*hf_read_fn)(char *HF_NONNULL buffer, size_t capacity, void *HF
  *       counts what was written before, too. "incarnation" and "repositories", an array of names, are those
  *       of the first line; without them it cannot be seen whether that export is of this store and of what
  *       is asked for. HF_CONFLICT where it is of another state, store or repositories: export anew
- *   "damaged": "refuse" | "skip" (refuse)   an entity that is damaged where it is stored ends the export with
- *       HF_CORRUPT, or it is left out
+ *   "damaged": "refuse" | "skip" (refuse)   an entity, or an index's definition, that is damaged where it is
+ *       stored ends the export with HF_CORRUPT, or it is left out
  *
  * write: must not be NULL. progress: in entities, total 0; NULL if not wanted. user_data: passed to both;
  * borrowed until the call returns. out_report: receives {"sequence","entities","skipped"}, those that were

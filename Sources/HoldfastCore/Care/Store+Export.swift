@@ -20,7 +20,7 @@ extension Store {
         let records = try exported(options)
         if let after = options.after { try check(after, goesOnWith: records, on: snapshot) }
         var lines = LineBuffer()
-        if options.after == nil { try writeHeader(of: records, on: snapshot, to: &lines) }
+        if options.after == nil { try writeHeader(of: records, on: snapshot, options, to: &lines) }
         // What was written before counts at the end, where an import holds it against what it has read.
         let before = try options.after.map { after throws(HoldfastError) in
             try count(through: after, of: records, on: snapshot, skipsDamaged: options.skipsDamaged)
@@ -133,7 +133,8 @@ extension Store {
     }
 
     private func writeHeader(
-        of records: [RepositoryRecord], on snapshot: any StorageSnapshot, to lines: inout LineBuffer
+        of records: [RepositoryRecord], on snapshot: any StorageSnapshot, _ options: ExportOptions,
+        to lines: inout LineBuffer
     ) throws(HoldfastError) {
         let indexes = try snapshot.indexes()
         var writer = JSONWriter()
@@ -159,7 +160,12 @@ extension Store {
             writer.member("indexes")
             writer.beginArray()
             for index in indexes where index.repository == record.id && index.state == .ready {
-                try Index(index).definition.writeOptions(named: index.name, to: &writer)
+                let known: Index
+                do throws(HoldfastError) { known = try Index(index) } catch {
+                    guard options.skipsDamaged, error.status == .corrupt else { throw error }
+                    continue
+                }
+                known.definition.writeOptions(named: index.name, to: &writer)
             }
             writer.endArray()
             writer.endObject()

@@ -10,7 +10,7 @@ enum CatalogueChange: Sendable {
     /// All of what was stored before has its entries: queries may use the index.
     case finishIndex(IndexID)
     /// From here on no query uses the index, and no commit keeps it.
-    case retireIndex(IndexID)
+    case retireIndex(IndexID, onlyIfBuilding: Bool)
     /// Takes a piece of its entries away; with the last piece the index itself.
     case clearIndex(IndexID)
 
@@ -40,7 +40,10 @@ extension BatchCommitter {
             // The commit has its sequence, and that is all.
             break
         case .createIndex(let repository, let name, let definition):
-            let known = try known(in: write, overlay).first { $0.repository == repository && $0.name == name }
+            let known = try known(in: write, overlay).first {
+                // By its bytes, as it is stored: Swift takes texts for equal that are written otherwise.
+                $0.repository == repository && $0.name.utf8.elementsEqual(name.utf8)
+            }
             if let known {
                 if known.state == .dropping { throw Self.isGoing }
                 guard try isSame(known, definition) else {
@@ -67,8 +70,10 @@ extension BatchCommitter {
             guard record.state == .building else { break }
             record.state = .ready
             overlay.set(record)
-        case .retireIndex(let id):
+        case .retireIndex(let id, let onlyIfBuilding):
             var record = try index(id, in: write, overlay)
+            commit.indexProgress = IndexProgress(record: record)
+            if onlyIfBuilding && record.state == .ready { break }
             record.state = .dropping
             overlay.set(record)
         case .clearIndex(let id):

@@ -29,7 +29,8 @@ extension Repository {
         _ name: String, _ definition: IndexDefinition, _ progress: (UInt64) -> Bool
     ) throws(HoldfastError) -> Bool {
         // One that is being dropped, or was when its process ended.
-        if let old = try indexRecords().first(where: { $0.name == name }), old.state == .dropping {
+        if let old = try indexRecords().first(where: { $0.name.utf8.elementsEqual(name.utf8) }), old.state == .dropping
+        {
             try clear(old.id)
         }
         var entered: IndexID?
@@ -124,18 +125,25 @@ extension Repository {
     }
 
     private func drop(_ index: IndexID) throws(HoldfastError) {
-        try retire(index)
+        _ = try retire(index)
         try clear(index)
     }
 
-    private func retire(_ index: IndexID) throws(HoldfastError) {
-        do throws(HoldfastError) { _ = try change(.retireIndex(index)) } catch  where error.status == .notFound {}
+    /// Answers false where `onlyIfBuilding`, and it is ready by now: it stays, because somebody else was told that it is
+    /// there.
+    private func retire(_ index: IndexID, onlyIfBuilding: Bool = false) throws(HoldfastError) -> Bool {
+        do throws(HoldfastError) {
+            let before = try change(.retireIndex(index, onlyIfBuilding: onlyIfBuilding))?.record?.state
+            return !(onlyIfBuilding && before == .ready)
+        } catch  where error.status == .notFound { return true }
     }
 
     /// Takes away what was being built. Who was told to end the call does not wait until all its entries are gone: they go
     /// all the same, and of an index that is retired nobody sees any.
     private func giveUp(_ index: IndexID) throws(HoldfastError) {
-        try Interrupt.silently { () throws(HoldfastError) in try retire(index) }
+        var isRetired = false
+        try Interrupt.silently { () throws(HoldfastError) in isRetired = try retire(index, onlyIfBuilding: true) }
+        guard isRetired else { return }
         do throws(HoldfastError) {
             try Interrupt.whileAsking(store.environment.limits) { [self] () throws(HoldfastError) in try clear(index) }
         } catch  where error.status == .cancelled {}

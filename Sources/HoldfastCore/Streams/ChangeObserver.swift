@@ -104,7 +104,9 @@ struct LoggedTexts {
         for key in keys.sorted() {
             var found: (version: CommitSequence, text: [UInt8])?
             // What is damaged is as good as gone.
-            _ = try snapshot.fetch(key) { if EntityCheck.isJSON($0.body) { found = ($0.version, Array($0.body)) } }
+            _ = try snapshot.fetch(key) { view throws(HoldfastError) in
+                if EntityCheck.isJSON(view.body) { found = (view.version, try Array(asking: view.body)) }
+            }
             texts[key] = found
         }
     }

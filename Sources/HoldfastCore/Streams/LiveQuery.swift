@@ -47,13 +47,13 @@ final class LiveQuery {
                 try check.require(view)
                 if try filter.matches(view.body) { row = try read.row(view) }
             }
-            if let row { read.collect(row) }
+            if let row { try read.collect(row) }
         } else {
             var scan = QueryScan(filter, skipsDamaged: options.skipsDamaged)
             try scan.run(repository, check, on: snapshot) { _ in
                 read.removeAll()
             } _: { view throws(HoldfastError) in
-                read.collect(try read.row(view))
+                try read.collect(try read.row(view))
                 return true
             }
         }

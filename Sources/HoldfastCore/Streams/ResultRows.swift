@@ -57,7 +57,7 @@ struct ResultRows {
     func row(_ view: EntityView) throws(HoldfastError) -> ResultRow {
         ResultRow(
             id: EntityID(unchecked: Array(view.id)), key: try key(of: view.body), version: view.version,
-            text: Array(view.body))
+            text: try Array(asking: view.body))
     }
 
     func key(of text: UnsafeRawBufferPointer) throws(HoldfastError) -> [UInt8] {
@@ -68,7 +68,8 @@ struct ResultRows {
     }
 
     /// Takes in one of those that match, in any order; `finish` follows.
-    mutating func collect(_ row: ResultRow) {
+    mutating func collect(_ row: ResultRow) throws(HoldfastError) {
+        try rows.askToGrow()
         rows.append(row)
         if capacity < .max / 2, rows.count >= 2 * capacity { finish() }
     }

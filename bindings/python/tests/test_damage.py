@@ -240,3 +240,23 @@ def test_what_is_replaced_or_deleted_leaves_no_entries_of_its_lost_text(
         songs.save({"id": "d", "n": 9})
         assert songs.verify()["ok"]
         assert songs.find({"n": 1}) == [] and songs.find({"n": 9}) == [{"id": "d", "n": 9}]
+
+
+def test_an_export_leaves_out_an_index_that_cannot_be_understood_where_that_is_asked_for(
+    path: str, tmp_path: Path
+) -> None:
+    with holdfast.open(path) as store:
+        store.repository("songs").save({"id": "a", "n": 1})
+        store.repository("songs").create_index("n")
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute("UPDATE holdfast_index SET definition = '{'")
+    connection.close()
+    target = tmp_path / "songs.ndjson"
+    with holdfast.open(path) as store, holdfast.open("memory:") as other:
+        with pytest.raises(holdfast.CorruptError):
+            store.export_lines(target)
+        assert store.export_lines(target, damaged="skip")["entities"] == 1
+        other.import_lines(target)
+        assert other.repository("songs").find() == [{"id": "a", "n": 1}]
+        assert other.repository("songs").indexes() == []
