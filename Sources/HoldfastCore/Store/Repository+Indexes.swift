@@ -141,8 +141,7 @@ extension Repository {
     /// Takes away what was being built. Who was told to end the call does not wait until all its entries are gone: they go
     /// all the same, and of an index that is retired nobody sees any.
     private func giveUp(_ index: IndexID) throws(HoldfastError) {
-        var isRetired = false
-        try Interrupt.silently { () throws(HoldfastError) in isRetired = try retire(index, onlyIfBuilding: true) }
+        let isRetired = try Interrupt.silently { () throws(HoldfastError) in try retire(index, onlyIfBuilding: true) }
         guard isRetired else { return }
         do throws(HoldfastError) {
             try Interrupt.whileAsking(store.environment.limits) { [self] () throws(HoldfastError) in try clear(index) }
