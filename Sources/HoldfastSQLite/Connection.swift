@@ -23,6 +23,8 @@ final class Connection: @unchecked Sendable {
     let path: String
     /// How many frames the write-ahead log had after the last commit of this connection.
     private(set) var walFrames = 0
+    /// Whether it was found that this connection cannot write although it was opened to: see `error`.
+    private(set) var cannotWrite = false
     /// Whether a COMMIT includes a sync (synchronous = FULL) or not (NORMAL).
     private(set) var commitsAreSynced = true
 
@@ -33,6 +35,7 @@ final class Connection: @unchecked Sendable {
     var indexRows = 1
 
     let handle: OpaquePointer
+    private let mode: Mode
     private let busyTimeout: Int
     /// By the number of the query.
     private let statements: UnsafeMutableBufferPointer<OpaquePointer?>
@@ -54,6 +57,7 @@ final class Connection: @unchecked Sendable {
     init(path: String, mode: Mode, busyTimeout: Int = 0) throws(HoldfastError) {
         SQLiteForks.prepare()
         self.path = path
+        self.mode = mode
         // PRIVATECACHE: a host may have turned on the shared cache, under which connections lock each other's tables.
         var flags =
             SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_PRIVATECACHE
@@ -66,6 +70,11 @@ final class Connection: @unchecked Sendable {
             let error = ResultCode.error(code, "opening", path, connection: opened)
             sqlite3_close(opened)
             throw error
+        }
+        // Where opening a file for writing fails, for whatever reason, SQLite opens it for reading.
+        if mode == .readWrite && sqlite3_db_readonly(opened, "main") == 1 && Location.isWritable(path) {
+            sqlite3_close(opened)
+            throw Self.openedForReading(path)
         }
         handle = opened
         statements = .allocate(capacity: Query.allCases.count)
@@ -270,8 +279,19 @@ final class Connection: @unchecked Sendable {
         if code != SQLITE_OK { throw error(code, doing) }
     }
 
+    /// The log and its index, too, SQLite opens for reading where opening them for writing fails, and only says so when
+    /// something is written. Such a connection is of no use any more.
     func error(_ code: Int32, _ doing: String) -> HoldfastError {
-        ResultCode.error(code, doing, path, connection: handle)
+        if code == SQLITE_READONLY && mode == .readWrite && !isReadOnly && Location.isWritable(path) {
+            cannotWrite = true
+            return Self.openedForReading("\(path)-wal or \(path)-shm")
+        }
+        return ResultCode.error(code, doing, path, connection: handle)
+    }
+
+    private static func openedForReading(_ path: String) -> HoldfastError {
+        HoldfastError(
+            .io, "\(path) could not be opened for writing when it was needed: check the disk, then run it again")
     }
 
     /// A URI whose path cannot be misread.

@@ -132,6 +132,8 @@ struct Location {
         }
         if readOnly { return }
         for place in [path, directory] where !Self.allows(place, W_OK) {
+            // Nothing is taken for forbidden which only could not be looked at.
+            guard [EACCES, EPERM, EROFS].contains(errno) else { throw Self.error(errno, "looking at", place) }
             throw HoldfastError(
                 .readOnly,
                 "\(place) cannot be written (\(ResultCode.describe(errno))): open with \"read_only\": true to read it")
@@ -160,6 +162,9 @@ struct Location {
     private static func allows(_ path: String, _ mode: Int32) -> Bool {
         faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0
     }
+
+    /// Whether the permissions of a file and of its directory allow that it is written.
+    static func isWritable(_ path: String) -> Bool { allows(path, W_OK) && allows(split(path).parent, W_OK) }
 
     /// In bytes, nil where there is no such file.
     static func size(_ path: String) -> Int? {

@@ -28,6 +28,8 @@ public final class SQLiteStorage: Storage {
     let checkpointer: Checkpointer?
     let files: StoreFiles
     let environment: Environment
+    /// Whether files were found to be open for reading alone.
+    private let mustReopen = Atomic(false)
     /// Ends backups, which have connections of their own.
     let isClosing = Atomic(false)
     /// Nil where none is under way.
@@ -171,7 +173,10 @@ public final class SQLiteStorage: Storage {
     private func takeBegunWrite() -> SQLiteWrite? { begunWrite.withLock { $0.take() } }
 
     private func writableConnection() throws(HoldfastError) -> Connection {
-        try writer.withLock { writer throws(HoldfastError) in
+        if writer.withLock({ $0?.cannotWrite ?? false }) { mustReopen.store(true, ordering: .relaxed) }
+        // All connections: SQLite opens the log's index once for a whole process.
+        if mustReopen.load(ordering: .relaxed) { try recover() }
+        return try writer.withLock { writer throws(HoldfastError) in
             let connection = try usable(writer)
             try files.checkNowAndThen(readers.walHeader)
             return connection
@@ -240,6 +245,7 @@ public final class SQLiteStorage: Storage {
         }
         doubt.settle()
         try readers.serve()
+        mustReopen.store(false, ordering: .relaxed)
     }
 
     public func close(head: CommitSequence) throws(HoldfastError) {

@@ -6,7 +6,7 @@
 TORTURE_BUILD := $(BUILD)/torture
 TORTURE_SHARED := Tests/Torture/judge.c Tests/Torture/ledger.c Tests/Torture/recording_vfs.c
 TORTURE_PROGRAMS := $(addprefix $(TORTURE_BUILD)/,replay kill faults processes sharing neighbours slow_sync displaced \
-    corruption care followers rolled_back hosts calls)
+    corruption care followers rolled_back hosts calls second)
 
 $(TORTURE_BUILD)/%: Tests/Torture/%.c $(TORTURE_SHARED) Tests/Torture/judge.h Tests/Torture/ledger.h Tests/Torture/recording_vfs.h
 	@mkdir -p $(TORTURE_BUILD)
@@ -25,6 +25,12 @@ $(TORTURE_BUILD)/calls: $(CALLS) $(addprefix Tests/Torture/,operations.h failing
 # always that of a COMMIT), or set their own.
 DRAWN := Tests/Torture/drawn.sh
 
+SECOND := $(addprefix Tests/Torture/,second.c failing_calls.c judge.c)
+$(TORTURE_BUILD)/second: $(SECOND) $(addprefix Tests/Torture/,failing_calls.h judge.h)
+	@mkdir -p $(TORTURE_BUILD)
+	$(CC) -std=c99 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -Iinclude -rdynamic $(SECOND) -o $@ \
+	    -L$(LIBRARY_DIRECTORY) -lholdfast -Wl,-rpath,$(LIBRARY_DIRECTORY) -pthread -ldl
+
 .PHONY: test-torture-short torture
 
 test-torture-short: library $(TORTURE_PROGRAMS) ## Power cuts, kills and I/O faults, a sample
@@ -39,6 +45,7 @@ test-torture-short: library $(TORTURE_PROGRAMS) ## Power cuts, kills and I/O fau
 	$(TORTURE_BUILD)/corruption
 	$(DRAWN) $(TORTURE_BUILD)/care
 	$(TORTURE_BUILD)/calls
+	$(TORTURE_BUILD)/second
 	$(DRAWN) $(TORTURE_BUILD)/followers
 	$(DRAWN) $(TORTURE_BUILD)/rolled_back
 	$(TORTURE_BUILD)/hosts
