@@ -1,3 +1,4 @@
+import CSQLite
 public import HoldfastCore
 import Synchronization
 
@@ -131,6 +132,24 @@ extension Connection {
         try each("PRAGMA integrity_check(\(limit))", "checking") { row throws(HoldfastError) in
             problems.append(String(decoding: row.text(0) ?? .init(start: nil, count: 0), as: UTF8.self))
         }
+        if let line = problems.first(where: Self.tellsOfReading) {
+            throw HoldfastError(
+                .io, "checking \(path) failed, because a page could not be read (\(line)): check the disk")
+        }
         return problems == ["ok"] ? [] : problems
+    }
+
+    /// A page that cannot be read is to the check like one that is damaged. It says of the first "unable to get the page.
+    /// error code=" or "failed to get page" (checkTreePage and checkList in btree.c), having seen that the page's number is
+    /// a possible one; so what is missing of a file that was cut short, which reads as zeros, is not among them.
+    private static func tellsOfReading(_ problem: String) -> Bool {
+        let words = problem.split { $0 == " " || $0 == "\n" }
+        return words.indices.contains { index in
+            let rest = words[index...]
+            guard rest.starts(with: ["get", "the", "page.", "error"]), rest.count > 4 else {
+                return rest.starts(with: ["failed", "to", "get", "page"])
+            }
+            return Int32(rest[index + 4].dropFirst("code=".count)).map { $0 & 0xFF == SQLITE_IOERR } ?? false
+        }
     }
 }

@@ -81,6 +81,7 @@ final class SQLiteWrite: StorageWrite {
     }
 
     func apply(_ batch: WriteBatch) throws(HoldfastError) {
+        try requireTransaction()
         // Read anew by the next, whatever becomes of this.
         if !batch.indexes.isEmpty || !batch.removedIndexes.isEmpty { connection.catalogueIsCurrent = false }
         try connection.apply(batch)
@@ -89,11 +90,22 @@ final class SQLiteWrite: StorageWrite {
 
     func commit() throws(HoldfastError) -> ChangeToken? {
         isOpen = false
+        try requireTransaction()
         try storage.commit(on: connection)
         // Another program may commit at once. If it has, the count has gone on by more than one.
         guard let header, let now = storage.readers.walHeader(), now.changes == header.changes &+ 1 else { return nil }
         storage.note(newest ?? head, at: now)
         return ChangeToken(now.words)
+    }
+
+    /// After some failures SQLite has rolled back by itself, also where it only read (sqlite3VdbeHalt in vdbeaux.c). What were
+    /// written behind that would be stored statement by statement.
+    private func requireTransaction() throws(HoldfastError) {
+        guard connection.isInTransaction else {
+            throw HoldfastError(
+                .io,
+                "\(connection.path) could not be read in the middle of a commit, which was rolled back: check the disk")
+        }
     }
 
     func rollback() {
