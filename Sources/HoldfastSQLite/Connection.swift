@@ -203,9 +203,10 @@ final class Connection: @unchecked Sendable {
         if isInTransaction { try run(.rollback, "rolling back") }
     }
 
-    /// Outside a transaction only: SQLite refuses it inside.
+    /// Outside a transaction only: SQLite refuses it inside. One whose ROLLBACK failed is ended first.
     func setCommitsAreSynced(_ synced: Bool) throws(HoldfastError) {
         if synced == commitsAreSynced { return }
+        try endTransaction()
         try execute("PRAGMA synchronous = \(synced ? "FULL" : "NORMAL")", "preparing a commit in")
         commitsAreSynced = synced
     }

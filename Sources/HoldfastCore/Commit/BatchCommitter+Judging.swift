@@ -123,12 +123,12 @@ extension BatchCommitter {
         } else if commit.writes.count == 1 {
             let text = try judge.judgeOne(&overlay)
             entry.changes = [LogEntry.Change(key: commit.writes[0].key, isDeletion: text == nil)]
-            try upkeep.accept(entry.changes, [text], in: write)
+            try upkeep.accept(entry.changes, [text], of: commit, in: write)
             overlay.add(entry, text)
         } else {
             let (changes, texts) = try judge.judgeAll(&overlay)
             entry.changes = changes
-            try upkeep.accept(changes, texts, in: write)
+            try upkeep.accept(changes, texts, of: commit, in: write)
             overlay.add(entry, texts)
         }
         if let kept = commit.keptVersions { overlay.keep(kept, at: sequence) }

@@ -25,11 +25,12 @@ struct IndexUpkeep {
 
     /// Takes a member's changes in, or refuses it and leaves no trace but in the count.
     mutating func accept(
-        _ changes: [LogEntry.Change], _ texts: [[UInt8]?], in write: any StorageWrite
+        _ changes: [LogEntry.Change], _ texts: [[UInt8]?], of commit: Commit, in write: any StorageWrite
     ) throws(Refusal) {
         if indexes.isEmpty { return }
         var new: [EntityKey: [IndexKeys]] = [:]
         for (change, text) in zip(changes, texts) {
+            if commit.isUnwanted { throw .member(Interrupt.cancelled) }
             do throws(HoldfastError) {
                 try indexes.check(change.key.repository, names.name(of: change.key.repository))
             } catch { throw .member(error) }
@@ -141,7 +142,9 @@ struct IndexUpkeep {
         let changed = batch.changes.filter { keys[$0.key] != nil }
         var old = changed.map { _ in [IndexKeys]() }
         var size = size
+        let isUnwanted = batch.isUnwanted
         try write.fetch(changed.map(\.key)) { number, view throws(HoldfastError) in
+            if isUnwanted?() ?? false { throw Interrupt.cancelled }
             let isSound = names.check(of: changed[number].key.repository)?.isSound(view) ?? true
             for index in indexes[changed[number].key.repository]! {
                 // A text that is damaged tells nothing of the keys that the lost one had.

@@ -100,6 +100,7 @@ struct WriteJudge {
         var texts: [[UInt8]?] = []
         texts.reserveCapacity(writes.count)
         for (index, write) in writes.enumerated() {
+            if commit.isUnwanted { throw .member(Interrupt.cancelled) }
             do throws(HoldfastError) {
                 let earlier = last?[write.key].map { texts[$0] }
                 texts.append(try text(of: write, after: earlier, &overlay))
