@@ -219,6 +219,22 @@ struct PendingResultTests {
         #expect(again == 5)
     }
 
+    @Test("goes on being waited for when another's wait has run out of time, or was cancelled")
+    func waitsApart() async throws {
+        let pending = PendingResult<Int, Missing>(identifier: "zone")
+        let patient = Task { try await pending.value() }
+        let cancelled = Task { try await pending.value() }
+        try await Task.sleep(for: .milliseconds(20))
+        await #expect(throws: AwaitError.timeOut(identifier: "zone")) {
+            try await pending.value(timeout: .milliseconds(10))
+        }
+        cancelled.cancel()
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        #expect(pending.complete(.success(5)))
+        let value = try await patient.value
+        #expect(value == 5)
+    }
+
     @Test("ends its waits when cancelled; cancelling after completion is too late")
     func cancelling() async throws {
         let pending = PendingResult<Int, Missing>(identifier: "zone")
