@@ -14,7 +14,8 @@ import HoldfastCore
 final class DatabaseCopy {
     private let target: Location
     private let file: PartialFile
-    private var isPublished = false
+    /// Whether what was made has the name.
+    private(set) var isPublished = false
     private let epoch = hfp_fork_epoch()
 
     /// The new file gets the mode of that at `model`.
@@ -51,22 +52,52 @@ final class DatabaseCopy {
         isPublished = true
     }
 
-    /// Puts what was made in the place of a file that is whole by itself. Where this throws that is there as before.
+    /// Puts what was made in the place of a file that is whole by itself. Where this throws that is there as before, unless
+    /// `isPublished` says that it could not be brought back.
     func replace() throws(HoldfastError) {
         // Two files that change names can change them back.
-        let isExchanged = hfp_exchange(file.path, target.path) == 0
-        guard isExchanged || rename(file.path, target.path) == 0 else {
-            throw Location.error(errno, "replacing", target.path)
+        if hfp_exchange(file.path, target.path) == 0 {
+            isPublished = true
+            try syncDirectory { hfp_exchange(file.path, target.path) == 0 }
+            unlink(file.path)
+            return
+        }
+        let former = try keepFormer()
+        guard rename(file.path, target.path) == 0 else {
+            let failure = errno
+            if let former { unlink(former) }
+            throw Location.error(failure, "replacing", target.path)
         }
         isPublished = true
+        try syncDirectory { former.map { rename($0, target.path) == 0 } ?? false }
+        if let former { unlink(former) }
+    }
+
+    /// What was replaced is brought back by `takeBack`, if it can be, where that might not outlive a power cut.
+    private func syncDirectory(orElse takeBack: () -> Bool) throws(HoldfastError) {
         do throws(HoldfastError) {
             try Self.sync(target.directory, O_RDONLY | O_DIRECTORY)
         } catch {
-            guard isExchanged, hfp_exchange(file.path, target.path) == 0 else { throw error }
-            isPublished = false
+            isPublished = !takeBack()
             throw error
         }
-        if isExchanged { unlink(file.path) }
+    }
+
+    /// Gives the file that is to be replaced a second name, under which it stays. Nil where the file system knows none.
+    private func keepFormer() throws(HoldfastError) -> String? {
+        let name = target.path + DisplacedLog.end
+        if link(target.path, name) == 0 { return name }
+        let failure = errno
+        switch failure {
+        case EPERM, EMLINK, ENOSYS, ENOTSUP, EOPNOTSUPP: return nil
+        case EEXIST:
+            var (old, kept) = (stat(), stat())
+            // A power cut came in between.
+            if lstat(target.path, &old) == 0, lstat(name, &kept) == 0, Location.areSame(old, kept) { return name }
+            throw HoldfastError(
+                .exists, "\(name) is left of an interrupted restore and may hold a store: move it away")
+        default: throw Location.error(failure, "keeping", target.path)
+        }
     }
 
     /// Holds the copy against SQLite's rules for a sound database.

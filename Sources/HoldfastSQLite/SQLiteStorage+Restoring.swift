@@ -31,7 +31,8 @@ extension SQLiteStorage {
                 do throws(HoldfastError) {
                     try copy.replace()
                 } catch {
-                    log.putBack()
+                    // Beside another store's file it would be read into that.
+                    if !copy.isPublished { log.putBack() }
                     throw error
                 }
                 log.discard()
@@ -97,7 +98,7 @@ struct DisplacedLog {
         }
     }
 
-    private static let end = "-replaced"
+    static let end = "-replaced"
 
     /// SQLite reads a log, or a journal, when it opens the database, and removes it when the last connection goes.
     private func bringIn() throws(HoldfastError) {

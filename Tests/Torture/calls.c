@@ -72,10 +72,22 @@ static hf_error *retried(room *r) {
     return error;
 }
 
+static bool replaces(const operation *o) { return o->act == restore_over || o->act == restore_over_by_name; }
+
+/* What is there is left as it was by what was refused, as far as it could be taken back. */
+static void look_at_what_was_kept(const operation *o) {
+    room r;
+    hf_error *error = NULL;
+    must("opening what was kept", enter(&r, files.store, &error), &error);
+    if (count_of(&r, "e") != ENTITIES)
+        complain(o, "it was refused, and is done");
+    leave(&r);
+}
+
 /* Does it again where it has not been done: with the fault gone that must succeed. */
 static void do_again(const operation *o, room *r) {
     hf_error *error = NULL;
-    if (r->store == NULL && o->act != restore_over)
+    if (r->store == NULL && !replaces(o))
         must("opening again", enter(r, files.store, &error), &error);
     /* A store that could not be reopened after a commit of unknown outcome tries it again with the next
      * commit, which may be told. */
@@ -132,8 +144,10 @@ static void meet_the_fault(const operation *o, call_fault fault, long nth) {
     error = NULL;
     if (!fits(status, fault))
         complain(o, hf_status_name(status));
+    if (replaces(o) && status != HF_OK && fault != CALLS_FAIL)
+        look_at_what_was_kept(o);
     do_again(o, &r);
-    if (o->act == close_it || o->act == restore_over) {
+    if (o->act == close_it || replaces(o)) {
         leave(&r);
         must("opening anew", enter(&r, files.store, &error), &error);
     }
@@ -150,7 +164,7 @@ static void meet_the_fault(const operation *o, call_fault fault, long nth) {
 static void look_afterwards(const operation *o) {
     room r;
     hf_error *error = NULL;
-    bool is_restored = o->act == restore_over, is_new = o->act == create_it;
+    bool is_restored = replaces(o), is_new = o->act == create_it;
     must("opening afterwards", enter(&r, files.store, &error), &error);
     long entities = count_of(&r, "e");
     progress done = o->look == NULL ? NOT_DONE : o->look(&r);
@@ -244,7 +258,7 @@ static void copy_file(const char *at, const char *name) {
 
 static void look_for_unfinished(const char *at, const char *name) {
     (void)at;
-    if (strstr(name, "-partial") != NULL) {
+    if (strstr(name, "-partial") != NULL || strstr(name, "-replaced") != NULL) {
         fprintf(stderr, "WRONG: %s lies about\n", name);
         board->wrong++;
     }
@@ -304,9 +318,10 @@ static long run(const operation *o, call_fault fault, long nth) {
 }
 
 static long run_each(const operation *o, call_fault fault, int samples) {
-    long count =
-        run(o, fault == ALLOCATION_FAILS || fault == ALLOCATIONS_FAIL ? ALLOCATION_FAILS : CALLS_COUNTED,
-            1000000000);
+    call_fault counting = fault == ALLOCATION_FAILS || fault == ALLOCATIONS_FAIL ? ALLOCATION_FAILS
+                          : fault == DIRECTORY_SYNC_FAILS                        ? DIRECTORY_SYNC_FAILS
+                                                                                 : CALLS_COUNTED;
+    long count = run(o, counting, 1000000000);
     long step = samples == 0 || count <= samples ? 1 : count / samples;
     long runs = 0;
     for (long nth = 1 + (step > 1 ? rand() % step : 0); nth <= count; nth += step, runs++)

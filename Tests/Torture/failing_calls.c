@@ -22,6 +22,7 @@ static _Atomic(call_fault) armed = CALLS_COUNTED;
 static atomic_bool is_counting;
 static atomic_long count, target;
 static char met[256];
+static atomic_bool lacks_exchange;
 
 /* Where the code of the C libraries lies whose allocations may fail. */
 static struct range { uintptr_t begin, end; } ranges[8];
@@ -39,6 +40,8 @@ static int note_library(struct dl_phdr_info *info, size_t size, void *unused) {
         }
     return 0;
 }
+
+void calls_lack_exchange(void) { lacks_exchange = true; }
 
 void calls_arm(call_fault fault, long nth) {
     if (range_count == 0)
@@ -68,6 +71,7 @@ const char *call_fault_name(call_fault fault) {
                                         "kills after",
                                         "allocation fails",
                                         "allocations fail for good",
+                                        "sync of a directory fails",
                                         "pieces of address space"};
     return names[fault];
 }
@@ -85,7 +89,7 @@ static void note(const char *name, const char *path) {
 typedef enum fate { PASSES, FAILS, IS_SHORT, IS_INTERRUPTED, KILLS_AFTER } fate;
 
 static fate next(const char *name, const char *path) {
-    if (!is_counting || is_for_allocations(armed))
+    if (!is_counting || is_for_allocations(armed) || armed == DIRECTORY_SYNC_FAILS)
         return PASSES;
     long number = atomic_fetch_add(&count, 1) + 1;
     call_fault fault = armed;
@@ -246,7 +250,22 @@ WRITING_AT(pwrite64, off64_t)
         REAL(name)                                                                                           \
         CALL(#name, NULL, -1, error, real(descriptor));                                                      \
     }
-ON_DESCRIPTOR(fsync, EIO)
+
+static bool is_directory(int descriptor) {
+    struct stat status;
+    return syscall(SYS_fstat, descriptor, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+int fsync(int descriptor) {
+    REAL(fsync)
+    if (is_counting && armed == DIRECTORY_SYNC_FAILS && is_directory(descriptor) &&
+        atomic_fetch_add(&count, 1) + 1 == target) {
+        note("fsync", "of a directory");
+        errno = EIO;
+        return -1;
+    }
+    CALL("fsync", NULL, -1, EIO, real(descriptor));
+}
 ON_DESCRIPTOR(fdatasync, EIO)
 
 #define TRUNCATING(name, size_type)                                                                          \
@@ -264,6 +283,10 @@ int rename(const char *from, const char *to) {
 
 int renameat2(int from_directory, const char *from, int to_directory, const char *to, unsigned flags) {
     REAL(renameat2)
+    if (lacks_exchange && flags == RENAME_EXCHANGE) {
+        errno = EINVAL;
+        return -1;
+    }
     CALL("renameat2", to, -1, EIO, real(from_directory, from, to_directory, to, flags));
 }
 

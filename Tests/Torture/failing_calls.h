@@ -20,10 +20,13 @@ typedef enum call_fault {
     KILLED_AFTER,     /* the process is killed when the n-th has been carried out */
     ALLOCATION_FAILS, /* the n-th allocation of a C library below Holdfast (SQLite, jansson, PCRE2), once */
     ALLOCATIONS_FAIL, /* the n-th and all that follow */
-    CALL_FAULTS,      /* how many kinds there are, but for the next */
+    DIRECTORY_SYNC_FAILS,    /* the n-th sync of a directory, once; only these are counted */
+    CALL_FAULTS,             /* how many kinds there are, but for the next */
     SPACE_ENDS = CALL_FAULTS /* of memory: the address space ends n pieces behind what is in use */
 } call_fault;
 
+/* From here on the file system cannot let two files change names. */
+void calls_lack_exchange(void);
 /* From here on the calls of all threads of this process are counted, and the n-th, from 1, meets the fault.
  */
 void calls_arm(call_fault fault, long nth);

@@ -258,6 +258,12 @@ hf_status restore_over(room *r, hf_error **error) {
     return hf_store_restore(files.other, files.store, "{\"replace\":true}", NULL, NULL, error);
 }
 
+/* The same where files cannot change names. */
+hf_status restore_over_by_name(room *r, hf_error **error) {
+    calls_lack_exchange();
+    return restore_over(r, error);
+}
+
 const operation operations[] = {
     {"creating", AT_NO_STORE, create_it, NULL},
     {"opening", AT_A_CLOSED_STORE, open_it, NULL},
@@ -276,6 +282,7 @@ const operation operations[] = {
     {"backing-up", AT_AN_OPEN_STORE, back_up, look_for_backup},
     {"restoring", AT_AN_OPEN_STORE, restore, look_for_copy},
     {"replacing", AT_AN_OPEN_STORE, restore_over, NULL},
+    {"replacing-by-name", AT_AN_OPEN_STORE, restore_over_by_name, NULL},
     {"closing", AT_AN_OPEN_STORE, close_it, NULL},
 };
 const size_t operation_count = sizeof operations / sizeof *operations;

@@ -65,5 +65,6 @@ hf_status open_it(room *r, hf_error **error);
 hf_status close_it(room *r, hf_error **error);
 hf_status delete_all(room *r, hf_error **error);
 hf_status restore_over(room *r, hf_error **error);
+hf_status restore_over_by_name(room *r, hf_error **error);
 
 #endif
