@@ -86,16 +86,12 @@ final class DatabaseCopy {
     /// Gives the file that is to be replaced a second name, under which it stays. Nil where the file system knows none.
     private func keepFormer() throws(HoldfastError) -> String? {
         let name = target.path + DisplacedLog.end
+        // Left of an interrupted restore: the same file, or one that was replaced before.
+        unlink(name)
         if link(target.path, name) == 0 { return name }
         let failure = errno
         switch failure {
         case EPERM, EMLINK, ENOSYS, ENOTSUP, EOPNOTSUPP: return nil
-        case EEXIST:
-            var (old, kept) = (stat(), stat())
-            // A power cut came in between.
-            if lstat(target.path, &old) == 0, lstat(name, &kept) == 0, Location.areSame(old, kept) { return name }
-            throw HoldfastError(
-                .exists, "\(name) is left of an interrupted restore and may hold a store: move it away")
         default: throw Location.error(failure, "keeping", target.path)
         }
     }

@@ -60,7 +60,8 @@ hf_status hf_store_backup(hf_store *HF_NULLABLE store, const char *HF_NULLABLE p
  *                                          all its commits, until the copy is complete and takes its place
  *                                          and its permissions. Commits in its "-wal" file are brought into
  *                                          it first; where it is too damaged for that, or gone, that file
- *                                          lies under its name with "-replaced" appended for a moment
+ *                                          lies under its name with "-replaced" appended for a moment; so
+ *                                          does the store where files cannot change names in one step
  *   "allow_unsafe_location", "lock_timeout_ms": as for hf_store_open
  * progress, user_data: as for hf_store_backup.
  *
