@@ -56,7 +56,9 @@ struct Location {
             guard status.st_mode & S_IFMT == S_IFREG else {
                 throw HoldfastError(.cannotOpen, "\(resolved) is no regular file")
             }
-            if status.st_nlink > 1 && !allowUnsafe { throw Self.unsafe(resolved, "has several names (hard links)") }
+            if status.st_nlink > 1, !allowUnsafe, !Self.isAlsoFormer(resolved, status) {
+                throw Self.unsafe(resolved, "has several names (hard links)")
+            }
         }
         self.path = resolved
         self.directory = Self.split(resolved).parent
@@ -64,6 +66,13 @@ struct Location {
         if !allowUnsafe, let kind = Self.networkFileSystem(self.directory) {
             throw Self.unsafe(resolved, "lies on a \(kind) file system")
         }
+    }
+
+    /// Whether its second name is the one under which an interrupted restore has kept it (see DatabaseCopy.swift), and which
+    /// nobody opens.
+    private static func isAlsoFormer(_ path: String, _ status: stat) -> Bool {
+        var former = stat()
+        return status.st_nlink == 2 && lstat(path + DisplacedLog.end, &former) == 0 && areSame(status, former)
     }
 
     /// Refuses a log whose database is missing or empty: SQLite would delete it, and with it what it alone may hold. A
