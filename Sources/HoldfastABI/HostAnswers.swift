@@ -5,13 +5,16 @@ internal import HoldfastCore
 /// What a status function of the host's answers. Those that were declared to answer by a call are believed nothing else.
 func status<Function>(of function: Function, _ call: () -> hf_status) -> hf_status {
     guard isDeclared(function) else { return call() }
+    try? Interrupt.hear()
     let answer = declaredAnswer(Int64(hf_status.HF_HOST_ERROR.rawValue)) { _ = call() }
     return hf_status(rawValue: UInt32(truncatingIfNeeded: answer))!
 }
 
 /// Whether a function of the host's says that it goes on.
 func consent<Function>(of function: Function, _ call: () -> Bool) -> Bool {
-    isDeclared(function) ? declaredAnswer(0) { _ = call() } != 0 : call()
+    guard isDeclared(function) else { return call() }
+    try? Interrupt.hear()
+    return declaredAnswer(0) { _ = call() } != 0
 }
 
 /// Whether a predicate of the host's means an entity.

@@ -41,7 +41,7 @@ func hand(_ store: Store, to result: UnsafeMutablePointer<OpaquePointer?>) throw
             // Kept for ever: taking it down would be the parent's affair.
             _ = Unmanaged.passRetained(store)
         } else {
-            _ = try? store.close(timeoutMilliseconds: nil)
+            _ = try? Interrupt.silently { () throws(HoldfastError) in try store.close(timeoutMilliseconds: nil) }
         }
         throw error
     }

@@ -36,6 +36,20 @@ static inline void fill(room r, int count) {
     commit_quietly(t);
 }
 
+/* The sqlite3 program, which has the store's file locked for writing until it is closed. */
+static inline FILE *lock_file(const char *path) {
+    char command[300], note[250];
+    snprintf(note, sizeof note, "%s.locked", path);
+    snprintf(command, sizeof command, "sqlite3 -cmd '.timeout 10000' %s", path);
+    FILE *shell = popen(command, "w");
+    fprintf(shell, "BEGIN IMMEDIATE;\n.shell touch %s\n", note);
+    fflush(shell);
+    while (access(note, F_OK) != 0)
+        sleep_milliseconds(5);
+    unlink(note);
+    return shell;
+}
+
 /* To be called before anything else: whoever may be asked is, each time. */
 static inline void ask_all_the_time(void) { setenv("HOLDFAST_LIMITS", "interruptInterval=1", 1); }
 

@@ -252,6 +252,33 @@ static void a_check_may_close_the_store_that_is_read(fixture *f) {
     close_room(r);
 }
 
+static void a_cursor_that_was_ended_goes_on_and_hands_out_all(fixture *f) {
+    room r = open_room(f, NULL);
+    fill(r, MANY);
+    static const char *options[] = {NULL, "{\"sort\":{\"n\":1}}", "{\"sort\":{\"n\":-1},\"skip\":3}"};
+    for (size_t i = 0; i < COUNT_OF(options); i++) {
+        for (int end_at = 1; end_at < 40; end_at++) {
+            hf_cursor *cursor;
+            expect_ok(hf_cursor_open, r.things, NULL, NULL, 0, options[i], &cursor);
+            hf_entity_list list = HF_ENTITY_LIST_INIT;
+            check c = {.end_at = end_at};
+            hf_set_interrupt_check(is_to_end, &c);
+            hf_status status = hf_cursor_next(cursor, 100, &list, NULL);
+            hf_set_interrupt_check(NULL, NULL);
+            assert_true(status == HF_OK || status == HF_CANCELLED);
+            size_t count = status == HF_OK ? list.count : 0;
+            do {
+                expect_ok(hf_cursor_next, cursor, 100, &list);
+                count += list.count;
+            } while (list.count > 0);
+            assert_int_equal(count, i == 2 ? MANY - 3 : MANY);
+            hf_entity_list_free(&list);
+            hf_cursor_free(cursor);
+        }
+    }
+    close_room(r);
+}
+
 int main(void) {
     ask_all_the_time();
     static const scenario scenarios[] = {
@@ -260,6 +287,7 @@ int main(void) {
         EACH_ENGINE(a_check_may_call_the_library_and_is_not_asked_meanwhile),
         EACH_ENGINE(one_thread_is_asked_and_no_other),
         EACH_ENGINE(a_check_may_close_the_store_that_is_read),
+        EACH_ENGINE(a_cursor_that_was_ended_goes_on_and_hands_out_all),
     };
     return run_scenarios("interrupted_reads", scenarios, COUNT_OF(scenarios));
 }

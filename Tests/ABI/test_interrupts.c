@@ -134,20 +134,6 @@ static void many_at_once_are_stored_all_or_none(fixture *f) {
 
 /* --- Waiting ------------------------------------------------------------------------------------ */
 
-/* The sqlite3 program, which has the store's file locked for writing until it is closed. */
-static FILE *lock_file(const char *path) {
-    char command[300], note[250];
-    snprintf(note, sizeof note, "%s.locked", path);
-    snprintf(command, sizeof command, "sqlite3 -cmd '.timeout 10000' %s", path);
-    FILE *shell = popen(command, "w");
-    fprintf(shell, "BEGIN IMMEDIATE;\n.shell touch %s\n", note);
-    fflush(shell);
-    while (access(note, F_OK) != 0)
-        sleep_milliseconds(5);
-    unlink(note);
-    return shell;
-}
-
 static void *save_elsewhere(void *things) {
     save(things, NULL, "{\"id\":\"other\"}");
     return NULL;

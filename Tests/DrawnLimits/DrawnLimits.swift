@@ -12,6 +12,10 @@ extension Limits {
         ]
     }
 
+    /// Bytes that are read at once: at 1, each takes a call into the system.
+    private static var reads: Set<WritableKeyPath<Limits, Int>> { [\.rewriteBytes, \.importBytes, \.linePiece] }
+    private static let shortestRead = 256
+
     /// Some as they are, some at 1, some in between, the smaller the likelier. `shortest`: of the spans of time, which
     /// real threads would otherwise spend looking all the time. Those beyond which calls are refused stay as they are.
     public static func drawn(
@@ -30,6 +34,7 @@ extension Limits {
                 let magnitude = Int.random(in: 0...(Int.bitWidth - usual.leadingZeroBitCount - 1), using: &random)
                 limits[keyPath: path] = Int.random(in: 1...(1 << magnitude), using: &random)
             }
+            if reads.contains(path) { limits[keyPath: path] = max(limits[keyPath: path], shortestRead) }
             if spans.contains(path) { limits[keyPath: path] = max(limits[keyPath: path], min(shortest, usual)) }
         }
         return limits

@@ -5,7 +5,7 @@
 Some as they are shipped, some at 1, some in between, the smaller the likelier; every fourth seed all as they are
 shipped. It reads them where they stand (Limits.swift); as DrawnLimits.swift does, it leaves those as they are beyond
 which calls are refused, and makes no span of time shorter than is said, which real threads would otherwise spend
-looking all the time.
+looking all the time, and lets nothing be read byte by byte.
 """
 
 import argparse
@@ -33,6 +33,8 @@ def drawn(seed: int, shortest: int, left: set[str]) -> dict[str, int]:
     if chance.randrange(4) == 0:
         return {}
     spans = named_after(SPANS, "spans: Set")
+    reads = named_after(SPANS, "reads: Set")
+    shortest_read = int(re.search(r"shortestRead = (\d+)", SPANS)[1])
     limits = {}
     for name, most in usual().items():
         kind = chance.randrange(6)
@@ -46,6 +48,8 @@ def drawn(seed: int, shortest: int, left: set[str]) -> dict[str, int]:
             if kind == 4
             else chance.randint(1, 1 << magnitude)
         )
+        if name in reads:
+            value = max(value, min(shortest_read, most))
         if name in spans:
             value = max(value, min(shortest, most))
         if name not in left and value < most:

@@ -21,7 +21,7 @@ internal import Synchronization
 ///     `ownersWaiting`, each of whom tries to lead before it sleeps.
 ///  3. Every commit that was accepted ends once: by the leader's batch, or by its withdrawal from `waiting`.
 package final class CommitQueue: Sendable {
-    private struct State {
+    struct State {
         var waiting: [Commit] = []
         var isLed = false
         /// Of the waiting: those whose owners sleep.
@@ -36,10 +36,10 @@ package final class CommitQueue: Sendable {
     }
 
     /// What those wait for at the gate who want to lead without a batch. The other bits belong to the batches.
-    private static let loneLeader: UInt32 = 1 << 31
+    static let loneLeader: UInt32 = 1 << 31
 
-    private let state = Lock(State())
-    private let committer: LeaderOnly<BatchCommitter>
+    let state = Lock(State())
+    let committer: LeaderOnly<BatchCommitter>
     private let delivery: Delivery
     private let deadlines: DeadlineWatch
     private let follower: LogFollower
@@ -53,7 +53,7 @@ package final class CommitQueue: Sendable {
     private let epoch = processEpoch()
     /// Moves on when a batch has ended. It wakes the batch's own owners and, of those that wait for the next batch, one
     /// to lead it: the others would only find that they have to wait on.
-    private let batches = Gate()
+    let batches = Gate()
     /// Moves on when an event was delivered.
     private let places = Gate()
     private let wakeCommitter: @Sendable () -> Void
@@ -170,6 +170,12 @@ package final class CommitQueue: Sendable {
                 batches.wait(while: seen, for: turn, nanoseconds: most)
                 continue
             }
+            if Interrupt.isWanted && commit.ownerLeads {
+                // Before it is asked, because meanwhile it leads nobody, and no other would be woken in its place.
+                batches.wait(while: seen, for: turn, nanoseconds: min(most ?? .max, Interrupt.interval))
+                leaveToOthers(commit)
+                continue
+            }
             do throws(HoldfastError) {
                 try batches.waitAsking(while: seen, for: turn, nanoseconds: most)
             } catch {
@@ -178,6 +184,7 @@ package final class CommitQueue: Sendable {
                 commit.giveUp()
             }
         }
+        try Interrupt.hear()
         return try commit.outcome!.get()
     }
 
@@ -200,19 +207,6 @@ package final class CommitQueue: Sendable {
     func delivered(_ count: Int) {
         deliveries.add(count, ordering: .releasing)
         places.advance()
-    }
-
-    /// Makes everything committed before this call durable.
-    func sync() throws(HoldfastError) {
-        try alone { committer throws(HoldfastError) in try committer.sync() }
-    }
-
-    /// Compacts the storage while nobody commits.
-    func compact(unless end: Interrupt.Flag) throws(HoldfastError) -> (before: UInt64, after: UInt64) {
-        try alone { committer throws(HoldfastError) in
-            if end.isSet { throw Interrupt.cancelled }
-            return try committer.compact()
-        }
     }
 
     // MARK: For the committer
@@ -370,10 +364,12 @@ package final class CommitQueue: Sendable {
 
     /// From now on others lead for this owner, who is asked meanwhile whether its call is to end.
     private func leaveToOthers(_ commit: Commit) {
-        state.withLock { state in
+        let committerIsNeeded = state.withLock { state in
             if commit.stage == .queued && commit.ownerLeads { state.ownersWaiting -= 1 }
             commit.ownerLeads = false
+            return !state.isLed && Self.needsCommitter(state)
         }
+        if committerIsNeeded { wakeCommitter() }
     }
 
     /// Queues those again that a batch had no time for, before all others.
@@ -390,7 +386,7 @@ package final class CommitQueue: Sendable {
     }
 
     /// Passes the lead on, after these commits have ended.
-    private func stepDown(_ ended: [Commit]) {
+    func stepDown(_ ended: [Commit]) {
         let (committerIsNeeded, next) = state.withLock { state in
             state.isLed = false
             return (state.isClosing || Self.needsCommitter(state), Self.sleepers(state))
@@ -407,25 +403,6 @@ package final class CommitQueue: Sendable {
     /// What the owners that could lead wait for.
     private static func sleepers(_ state: State) -> UInt32 {
         state.ownersWaiting == 0 ? 0 : state.waiting.reduce(0) { $1.ownerLeads ? $0 | $1.turn : $0 }
-    }
-
-    /// Runs something as the leader, without a batch.
-    private func alone<Result>(
-        _ body: (BatchCommitter) throws(HoldfastError) -> Result
-    ) throws(HoldfastError) -> Result {
-        while true {
-            let seen = batches.number
-            let leads = try state.withLock { state throws(HoldfastError) in
-                if state.isClosing { throw Store.closed }
-                if state.isLed { return false }
-                state.isLed = true
-                return true
-            }
-            if leads { break }
-            try batches.waitAsking(while: seen, for: Self.loneLeader)
-        }
-        defer { stepDown([]) }
-        return try body(committer.value)
     }
 
     /// Ends what waits past its deadline, and answers what that was.
@@ -493,7 +470,7 @@ package final class CommitQueue: Sendable {
 
 /// What only the leader touches. Sendable, because `CommitQueue` lets one thread at a time lead, and passing the lead
 /// on goes through its lock.
-private final class LeaderOnly<Value>: @unchecked Sendable {
+final class LeaderOnly<Value>: @unchecked Sendable {
     let value: Value
     init(_ value: sending Value) { self.value = value }
 }

@@ -37,6 +37,16 @@ package enum Interrupt {
     package static let cancelled = HoldfastError(
         .cancelled, "the call was interrupted: the function that hf_set_interrupt_check was given said to end it")
 
+    /// Asks once more, though it is not time, and whatever the answer: for a host that hears of an interrupt by being
+    /// asked, before what it calls returns, or before a function of its own is called. Not where its answers take long.
+    package static func hear() throws(HoldfastError) {
+        guard isWanted else { return }
+        let thread = hfp_thread_interrupt().unsafelyUnwrapped
+        let now = SystemTime().monotonicNanoseconds()
+        if thread.pointee.due <= now &+ thread.pointee.interval { thread.pointee.due = 0 }
+        _ = try isAskedFor()
+    }
+
     /// Does what must be done to the end, without being asked.
     package static func silently<Result>(
         _ body: () throws(HoldfastError) -> Result

@@ -92,7 +92,7 @@ public final class Cursor: Sendable {
         var skipped: UInt64 = 0
         var sorter: Sorter?
         var piece = list
-        state.scan = try transaction.scan(repository.record.id, repository.check, state.scan) { plan in
+        let scan = try transaction.scan(repository.record.id, repository.check, state.scan) { plan in
             piece = EntityList(expecting: expected)
             skipped = 0
             sorter = plan.isSorted ? nil : options.sort.map { Sorter($0, keeping: Int.max / 4, texts: false) }
@@ -115,6 +115,8 @@ public final class Cursor: Sendable {
             }
             state.ids = ids
         }
+        // Not before: what has thrown begins again.
+        state.scan = scan
         state.skip = 0
         list = piece
     }

@@ -92,7 +92,8 @@ extension Repository {
         guard progress(done) || isOthers else { throw Self.stopped }
         _ = try change(.finishIndex(index.record.id))
         // The pieces were not waited for, so that a store of many small pieces is built quickly.
-        try store.sync()
+        // It is there, so nobody is asked any more whether it is wanted.
+        try Interrupt.silently { () throws(HoldfastError) in try store.sync() }
     }
 
     private static let stopped = HoldfastError(
@@ -126,7 +127,7 @@ extension Repository {
 
     private func drop(_ index: IndexID) throws(HoldfastError) {
         _ = try retire(index)
-        try clear(index)
+        try clearAway(index)
     }
 
     /// Answers false where `onlyIfBuilding`, and it is ready by now: it stays, because somebody else was told that it is
@@ -138,11 +139,15 @@ extension Repository {
         } catch  where error.status == .notFound { return true }
     }
 
-    /// Takes away what was being built. Who was told to end the call does not wait until all its entries are gone: they go
-    /// all the same, and of an index that is retired nobody sees any.
+    /// Takes away what was being built.
     private func giveUp(_ index: IndexID) throws(HoldfastError) {
         let isRetired = try Interrupt.silently { () throws(HoldfastError) in try retire(index, onlyIfBuilding: true) }
-        guard isRetired else { return }
+        if isRetired { try clearAway(index) }
+    }
+
+    /// Who was told to end the call does not wait until all entries are gone: they go all the same, and of an index that is
+    /// retired nobody sees any.
+    private func clearAway(_ index: IndexID) throws(HoldfastError) {
         do throws(HoldfastError) {
             try Interrupt.whileAsking(store.environment.limits) { [self] () throws(HoldfastError) in try clear(index) }
         } catch  where error.status == .cancelled {}

@@ -135,19 +135,24 @@ final class FollowedStreams {
         position != nil && (storage.noticesChanges || mustFollowLog || !unread.isEmpty)
     }
 
-    /// Looks whether somebody else has committed.
-    func poll() throws(HoldfastError) {
+    /// Looks whether somebody else has committed. `newcomersWait`: whether there are streams to be taken in first.
+    func poll(unless newcomersWait: () -> Bool) throws(HoldfastError) {
         guard position != nil, storage.noticesChanges || mustFollowLog else { return }
         if let token, !mustFollowLog, storage.changeToken == token { return }
-        try followLog()
+        try followLog(unless: newcomersWait)
     }
 
     /// Takes in what the log tells, of whomever.
-    func followLog(knowing batch: CommittedBatch? = nil) throws(HoldfastError) {
+    func followLog(
+        knowing batch: CommittedBatch? = nil, unless newcomersWait: () -> Bool = { false }
+    ) throws(HoldfastError) {
         guard let position else { return }
         mustFollowLog = true
         let snapshot = try storage.beginSnapshot()
         defer { snapshot.close() }
+        // Asked behind the snapshot: who came before a commit that it shows would else be behind that, and hear of it from
+        // the log alone, which does not say what was there before.
+        if newcomersWait() { return }
         if snapshot.sequence > position {
             try follow(from: snapshot, after: position, knowing: batch)
             self.position = snapshot.sequence

@@ -201,7 +201,7 @@ final class LogFollower: Sendable {
         while let item = next() { deal(with: item, streams) }
         attempt { () throws(HoldfastError) in
             try streams.serveWaiting()
-            try streams.poll()
+            try streams.poll { newcomersWait }
         }
         delivery.post(streams.takeEvents())
         let (isIdle, isClosing) = state.withLock { state in
@@ -212,6 +212,17 @@ final class LogFollower: Sendable {
         if isClosing { return finish(streams) }
         let due = environment.time.monotonicNanoseconds() &+ UInt64(environment.limits.followerPoll)
         return .sleep(until: streams.needsPolling ? due : nil)
+    }
+
+    private var newcomersWait: Bool {
+        state.withLock { state in
+            state.items[state.taken...].contains {
+                switch $0 {
+                case .observer, .query: true
+                case .removal, .commits, .log, .events: false
+                }
+            }
+        }
     }
 
     private func next() -> Item? {
