@@ -205,7 +205,7 @@ def test_when_close_returns_no_function_of_a_controller_runs_any_more(
 
         controller = holdfast.Controller(songs, dawdle, dawdle)
         in_thread(lambda controller=controller: controller.dispatch(request()))
-        inside.clear()
+        # Perhaps nothing is under way any more; mostly what was requested is just being told.
         assert inside.wait(WAIT)
         controller.close()
         closed.set()
