@@ -16,6 +16,7 @@ os.environ.setdefault(
 sys.path.insert(0, str(ROOT / "bindings" / "python"))
 
 import holdfast  # noqa: E402
+from implementations import Holdfast  # noqa: E402
 
 #: Another each time, unless it is given.
 SEED = int(
@@ -54,3 +55,8 @@ def store() -> Iterator[holdfast.Store]:
 @pytest.fixture
 def documents(store: holdfast.Store) -> "holdfast.Repository[dict[str, Any]]":
     return store.repository("documents", key="_id")
+
+
+@pytest.fixture
+def own(documents: "holdfast.Repository[dict[str, Any]]") -> Holdfast:
+    return Holdfast(documents)

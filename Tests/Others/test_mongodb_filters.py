@@ -13,14 +13,8 @@ from explained import Condition, conditions, explanation
 from implementations import COLLECTIONS, Holdfast, Unknown, implementation
 from known_differences import TABLE
 
-import holdfast
 
 NAMES = [*COLLECTIONS, "mongoquery"]
-
-
-@pytest.fixture
-def own(documents: "holdfast.Repository[dict[str, Any]]") -> Holdfast:
-    return Holdfast(documents)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -11,8 +11,8 @@ from typing import Any, Callable, NamedTuple, Optional
 import pytest
 from drawn import Drawing
 from implementations import Holdfast, Refused, as_json, implementation
+from known_differences import contains, is_boolean
 
-import holdfast
 
 #: mongita has three operators of these, and neosqlite carries most out in SQLite's own language, which has neither
 #: MongoDB's types nor its refusals: of the index's implementations these two are ones of the update language.
@@ -95,24 +95,6 @@ def has(change: Change, *operators: str) -> bool:
 
 def is_condition(operand: Any) -> bool:
     return isinstance(operand, dict)
-
-
-def contains(value: Any, wanted: Callable[[Any], bool]) -> bool:
-    """Whether it is in the value, however deep."""
-    if wanted(value):
-        return True
-    parts = (
-        value.values()
-        if isinstance(value, dict)
-        else value
-        if isinstance(value, list)
-        else ()
-    )
-    return any(contains(part, wanted) for part in parts)
-
-
-def is_boolean(value: Any) -> bool:
-    return isinstance(value, bool)
 
 
 def mixes_booleans(change: Change) -> bool:
@@ -288,11 +270,6 @@ def changes_of(document: dict[str, Any], update: dict[str, Any]) -> list[Change]
         for operator, operands in update.items()
         for path, operand in operands.items()
     ]
-
-
-@pytest.fixture
-def own(documents: "holdfast.Repository[dict[str, Any]]") -> Holdfast:
-    return Holdfast(documents)
 
 
 @pytest.mark.parametrize("name", NAMES)
