@@ -4,7 +4,8 @@
  * What is written is seen by all at once and is on the disk after a sync. A power cut keeps of what was not
  * synced each sector or not. So it is with names and a sync of the directory: of what was done to them since,
  * the first part is kept, or each step by itself. After a sync that failed the sectors that it has not
- * written are taken for written, as Linux does it.
+ * written are taken for written, as Linux does it. Every descriptor that was open then tells of it once, by
+ * its next sync (errseq_t, since Linux 4.13), and none that is opened later.
  */
 #include "world.h"
 

@@ -61,6 +61,7 @@ typedef struct file {
     uint64_t number;
     uint32_t mode;
     int open;
+    uint32_t failed_syncs;
     int64_t size, durable_size;
     int64_t highest; /* bytes behind it are zero */
     /* Of the sectors that are to be written by the next sync. */
@@ -85,6 +86,9 @@ typedef struct descriptor {
     bool is_used;
     int process;
     int file; /* -1: the directory; -2: the source of random bytes */
+    /* Of the failed syncs of the file: how many there were when it was opened, or when it told of one last.
+     */
+    uint32_t known_failures;
 } descriptor;
 
 typedef struct range_lock {
