@@ -20,3 +20,10 @@ static inline bool holdfast_wal_header(const void *index, void *header) {
     memcpy(second, (const unsigned char *)index + HOLDFAST_WAL_HEADER_BYTES, HOLDFAST_WAL_HEADER_BYTES);
     return memcmp(header, second, HOLDFAST_WAL_HEADER_BYTES) == 0;
 }
+
+/* Sets how many frames of the log are in the database's file ("nBackfill", behind the two headers) to none.
+ */
+static inline void holdfast_wal_forget_copied(void *index) {
+    __atomic_store_n((unsigned *)index + HOLDFAST_WAL_HEADER_BYTES * 2 / sizeof(unsigned), 0,
+                     __ATOMIC_SEQ_CST);
+}

@@ -171,8 +171,8 @@ final class Checkpointer: Sendable {
             if state.isStopped { return nil }
             // After a sync that failed another one says nothing of the same pages. The log must first be written anew, by
             // the next commit or the close: were it copied now, a power cut could leave half of it in the database, and
-            // not the log to finish from.
-            guard !doubt.lasts, (try? check()) != nil else {
+            // not the log to finish from. So it is after another process's.
+            guard !doubt.lasts, !doubt.isElsewhere, (try? check()) != nil else {
                 postpone(before, &state)
                 return nil
             }

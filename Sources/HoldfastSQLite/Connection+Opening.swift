@@ -56,6 +56,9 @@ extension Connection {
     /// and takes them for committed; others do not see them. So beside others (not `isFirst`) something is written
     /// there, lest they come to light one day.
     func settle(isFirst: Bool, _ limits: Limits) throws(HoldfastError) {
+        try copyAllAnew(limits)
+        // What was read before may have come from where the disk has lost it.
+        releaseMemory()
         // The write lock keeps everybody else from the log while it is written anew.
         try run(.beginImmediate, "recovering")
         do throws(HoldfastError) {

@@ -28,6 +28,9 @@ final class Connection: @unchecked Sendable {
     /// Whether a COMMIT includes a sync (synchronous = FULL) or not (NORMAL).
     private(set) var commitsAreSynced = true
 
+    /// Called when a sync of this connection has failed.
+    var whenSyncFails: (@Sendable () -> Void)?
+
     /// What this connection has made beside the file, to be removed when it is closed.
     var traces: SideFiles?
 
@@ -283,10 +286,11 @@ final class Connection: @unchecked Sendable {
     /// The log and its index, too, SQLite opens for reading where opening them for writing fails, and only says so when
     /// something is written. Such a connection is of no use any more.
     func error(_ code: Int32, _ doing: String) -> HoldfastError {
-        if code == SQLITE_READONLY && mode == .readWrite && !isReadOnly && Location.isWritable(path) {
+        if ResultCode.isOpenedForReading(code) && mode == .readWrite && !isReadOnly && Location.isWritable(path) {
             cannotWrite = true
             return Self.openedForReading("\(path)-wal or \(path)-shm")
         }
+        if ResultCode.isFailedSync(code) { whenSyncFails?() }
         return ResultCode.error(code, doing, path, connection: handle)
     }
 

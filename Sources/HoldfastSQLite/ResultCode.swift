@@ -23,6 +23,16 @@ enum ResultCode {
         return HoldfastError(status, "\(doing) \(path) failed (\(reason))\(cure)")
     }
 
+    /// SQLITE_IOERR_FSYNC and SQLITE_IOERR_DIR_FSYNC, macros that Swift does not import.
+    static func isFailedSync(_ code: Int32) -> Bool {
+        code == SQLITE_IOERR | (4 << 8) || code == SQLITE_IOERR | (5 << 8)
+    }
+
+    /// The latter is SQLITE_READONLY_CANTINIT, which SQLite's file layer tells of the index.
+    static func isOpenedForReading(_ code: Int32) -> Bool {
+        code == SQLITE_READONLY || code == SQLITE_READONLY | (5 << 8)
+    }
+
     static func describe(_ systemError: Int32) -> String { String(cString: strerror(systemError)) }
 
     private static func status(of code: Int32, words: String, systemError: Int32) -> Status {

@@ -64,6 +64,7 @@ extension SQLiteStorage {
             throw HoldfastError(
                 .busy, "\(location) is open in another process, and is compacted only where this one is alone")
         }
+        if doubt.isElsewhere { try settleElsewhere() }
         return try writer.withLock { writer throws(HoldfastError) in
             let connection = try usable(writer)
             try files.check(readers.walHeader)

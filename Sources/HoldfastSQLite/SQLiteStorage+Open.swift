@@ -64,8 +64,10 @@ extension SQLiteStorage {
         let path = location.path
         let limits = environment.limits
         if isFirst { storeLock.forgetFiles() } else { try storeLock.checkFiles() }
+        let doubt = Doubt(storeLock)
         let connectWriter: @Sendable () throws(HoldfastError) -> Connection = { () throws(HoldfastError) in
             let connection = try connect(path, .readWrite, limits, cacheBytes: limits.writerPageBytes)
+            connection.whenSyncFails = { doubt.noteFailedSync() }
             connection.watchCommits()
             connection.indexRows = min(limits.indexRows, 10_000)
             return connection
@@ -90,6 +92,8 @@ extension SQLiteStorage {
             }
         }
         let files = try StoreFiles(path, readOnly: false, environment)
+        // With a compaction in the log the file gets shorter by the next checkpoint.
+        files.allowShrinking(to: Int(clamping: try writer.databaseBytes()))
         if isFirst { storeLock.noteFiles(files) }
         let connectReader: @Sendable () throws(HoldfastError) -> Connection = { () throws(HoldfastError) in
             let reader = try connect(path, .readWrite, limits, cacheBytes: limits.readerPageBytes)
@@ -97,7 +101,6 @@ extension SQLiteStorage {
             return reader
         }
         let readers = try ReaderPool(of: files, limits, connect: connectReader)
-        let doubt = Doubt()
         let copies = PageCopies()
         let checkpointer = Checkpointer(
             settings: Checkpointer.Settings(
@@ -107,7 +110,9 @@ extension SQLiteStorage {
             check: { () throws(HoldfastError) in try files.check(readers.walHeader) },
             isHeldUp: { readers.hasLingering }, takeBackCopies: { copies.takeBack() },
             connect: { () throws(HoldfastError) in
-                try connect(path, .readWrite, limits, cacheBytes: limits.checkpointPageBytes)
+                let connection = try connect(path, .readWrite, limits, cacheBytes: limits.checkpointPageBytes)
+                connection.whenSyncFails = { doubt.noteFailedSync() }
+                return connection
             })
         try storeLock.enter()
         try checkpointer.start(environment.workers)
@@ -141,7 +146,7 @@ extension SQLiteStorage {
             throw error
         }
         return SQLiteStorage(
-            path: path, writer: nil, readers: readers, checkpointer: nil, doubt: Doubt(), files: files,
+            path: path, writer: nil, readers: readers, checkpointer: nil, doubt: Doubt(nil), files: files,
             storeLock: storeLock, queue: nil, traces: traces, copies: PageCopies(),
             logLimit: options.walLimitBytes, environment: environment, connectWriter: connectReader,
             connectReader: connectReader)

@@ -184,6 +184,8 @@ public final class SQLiteStorage: Storage {
     }
 
     public func beginWrite(durable: Bool) throws(HoldfastError) -> any StorageWrite {
+        // One that is not durable relies on nothing, but the checkpointer waits for it.
+        if durable ? doubt.isElsewhere : doubt.wasElsewhere { try settleElsewhere() }
         let begun = takeBegunWrite()
         let connection = try writableConnection()
         if let begun, connection.commitsAreSynced == durable { return begun }
@@ -208,6 +210,7 @@ public final class SQLiteStorage: Storage {
 
     /// Always syncs: the newest commit may be another process's.
     public func sync() throws(HoldfastError) {
+        if doubt.isElsewhere { try settleElsewhere() }
         try writer.withLock { writer throws(HoldfastError) in
             if isReadOnly { return }
             let connection = try usable(writer)
@@ -228,31 +231,51 @@ public final class SQLiteStorage: Storage {
         guard let checkpointer else { return }
         takeBegunWrite()?.rollback()
         doubt.arise()
+        let failure = doubt.failure
         // With no connection left in any process, the next one reads the log anew, and so finds a transaction whose
         // frames were written and only their sync failed. With another process there, they are written over.
         try checkpointer.pausing { () throws(HoldfastError) in
             readers.closeAll()
-            try writer.withLock { writer throws(HoldfastError) in
-                writer?.close()
-                writer = nil
-                try files.check(readers.walHeader)
-                let connection = try connectWriter()
-                // What failed may have been a compaction, and may turn out to be done.
-                files.allowShrinking(to: Int(clamping: try connection.databaseBytes()))
-                try connection.settle(isFirst: false, environment.limits)
-                writer = connection
-            }
+            try reopenWriter()
         }
-        doubt.settle()
+        doubt.settle(failure)
         try readers.serve()
         mustReopen.store(false, ordering: .relaxed)
+    }
+
+    private func reopenWriter() throws(HoldfastError) {
+        try writer.withLock { writer throws(HoldfastError) in
+            writer?.close()
+            writer = nil
+            try files.check(readers.walHeader)
+            let connection = try connectWriter()
+            // What failed may have been a compaction, and may turn out to be done.
+            files.allowShrinking(to: Int(clamping: try connection.databaseBytes()))
+            try connection.settle(isFirst: false, environment.limits)
+            writer = connection
+        }
+    }
+
+    /// Makes durable what another process's failed sync may have lost. What is visible is right, so those who read go on;
+    /// with descriptors that are opened anew, because those of this process may tell of the same failure once more.
+    func settleElsewhere() throws(HoldfastError) {
+        guard let checkpointer, !doubt.lasts else { return }
+        takeBegunWrite()?.rollback()
+        let failure = doubt.failure
+        do throws(HoldfastError) {
+            try checkpointer.pausing { () throws(HoldfastError) in try reopenWriter() }
+        } catch {
+            mustReopen.store(true, ordering: .relaxed)
+            throw error
+        }
+        doubt.settle(failure)
     }
 
     public func close(head: CommitSequence) throws(HoldfastError) {
         defer { letGo() }
         isClosing.store(true, ordering: .releasing)
         checkpointer?.stop()
-        if doubt.lasts { try recover() }
+        if doubt.lasts || doubt.isElsewhere { try recover() }
         let damage = files.damage(readers.walHeader)
         readers.close()
         try writer.withLock { writer throws(HoldfastError) in
@@ -281,6 +304,7 @@ public final class SQLiteStorage: Storage {
             writer = nil
         }
         queue.withLock { $0 = nil }
+        doubt.close()
         traces?.remove()
         storeLock.withLock { $0 = nil }
     }

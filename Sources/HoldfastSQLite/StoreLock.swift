@@ -19,7 +19,8 @@ import HoldfastCore
 ///
 ///     {"pid":4711,"program":"music-server","since":1732147200000}
 ///
-/// Behind it stands, while the store is open, which files the processes that have it open share; see `noteFiles`.
+/// Behind it stands, while the store is open, which files the processes that have it open share, see `noteFiles`, and
+/// whether a sync of one of them has failed, see `noteFailedSync`.
 ///
 /// The file stays when the store is closed. Whoever is alone at the door may remove it all the same: who waits there
 /// looks, once it is open, whether the name still leads to what it has locked. Whoever opens for reading takes no part:
@@ -38,6 +39,7 @@ final class StoreLock: Sendable {
     private nonisolated(unsafe) let claim: OpaquePointer
     /// -1 for a store that is only read.
     private let descriptor: Int32
+    private let epoch = hfp_fork_epoch()
     /// Whether this object has made the file.
     private let isCreator: Bool
     /// The file that is claimed, nil where there is none yet.
@@ -197,7 +199,7 @@ final class StoreLock: Sendable {
     /// Where it stands which files they are: behind any note.
     private static let filesOffset: off_t = 512
 
-    /// By the first, behind the door: nobody has opened them yet.
+    /// By the first, behind the door: nobody has opened them yet. It writes the log anew, so a failed sync is forgotten too.
     func forgetFiles() { _ = ftruncate(descriptor, Self.filesOffset) }
 
     /// By the first, behind the door: notes which files it has opened, for those who come. SQLite opens them by name, and
@@ -211,7 +213,7 @@ final class StoreLock: Sendable {
     func checkFiles() throws(HoldfastError) {
         var bytes = [UInt8](repeating: 0, count: 256)
         let count = pread(descriptor, &bytes, bytes.count, Self.filesOffset)
-        let noted = bytes.prefix(max(0, count)).prefix { $0 != UInt8(ascii: "\n") }
+        let noted = bytes.prefix(max(0, count)).prefix { $0 != UInt8(ascii: "\n") && $0 != 0 }
         let there = StoreFiles.identity(path)
         // Without a note, which a full disk does not take, it is known at least that they must be there.
         if let there, noted.isEmpty || noted.elementsEqual(there.utf8) { return }
@@ -219,6 +221,26 @@ final class StoreLock: Sendable {
             .io,
             "\(path)-wal or \(path)-shm was deleted, moved or replaced while \(holder?.name ?? "another process") has the "
                 + "store open: close it there first", detail: holderDetail)
+    }
+
+    // MARK: Failed syncs
+
+    /// Where the newest stands: behind the files. It is not synced, for it says nothing to those who come after a power cut.
+    private static let failureOffset: off_t = 1024
+
+    /// Tells all processes that have the store open, and those that open it while one of them has, that a sync has failed.
+    func noteFailedSync() {
+        guard epoch == hfp_fork_epoch() else { return }
+        // Differs from each that was there before, and is not 0.
+        var failure = (UInt64(getpid()) << 40 ^ time.monotonicNanoseconds()) | 1
+        _ = pwrite(descriptor, &failure, 8, Self.failureOffset)
+    }
+
+    /// The newest of whatever process, 0 where there was none since the first has opened the store.
+    var failedSync: UInt64 {
+        var failure: UInt64 = 0
+        guard descriptor >= 0, pread(descriptor, &failure, 8, Self.failureOffset) == 8 else { return 0 }
+        return failure
     }
 
     // MARK: The note

@@ -31,7 +31,7 @@ struct WALIndex {
     }
 
     /// How much of the index SQLite maps at once.
-    private static let regionBytes: Int32 = 32_768
+    static let regionBytes: Int32 = 32_768
 
     func header() -> WALHeader? {
         var header = WALHeader()

@@ -1,3 +1,4 @@
+import CSQLite
 import HoldfastCore
 import HoldfastSQLite
 import Testing
@@ -114,6 +115,32 @@ import Testing
         try storage!.store(["a": "1"], at: 1, durable: false)
         storage = nil
         #expect(try directory.open().text("a") == "1")
+    }
+
+    @Test func `a store whose compaction is still in the log when it is opened may get shorter`() throws {
+        var environment = Environment.system
+        environment.limits.busyTimeout = 10_000_000
+        var storage: SQLiteStorage? = try SQLiteStorage.open(
+            path: directory.store, options: SQLiteOptions(), environment: environment)
+        let ids = (1...200).map { "\($0)" }
+        let text = String(repeating: "x", count: 3_000)
+        try storage!.store(Dictionary(uniqueKeysWithValues: ids.map { ($0, "\"a\":\"\(text)\"") }), at: 1)
+        try storage!.store(Dictionary(uniqueKeysWithValues: ids.map { ($0, nil) }), at: 2)
+        plainSQL(directory.store, "PRAGMA wal_checkpoint(TRUNCATE)")
+        let before = size(of: directory.store)
+        var other: OpaquePointer?
+        #expect(sqlite3_open(directory.store, &other) == SQLITE_OK)
+        defer { sqlite3_close(other) }
+        #expect(sqlite3_exec(other, "BEGIN; SELECT count(*) FROM sqlite_schema", nil, nil, nil) == SQLITE_OK)
+        _ = try storage!.compact()
+        storage = nil
+        let reopened = try directory.open()
+        #expect(size(of: directory.store) >= before)
+        #expect(sqlite3_exec(other, "COMMIT", nil, nil, nil) == SQLITE_OK)
+        plainSQL(directory.store, "PRAGMA wal_checkpoint(TRUNCATE)")
+        #expect(size(of: directory.store) < before)
+        try reopened.sync()
+        try reopened.close(head: 1_000)
     }
 
     // MARK: Reading alone
