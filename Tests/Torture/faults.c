@@ -118,6 +118,39 @@ static void expect_status(const char *what, hf_status expected, hf_status status
     *error = NULL;
 }
 
+/* What a commit was answered. */
+typedef struct answer {
+    hf_status status;
+    hf_commit_state state;
+} answer;
+
+static answer commit(ledger *l, uint32_t n, uint64_t *sequence) {
+    hf_error *error = NULL;
+    answer a = {ledger_commit(l, n, 10, true, sequence, &error), HF_COMMIT_NONE};
+    if (a.status != HF_OK && a.status != HF_IO)
+        complain("a commit whose sync fails", a.status, error);
+    a.state = hf_error_commit_state(error);
+    hf_error_free(error);
+    return a;
+}
+
+/* Once the store works again: what was told to be there is, and what was told not to be is not. */
+static void look_for(ledger *l, uint32_t n, answer told) {
+    char id[16];
+    bool is_there = false;
+    hf_error *error = NULL;
+    snprintf(id, sizeof id, "t-%u", n);
+    expect_status("a look at what became of it", HF_OK,
+                  hf_repository_contains(l->entries, NULL, id, HF_NTS, &is_there, &error), &error);
+    if (told.status == HF_OK && !is_there)
+        complain("an acknowledged commit is lost", told.status, NULL);
+    if (told.status != HF_OK && told.state == HF_COMMIT_NONE && is_there)
+        complain("the outcome was unknown and not told so", told.status, NULL);
+}
+
+/* The first sync that fails need not be that of the COMMIT: with a small cache it is that of a log which
+ * begins anew in the middle of the transaction, and where the log is copied all the time another thread may
+ * meet it before. Then it is certain that nothing was stored. */
 static void fail_sync_at_commit(bool forever) {
     ledger l;
     hf_error *error = NULL;
@@ -127,31 +160,29 @@ static void fail_sync_at_commit(bool forever) {
     for (uint32_t n = 1; n <= 5; n++)
         expect_status("a commit", HF_OK, ledger_commit(&l, n, 10, true, &e.last_sequence, &error), &error);
     vfs_fail(VFS_SYNC, 1, forever, SQLITE_IOERR_FSYNC);
-    hf_status status = ledger_commit(&l, 6, 10, true, &sequence, &error);
-    if (!forever) {
-        /* Looked up after the recovery, so that the answer is certain. */
-        if (status != HF_OK && hf_error_commit_state(error) != HF_COMMIT_NONE)
-            complain("the outcome is not resolved", status, error);
-        e.at_least = status == HF_OK ? 6 : 5;
-    } else {
-        if (status != HF_IO || hf_error_commit_state(error) != HF_COMMIT_UNKNOWN)
-            complain("the outcome is unknown and not told so", status, error);
-        e.at_least = 5;
-        hf_error_free(error);
-        error = NULL;
-        expect_status("a commit before recovery", HF_IO, ledger_commit(&l, 7, 10, true, &sequence, &error),
-                      &error);
+    answer sixth = commit(&l, 6, &sequence), seventh = {HF_OK, HF_COMMIT_NONE};
+    /* With a second sync it is looked up after the recovery. */
+    if (!forever && sixth.state != HF_COMMIT_NONE)
+        complain("the outcome is not resolved", sixth.status, NULL);
+    if (forever) {
+        seventh = commit(&l, 7, &sequence);
+        if (sixth.status == HF_OK || seventh.status == HF_OK)
+            complain("a commit that cannot be durable", HF_OK, NULL);
     }
-    hf_error_free(error);
-    error = NULL;
     vfs_fail_nothing();
-    expect_status("a commit with the fault gone", HF_OK, ledger_commit(&l, 6, 10, true, &sequence, &error),
+    expect_status("a commit with the fault gone", HF_OK, ledger_commit(&l, 8, 10, true, &sequence, &error),
                   &error);
     if (sequence <= e.last_sequence)
         complain("a sequence was given twice", HF_OK, NULL);
-    e.at_least = e.at_most = 6;
-    e.last_sequence = sequence;
-    read_slot(&l, 6);
+    look_for(&l, 6, sixth);
+    if (forever)
+        look_for(&l, 7, seventh);
+    /* A ledger without gaps, whatever became of those. */
+    for (uint32_t n = 6; n <= 8; n++)
+        expect_status("a commit after it", HF_OK, ledger_commit(&l, n, 10, true, &e.last_sequence, &error),
+                      &error);
+    e.at_least = e.at_most = 8;
+    read_slot(&l, 8);
     ledger_close(&l);
     verify(&e, "a sync at a commit", 1, forever);
 }
