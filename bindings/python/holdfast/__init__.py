@@ -12,8 +12,11 @@ own. `store.transact(fn)` runs a function again when it lost a race, `store.subm
 
 Ctrl-C, and whatever else the handler of a signal raises, is raised at once by the call that the main thread
 is in, whether that works, waits or is calling a function of yours; handlers that raise nothing let it go on.
-The exception has an `outcome`: None where nothing was stored, else a future that has ended, with what the
-call would have answered.
+The exception may have an `outcome`: None where the call has stored nothing, else a future that has ended,
+with what the call would have answered, or with the error that it has ended with (an import that was cut
+short has stored a part). Without this attribute it tells nothing, for it came just before or behind the
+library's part of the call: whether that has stored anything is to be looked up, or left to an idempotency
+key.
 
 Every failure is an `Error` whose class names the status.
 """

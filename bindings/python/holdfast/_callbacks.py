@@ -43,6 +43,10 @@ _main = {"thread": threading.main_thread().ident or 0}
 def _renew() -> None:
     _main["thread"] = threading.get_ident()
     kept.clear()
+    # What runs in the one before, another thread does, which is not here. It is kept, for its end would be
+    # taken for a signal's.
+    _chains_before.append(_chains["now"])
+    _chains["now"] = _chain()
     _have_main_asked()
 
 
@@ -58,15 +62,24 @@ def _answers() -> "Iterator[None]":
                     while True:
                         answer(_main["thread"] in kept)
                         yield
+                except GeneratorExit:  # the interpreter ends
+                    return
                 except BaseException as error:
                     keep(error)
         except BaseException as error:
             keep(error)
 
 
-# Whatever ends one of them, such as a stack that is too deep, the next takes its place.
+def _chain() -> "Iterator[None]":
+    # Whatever ends one of them, such as a stack that is too deep, the next takes its place.
+    return itertools.chain.from_iterable(_answers() for _ in itertools.count())
+
+
+_chains = {"now": _chain()}
+_chains_before: "list[Iterator[None]]" = []
+# Goes on with the chain of now, without a function in which a signal could be handled.
 _is_interrupted = ctypes.CFUNCTYPE(ctypes.c_bool)(
-    itertools.chain.from_iterable(_answers() for _ in itertools.count()).__next__
+    map(next, map(_chains.__getitem__, itertools.repeat("now"))).__next__
 )
 
 
@@ -99,13 +112,14 @@ def native(kind: Any, failure: Optional[int] = None) -> Callable[[Callable[..., 
 
     What it answers is given to the library; `failure` where it could not. One without a `failure` answers
     nothing, and is called again until it has called `answer`, or returned: up to then it may do nothing that
-    must not be done twice. Ctrl-C is kept, and raised by the call in which the library calls this.
+    must not be done twice. Ctrl-C, and what else a signal's handler raises around the function, is kept, and
+    raised by the call in which the library calls this.
     """
 
     def decorate(function: Callable[..., Any]) -> Any:
         def trampoline(*arguments: Any) -> Any:
             interrupt: Optional[BaseException] = None
-            is_main = False
+            is_inside = False
             # Where no function is called, no signal is handled: nothing is lost behind the blocks.
             try:
                 before = scopes.get()
@@ -114,22 +128,30 @@ def native(kind: Any, failure: Optional[int] = None) -> Callable[[Callable[..., 
                     if failure is None:
                         if is_main:
                             # Not to be raised inside.
-                            interrupt = kept.pop(_main["thread"], None)
+                            interrupt = kept.get(_main["thread"])
+                            kept.pop(_main["thread"], None)
+                        is_inside = True
                         function(*arguments)
-                        if answer(0) > 0 and is_main:
-                            interrupt = interrupt or KeyboardInterrupt()
+                        is_inside = False
+                        if answer(0) > 0 and is_main and interrupt is None:
+                            # It came before the first line, where Python keeps nothing of it.
+                            interrupt = KeyboardInterrupt()
                     elif is_main and (answer(failure) > 0 or kept):
-                        interrupt = kept.pop(_main["thread"], None) or KeyboardInterrupt()
+                        if not kept:
+                            interrupt = KeyboardInterrupt()
                     else:
                         answer(failure)
                         answer(function(*arguments))
                 finally:
                     # Ctrl-C may have kept the function from that.
                     scopes.set(before)
-            except KeyboardInterrupt as error:
-                if not is_main:
+            except BaseException as error:
+                is_main = threading.get_ident() == _main["thread"]
+                # A function that answers nothing has nobody else to tell of what the program raised.
+                if not is_main or (is_inside and not isinstance(error, KeyboardInterrupt)):
                     raise
-                interrupt = error
+                if interrupt is None:
+                    interrupt = error
             finally:
                 if interrupt is not None:
                     kept[_main["thread"]] = interrupt  # type: ignore[index, assignment]

@@ -100,7 +100,7 @@ class NativeController:
                 ctypes.byref(pointer),
             )
         except BaseException:
-            _forget(events, token)
+            _free(events, token, pointer)
             raise
         self._handle = Handle(pointer, functools.partial(_free, events, token))
         self.is_closed = False

@@ -13,7 +13,7 @@ from . import _interrupts, errors
 from ._codec import load
 from ._library import lib
 from ._limits import LIMITS
-from ._signatures import hf_buffer, hf_entity, hf_entity_list, hf_error
+from ._signatures import HF_OK, hf_buffer, hf_entity, hf_entity_list, hf_error
 
 T = TypeVar("T")
 
@@ -51,12 +51,21 @@ class Handle:
     __slots__ = ("__weakref__", "_epoch", "_free", "pointer")
 
     def __init__(self, pointer: Any, free: Callable[[Any], None]) -> None:
+        # NULL until the library fills it in. It is owned before, so that nothing that Ctrl-C comes behind is
+        # left to nobody.
         self.pointer = pointer
         self._free: Optional[Callable[[Any], None]] = free
         self._epoch = Process.epoch
 
     def free(self) -> None:
-        """Frees the native handle, unless that was done before or this is a forked child."""
+        """Frees the native handle, unless that was done before or this is a forked child. Raises Ctrl-C that
+        came meanwhile."""
+        self.let_go()
+        if _interrupts.kept:
+            _interrupts.raise_kept_after(_interrupts.untold)
+
+    def let_go(self) -> None:
+        """The same where nothing can be raised: the next call does."""
         free, self._free = self._free, None
         if free is not None and self._epoch is Process.epoch:
             free(self.pointer)
@@ -74,7 +83,7 @@ class Handle:
     def __del__(self) -> None:
         # A net only: at shutdown the atexit hook has closed what was open, and nothing else is safe.
         if not sys.is_finalizing():
-            self.free()
+            self.let_go()
 
 
 #: Integers by which native code knows Python objects, never 0, none twice in a process.
@@ -159,14 +168,16 @@ class Result:
         if self.entity.length <= self.LARGEST_KEPT:
             self.idle.append(self)
 
-    def check(self, status: int, stored: Optional[Callable[[], Any]] = None) -> None:
+    def check(
+        self, status: int, stored: Optional[Callable[[], Any]] = None, is_piecemeal: bool = False
+    ) -> None:
         """Raises the exception of a failed call, or Ctrl-C that came meanwhile, with what one that has stored
         something answers."""
         if _interrupts.kept:
             if not status and stored is not None:
                 _interrupts.raise_kept_after(stored)
             error = errors.taken(status, self.error) if status else None
-            _interrupts.raise_kept(error)
+            _interrupts.raise_kept(error, is_piecemeal)
             if error is not None:
                 raise error
         elif status:
@@ -183,11 +194,24 @@ class Result:
             lib.hf_error_free(self.error)
 
 
-def call(function: Callable[..., int], *arguments: Any, stored: Optional[Callable[[], Any]] = None) -> None:
-    """Calls a function that answers a status and takes the error last; raises what it tells."""
+def call(
+    function: Callable[..., int],
+    *arguments: Any,
+    stored: Optional[Callable[[], Any]] = None,
+    is_piecemeal: bool = False,
+    accepted: int = HF_OK,
+) -> bool:
+    """Calls a function that answers a status and takes the error last; raises what it tells. False for the
+    status that is accepted, which is no failure here."""
     result = Result.take()
     try:
-        result.check(function(*arguments, result.error_reference), stored)
+        status = function(*arguments, result.error_reference)
+        if status and status == accepted:
+            # Not where the caller could take it for that failure.
+            _interrupts.raise_kept()
+            return False
+        result.check(status, stored, is_piecemeal)
+        return True
     finally:
         result.put_back()
 

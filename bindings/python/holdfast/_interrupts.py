@@ -23,17 +23,22 @@ def keep(error: BaseException) -> None:
     kept.setdefault(threading.get_ident(), error)
 
 
-def raise_kept(error: Optional[BaseException] = None) -> None:
+def raise_kept(error: Optional[BaseException] = None, is_piecemeal: bool = False) -> None:
     """Raises the Ctrl-C that was kept for this thread, if one was, by a call that has stored nothing; or that
-    has failed with this error, which may tell that something was."""
+    has failed with this error, where something may have been stored: the error tells so, or the call is one
+    that stores piece by piece."""
     interrupt = kept.pop(threading.get_ident(), None)
     if interrupt is None:
         return
     outcome: Optional[concurrent.futures.Future[Any]] = None
-    if getattr(error, "commit_state", 0):
+    if error is not None and (is_piecemeal or getattr(error, "commit_state", 0)):
         outcome = concurrent.futures.Future()
         outcome.set_exception(error)
     raise _with(interrupt, outcome)
+
+
+def untold() -> None:
+    """In place of what a call would answer that may have stored something, and has nothing to tell by."""
 
 
 def raise_kept_after(stored: Callable[[], Any]) -> None:
@@ -41,6 +46,8 @@ def raise_kept_after(stored: Callable[[], Any]) -> None:
     interrupt = kept.pop(threading.get_ident(), None)
     if interrupt is None:
         return
+    if stored is untold:
+        raise interrupt
     outcome: concurrent.futures.Future[Any] = concurrent.futures.Future()
     try:
         outcome.set_result(stored())

@@ -112,17 +112,21 @@ class Member(weakref.ref):  # type: ignore[type-arg]
         token = next(_tokens)
         pointer = ctypes.POINTER(hf_participant)()
         callbacks = _CALLBACKS[hasattr(owner, "on_savepoint") and hasattr(owner, "on_rollback_to")]
+        self.handle = Handle(pointer, lib.hf_participant_free)
         _by_token[token] = self
         # On a failure the destructor takes it out again.
-        call(
-            lib.hf_participant_create,
-            None,
-            ctypes.byref(callbacks),
-            token,
-            _free_token,
-            ctypes.byref(pointer),
-        )
-        self.handle = Handle(pointer, lib.hf_participant_free)
+        try:
+            call(
+                lib.hf_participant_create,
+                None,
+                ctypes.byref(callbacks),
+                token,
+                _free_token,
+                ctypes.byref(pointer),
+            )
+        except BaseException:
+            self.handle.let_go()
+            raise
 
     @property
     def pointer(self) -> Any:
@@ -156,7 +160,7 @@ def _end(member: Member) -> None:
     if _by_object.get(member.key) is member:
         del _by_object[member.key]
     if hasattr(member, "handle"):
-        member.handle.free()
+        member.handle.let_go()
 
 
 def _owner(token: int) -> "Optional[Transactable]":

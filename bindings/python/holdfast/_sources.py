@@ -33,6 +33,9 @@ class Source(Generic[T]):
         except errors.CursorLostError as error:
             self.position = error.position
             raise
+        except BaseException:  # such as Ctrl-C, behind it
+            lib.hf_stream_free(pointer)
+            raise
         return pointer
 
     def read(self, told: Told) -> Optional[T]:

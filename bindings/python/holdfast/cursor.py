@@ -21,9 +21,9 @@ class Cursor(OfOneProcess, Generic[T]):
 
     def __init__(self, decode_many: Callable[[bytes], list[T]], *arguments: Any) -> None:
         pointer = ctypes.POINTER(hf_cursor)()
+        self._handle = Handle(pointer, lib.hf_cursor_free)
         call(lib.hf_cursor_open, *arguments, ctypes.byref(pointer))
         self._decode_many = decode_many
-        self._handle = Handle(pointer, lib.hf_cursor_free)
         self._piece: Iterator[T] = iter(())
         self._is_at_end = False
 

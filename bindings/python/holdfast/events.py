@@ -155,6 +155,7 @@ class OperationFuture(CommitFuture[T]):
 
     def _submit(self, token: int) -> None:
         pointer = ctypes.POINTER(hf_future)()
+        handle = Handle(pointer, lib.hf_future_free)
         call(
             lib.hf_operation_submit,
             self._operation.pointer,
@@ -164,7 +165,7 @@ class OperationFuture(CommitFuture[T]):
             NO_DESTRUCTOR,
             ctypes.byref(pointer),
         )
-        self._handle = Handle(pointer, lib.hf_future_free)
+        self._handle = handle
         if self.done():
             self._let_go()
 

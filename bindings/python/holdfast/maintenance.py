@@ -55,6 +55,7 @@ def restore(
             options_of(options),
             _callbacks.progress_for(progress),
             token,
+            stored=nothing,
         )
 
 
@@ -73,9 +74,8 @@ class Maintenance:
         ExistsError where there is a file already, UnsupportedError for a store without a file.
         """
         with Callbacks(progress).calling() as token:
-            return self._report(
-                lib.hf_store_backup, native_text(path), _callbacks.progress_for(progress), token
-            )
+            function = _callbacks.progress_for(progress)
+            return self._report(lib.hf_store_backup, native_text(path), function, token, stores=True)
 
     def verify(self, *, progress: Optional[Progress] = None) -> dict[str, Any]:
         """Checks the file, every entity and every index: "ok", "problems", "repositories".
@@ -90,7 +90,7 @@ class Maintenance:
 
         Raises BusyError where another process has the store open.
         """
-        return self._report(lib.hf_store_compact)
+        return self._report(lib.hf_store_compact, stores=True)
 
     # --- Export and import -----------------------------------------------------------------------
 
@@ -152,7 +152,7 @@ class Maintenance:
         }
         functions = (_callbacks.write, _callbacks.progress_for(progress))
         with Callbacks(progress, write).calling() as token:
-            report = self._report(lib.hf_store_export, options_of(options), *functions, token)
+            report = self._report(lib.hf_store_export, options_of(options), *functions, token, stores=True)
         file.flush()
         return report
 
@@ -198,7 +198,9 @@ class Maintenance:
         options = {"repository": repository, "existing": existing, "resume": resume, "indexes": indexes}
         functions = (_callbacks.read, _callbacks.progress_for(progress))
         with Callbacks(progress, read).calling() as token:
-            return self._report(lib.hf_store_import, options_of(options), *functions, token)
+            return self._report(
+                lib.hf_store_import, options_of(options), *functions, token, is_piecemeal=True
+            )
 
     def import_table(
         self,
@@ -233,6 +235,7 @@ class Maintenance:
                 options_of(options),
                 _callbacks.progress_for(progress),
                 token,
+                is_piecemeal=True,
             )
 
     # --- The schema ------------------------------------------------------------------------------
@@ -282,7 +285,7 @@ class Maintenance:
 
         functions = (_callbacks.upgrade, options_of({"backup": backup}), _callbacks.progress_for(progress))
         with Callbacks(progress, run).calling() as token:
-            return self._report(lib.hf_store_upgrade, versions[-1] + 1, *functions, token)
+            return self._report(lib.hf_store_upgrade, versions[-1] + 1, *functions, token, is_piecemeal=True)
 
     def _is_old(self, recorded: int, versions: Sequence[int]) -> bool:
         if recorded >= versions[0]:
@@ -290,10 +293,22 @@ class Maintenance:
         store: Any = self
         return self.schema_version is not None or bool(store.describe()["repositories"])
 
-    def _report(self, function: Callable[..., int], *arguments: Any) -> Any:
+    def _report(
+        self, function: Callable[..., int], *arguments: Any, stores: bool = False, is_piecemeal: bool = False
+    ) -> Any:
         with native_buffer() as buffer:
-            call(function, self.pointer, *arguments, ctypes.byref(buffer))
-            return load(text_of(buffer))
+
+            def report() -> Any:
+                return load(text_of(buffer))
+
+            stored = report if stores or is_piecemeal else None
+            arguments += (ctypes.byref(buffer),)
+            call(function, self.pointer, *arguments, stored=stored, is_piecemeal=is_piecemeal)
+            return report()
+
+
+def nothing() -> None:
+    """What a restore answers."""
 
 
 def _octets(piece: Any) -> bytes:

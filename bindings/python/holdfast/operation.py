@@ -225,7 +225,8 @@ def native(operation: Any) -> Handle:
         store = operation._store
         pointer = ctypes.POINTER(hf_operation)()
         text = operation._description.text
+        handle = Handle(pointer, lib.hf_operation_free)
         call(lib.hf_operation_create, store.pointer, text, len(text), ctypes.byref(pointer))
         # Of threads that come at once each makes one, all use the first, and none is freed under its user.
-        handles.append(Handle(pointer, lib.hf_operation_free))
+        handles.append(handle)
     return handles[0]

@@ -9,11 +9,11 @@ from . import errors
 from ._callbacks import Callbacks, index_progress
 from ._codec import Codec, dump, id_of, ids_of, load, native_text, options_of, plain_id
 from ._handles import Handle, OfOneProcess, Result, call, load_list, native_buffer, native_list, text_of
-from ._interrupts import kept, raise_kept
+from ._interrupts import kept, raise_kept, untold
 from ._library import lib, without_signature
 from ._queries import Queries
 from ._query import Filter, Parameters, filter_arguments, query_options
-from ._signatures import HF_NOT_FOUND, hf_index_progress, hf_repository
+from ._signatures import HF_NOT_FOUND, HF_OK, hf_index_progress, hf_repository
 from ._validators import set_validator
 from .cache import Cache, cache_options, trim_level
 from .deferred import DeferredRepository, ModifyResult, payload
@@ -63,10 +63,12 @@ class Repository(OfOneProcess, Queries[T], RepositoryStreams[T]):
         if cls is not None:
             # A class that will not do is refused before there is a repository with another key than its.
             Codec(cls, self._stored_key() if key is None else key)
-        call(lib.hf_repository_open, store.pointer, native_text(name), options, ctypes.byref(pointer))
         #: The native handle.
         self.pointer = pointer
         self._handle = Handle(pointer, lib.hf_repository_free)
+        arguments = (store.pointer, native_text(name), options, ctypes.byref(pointer))
+        # Nobody tells whether it was there before.
+        call(lib.hf_repository_open, *arguments, stored=untold)
         self._codec: Codec[T] = Codec(cls, self._stored_key() if key is None else key, name)
 
     def __repr__(self) -> str:
@@ -146,11 +148,9 @@ class Repository(OfOneProcess, Queries[T], RepositoryStreams[T]):
             self.deferred.delete(id, expected_version, missing_ok).perform()
             return
         text = id_of(id)
-        try:
-            self._call(lib.hf_repository_delete, text, len(text), expected_version, stored=nothing)
-        except errors.NotFoundError:
-            if not missing_ok:
-                raise
+        accepted = HF_NOT_FOUND if missing_ok else HF_OK
+        arguments = (text, len(text), expected_version)
+        self._call(lib.hf_repository_delete, *arguments, stored=nothing, accepted=accepted)
 
     # --- Writing many: each call is atomic, and its errors say at which index --------------------
 
@@ -249,10 +249,10 @@ class Repository(OfOneProcess, Queries[T], RepositoryStreams[T]):
         text = id_of(id)
         result = Result.take()
         try:
-            self._call(lib.hf_repository_fetch, text, len(text), result.entity_reference)
+            arguments = (text, len(text), result.entity_reference)
+            if not self._call(lib.hf_repository_fetch, *arguments, accepted=HF_NOT_FOUND):
+                return None
             return self._codec.decode(result.bytes()), result.entity.version
-        except errors.NotFoundError:
-            return None
         finally:
             result.put_back()
 
@@ -326,11 +326,11 @@ class Repository(OfOneProcess, Queries[T], RepositoryStreams[T]):
 
         with Callbacks(progress).calling() as token:
             function = hf_index_progress() if progress is None else index_progress
-            call(lib.hf_repository_create_index, self.pointer, options, function, token)
+            call(lib.hf_repository_create_index, self.pointer, options, function, token, stored=nothing)
 
     def drop_index(self, name: str) -> None:
         """Takes an index away. Raises NotFoundError."""
-        call(lib.hf_repository_drop_index, self.pointer, native_text(name))
+        call(lib.hf_repository_drop_index, self.pointer, native_text(name), stored=nothing)
 
     def indexes(self) -> list[dict[str, Any]]:
         """The indexes, ordered by name: "name", "fields", "unique", "state", "arrays"; and "outdated" where
@@ -417,10 +417,15 @@ class Repository(OfOneProcess, Queries[T], RepositoryStreams[T]):
     # --- Calling the library ---------------------------------------------------------------------
 
     def _call(
-        self, function: Callable[..., int], *arguments: Any, stored: Optional[Callable[[], Any]] = None
-    ) -> None:
+        self,
+        function: Callable[..., int],
+        *arguments: Any,
+        stored: Optional[Callable[[], Any]] = None,
+        accepted: int = HF_OK,
+    ) -> bool:
         transaction = current_pointer(self._store)
-        call(function, self.pointer, transaction, *arguments, stored=None if transaction else stored)
+        stored = None if transaction else stored
+        return call(function, self.pointer, transaction, *arguments, stored=stored, accepted=accepted)
 
     def _write(self, function: Callable[..., int], entity: EntityLike, *expected_version: int) -> T:
         text = self._codec.encode(entity)

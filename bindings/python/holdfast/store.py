@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, Callable, Literal, Optional, TypeVar, Uni
 from . import _transact, errors
 from ._codec import dump, native_text, options_of
 from ._handles import Handle, OfOneProcess, Registry, call
+from ._interrupts import untold
 from ._library import lib
 from ._limits import LIMITS
-from ._signatures import hf_store, hf_transaction
+from ._signatures import HF_TIMEOUT, hf_store, hf_transaction
 from .cache import Cache, Clock, set_clock
 from .events import CommitFuture, Events, Submission
 from .maintenance import Maintenance
@@ -85,14 +86,19 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         if "delivery" in options:
             raise errors.InvalidOptionError('Python always uses queue delivery; leave out "delivery".')
         store = ctypes.POINTER(hf_store)()
-        call(open_native, dump({**options, "delivery": "queue"}), ctypes.byref(store))
         #: The native handle.
         self.pointer = store
         self._handle = Handle(store, lib.hf_store_free)
         self._events = Events(store)
         self._url = url
-        self._closed = False
-        self._open = _open_stores.add(weakref.ref(self))
+        try:
+            # Nobody tells whether it was there before.
+            call(open_native, dump({**options, "delivery": "queue"}), ctypes.byref(store), stored=untold)
+            self._open = _open_stores.add(weakref.ref(self))
+            self._closed = False
+        except BaseException:  # such as Ctrl-C: not open as long as somebody has that
+            self._handle.let_go()
+            raise
 
     def __repr__(self) -> str:
         return f"<holdfast.Store {self._url!r}>"
@@ -111,13 +117,10 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
             wait = LIMITS.native_wait
             if deadline is not None:
                 wait = max(0, min(wait, math.ceil((deadline - time.monotonic()) * 1000)))
-            try:
-                call(lib.hf_store_close, self.pointer, wait)
+            if call(lib.hf_store_close, self.pointer, wait, accepted=HF_TIMEOUT):
                 break
-            except errors.TimeoutError:
-                if deadline is not None and time.monotonic() >= deadline:
-                    message = "The store is still closing; close it again to wait on."
-                    raise errors.TimeoutError(message) from None
+            if deadline is not None and time.monotonic() >= deadline:
+                raise errors.TimeoutError("The store is still closing; close it again to wait on.")
         self._closed = True
         _open_stores.remove(self._open)
         self._events.finish(None if deadline is None else max(0.0, deadline - time.monotonic()))
@@ -214,8 +217,9 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
     def _begin(self, options: Mapping[str, Any]) -> Transaction:
         """Begins a transaction with options by their names in the library."""
         pointer = ctypes.POINTER(hf_transaction)()
+        transaction = Transaction(self, pointer)
         call(lib.hf_transaction_begin, self.pointer, options_of(options), ctypes.byref(pointer))
-        return Transaction(self, pointer)
+        return transaction
 
     @property
     def current_transaction(self) -> Optional[Transaction]:

@@ -109,13 +109,15 @@ class _Scope:
 
     def end(self) -> None:
         """The block is left, whichever others were entered and left since: this counts no more, also where a
-        copy of its context is kept."""
+        copy of its context is kept. May be called again, as it must be where Ctrl-C has kept it from that."""
         self.is_over = True
         if self.generator is not None:
             self.store = 0  # nobody's
-            left = tuple(scope for scope in of_generators.pop(self.generator, ()) if scope is not self)
+            left = tuple(scope for scope in of_generators.get(self.generator, ()) if scope is not self)
             if left:
                 of_generators[self.generator] = left
+            else:
+                of_generators.pop(self.generator, None)
         self.generator = self.task = self.around = None
         scopes.set(tuple(scope for scope in scopes.get() if scope is not self))
 
@@ -288,11 +290,8 @@ class TransactionHandle(OfOneProcess):
     def joined(self) -> "Iterator[TransactionHandle]":
         """Makes this the current transaction within the block, and leaves it open at the end. In a generator
         it is so while that runs."""
-        scope = _Scope(self._store, self).begin()
-        try:
+        with self._inside(NO_SCOPE):
             yield self
-        finally:
-            scope.end()
 
     @contextmanager
     def _part(self) -> Iterator[None]:
@@ -313,7 +312,11 @@ class TransactionHandle(OfOneProcess):
         try:
             yield
         finally:
-            scope.end()
+            try:
+                scope.end()
+            except BaseException:  # such as Ctrl-C
+                scope.end()
+                raise
 
     def _begin_part(self) -> int:
         number = ctypes.c_uint64()
@@ -343,7 +346,12 @@ class TransactionHandle(OfOneProcess):
         self._entered.append(_Scope(self._store, self).begin())
 
     def _leave(self) -> None:
-        self._entered.pop().end()
+        scope = self._entered.pop()
+        try:
+            scope.end()
+        except BaseException:  # such as Ctrl-C
+            scope.end()
+            raise
 
 
 class Transaction(TransactionHandle):

@@ -154,6 +154,7 @@ class OperationSubmission(Submission):
     def hand_over(self, token: int) -> None:
         """Starts the run; its event will carry the token."""
         pointer = ctypes.POINTER(hf_future)()
+        handle = Handle(pointer, lib.hf_future_free)
         call(
             lib.hf_operation_submit,
             self._operation.pointer,
@@ -163,7 +164,7 @@ class OperationSubmission(Submission):
             NO_DESTRUCTOR,
             ctypes.byref(pointer),
         )
-        self._handle = Handle(pointer, lib.hf_future_free)
+        self._handle = handle
 
     def withdraw(self) -> None:
         """Cancels it, or raises when it is too late."""

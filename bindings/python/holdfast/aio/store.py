@@ -198,8 +198,9 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
 
     def _begin(self, options: Mapping[str, Any]) -> Transaction:
         pointer = ctypes.POINTER(hf_transaction)()
+        transaction = Transaction(self, pointer)
         call(lib.hf_transaction_begin, self.pointer, options_of(options), ctypes.byref(pointer))
-        return Transaction(self, pointer)
+        return transaction
 
     @property
     def current_transaction(self) -> Optional[Transaction]:
