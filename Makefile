@@ -207,7 +207,8 @@ include Tests/Mutants/mutants.mk
 # Ranges, so that a new major version of a tool changes nothing by itself.
 $(VENV)/tools: Makefile
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/pip install --quiet 'pytest>=8,<9' 'hypothesis>=6.100,<7' 'montydb>=2.5.6,<3' 'ruff>=0.14,<0.15' 'mongomock>=4.3,<5' \
+	$(VENV)/bin/pip install --quiet 'pytest>=8,<9' 'pytest-timeout>=2.3,<3' 'hypothesis>=6.100,<7' \
+	    'montydb>=2.5.6,<3' 'ruff>=0.14,<0.15' 'mongomock>=4.3,<5' \
 	    'uvloop>=0.21,<1' 'pydantic>=2.5,<3' 'jsonschema>=4,<5' 'mypy>=2.4,<3' \
 	    'click>=8.1,<9' 'rich>=13,<16' 'prompt_toolkit>=3,<4' 'pexpect>=4.9,<5' 'pydux>=0.2.2,<0.3' 'selenium>=4.25,<5'
 	@touch $@

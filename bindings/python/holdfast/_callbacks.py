@@ -3,6 +3,7 @@ first line; what ctypes would then answer is whatever lies in memory. So they an
 holdfast/answer.h."""
 
 import atexit
+import collections
 import ctypes
 import itertools
 import os
@@ -43,11 +44,15 @@ _main = {"thread": threading.main_thread().ident or 0}
 def _renew() -> None:
     _main["thread"] = threading.get_ident()
     kept.clear()
-    # What runs in the one before, another thread does, which is not here. It is kept, for its end would be
-    # taken for a signal's.
-    _chains_before.append(_chains["now"])
-    _chains["now"] = _chain()
+    # What goes on with the one before, another thread does, which is not here. It is kept, for its end would
+    # be taken for a signal's.
+    _answering_before.append(_answering.pop("now", None))
+    next(_answering["now"])
     _have_main_asked()
+
+
+#: What is raised where the interpreter has no place left, for an answer, too; no signal's handler did.
+_LACKING = (RecursionError, MemoryError, ctypes.ArgumentError)
 
 
 def _answers() -> "Iterator[None]":
@@ -64,22 +69,30 @@ def _answers() -> "Iterator[None]":
                         yield
                 except GeneratorExit:  # the interpreter ends
                     return
+                except _LACKING:
+                    raise
                 except BaseException as error:
                     keep(error)
+        except _LACKING:
+            # That would be raised again and again. The library asks a limited number of times, and goes on.
+            raise
         except BaseException as error:
             keep(error)
 
 
-def _chain() -> "Iterator[None]":
-    # Whatever ends one of them, such as a stack that is too deep, the next takes its place.
-    return itertools.chain.from_iterable(_answers() for _ in itertools.count())
-
-
-_chains = {"now": _chain()}
-_chains_before: "list[Iterator[None]]" = []
-# Goes on with the chain of now, without a function in which a signal could be handled.
+#: Has what answers now, under that name. One that has ended, because a stack was too deep to go on with it,
+#: is taken out, and the next question makes another.
+_answering: "collections.defaultdict[str, Iterator[None]]" = collections.defaultdict(_answers)
+_answering_before: "list[Optional[Iterator[None]]]" = []
+next(_answering["now"])
+# Goes on with it, without a function in which a signal could be handled. What it takes out is "now" where
+# that has ended, and None, which is never in there, where not.
 _is_interrupted = ctypes.CFUNCTYPE(ctypes.c_bool)(
-    map(next, map(_chains.__getitem__, itertools.repeat("now"))).__next__
+    map(
+        _answering.pop,  # type: ignore[arg-type]
+        map(next, map(_answering.__getitem__, itertools.repeat("now")), itertools.repeat("now")),
+        itertools.repeat(None),
+    ).__next__
 )
 
 
@@ -145,6 +158,8 @@ def native(kind: Any, failure: Optional[int] = None) -> Callable[[Callable[..., 
                 finally:
                     # Ctrl-C may have kept the function from that.
                     scopes.set(before)
+            except _LACKING:
+                raise
             except BaseException as error:
                 is_main = threading.get_ident() == _main["thread"]
                 # A function that answers nothing has nobody else to tell of what the program raised.

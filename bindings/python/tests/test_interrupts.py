@@ -302,6 +302,11 @@ def test_too_deep_a_stack_is_no_answer(store: holdfast.Store, songs: Songs) -> N
         sys.unraisablehook = hook
     assert songs.count() == 0
 
+    # What had no place there has not ended for good.
+    songs.set_validator(None)
+    songs.add_many({"n": number} for number in range(10_000))
+    interrupt(lambda: songs.find({"n": {"$gte": 0}}))
+
 
 def test_ctrl_c_ends_a_program_in_the_midst_of_a_long_work() -> None:
     program = start_program(
