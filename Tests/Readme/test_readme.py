@@ -155,8 +155,9 @@ def test_actions_in_c_lead_to_the_state_that_they_should(tmp_path):
     printed = run_c(tmp_path, C_BEGINNING + functions + C_END % end)
     *actions, state = map(json.loads, printed.splitlines())
     told = [action["action"] for action in actions]
-    assert told[:2] == ["request", "save"]
-    assert set(told[2:]) <= {"received", "changed", "saved"} and "saved" in told
+    # The request may be answered before the program has come to its second action.
+    assert told[0] == "request" and told.index("save") < told.index("saved")
+    assert set(told) <= {"request", "save", "received", "changed", "saved"}
     assert [song["id"] for song in state["request"]["elements"]] == ["s1", "s5"]
     assert state["persist"]["state"] == "succeeded"
 
