@@ -13,6 +13,7 @@ Left out are tests that look at the sources and at the library from outside, and
 """
 
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -31,6 +32,13 @@ ARGUMENTS = {
     "races/races": ["5"],
     "races/futures": ["5"],
 }
+#: Targets of the Makefile, and what is one command by itself.
+WHOLE = [
+    "make/test-payload",
+    "make/test-growth",
+    "make/test-fuzz-short",
+    "provider/swift",
+]
 #: What uses its own files in the build folder, or all of the machine, runs one at a time.
 ALONE = threading.Lock()
 
@@ -64,6 +72,27 @@ def all_commands() -> list[str]:
         "make/test-growth",
         "make/test-fuzz-short",
     ]
+
+
+def refused(commands: set[str], repository: Path) -> list[str]:
+    """Those of them that run no test that is there."""
+    sources = "\n".join(
+        path.read_text() for path in (repository / "Tests").rglob("*.swift")
+    )
+    types = set(re.findall(r"\b(?:struct|class|enum|extension) (\w+)", sources))
+    folders = {"python": "bindings/python/tests", "readme": "Tests/Readme"}
+
+    def is_there(command: str) -> bool:
+        part, _, name = command.partition("/")
+        if part in PROGRAMS:
+            return name in PROGRAMS[part]
+        if part in folders:
+            return (repository / folders[part] / name).is_file()
+        if part == "swift":
+            return name in SWIFT_TESTS or name.rpartition(".")[2] in types
+        return command in WHOLE
+
+    return sorted(command for command in commands if not is_there(command))
 
 
 def _arguments(command: str) -> list[str | Path]:

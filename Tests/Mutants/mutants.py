@@ -11,11 +11,12 @@ import argparse
 import json
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 
-from commands import Outcome, all_commands, run
-from patches import Mutant, check
+from commands import Outcome, all_commands, refused, run
+from patches import REPOSITORY, Mutant, check
 from tree import BUILD, build, update
 
 #: For a test of which it is not known how long it takes; what is known is multiplied, because a machine may be busy.
@@ -81,7 +82,7 @@ class Finding:
         by = self.by if self.outcome.told != "hung" else f"{self.by} (hung)"
         hinted = " " if self.by in self.mutant.hints else "*"
         return (
-            f"{self.mutant.area:12} {self.mutant.name:34} {by or 'SURVIVED':38}{hinted}"
+            f"{self.mutant.area:12} {self.mutant.name:38} {by or 'SURVIVED':38}{hinted}"
             f"{self.outcome.seconds:7.1f} s  {self.mutant.promise}"
         )
 
@@ -90,10 +91,13 @@ def search(mutant: Mutant, commands: list[str], baseline: Baseline) -> Finding:
     """Those that are expected to find it first, then from the cheapest to the dearest."""
     seconds = 0.0
     for command in dict.fromkeys([*mutant.hints, *baseline.in_order(commands)]):
+        # First without it, which also tells how long it may take.
+        if not baseline.passes(command):
+            continue
         log = BUILD / "with" / mutant.name / f"{command.replace('/', '-')}.txt"
         outcome = run(command, mutant.name, baseline.timeout(command), log)
         seconds += outcome.seconds
-        if not outcome.passed and baseline.passes(command):
+        if not outcome.passed:
             return Finding(mutant, command, Outcome(False, seconds, outcome.told))
     return Finding(mutant, "", Outcome(True, seconds, ""))
 
@@ -116,6 +120,12 @@ def main() -> int:
     except ValueError as failure:
         print(f"FAILED: {failure}")
         return 1
+    unheard_of = refused(
+        {hint for mutant in mutants for hint in mutant.hints}, REPOSITORY
+    )
+    if unheard_of:
+        print(f"FAILED: there is no test {', '.join(unheard_of)}")
+        return 1
     if options.check:
         print(f"{len(mutants)} planted bugs apply, alone and together")
         return 0
@@ -129,6 +139,7 @@ def main() -> int:
     baseline = Baseline(update(mutants))
     build()
     commands = [] if options.expected else all_commands()
+    began = time.monotonic()
     with ThreadPoolExecutor(options.jobs) as workers:
         if not options.names and not all(workers.map(baseline.passes, commands)):
             return 1
@@ -136,12 +147,16 @@ def main() -> int:
             workers.submit(search, mutant, commands, baseline) for mutant in chosen
         ]
         findings = []
+        print(
+            f"{'where':12} {'planted bug':38} {'found by':40}{'in':>9}  the promise that it breaks"
+        )
         for done in as_completed(searches):
             findings.append(done.result())
             print(findings[-1].line(), flush=True)
     survivors = [finding.mutant.name for finding in findings if not finding.by]
     print(
-        f"{len(findings)} planted bugs, {len(survivors)} survived. * is not who was expected to find it."
+        f"{len(findings)} planted bugs, {len(survivors)} survived, in {(time.monotonic() - began) / 60:.0f} minutes"
+        " without the build. * is not who was expected to find it."
     )
     return 1 if survivors else 0
 

@@ -3,6 +3,7 @@ what has not changed since keeps its time, so that it is not built again."""
 
 import hashlib
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -12,10 +13,22 @@ BUILD = REPOSITORY / ".build" / "mutants"
 TREE = BUILD / "tree"
 LIBRARY = TREE / ".build" / "holdfast" / "libholdfast.so"
 PYTHON = REPOSITORY / ".build" / "venv" / "bin" / "python"
+
+
+def _torture() -> list[str]:
+    """The programs of the torture, as its makefile lists them."""
+    rules = (REPOSITORY / "Tests/Torture/torture.mk").read_text().replace("\\\n", " ")
+    listed = re.search(r"^TORTURE_PROGRAMS := \$\(addprefix [^,]*,(.*)\)$", rules, re.M)
+    if listed is None:
+        raise ValueError(
+            "Tests/Torture/torture.mk does not list its programs as it did"
+        )
+    return listed[1].split()
+
+
 PROGRAMS = {
     "abi": [path.stem for path in sorted((REPOSITORY / "Tests/ABI").glob("test_*.c"))],
-    "torture": "replay kill faults processes sharing neighbours slow_sync displaced corruption care calls followers"
-    " rolled_back hosts".split(),
+    "torture": _torture(),
     "races": ["forks", "races", "futures"],
     "growth": ["growth"],
 }
