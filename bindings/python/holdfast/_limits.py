@@ -37,6 +37,8 @@ class Limits:
     tail_bytes: int = 1 << 20
     #: So many entities the command looks at for the paths that it proposes. At 1 at one.
     looked_at: int = 100
+    #: So many rows has a table that the command prints; then another begins. At 1 each has one of its own.
+    table_rows: int = 1000
 
 
 def of(text: str) -> Limits:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import logging
 import threading
 import time
@@ -14,6 +15,7 @@ from programs import start_program
 
 import holdfast
 import holdfast.aio
+from holdfast._limits import LIMITS
 
 Runner = Callable[..., Any]
 
@@ -50,6 +52,25 @@ def test_a_validator_that_raises_stop_iteration_loses_nobody_else_s_outcome(run:
             failures = [save.exception() for save in saves if save.exception() is not None]
             assert [type(failure.__cause__) for failure in failures] == [StopIteration]
             assert await songs.count() == 7
+
+    run(main())
+
+
+def test_an_event_that_cannot_be_told_keeps_no_other_that_came_with_it(
+    run: Runner, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail() -> None:
+        raise MemoryError("mine")
+
+    async def main() -> None:
+        async with holdfast.aio.open("memory:") as store:
+            songs = store.repository("songs")
+            saves = [songs.deferred.save({"id": str(number)}).submit() for number in range(LIMITS.loop_batch)]
+            saves[1]._submission.let_go = fail  # type: ignore[method-assign]
+            time.sleep(0.3)  # of the loop, which then finds them all
+            with caplog.at_level(logging.CRITICAL, "holdfast"):
+                _, pending = await asyncio.wait(saves, timeout=WAIT)
+            assert not pending
 
     run(main())
 
@@ -247,6 +268,21 @@ def test_a_cursor_that_is_closed_while_it_is_opened_keeps_nothing(run: Runner) -
             assert [song async for song in cursor] == []
 
     run(main())
+
+
+def test_a_store_that_nobody_awaits_any_more_once_it_is_open_is_closed(
+    run: Runner, path: str, recwarn: pytest.WarningsRecorder
+) -> None:
+    threads = threading.active_count()
+
+    async def main() -> None:
+        await cancelled_after(0, holdfast.aio.open(path)._open())
+        while threading.active_count() > threads:
+            await asyncio.sleep(0.01)
+
+    run(asyncio.wait_for(main(), WAIT))
+    gc.collect()
+    assert [str(it.message) for it in recwarn] == [], "it is not left to whoever finds it forgotten"
 
 
 def test_whoever_waits_for_a_cursor_that_is_closed_gets_nothing_more(run: Runner) -> None:

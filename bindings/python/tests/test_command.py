@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import holdfast
+from holdfast._limits import LIMITS
 from holdfast.command.program import program
 
 COMMAND = (sys.executable, "-m", "holdfast")
@@ -96,6 +98,16 @@ def test_json_is_one_text_and_a_table_is_for_reading(filled: str) -> None:
     ]
     told = call("--format", "table", "info", filled).output
     assert "repositories" in told and "incarnation" in told
+
+
+def test_tables_show_every_entity_however_many_there_are(
+    filled: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for rows in (1, 7, 100):
+        monkeypatch.setattr(LIMITS, "table_rows", rows)
+        table = call("--format", "table", "find", filled, "songs").output
+        assert re.findall(r"\bs\d\d\d\b", table) == [song["id"] for song in SONGS]
+        assert table.count("title") == -(-len(SONGS) // rows), "each table has a head of its own"
 
 
 def test_no_character_of_an_entity_reaches_the_terminal_as_an_order(path: str) -> None:

@@ -1,6 +1,7 @@
 """The command `holdfast` where a person sits: a terminal, Ctrl-C, the shell, completion in bash and zsh."""
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -10,13 +11,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Callable
+from typing import Any, Callable
 
 import pexpect
 import pytest
 from test_command import COMMAND, call, lines, run
 
 import holdfast
+from holdfast._inbox import Inbox
+from holdfast.command.watch import changes
 
 UP, TAB, CONTROL_C, CONTROL_D = "\x1b[A", "\t", "\x03", "\x04"
 # How a terminal is told of colours, places and the like.
@@ -149,6 +152,33 @@ def test_watch_tells_what_another_process_commits(filled: str) -> None:
         ("added", "b"),
     ]
     assert heard[1]["entity"] == {"id": "a", "plays": 2} and heard[1]["version"] > heard[0]["version"]
+
+
+def test_watch_tells_what_is_gone_where_it_could_not_keep_up(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Inbox, "MOST_EVENTS", 2)
+    with holdfast.open(path) as store:
+        songs = store.repository("songs")
+        songs.save_many([{"id": "gone"}, {"id": "kept"}])
+        observe, opened = songs.observe, []
+
+        def observed(*arguments: Any) -> Any:
+            opened.append(observe(*arguments))
+            return opened[0]
+
+        monkeypatch.setattr(songs, "observe", observed)
+        watched = changes(songs, None, initial=True)
+        assert [next(watched)["id"] for _ in range(2)] == ["gone", "kept"]
+        number = 0
+        while not opened[0]._inbox.is_full:
+            number += 1
+            songs.save({"id": f"s{number}"})
+        songs.delete("gone")
+        songs.save({"id": "last"})
+        heard = list(itertools.takewhile(lambda it: it["id"] != "last", watched))
+        watched.close()
+    assert {"change": "removed", "id": "gone"} in heard
 
 
 def test_watch_takes_a_store_that_it_may_only_read(filled: str) -> None:

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any, Optional
 
-# A table is printed in pieces, each with its own columns, so that any number of entities takes little memory.
-ROWS_OF_A_TABLE = 1000
+from .._limits import LIMITS
+
 # What a terminal would obey and JSON does not escape.
 _CONTROLS = re.compile("[\x7f-\x9f]")
 
@@ -39,7 +39,8 @@ class Output:
             sys.stdout.write("[]\n" if begin == "[" else "\n]\n")
         else:
             remaining = iter(rows)
-            while piece := list(itertools.islice(remaining, ROWS_OF_A_TABLE)):
+            # In pieces, each with its own columns, so that any number of entities takes little memory.
+            while piece := list(itertools.islice(remaining, LIMITS.table_rows)):
                 _print_table(piece)
 
     def report(self, report: Mapping[str, Any]) -> None:

@@ -288,6 +288,18 @@ def test_closing_completes_everything_that_was_submitted(open_store: OpenStore) 
     assert all(future.exception(0) is None for future in futures)
 
 
+def test_a_conflict_that_is_told_behind_the_end_of_its_store_ends_its_future(open_store: OpenStore) -> None:
+    store = open_store()
+    songs = store.repository("songs")
+    # From here on there is a thread for later runs, which goes with the store.
+    store.submit(losing_race(songs, 1, [])).result(10)
+    gate = hold_event_thread(store)
+    late = store.submit(losing_race(songs, 1, []))
+    store.close(timeout=1)
+    gate.set()
+    assert isinstance(late.exception(10), holdfast.ConflictError)
+
+
 def test_asyncio_awaits_a_future(store: holdfast.Store, songs: Songs) -> None:
     async def main() -> list[Any]:
         futures = [store.submit(lambda id=id: songs.add({"id": id})) for id in "abc"]
