@@ -1,5 +1,6 @@
-/* Isolation beyond every limit of what is remembered. With HOLDFAST_LIMITS, which is for tests alone, the
- * library remembers three changes, and so what follows holds whatever their number is as it is shipped. */
+/* Isolation beyond every limit of what is remembered, and patterns beyond what their compiled code may do.
+ * With HOLDFAST_LIMITS, which is for tests alone, the library remembers three changes, and so what follows
+ * holds whatever their number is as it is shipped. */
 #include "support.h"
 
 #include <sys/wait.h>
@@ -148,6 +149,19 @@ static void no_phantom_passes_after_very_many_changes(fixture *f) {
     a_phantom_is_refused_after(f, very_many);
 }
 
+static void a_pattern_beyond_its_steps_is_interpreted_and_finds_the_same(fixture *f) {
+    room r = open_room(f, NULL);
+    save(r.things, NULL, "{\"id\":\"1\",\"name\":\"\"}");
+    save(r.things, NULL, "{\"id\":\"2\",\"name\":\"Anna and Otto\"}");
+    save(r.things, NULL, "{\"id\":\"3\",\"name\":\"abcabcabcabc\"}");
+    expect_count(r.things, NULL, "{\"name\":{\"$regex\":\"^$\"}}", 1);
+    expect_count(r.things, NULL, "{\"name\":{\"$regex\":\"^(?:abc)*$\"}}", 2);
+    expect_count(r.things, NULL,
+                 "{\"name\":{\"$regex\":\"\\\\b(\\\\w)(\\\\w)\\\\2\\\\1\\\\b\",\"$options\":\"i\"}}", 1);
+    expect_count(r.things, NULL, "{\"name\":{\"$not\":{\"$regex\":\"[^a-c]\"}}}", 2);
+    close_room(r);
+}
+
 /* In a process of its own: the library looks once. */
 static void a_limit_that_is_none_is_refused_at_open(fixture *f) {
     (void)f;
@@ -164,7 +178,10 @@ static void a_limit_that_is_none_is_refused_at_open(fixture *f) {
 }
 
 int main(void) {
-    setenv("HOLDFAST_LIMITS", "recentChanges=3,checkPage=2", 1);
+    setenv("HOLDFAST_LIMITS",
+           "recentChanges=3,checkPage=2,patternSteps=1,patternShortText=1,patternShort=1,patternLong=1,"
+           "patternStackBytes=1",
+           1);
     static const scenario scenarios[] = {
         ONCE(a_limit_that_is_none_is_refused_at_open), /* first, before this process looks */
         EACH_ENGINE(no_update_is_lost),
@@ -173,6 +190,7 @@ int main(void) {
         EACH_ENGINE(no_match_leaves_unseen),
         EACH_ENGINE(no_move_passes_over_a_change),
         EACH_ENGINE(what_did_not_change_is_no_conflict),
+        ONCE(a_pattern_beyond_its_steps_is_interpreted_and_finds_the_same),
         ONCE(no_update_is_lost_after_very_many_changes),
         ONCE(no_phantom_passes_after_very_many_changes),
     };

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import HoldfastCore
 
 /// Makes instances of a type, by decoding it from made-up values, in which no two members are always equal.
 ///
@@ -14,10 +15,6 @@ final class Probe {
 
     private init(bit: Int) { self.bit = bit }
 
-    /// Bound what a type costs that is endless, or nearly so.
-    private static let maxCount = 10_000
-    private static let maxDepth = 100
-
     static func instances<Value: Decodable>(of type: Value.Type) throws -> [Value] {
         var instances: [Value] = []
         var count = 0
@@ -29,12 +26,13 @@ final class Probe {
         return instances
     }
 
+    /// A type that is endless, or nearly so.
     private struct TooLarge: Error {}
 
     private func choose<Value>(_ first: @autoclosure () -> Value, _ second: @autoclosure () -> Value) throws -> Value {
         // From 1 on: 0 would never choose the second.
         count += 1
-        guard count <= Self.maxCount else { throw TooLarge() }
+        guard count <= Limits.inForce.probedValues else { throw TooLarge() }
         return count >> bit & 1 == 0 ? first() : second()
     }
 
@@ -44,7 +42,7 @@ final class Probe {
 
     func value<Value: Decodable>(of type: Value.Type, at path: [any CodingKey]) throws -> Value {
         if let value = try sample(of: type) ?? scalar(type) ?? known(type) { return value as! Value }
-        guard open.count < Self.maxDepth else { throw TooLarge() }
+        guard open.count < Limits.inForce.probedDepth else { throw TooLarge() }
         // A collection that is met within itself is empty, which ends what would be endless.
         let decoder = ProbeDecoder(probe: self, codingPath: path, isEmpty: isOpen(type))
         open.append(ObjectIdentifier(type))

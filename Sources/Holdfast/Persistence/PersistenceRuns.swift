@@ -1,3 +1,5 @@
+internal import HoldfastCore
+
 /// The states of all requests, saves or deletes. Each run has a number of its own, so that an outcome of one whose token
 /// another has taken meanwhile changes nothing.
 struct PersistenceRuns<RunState: Sendable>: Sendable {
@@ -9,8 +11,6 @@ struct PersistenceRuns<RunState: Sendable>: Sendable {
     private var live: [PersistenceToken: UInt64] = [:]
     /// The others, in the order in which they ended.
     private var ended: [PersistenceToken] = []
-
-    private static var keptEnded: Int { 1000 }
 
     /// The number of the token's run, if it has not ended.
     func run(of token: PersistenceToken) -> UInt64? { live[token] }
@@ -37,7 +37,7 @@ struct PersistenceRuns<RunState: Sendable>: Sendable {
         if let state { states[token] = state }
         live[token] = nil
         ended.append(token)
-        if ended.count > Self.keptEnded { states[ended.removeFirst()] = nil }
+        if ended.count > Limits.inForce.endedRuns { states[ended.removeFirst()] = nil }
         return true
     }
 }

@@ -214,6 +214,29 @@ public struct Limits: Sendable, Equatable {
     public var doubledBytes = 1 << 20
     /// So many events are taken by one call. At 1 one.
     public var takenEvents = 65_536
+    /// Of a text's regular expression: so many steps of compiled code, some nanoseconds each, over all places where a match
+    /// may begin; then it is interpreted, which takes longer for the same answer. At 1 each is.
+    public var patternSteps = 1 << 25
+    /// Texts of fewer bytes share what bounds those steps. At 1 each has its own.
+    public var patternShortText = 1 << 10
+    /// So many items the interpreter tries, some tens of nanoseconds each, besides so many for each byte of the text, in so
+    /// many KiB of memory; then the pattern is refused as too expensive. At 1 most that are interpreted are.
+    public var patternItems = 1 << 21
+    public var patternItemsPerByte = 8
+    public var patternMemory = 32_768
+    /// A pattern of more bytes is compiled on another stack than the caller's. At 1 each is.
+    public var patternShort = 96
+    /// The compiled code of a pattern of more bytes than the first takes so much of the caller's stack that what it has there
+    /// otherwise, the second, is put elsewhere. At 1 that of each is, in as little as PCRE2 can do with.
+    public var patternLong = 2048
+    public var patternStackBytes = 32 << 10
+    /// So many requests, saves or deletes that have ended keep their state in a `PersistenceState` of the Swift API. At 1 the
+    /// last.
+    public var endedRuns = 1000
+    /// So many values, and types within each other, are made up of an entity's type to find out the path that a key path
+    /// stands for; a type that takes more is refused. At 1 nearly each is.
+    public var probedValues = 10_000
+    public var probedDepth = 100
     /// So many threads the Swift API has for calls that wait, of two kinds each; and for so long an idle one stays. At 1 one,
     /// which soon ends.
     public var waitingThreads = 16
@@ -275,13 +298,21 @@ extension Limits {
             ("memoryUnasked", \.memoryUnasked), ("memoryReserve", \.memoryReserve), ("freedHandles", \.freedHandles),
             ("doubledBytes", \.doubledBytes), ("takenEvents", \.takenEvents), ("waitingThreads", \.waitingThreads),
             ("idleThread", \.idleThread),
+            ("patternSteps", \.patternSteps), ("patternShortText", \.patternShortText),
+            ("patternItems", \.patternItems), ("patternItemsPerByte", \.patternItemsPerByte),
+            ("patternMemory", \.patternMemory), ("patternShort", \.patternShort), ("patternLong", \.patternLong),
+            ("patternStackBytes", \.patternStackBytes), ("endedRuns", \.endedRuns),
+            ("probedValues", \.probedValues), ("probedDepth", \.probedDepth),
         ]
     }
 
     /// Waits whose end is an error, and amounts beyond which a call is refused. Made small they break no promise, but a
     /// program that counts such answers as wrong leaves them as they are.
     public static var refusing: Set<WritableKeyPath<Limits, Int>> {
-        [\.foreignLock, \.busyTimeout, \.closingDoor, \.indexKeyBytes, \.indexAttempts]
+        [
+            \.foreignLock, \.busyTimeout, \.closingDoor, \.indexKeyBytes, \.indexAttempts, \.patternItems,
+            \.patternItemsPerByte, \.patternMemory, \.probedValues, \.probedDepth,
+        ]
     }
 
     /// "recentChanges=1,batchCommits=2": each a name and a number from 1 on. What is not named stays as it is. A name with

@@ -32,23 +32,6 @@ final class Pattern: @unchecked Sendable, Equatable {
 
     static let maxBytes = 16_384
 
-    private enum Limit {
-        /// Steps of compiled code, some nanoseconds each, over all beginnings.
-        static let steps = 1 << 25
-        static let shortText = 1 << 10
-        /// Of so many bytes at most, a pattern is compiled on the caller's stack.
-        static let shortPattern = 96
-        /// The compiled code of a longer pattern than this takes so much of the caller's stack that what it otherwise has
-        /// there, 32 KiB, is put elsewhere.
-        static let longPattern = 2048
-        static let codeStack = 32 << 10
-        /// Items that the interpreter tries, some tens of nanoseconds each, besides a few for each byte of the text.
-        static let items = 1 << 21
-        static let itemsPerByte = 8
-        /// Of the interpreter's memory, in KiB.
-        static let heap: UInt32 = 32_768
-    }
-
     init(_ text: [UInt8], options: [UInt8]) throws(Failure) {
         var flags = UInt32(PCRE2_UTF) | UInt32(PCRE2_NEVER_BACKSLASH_C)
         for letter in options {
@@ -69,7 +52,7 @@ final class Pattern: @unchecked Sendable, Equatable {
             Self.free(compiled.counted)
             throw .noMemory
         }
-        Self.limit(context, steps: Limit.steps / Limit.shortText)
+        Self.limit(context, steps: Limits.inForce.patternSteps / Limits.inForce.patternShortText)
         code = compiled.code
         counted = compiled.counted
         shortTextContext = context
@@ -93,7 +76,7 @@ final class Pattern: @unchecked Sendable, Equatable {
     ) throws(Failure) -> (code: OpaquePointer, counted: OpaquePointer) {
         let compilation = text.withUnsafeBufferPointer { text in
             var compilation = Compilation(text: text, flags: flags)
-            if text.count <= Limit.shortPattern {
+            if text.count <= Limits.inForce.patternShort {
                 compilation.run()
                 return compilation
             }
@@ -154,13 +137,21 @@ final class Pattern: @unchecked Sendable, Equatable {
     }
 
     private func matchCompiled(_ text: UnsafeRawBufferPointer, _ data: OpaquePointer) -> Outcome {
-        let isLong = self.text.count > Limit.longPattern
-        if text.count < Limit.shortText, !isLong { return Self.match(code, text, data, shortTextContext) }
+        let isLong = self.text.count > Limits.inForce.patternLong
+        if text.count < Limits.inForce.patternShortText, !isLong {
+            return Self.match(code, text, data, shortTextContext)
+        }
         guard let context = pcre2_match_context_create_8(nil) else { return .noMemory }
         defer { pcre2_match_context_free_8(context) }
-        Self.limit(context, steps: max(64, Limit.steps / max(text.count, Limit.shortText)))
+        Self.limit(
+            context, steps: max(64, Limits.inForce.patternSteps / max(text.count, Limits.inForce.patternShortText)))
         guard isLong else { return Self.match(code, text, data, context) }
-        guard let stack = pcre2_jit_stack_create_8(Limit.codeStack, Limit.codeStack, nil) else { return .noMemory }
+        guard
+            let stack = pcre2_jit_stack_create_8(
+                Limits.inForce.patternStackBytes, Limits.inForce.patternStackBytes, nil)
+        else {
+            return .noMemory
+        }
         defer { pcre2_jit_stack_free_8(stack) }
         pcre2_jit_stack_assign_8(context, nil, UnsafeMutableRawPointer(stack))
         return Self.match(code, text, data, context)
@@ -170,7 +161,7 @@ final class Pattern: @unchecked Sendable, Equatable {
         guard let context = pcre2_match_context_create_8(nil) else { return .noMemory }
         defer { pcre2_match_context_free_8(context) }
         Self.limit(context, steps: Int(UInt32.max))
-        var itemsLeft = Limit.items + Limit.itemsPerByte * text.count
+        var itemsLeft = Limits.inForce.patternItems + Limits.inForce.patternItemsPerByte * text.count
         return withUnsafeMutablePointer(to: &itemsLeft) { itemsLeft in
             pcre2_set_callout_8(context, Self.count, itemsLeft)
             return Self.match(counted, text, data, context)
@@ -188,7 +179,7 @@ final class Pattern: @unchecked Sendable, Equatable {
     private static func limit(_ context: OpaquePointer, steps: Int) {
         pcre2_set_match_limit_8(context, UInt32(clamping: steps))
         pcre2_set_depth_limit_8(context, UInt32(clamping: steps))
-        pcre2_set_heap_limit_8(context, Limit.heap)
+        pcre2_set_heap_limit_8(context, UInt32(clamping: Limits.inForce.patternMemory))
     }
 
     private static func match(
