@@ -16,6 +16,9 @@ extension SQLiteStorage {
         from backup: String, to path: String, replaces: Bool, options: SQLiteOptions, environment: Environment,
         _ progress: Progress
     ) throws(HoldfastError) {
+        guard try Location.sizeIfThere(backup) != nil else {
+            throw HoldfastError(.cannotOpen, "there is no backup at \(backup): check the path")
+        }
         let source = try SQLiteStorage.open(path: backup, options: forReading(options), environment: environment)
         let location = try Location(of: path, allowUnsafe: options.allowUnsafeLocation)
         if !replaces { try location.requireFree() }

@@ -52,16 +52,20 @@ public final class SQLiteTable {
                 detail: [("column", .text(name))])
         }
         let chosen = options.id ?? (names.contains(key) ? key : primary.count == 1 ? primary[0] : nil)
-        // A table has a row's number unless it is WITHOUT ROWID, and a view has none.
-        let hasNumber =
-            chosen == nil && (try? connection.number("SELECT rowid FROM \(quoted) LIMIT 1", "reading")) != nil
+        // A table has a row's number unless it is WITHOUT ROWID, and a view has none. It has three names, of which a
+        // column may take any ("ROWIDs and the INTEGER PRIMARY KEY" in SQLite's lang_createtable.html).
+        let free = ["rowid", "_rowid_", "oid"].first { name in names.allSatisfy { $0.lowercased() != name } }
+        var number = chosen == nil ? free : nil
+        if let name = number, (try? connection.number("SELECT \(name) FROM \(quoted) LIMIT 1", "reading")) == nil {
+            number = nil
+        }
         columns = names
         isJSON = names.map { options.json.contains($0) }
         id =
             chosen.map { .column(Int32(names.firstIndex(of: $0)!)) }
-            ?? (hasNumber ? .column(Int32(names.count)) : .none)
+            ?? (number == nil ? .none : .column(Int32(names.count)))
         // By their names, so that each value is that of its column whatever else the table has.
-        let selected = names.map(Schema.quoted) + (hasNumber ? ["rowid"] : [])
+        let selected = names.map(Schema.quoted) + [number].compactMap { $0 }
         statement = try connection.prepared("SELECT \(selected.joined(separator: ", ")) FROM \(quoted)")
     }
 

@@ -438,7 +438,8 @@ static void generated_columns_are_imported_like_others(fixture *f) {
                "CREATE TABLE goods (double INTEGER GENERATED ALWAYS AS (price * 2), id TEXT, price INTEGER,"
                " half REAL GENERATED ALWAYS AS (price / 2.0) STORED, \"select\" TEXT);"
                "INSERT INTO goods (id, price, \"select\") VALUES ('a', 5, 'x');"
-               "CREATE VIRTUAL TABLE words USING fts5(text); INSERT INTO words VALUES ('hello');");
+               "CREATE VIRTUAL TABLE words USING fts5(text); INSERT INTO words VALUES ('hello');"
+               "CREATE TABLE seats (RowID, x); INSERT INTO seats VALUES ('A', 1), ('A', 2);");
     hf_store *store = open_store(f, NULL);
     expect_ok(hf_store_import_table, store, path, "goods", NULL, NULL, NULL, NULL);
     hf_repository *goods = open_repository(store, "goods"), *words = NULL;
@@ -446,6 +447,11 @@ static void generated_columns_are_imported_like_others(fixture *f) {
     expect_ok(hf_store_import_table, store, path, "words", NULL, NULL, NULL, NULL);
     words = open_repository(store, "words");
     expect_entity(words, NULL, "1", "{\"id\":1,\"text\":\"hello\"}");
+    // A column that is called so is not the row's number.
+    expect_ok(hf_store_import_table, store, path, "seats", NULL, NULL, NULL, NULL);
+    hf_repository *seats = open_repository(store, "seats");
+    expect_entity(seats, NULL, "2", "{\"id\":2,\"RowID\":\"A\",\"x\":2}");
+    hf_repository_free(seats);
     hf_repository_free(goods);
     hf_repository_free(words);
     hf_store_free(store);
