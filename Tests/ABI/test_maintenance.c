@@ -312,6 +312,31 @@ static void compacting_gives_space_back_and_loses_nothing(fixture *f) {
     close_room(r);
 }
 
+static void a_file_that_is_cut_short_is_noticed_after_it_was_compacted_too(fixture *f) {
+    room r = open_room(f, NULL);
+    const char *path = strchr(f->url, ':') ? strchr(f->url, ':') + 1 : f->url;
+    char log[200];
+    snprintf(log, sizeof log, "%s-wal", path);
+    fill(r.store, r.things, 0, 10000);
+    expect_ok(hf_repository_delete_all, r.things, NULL, NULL, 0, NULL, NULL);
+    expect_ok(hf_store_compact, r.store, NULL);
+    off_t compacted = size_of(path);
+    sleep_milliseconds(5);
+    fill(r.store, r.things, 0, 10000);
+    /* It grows when the log is emptied. */
+    for (int wait = 0; wait < 6000 && size_of(log) > 0; wait++)
+        sleep_milliseconds(10);
+    assert_true(size_of(path) > 4 * compacted);
+    fill(r.store, r.things, 0, 1);
+    assert_int_equal(truncate(path, size_of(path) / 2 / 4096 * 4096), 0);
+    sleep_milliseconds(5);
+    hf_error *error = NULL;
+    assert_int_equal(hf_repository_save(r.things, NULL, "{\"id\":\"t\"}", HF_NTS, NULL, &error), HF_CORRUPT);
+    assert_non_null(strstr(hf_error_message(error), "was cut short while the store was open"));
+    hf_error_free(error);
+    close_room(r);
+}
+
 int main(void) {
     static const scenario scenarios[] = {
         SQLITE_ONLY(backup_takes_one_state_while_others_write),
@@ -324,6 +349,7 @@ int main(void) {
         EACH_ENGINE(verify_finds_nothing_wrong_with_a_sound_store),
         SQLITE_ONLY(verify_finds_entries_of_an_index_that_are_as_many_as_they_should_be_and_wrong),
         SQLITE_ONLY(compacting_gives_space_back_and_loses_nothing),
+        SQLITE_ONLY(a_file_that_is_cut_short_is_noticed_after_it_was_compacted_too),
     };
     return run_scenarios("maintenance", scenarios, COUNT_OF(scenarios));
 }

@@ -292,7 +292,9 @@ static void a_slow_observer_is_told_from_the_log_and_catches_up(fixture *f) {
     pthread_mutex_lock(&l.lock);
     l.is_held = true;
     pthread_mutex_unlock(&l.lock);
-    enum { COMMITS = 30, EACH = 500 };
+    /* More than is on its way at once, and of what is left more commits than are taken from the log at once.
+     */
+    enum { COMMITS = 400, EACH = 60 };
     for (int i = 0; i < COMMITS; i++) {
         hf_transaction *t = begin(r.store, NULL);
         for (int k = 0; k < EACH; k++) {
