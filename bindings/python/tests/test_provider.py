@@ -119,6 +119,23 @@ def test_the_other_methods_are_used_where_there_are_any() -> None:
         assert songs.fetch("a") == {"id": "a", "plays": 9}
 
 
+def test_cursors_that_take_turns_each_go_on_with_what_they_asked_for() -> None:
+    class Finding(WholeShelf):
+        def find(self, repository: str, filter: dict[str, Any]) -> list[tuple[str, bytes]]:
+            return [it for it in self.fetch_all(repository) if json.loads(it[1])["n"] == filter["n"]]
+
+    with holdfast.open_provider(Finding()) as store:
+        songs = store.repository("songs")
+        # Each is a piece of its own.
+        songs.save_many([{"id": str(number), "n": number // 4, "text": 300_000 * "x"} for number in range(8)])
+        with store.transaction():
+            some, every = songs.iterate({"n": 1}), songs.iterate()
+            turns = [next(it)["id"] for it in (some, every, some, some, every, some)]
+            assert turns == ["4", "0", "5", "6", "1", "7"]
+            assert [song["id"] for song in every] == ["2", "3", "4", "5", "6", "7"]
+            assert list(some) == []
+
+
 def test_an_exception_is_the_cause_of_a_host_error(store: holdfast.Store, shelf: Shelf) -> None:
     songs = store.repository("songs")
     songs.add({"id": "a"})
