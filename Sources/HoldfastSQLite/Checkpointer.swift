@@ -89,10 +89,10 @@ final class Checkpointer: Sendable {
     }
 
     /// Runs `body` while no checkpoint runs and none has a connection.
-    func pausing(_ body: () throws(HoldfastError) -> Void) throws(HoldfastError) {
+    func pausing<Result>(_ body: () throws(HoldfastError) -> Result) throws(HoldfastError) -> Result {
         try state.withLock { state throws(HoldfastError) in
             state.connection = nil
-            try body()
+            return try body()
         }
     }
 

@@ -56,7 +56,7 @@ extension SQLiteStorage {
     public var isLogTooLong: Bool { readers.walHeader().map { $0.logBytes > logLimit } ?? false }
 
     public func compact() throws(HoldfastError) -> (before: UInt64, after: UInt64) {
-        guard let lock = storeLock.withLock({ $0 }) else { throw Store.closed }
+        guard let lock = storeLock.withLock({ $0 }), let checkpointer else { throw Store.closed }
         // A file that becomes shorter is damage to every other process that has it open.
         let isAlone = try lock.isLast()
         defer { try? lock.enter() }
@@ -65,34 +65,40 @@ extension SQLiteStorage {
                 .busy, "\(location) is open in another process, and is compacted only where this one is alone")
         }
         if doubt.isElsewhere { try settleElsewhere() }
-        return try writer.withLock { writer throws(HoldfastError) in
-            let connection = try usable(writer)
-            try files.check(readers.walHeader)
-            let before = try connection.databaseBytes()
-            try connection.setCommitsAreSynced(true)
-            // In memory there may be no room for a second copy.
-            try connection.execute("PRAGMA temp_store = FILE", "compacting")
-            defer { try? connection.execute("PRAGMA temp_store = MEMORY", "compacting") }
-            let after: UInt64
-            var isCompacted = false
-            compacting.withLock { $0 = connection }
-            defer { compacting.withLock { $0 = nil } }
-            do throws(HoldfastError) {
-                try connection.execute("VACUUM", "compacting")
-                isCompacted = true
-                after = try connection.databaseBytes()
-            } catch {
-                // It ends with a COMMIT and its sync. Whether the file gets shorter is found when the store is reopened.
-                if isCompacted || error.status == .io { doubt.arise() }
-                throw error
-            }
-            files.allowShrinking(to: Int(clamping: after))
-            // The store is compacted now. Where a reader, or a full disk, stands in the way, the checkpointer does it later.
-            do throws(HoldfastError) {
-                _ = try connection.checkpoint(.truncate)
-            } catch  where error.status != .io {}
-            return (before, after)
+        // A checkpoint that has begun before still copies pages that the compaction cuts off.
+        return try checkpointer.pausing { () throws(HoldfastError) in
+            try writer.withLock { writer throws(HoldfastError) in try compact(usable(writer)) }
         }
+    }
+
+    private func compact(_ connection: Connection) throws(HoldfastError) -> (before: UInt64, after: UInt64) {
+        try files.check(readers.walHeader)
+        let before = try connection.databaseBytes()
+        try connection.setCommitsAreSynced(true)
+        // In memory there may be no room for a second copy.
+        try connection.execute("PRAGMA temp_store = FILE", "compacting")
+        defer { try? connection.execute("PRAGMA temp_store = MEMORY", "compacting") }
+        // Whether it is done is not known where it fails, and another program may checkpoint as soon as it is.
+        files.allowShrinking(to: 0)
+        defer { if let bytes = try? connection.databaseBytes() { files.allowShrinking(to: Int(clamping: bytes)) } }
+        let after: UInt64
+        var isCompacted = false
+        compacting.withLock { $0 = connection }
+        defer { compacting.withLock { $0 = nil } }
+        do throws(HoldfastError) {
+            try connection.execute("VACUUM", "compacting")
+            isCompacted = true
+            after = try connection.databaseBytes()
+        } catch {
+            // It ends with a COMMIT and its sync. Whether the file gets shorter is found when the store is reopened.
+            if isCompacted || error.status == .io { doubt.arise() }
+            throw error
+        }
+        // The store is compacted now. Where a reader, or a full disk, stands in the way, the checkpointer does it later.
+        do throws(HoldfastError) {
+            _ = try connection.checkpoint(.truncate)
+        } catch  where error.status != .io {}
+        return (before, after)
     }
 
     public func stopCompacting() { compacting.withLock { $0?.interrupt() } }

@@ -54,10 +54,9 @@ final class StoreFiles: Sendable {
     /// Monotonic.
     private let lastCheck = Atomic<UInt64>(0)
     private let interval: UInt64
-    /// A database's file never becomes shorter, unless it was compacted.
-    private let leastSize = Atomic(0)
-    /// After that, until it is seen that short.
-    private let shrunkSize = Atomic(Int.max)
+    /// The database's file, which never becomes shorter than it was seen (`least`), unless it was compacted: then it may
+    /// get as short as that (`shrunk`), until it is seen so.
+    private let sizes = Lock((least: 0, shrunk: Int.max))
 
     /// To be made when all the files are there.
     init(_ path: String, readOnly: Bool, _ environment: Environment) throws(HoldfastError) {
@@ -107,20 +106,18 @@ final class StoreFiles: Sendable {
     }
 
     func checkDatabase() throws(HoldfastError) {
-        // Loaded first, since the file may grow meanwhile.
-        let least = leastSize.load(ordering: .relaxed)
-        let size = try database.size(Self.moveBack)
-        guard size >= least else { throw cutShort(database) }
-        let shrunk = shrunkSize.load(ordering: .relaxed)
-        if size <= shrunk { shrunkSize.store(.max, ordering: .relaxed) }
-        leastSize.store(min(size, shrunk), ordering: .relaxed)
+        // Looked at with the lock held, lest it be compacted, and cut, between the look and the comparison.
+        try sizes.withLock { sizes throws(HoldfastError) in
+            let size = try database.size(Self.moveBack)
+            guard size >= sizes.least else { throw cutShort(database) }
+            sizes.least = min(size, sizes.shrunk)
+            if size <= sizes.shrunk { sizes.shrunk = .max }
+        }
     }
 
-    /// The database was compacted to this many bytes, to which its file is cut with the next checkpoint.
-    func allowShrinking(to bytes: Int) {
-        shrunkSize.store(bytes, ordering: .relaxed)
-        leastSize.store(0, ordering: .relaxed)
-    }
+    /// The database was compacted to this many bytes, to which its file is cut with the next checkpoint. To be called where
+    /// no checkpoint is under way that has begun before the compaction, since that may still make the file longer.
+    func allowShrinking(to bytes: Int) { sizes.withLock { $0 = (least: 0, shrunk: bytes) } }
 
     private func checkLog(_ header: () -> WALHeader?) throws(HoldfastError) {
         guard let log else { return }
