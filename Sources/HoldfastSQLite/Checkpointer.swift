@@ -171,14 +171,19 @@ final class Checkpointer: Sendable {
             if state.isStopped { return nil }
             // After a sync that failed another one says nothing of the same pages. The log must first be written anew, by
             // the next commit or the close: were it copied now, a power cut could leave half of it in the database, and
-            // not the log to finish from. So it is after another process's.
-            guard !doubt.lasts, !doubt.isElsewhere, (try? check()) != nil else {
+            // not the log to finish from.
+            guard !doubt.lasts, (try? check()) != nil else {
                 postpone(before, &state)
                 return nil
             }
             do throws(HoldfastError) {
                 let connection = if let open = state.connection { open } else { try connect() }
                 state.connection = connection
+                // So it is after another process's. Files that are open are told of those that come behind this look.
+                guard !doubt.isElsewhere else {
+                    postpone(before, &state)
+                    return nil
+                }
                 connection.setPatience(nanoseconds, settings.limits)
                 let result = try connection.checkpoint(kind)
                 // Notes how long the database's file is now; what is wrong is found before the next pass.
