@@ -1,5 +1,6 @@
 /* Reads that end because their thread's check says so, and those that go on. */
 #include "interrupts.h"
+#include "listener.h"
 
 typedef struct reading {
     room r;
@@ -232,6 +233,38 @@ static void one_thread_is_asked_and_no_other(fixture *f) {
     close_room(r);
 }
 
+typedef struct called {
+    hf_repository *things;
+    check c;
+    hf_status status;
+    uint64_t count;
+    atomic_bool is_over;
+} called;
+
+static void ask_and_count(const hf_event *event, void *user_data) {
+    (void)event;
+    called *o = user_data;
+    hf_set_interrupt_check(is_to_end, &o->c);
+    o->status = hf_repository_count(o->things, NULL, "{\"n\":{\"$gt\":0}}", HF_NTS, NULL, &o->count, NULL);
+    atomic_store(&o->is_over, true);
+}
+
+static void a_thread_of_the_library_is_never_asked(fixture *f) {
+    room r = open_room(f, NULL);
+    fill(r, MANY);
+    called o = {.things = r.things, .c = {.end_at = 1}};
+    hf_transaction *t = begin(r.store, NULL);
+    save(r.things, t, "{\"id\":\"a\"}");
+    expect_ok(hf_transaction_submit, t, ask_and_count, &o, NULL);
+    hf_transaction_free(t);
+    while (!atomic_load(&o.is_over))
+        sleep_milliseconds(1);
+    assert_int_equal(o.c.asked, 0);
+    assert_int_equal(o.status, HF_OK);
+    assert_int_equal(o.count, MANY);
+    close_room(r);
+}
+
 static void close_it(void *of) {
     room *r = of;
     if (r->store != NULL)
@@ -279,6 +312,61 @@ static void a_cursor_that_was_ended_goes_on_and_hands_out_all(fixture *f) {
     close_room(r);
 }
 
+static void a_live_query_that_is_opened_meanwhile_begins_with_all_or_not_at_all(fixture *f) {
+    room r = open_room(f, NULL);
+    fill(r, MANY);
+    for (int end_at = 0; end_at < 4; end_at++) {
+        listener l;
+        begin_listening(&l);
+        check c = {.end_at = end_at};
+        hf_set_interrupt_check(is_to_end, &c);
+        hf_status status = hf_stream_open_query(r.things, "{\"n\":{\"$gt\":0}}", HF_NTS, NULL, hear, &l,
+                                                let_go, &l.stream, NULL);
+        hf_set_interrupt_check(NULL, NULL);
+        assert_int_equal(status, end_at == 0 ? HF_OK : HF_CANCELLED);
+        assert_true(c.asked >= 3 || c.asked == end_at);
+        if (status == HF_OK)
+            expect_followed(&l, r.things, "{\"n\":{\"$gt\":0}}", NULL);
+        else
+            assert_int_equal(event_count(&l), 0);
+        end_listening(&l);
+    }
+    close_room(r);
+}
+
+static hf_transaction *begin_with_many(room r) {
+    hf_transaction *t = begin(r.store, NULL);
+    for (int i = 0; i < MANY; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "{\"id\":\"%05d\",\"n\":%d}", i, i);
+        save(r.things, t, text);
+    }
+    return t;
+}
+
+static void what_a_transaction_has_written_itself_is_searched_with_questions(fixture *f) {
+    room r = open_room(f, NULL);
+    for (int others = 0; others < 3; others += 2) {
+        hf_transaction *t = begin_with_many(r);
+        check c = {0};
+        hf_set_interrupt_check(is_to_end, &c);
+        expect_count(r.things, t, "{\"n\":{\"$gte\":0}}", MANY + others);
+        assert_true(c.asked >= 3);
+        for (int end_at = 1; end_at < 4; end_at++) {
+            uint64_t number;
+            c = (check){.end_at = end_at};
+            expect(HF_CANCELLED, hf_repository_count, r.things, t, "{\"n\":{\"$gte\":0}}", HF_NTS, NULL,
+                   &number);
+        }
+        hf_set_interrupt_check(NULL, NULL);
+        hf_transaction_free(t);
+        /* Among its own, and behind them. */
+        save(r.things, NULL, "{\"id\":\"00400x\",\"n\":1}");
+        save(r.things, NULL, "{\"id\":\"z\",\"n\":1}");
+    }
+    close_room(r);
+}
+
 int main(void) {
     ask_all_the_time();
     static const scenario scenarios[] = {
@@ -286,8 +374,11 @@ int main(void) {
         EACH_ENGINE(a_read_that_goes_on_answers_as_if_nobody_had_asked),
         EACH_ENGINE(a_check_may_call_the_library_and_is_not_asked_meanwhile),
         EACH_ENGINE(one_thread_is_asked_and_no_other),
+        EACH_ENGINE(a_thread_of_the_library_is_never_asked),
         EACH_ENGINE(a_check_may_close_the_store_that_is_read),
         EACH_ENGINE(a_cursor_that_was_ended_goes_on_and_hands_out_all),
+        EACH_ENGINE(a_live_query_that_is_opened_meanwhile_begins_with_all_or_not_at_all),
+        EACH_ENGINE(what_a_transaction_has_written_itself_is_searched_with_questions),
     };
     return run_scenarios("interrupted_reads", scenarios, COUNT_OF(scenarios));
 }

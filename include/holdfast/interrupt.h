@@ -17,11 +17,11 @@
  * for.
  *
  * Where it answers true the call ends soon with HF_CANCELLED, and with nothing half done, as if it had
- * failed: a commit that waited is withdrawn, a copy leaves no file, an index no record, an import what it has
- * committed before. What others commit is not touched, whoever stores it. A call whose work is done, or can
- * no longer be taken back, answers what it came to: so a commit that is being stored ends as it ends.
- * hf_store_close ends its wait, and the store closes all the same; hf_store_events answers 0; what
- * hf_controller_dispatch has handed over is handled.
+ * failed: a commit that waited is withdrawn, a copy leaves no file, an index no record (which is taken away
+ * as soon as other programs allow), an import what it has committed before. What others commit is not
+ * touched, whoever stores it. A call whose work is done, or can no longer be taken back, answers what it came
+ * to: so a commit that is being stored ends as it ends. hf_store_close ends its wait, and the store closes
+ * all the same; hf_store_events answers 0; what hf_controller_dispatch has handed over is handled.
  */
 #ifndef HOLDFAST_INTERRUPT_H
 #define HOLDFAST_INTERRUPT_H
@@ -39,7 +39,8 @@ typedef bool (*hf_interrupt_fn)(void *HF_NULLABLE user_data);
 
 /**
  * Sets the function that the calling thread is asked by, in place of the one before. Of other threads none is
- * asked; a thread of the library's never is. After a fork the child's only thread goes on with its own.
+ * asked. A thread of the library's never is: there this does nothing. After a fork the child's only thread
+ * goes on with its own.
  *
  * check: NULL for none, which is how a thread begins. user_data: handed to it, and to last until another
  * function is set, or the thread ends; NULL allowed.

@@ -10,10 +10,12 @@ package enum Interrupt {
     /// Calls the host's function `check` with its `user_data`.
     package typealias Asking = @convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Bool
 
-    /// Has the calling thread be asked from now on; nil ends that.
+    /// Has the calling thread be asked from now on; nil ends that. A thread of the library's, on which a function of the
+    /// host's may call this, is not: it does other things besides.
     package static func set(
         _ asking: Asking?, _ check: UnsafeMutableRawPointer?, _ userData: UnsafeMutableRawPointer?
     ) {
+        if hfp_thread_is_own() { return }
         let thread = hfp_thread_interrupt().unsafelyUnwrapped
         thread.pointee.ask = asking
         thread.pointee.check = check
@@ -96,6 +98,7 @@ extension Interrupt {
 
         package init() {}
         package func set() { value.store(true, ordering: .releasing) }
+        package func clear() { value.store(false, ordering: .releasing) }
         package var isSet: Bool { value.load(ordering: .acquiring) }
     }
 

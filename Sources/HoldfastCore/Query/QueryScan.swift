@@ -82,7 +82,14 @@ struct QueryScan {
             scan.met = met
         }
         scan.hasWalked = scan.hasWalked || scan.goesOn
-        while scan.goesOn, scan.next < scan.own.count { try scan.visitNextOwn(visit) }
+        while scan.goesOn, scan.next < scan.own.count {
+            try scan.visitNextOwn(visit)
+            // Nothing is lent, but a transaction's lock is held.
+            if scan.goesOn, scan.pace.isOver(scan.own[scan.next - 1].entry.body?.count ?? 0) {
+                scan.isPaused = true
+                scan.goesOn = false
+            }
+        }
         scan.isFinished = scan.goesOn
     }
 
@@ -178,6 +185,11 @@ struct QueryScan {
             let order = own[next].key.id.bytes.withBytes { compareBytes($0, id) }
             if order > 0 { break }
             try visitNextOwn(visit)
+            // Not at the candidate's own id, behind which it would go on without having met that.
+            if goesOn, order < 0, pace.isOver(own[next - 1].entry.body?.count ?? 0) {
+                isPaused = true
+                goesOn = false
+            }
             if !goesOn { stopped = IndexScan.Position(key: [], id: own[next - 1].key.id) }
         }
         return next > 0 && own[next - 1].key.id.bytes.elementsEqual(id)

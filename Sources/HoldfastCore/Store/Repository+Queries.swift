@@ -134,7 +134,11 @@ extension Repository {
         }
         try Memory.ask(for: values.reduce(0) { $0 + 2 * $1.value.count + 128 })
         var json: [UInt8] = [UInt8(ascii: "[")]
-        for (index, entry) in values.sorted(by: { $0.key < $1.key }).enumerated() {
+        var sorted = Array(values)
+        try Interrupt.sort(&sorted) { $0.key < $1.key }
+        var pace = Interrupt.Pace()
+        for (index, entry) in sorted.enumerated() {
+            try pace.look(entry.value.count)
             if index > 0 { json.append(UInt8(ascii: ",")) }
             json += entry.value
         }

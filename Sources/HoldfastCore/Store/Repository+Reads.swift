@@ -93,7 +93,9 @@ extension Repository {
                 return true
             }
             try list.finish()
+            var pace = Interrupt.Pace()
             for item in list.items {
+                try pace.look()
                 try list.withView(of: item) { view throws(HoldfastError) in
                     store.cache.fill(key(list.id(of: item)), from: snapshot, view)
                 }

@@ -121,7 +121,9 @@ extension Repository {
     ) throws(HoldfastError) -> (matched: UInt64, modified: UInt64) {
         let matching = try find(filter, in: transaction)
         var writes: [Write] = []
+        var pace = Interrupt.Pace()
         for item in matching.items {
+            try pace.look(item.text.count)
             let id = matching.id(of: item)
             let text = try matching.text(of: item)
             try writes.askToGrow()

@@ -50,12 +50,17 @@ final class LiveQuery {
             if let row { try read.collect(row) }
         } else {
             var scan = QueryScan(filter, skipsDamaged: options.skipsDamaged)
-            try scan.run(repository, check, on: snapshot) { _ in
-                read.removeAll()
-            } _: { view throws(HoldfastError) in
-                try read.collect(try read.row(view))
-                return true
-            }
+            var isBegun = false
+            repeat {
+                if isBegun { try Interrupt.look() }
+                try scan.run(repository, check, on: snapshot) { _ in
+                    if !isBegun { read.removeAll() }
+                    isBegun = true
+                } _: { view throws(HoldfastError) in
+                    try read.collect(try read.row(view))
+                    return true
+                }
+            } while scan.isPaused
         }
         read.finish()
         rows = read
