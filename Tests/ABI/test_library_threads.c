@@ -69,6 +69,23 @@ static void a_store_in_which_entities_expire_opens_with_the_thread_for_that(fixt
     a_store_opens_with_all_its_threads_or_leaves_none(f);
 }
 
+static bool goes_on(void *user_data) {
+    (void)user_data;
+    return false;
+}
+
+static void a_thread_that_is_asked_syncs_without_a_new_one(fixture *f) {
+    room r = open_room(f, NULL);
+    save(r.things, NULL, "{\"id\":1}");
+    hf_set_interrupt_check(goes_on, NULL);
+    int before = left;
+    for (int i = 0; i < 5; i++)
+        expect_ok(hf_store_sync, r.store);
+    assert_int_equal(left, before);
+    hf_set_interrupt_check(NULL, NULL);
+    close_room(r);
+}
+
 static void an_operation_without_a_thread_is_refused_and_the_store_stays_open(fixture *f) {
     room r = open_room(f, NULL);
     recorder *rec = new_recorder(2);
@@ -168,6 +185,7 @@ int main(void) {
         EACH_ENGINE(a_store_opens_with_all_its_threads_or_leaves_none),
         SQLITE_ONLY(a_store_in_which_entities_expire_opens_with_the_thread_for_that),
         EACH_ENGINE(an_operation_without_a_thread_is_refused_and_the_store_stays_open),
+        EACH_ENGINE(a_thread_that_is_asked_syncs_without_a_new_one),
         ONCE(the_library_s_threads_take_no_signal_but_those_of_their_own_faults),
     };
     return run_scenarios("library_threads", scenarios, COUNT_OF(scenarios));

@@ -5,6 +5,38 @@ extension CommitQueue {
         try alone { committer throws(HoldfastError) in try committer.sync() }
     }
 
+    /// The same by the committer, while this thread waits and is asked. It is of no use to end it once it was begun.
+    func syncElsewhere() throws(HoldfastError) {
+        let sync = WaitingSync()
+        let nobodyLeads = try state.withLock { state throws(HoldfastError) in
+            if state.isClosing { throw Store.closed }
+            state.syncs.append(sync)
+            return !state.isLed
+        }
+        if nobodyLeads { wakeCommitter() }
+        do throws(HoldfastError) {
+            while true {
+                let seen = sync.end.number
+                if let outcome = sync.outcome { return try outcome.get() }
+                try sync.end.waitAsking(while: seen)
+            }
+        } catch {
+            // It may have ended while this thread was asked. In a forked child the queue is the parent's.
+            if error.status == .cancelled {
+                state.withLock { state in state.syncs.removeAll { $0 === sync } }
+                if let outcome = sync.outcome { return try outcome.get() }
+            }
+            throw error
+        }
+    }
+
+    /// For the committer, which leads.
+    func sync(for waiting: [WaitingSync]) {
+        if waiting.isEmpty { return }
+        let outcome = Result { () throws(HoldfastError) in try committer.value.sync() }
+        for sync in waiting { sync.finish(outcome) }
+    }
+
     /// Compacts the storage while nobody commits.
     func compact(unless end: Interrupt.Flag) throws(HoldfastError) -> (before: UInt64, after: UInt64) {
         try alone { committer throws(HoldfastError) in
@@ -30,5 +62,19 @@ extension CommitQueue {
         }
         defer { stepDown([]) }
         return try body(committer.value)
+    }
+}
+
+/// Whoever waits until the committer has synced.
+final class WaitingSync: Sendable {
+    let end = Gate()
+    private let result = Lock<Result<Void, HoldfastError>?>(nil)
+
+    /// Nil until it has ended.
+    var outcome: Result<Void, HoldfastError>? { result.withLock { $0 } }
+
+    func finish(_ outcome: Result<Void, HoldfastError>) {
+        result.withLock { $0 = outcome }
+        end.advance()
     }
 }

@@ -18,11 +18,13 @@ internal import Synchronization
 /// Invariants, under `state`:
 ///  1. A commit is in `waiting` exactly while its stage is `.queued`.
 ///  2. When `waiting` is not empty and nobody leads, somebody was woken to lead: the committer, or one of the owners in
-///     `ownersWaiting`, each of whom tries to lead before it sleeps.
+///     `ownersWaiting`, each of whom tries to lead before it sleeps. When `syncs` is not empty, it was the committer.
 ///  3. Every commit that was accepted ends once: by the leader's batch, or by its withdrawal from `waiting`.
 package final class CommitQueue: Sendable {
     struct State {
         var waiting: [Commit] = []
+        /// What the committer is to do besides.
+        var syncs: [WaitingSync] = []
         var isLed = false
         /// Of the waiting: those whose owners sleep.
         var ownersWaiting = 0
@@ -56,7 +58,7 @@ package final class CommitQueue: Sendable {
     let batches = Gate()
     /// Moves on when an event was delivered.
     private let places = Gate()
-    private let wakeCommitter: @Sendable () -> Void
+    let wakeCommitter: @Sendable () -> Void
 
     init(
         committer: sending BatchCommitter, delivery: Delivery, deadlines: DeadlineWatch, follower: LogFollower,
@@ -135,6 +137,7 @@ package final class CommitQueue: Sendable {
 
     /// Commits and waits for the outcome.
     func commit(_ commit: Commit) throws(HoldfastError) -> Receipt {
+        let began = Interrupt.isWanted ? time.monotonicNanoseconds() : 0
         if commit.size > limits.largeCommitBytes && Interrupt.isWanted {
             commit.ownerLeads = false
             commit.canBeGivenUp = true
@@ -184,7 +187,10 @@ package final class CommitQueue: Sendable {
                 commit.giveUp()
             }
         }
-        try Interrupt.hear()
+        // What is over at once is hardly interrupted, and a question would be a good part of it.
+        if Interrupt.isWanted, time.monotonicNanoseconds() &- began > UInt64(limits.unaskedCommit) {
+            try Interrupt.hear()
+        }
         return try commit.outcome!.get()
     }
 
@@ -211,10 +217,18 @@ package final class CommitQueue: Sendable {
 
     // MARK: For the committer
 
-    /// Carries one batch if there is one and nobody leads. Answers whether it did.
+    /// Syncs for those who wait for that, and carries one batch, if there is one, unless somebody leads. Answers whether
+    /// it did anything.
     func leadOnce() -> Bool {
-        guard takeLead() else { return false }
-        lead(for: nil)
+        let taken = state.withLock { state -> (syncs: [WaitingSync], hasBatch: Bool)? in
+            guard !state.isLed, !state.waiting.isEmpty || !state.syncs.isEmpty else { return nil }
+            state.isLed = true
+            defer { state.syncs = [] }
+            return (state.syncs, !state.waiting.isEmpty)
+        }
+        guard let taken else { return false }
+        sync(for: taken.syncs)
+        if taken.hasBatch { lead(for: nil) } else { stepDown([]) }
         return true
     }
 
@@ -225,7 +239,9 @@ package final class CommitQueue: Sendable {
     }
 
     /// After `beginClosing`: whether everything that was accepted has ended.
-    var isDrained: Bool { state.withLock { $0.isClosing && $0.waiting.isEmpty && !$0.isLed } }
+    var isDrained: Bool {
+        state.withLock { $0.isClosing && $0.waiting.isEmpty && $0.syncs.isEmpty && !$0.isLed }
+    }
 
     /// The newest sequence, once the queue is drained.
     var head: CommitSequence { committer.value.head }
@@ -258,9 +274,9 @@ package final class CommitQueue: Sendable {
     }
 
     /// Becomes the leader, or answers false: somebody leads, or nothing waits.
-    private func takeLead(for owner: Commit? = nil) -> Bool {
+    private func takeLead(for owner: Commit) -> Bool {
         state.withLock { state in
-            guard !state.isLed, !state.waiting.isEmpty, owner?.ownerLeads ?? true else { return false }
+            guard !state.isLed, !state.waiting.isEmpty, owner.ownerLeads else { return false }
             state.isLed = true
             return true
         }
@@ -397,8 +413,10 @@ package final class CommitQueue: Sendable {
         if committerIsNeeded { wakeCommitter() }
     }
 
-    /// Whether, when nobody leads, no sleeping owner can be woken to lead what waits.
-    private static func needsCommitter(_ state: State) -> Bool { !state.waiting.isEmpty && state.ownersWaiting == 0 }
+    /// Whether, when nobody leads, something waits that no sleeping owner can be woken for.
+    private static func needsCommitter(_ state: State) -> Bool {
+        !state.waiting.isEmpty && state.ownersWaiting == 0 || !state.syncs.isEmpty
+    }
 
     /// What the owners that could lead wait for.
     private static func sleepers(_ state: State) -> UInt32 {

@@ -11,8 +11,11 @@ public struct Limits: Sendable, Equatable {
     /// How long a call that is to end waits for what it has begun on another thread and cannot take back; then that ends
     /// without it. At 1 it hardly waits.
     public var interruptGrace = 30_000_000
-    /// A commit of more bytes is stored on another thread, where the one that waits for it wants to be asked. At 1 each is.
+    /// A commit of more bytes is stored, and so many are written in a transaction, on another thread, where the one that
+    /// waits for it wants to be asked. At 1 each is.
     public var largeCommitBytes = 1 << 20
+    /// A thread that wants to be asked is asked at the end of a commit that took longer. At 1 of each.
+    public var unaskedCommit = 50_000
 
     // MARK: Commits
 
@@ -250,7 +253,7 @@ extension Limits {
     public static var all: [(name: String, path: WritableKeyPath<Limits, Int>)] {
         [
             ("interruptInterval", \.interruptInterval), ("interruptGrace", \.interruptGrace),
-            ("largeCommitBytes", \.largeCommitBytes),
+            ("largeCommitBytes", \.largeCommitBytes), ("unaskedCommit", \.unaskedCommit),
             ("recentChanges", \.recentChanges), ("sequenceReservation", \.sequenceReservation),
             ("trimInterval", \.trimInterval), ("logPieces", \.logPieces), ("longestRetry", \.longestRetry),
             ("checkedChanges", \.checkedChanges),

@@ -135,7 +135,7 @@ public final class Store: Sendable {
         do throws(HoldfastError) {
             try expiry.attach(self)
         } catch {
-            _ = try? close(timeoutMilliseconds: nil)
+            _ = try? Interrupt.silently { () throws(HoldfastError) in try close(timeoutMilliseconds: nil) }
             throw error
         }
         let milliseconds = (environment.time.monotonicNanoseconds() &- began) / 1_000_000
@@ -238,14 +238,15 @@ public final class Store: Sendable {
     public func sync() throws(HoldfastError) {
         try requireOpen()
         // A provider's function is called by the caller.
-        if providerCalls != nil { return try queue.sync() }
-        try Interrupt.whileAsking(environment.limits) { [queue] () throws(HoldfastError) in try queue.sync() }
+        if Interrupt.isWanted && !isOfProvider { try queue.syncElsewhere() } else { try queue.sync() }
     }
 
     func requireOpen() throws(HoldfastError) {
         try requireOutsideProvider()
         if closing.hasBegun { throw Self.closed }
     }
+
+    var isOfProvider: Bool { providerCalls != nil }
 
     /// Whether this thread is inside a function of this store's provider, which may hold up anybody else.
     public var isInsideProvider: Bool { providerCalls?.isInside ?? false }
