@@ -354,6 +354,8 @@ int main(int argc, char **argv) {
             samples = atoi(argv[i] + 10);
     srand(seed);
     printf("seed %u\n", seed);
+    /* What is imported is one commit, and so done or not done. */
+    pin_limits("importEntities=1000,importBytes=4194304");
     strcpy(directory, "/dev/shm/holdfast-XXXXXX");
     strcpy(made, "/dev/shm/holdfast-XXXXXX");
     if (mkdtemp(directory) == NULL || mkdtemp(made) == NULL) {

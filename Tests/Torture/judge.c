@@ -27,6 +27,13 @@ unsigned seed_of_run(void) {
     return given ? (unsigned)strtoul(given, NULL, 10) : (unsigned)time(NULL);
 }
 
+void pin_limits(const char *limits) {
+    const char *drawn = getenv("HOLDFAST_LIMITS");
+    char all[8192];
+    snprintf(all, sizeof all, "%s,%s", drawn ? drawn : "", limits);
+    setenv("HOLDFAST_LIMITS", all, 1);
+}
+
 double seconds(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);

@@ -20,6 +20,10 @@ void give_up(const char *doing, hf_status status, hf_error *error) __attribute__
 /* What all chance of a run comes from: HOLDFAST_SEED, which drawn.sh prints, or another each time. */
 unsigned seed_of_run(void);
 
+/* Sets limits of the library that a program relies on, as HOLDFAST_LIMITS does, whatever else was drawn.
+ * Before the library is asked for anything. */
+void pin_limits(const char *limits);
+
 /* Of a clock that never jumps. */
 double seconds(void);
 

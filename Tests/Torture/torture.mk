@@ -20,9 +20,8 @@ $(TORTURE_BUILD)/calls: $(CALLS) $(addprefix Tests/Torture/,operations.h failing
 	$(CC) -std=c99 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -Iinclude -rdynamic $(CALLS) -o $@ \
 	    -L$(LIBRARY_DIRECTORY) -lholdfast -Wl,-rpath,$(LIBRARY_DIRECTORY) -pthread -ldl
 
-# With limits of the library that are drawn from a seed, which is printed with them. The others expect what only the
-# limits as they are shipped give (how many sequences are reserved, that processes take turns, that a failed sync is
-# always that of a COMMIT), or set their own.
+# With limits of the library that are drawn from a seed, which is printed with them. A program that relies on some sets those
+# itself (pin_limits). The others count what the limits as they are shipped give, or set all of their own.
 DRAWN := Tests/Torture/drawn.sh
 
 SECOND := $(addprefix Tests/Torture/,second.c failing_calls.c judge.c)
@@ -36,15 +35,15 @@ $(TORTURE_BUILD)/second: $(SECOND) $(addprefix Tests/Torture/,failing_calls.h ju
 test-torture-short: library $(TORTURE_PROGRAMS) ## Power cuts, kills and I/O faults, a sample
 	$(DRAWN) $(TORTURE_BUILD)/replay
 	$(DRAWN) $(TORTURE_BUILD)/kill 100
-	$(TORTURE_BUILD)/faults
-	$(TORTURE_BUILD)/processes
-	$(TORTURE_BUILD)/sharing
+	$(DRAWN) $(TORTURE_BUILD)/faults
+	$(DRAWN) $(TORTURE_BUILD)/processes
+	$(DRAWN) $(TORTURE_BUILD)/sharing
 	$(DRAWN) $(TORTURE_BUILD)/neighbours
 	$(TORTURE_BUILD)/slow_sync
 	$(DRAWN) $(TORTURE_BUILD)/displaced
-	$(TORTURE_BUILD)/corruption
+	$(DRAWN) $(TORTURE_BUILD)/corruption
 	$(DRAWN) $(TORTURE_BUILD)/care
-	$(TORTURE_BUILD)/calls
+	$(DRAWN) $(TORTURE_BUILD)/calls
 	$(TORTURE_BUILD)/second
 	$(DRAWN) $(TORTURE_BUILD)/followers
 	$(DRAWN) $(TORTURE_BUILD)/rolled_back
@@ -53,8 +52,8 @@ test-torture-short: library $(TORTURE_PROGRAMS) ## Power cuts, kills and I/O fau
 torture: library $(TORTURE_PROGRAMS) ## Power cuts, kills and I/O faults, all of them
 	$(DRAWN) $(TORTURE_BUILD)/replay --every
 	$(DRAWN) $(TORTURE_BUILD)/kill 2000
-	$(TORTURE_BUILD)/faults --every
-	$(TORTURE_BUILD)/corruption 20
+	$(DRAWN) $(TORTURE_BUILD)/faults --every
+	$(DRAWN) $(TORTURE_BUILD)/corruption 20
 	$(DRAWN) $(TORTURE_BUILD)/care --every
-	$(TORTURE_BUILD)/calls --every
+	$(DRAWN) $(TORTURE_BUILD)/calls --every
 	$(DRAWN) $(TORTURE_BUILD)/followers 120
