@@ -40,6 +40,9 @@ final class Connection: @unchecked Sendable {
     let handle: OpaquePointer
     private let mode: Mode
     private let busyTimeout: Int
+    private let lockPoll: Int
+    /// Set when what is done here, or waits, is to end soon.
+    let stop: Interrupt.Flag
     /// By the number of the query.
     private let statements: UnsafeMutableBufferPointer<OpaquePointer?>
     private var indexStatements: [IndexID: [OpaquePointer?]] = [:]
@@ -52,12 +55,16 @@ final class Connection: @unchecked Sendable {
     private let time = SystemTime()
     /// What is left of it, in nanoseconds; see `setPatience`.
     private var patience: UInt64 = 0
+    /// What each wait begins with; nil where all of them share what is left.
+    private var patienceOfEach: UInt64?
     /// How long it sleeps before it looks again, in microseconds.
     private var poll: UInt32 = 0
 
     /// sqlite3_open_v2. NOFOLLOW: that the path is no symbolic link was checked before, and might have changed.
-    /// `busyTimeout`: how long it waits for others, in nanoseconds.
-    init(path: String, mode: Mode, busyTimeout: Int = 0) throws(HoldfastError) {
+    /// `limits` tell how long it waits for others; without them it does not. `stop` ends that.
+    init(
+        path: String, mode: Mode, waiting limits: Limits? = nil, stop: Interrupt.Flag = Interrupt.Flag()
+    ) throws(HoldfastError) {
         SQLiteForks.prepare()
         self.path = path
         self.mode = mode
@@ -82,7 +89,9 @@ final class Connection: @unchecked Sendable {
         handle = opened
         statements = .allocate(capacity: Query.allCases.count)
         statements.initialize(repeating: nil)
-        self.busyTimeout = busyTimeout
+        busyTimeout = limits?.busyTimeout ?? 0
+        lockPoll = limits?.lockPoll ?? 0
+        self.stop = stop
         setBusyTimeout()
         holdfast_sqlite3_db_switch(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
         setCheckpointOnClose(false)
@@ -108,8 +117,12 @@ final class Connection: @unchecked Sendable {
         traces?.remove()
     }
 
-    /// sqlite3_interrupt: has what is just run here end soon, with `.cancelled`. Any thread, while it is open.
-    func interrupt() { sqlite3_interrupt(handle) }
+    /// sqlite3_interrupt: has what is just run here end soon, with `.cancelled`, or with `.busy` where it waits, which that
+    /// alone does not end. Any thread, while it is open. Nothing waits here any more until `stop` is cleared.
+    func interrupt() {
+        stop.set()
+        sqlite3_interrupt(handle)
+    }
 
     /// sqlite3_db_release_memory: the pages that are kept for the next reading.
     func releaseMemory() { sqlite3_db_release_memory(handle) }
@@ -219,13 +232,25 @@ final class Connection: @unchecked Sendable {
     /// take milliseconds, would hardly ever meet.
     func setPatience(_ nanoseconds: Int, _ limits: Limits) {
         patience = UInt64(nanoseconds)
-        poll = microseconds(limits.checkpointPoll)
+        patienceOfEach = nil
+        wait(polling: limits.checkpointPoll)
+    }
+
+    /// How long anything else waits, each time: as it was opened. In whole milliseconds.
+    func setBusyTimeout() {
+        patienceOfEach = UInt64(busyTimeout / 1_000_000 * 1_000_000)
+        wait(polling: lockPoll)
+    }
+
+    private func wait(polling interval: Int) {
+        poll = microseconds(interval)
         sqlite3_busy_handler(
             handle,
-            { context, _ in
-                // Called inside this connection's own checkpoint, so the connection is alive and its thread is ours.
+            { context, tries in
+                // Called inside this connection's own call, so the connection is alive and its thread is ours.
                 let connection = Unmanaged<Connection>.fromOpaque(context!).takeUnretainedValue()
-                guard connection.patience > 0 else { return 0 }
+                if tries == 0, let patience = connection.patienceOfEach { connection.patience = patience }
+                guard connection.patience > 0, !connection.stop.isSet else { return 0 }
                 let began = connection.time.monotonicNanoseconds()
                 usleep(connection.poll)
                 let slept = connection.time.monotonicNanoseconds() &- began
@@ -233,9 +258,6 @@ final class Connection: @unchecked Sendable {
                 return 1
             }, Unmanaged.passUnretained(self).toOpaque())
     }
-
-    /// How long anything else waits: as it was opened.
-    func setBusyTimeout() { sqlite3_busy_timeout(handle, Int32(clamping: busyTimeout / 1_000_000)) }
 
     var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
 

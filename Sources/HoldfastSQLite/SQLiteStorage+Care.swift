@@ -84,7 +84,10 @@ extension SQLiteStorage {
         let after: UInt64
         var isCompacted = false
         compacting.withLock { $0 = connection }
-        defer { compacting.withLock { $0 = nil } }
+        defer {
+            compacting.withLock { $0 = nil }
+            connection.stop.clear()
+        }
         do throws(HoldfastError) {
             try connection.execute("VACUUM", "compacting")
             isCompacted = true

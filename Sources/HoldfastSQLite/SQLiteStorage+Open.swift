@@ -65,20 +65,21 @@ extension SQLiteStorage {
         let limits = environment.limits
         if isFirst { storeLock.forgetFiles() } else { try storeLock.checkFiles() }
         let doubt = Doubt(storeLock)
+        let stop = Interrupt.Flag()
         let connectWriter: @Sendable () throws(HoldfastError) -> Connection = { () throws(HoldfastError) in
-            let connection = try connect(path, .readWrite, limits, cacheBytes: limits.writerPageBytes)
+            let connection = try connect(path, .readWrite, limits, cacheBytes: limits.writerPageBytes, stop)
             connection.whenSyncFails = { doubt.noteFailedSync() }
             connection.watchCommits()
             connection.indexRows = min(limits.indexRows, 10_000)
             return connection
         }
-        let writer = try connectWriter()
-        if writer.isReadOnly {
-            throw HoldfastError(.readOnly, "\(path) cannot be written: open it with \"read_only\": true")
-        }
-        try Interrupt.whileAsking(environment.limits, stop: writer.interrupt) { () throws(HoldfastError) in
+        let writer = try Interrupt.whileAsking(limits, stop: stop.set) { () throws(HoldfastError) in
             // Who has the lock may be gone before this has ended.
             defer { withExtendedLifetime(storeLock) {} }
+            let writer = try connectWriter()
+            if writer.isReadOnly {
+                throw HoldfastError(.readOnly, "\(path) cannot be written: open it with \"read_only\": true")
+            }
             if try writer.isNew() {
                 guard options.create else {
                     throw HoldfastError(
@@ -90,7 +91,9 @@ extension SQLiteStorage {
                 try writer.settle(isFirst: true, limits)
                 try writer.skipReserved(at: environment.time.wallMilliseconds())
             }
+            return writer
         }
+        stop.clear()
         let files = try StoreFiles(path, readOnly: false, environment)
         // With a compaction in the log the file gets shorter by the next checkpoint.
         files.allowShrinking(to: Int(clamping: try writer.databaseBytes()))
@@ -135,12 +138,17 @@ extension SQLiteStorage {
         let connectReader: @Sendable () throws(HoldfastError) -> Connection = { () throws(HoldfastError) in
             try connect(path, mode, limits, cacheBytes: limits.readerPageBytes)
         }
+        let stop = Interrupt.Flag()
         let readers: ReaderPool
         do throws(HoldfastError) {
-            if try connectReader().isNew() {
-                throw HoldfastError(.cannotOpen, "\(path) is empty and no store: open it for writing once")
+            readers = try Interrupt.whileAsking(limits, stop: stop.set) { () throws(HoldfastError) in
+                // Who has the lock may be gone before this has ended.
+                defer { withExtendedLifetime(storeLock) {} }
+                if try connect(path, mode, limits, cacheBytes: limits.readerPageBytes, stop).isNew() {
+                    throw HoldfastError(.cannotOpen, "\(path) is empty and no store: open it for writing once")
+                }
+                return try ReaderPool(of: files, limits, isImmutable: mode == .immutable, connect: connectReader)
             }
-            readers = try ReaderPool(of: files, limits, isImmutable: mode == .immutable, connect: connectReader)
         } catch {
             traces?.remove()
             throw error
@@ -153,9 +161,10 @@ extension SQLiteStorage {
     }
 
     private static func connect(
-        _ path: String, _ mode: Connection.Mode, _ limits: Limits, cacheBytes: Int
+        _ path: String, _ mode: Connection.Mode, _ limits: Limits, cacheBytes: Int,
+        _ stop: Interrupt.Flag = Interrupt.Flag()
     ) throws(HoldfastError) -> Connection {
-        let connection = try Connection(path: path, mode: mode, busyTimeout: limits.busyTimeout)
+        let connection = try Connection(path: path, mode: mode, waiting: limits, stop: stop)
         try connection.execute(Schema.settings(cacheKibibytes: max(1, cacheBytes >> 10)), "opening")
         return connection
     }

@@ -27,7 +27,7 @@ public final class SQLiteTable {
         }
         if size > 0 && size < 512 { throw HoldfastError(.notAStore, "\(path) is no SQLite database") }
         let traces = SideFiles(of: resolved)
-        connection = try Connection(path: resolved, mode: .readOnly, busyTimeout: Environment.system.limits.busyTimeout)
+        connection = try Connection(path: resolved, mode: .readOnly, waiting: Environment.system.limits)
         connection.traces = traces
         self.key = key
         var names: [String] = []

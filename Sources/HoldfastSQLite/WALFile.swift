@@ -29,6 +29,7 @@ struct WALFile {
         defer { block.deallocate() }
         var offset: sqlite3_int64 = 0
         while offset < size {
+            if connection.stop.isSet { throw Interrupt.cancelled }
             let count = Int32(min(Int64(capacity), size - offset))
             try connection.check(methods.xRead(file, block, count, offset), "recovering")
             try connection.check(methods.xWrite(file, block, count, offset), "recovering")

@@ -17,6 +17,21 @@ static void expect_files(const fixture *f, int expected) {
     assert_int_equal(files, expected);
 }
 
+static void expect_no_index(hf_repository *things) {
+    double began = seconds_now();
+    while (true) {
+        hf_buffer indexes = HF_BUFFER_INIT;
+        expect_ok(hf_repository_indexes, things, &indexes);
+        bool is_gone = strcmp(indexes.data, "[]") == 0;
+        assert_null(strstr(indexes.data, "\"ready\""));
+        hf_buffer_free(&indexes);
+        if (is_gone)
+            break;
+        assert_true(seconds_now() - began < 30);
+        sleep_milliseconds(1);
+    }
+}
+
 static void an_index_that_is_not_to_be_built_on_leaves_no_record(fixture *f) {
     room r = open_room(f, NULL);
     fill(r, MANY);
@@ -25,19 +40,38 @@ static void an_index_that_is_not_to_be_built_on_leaves_no_record(fixture *f) {
         hf_set_interrupt_check(is_to_end, &c);
         expect(HF_CANCELLED, hf_repository_create_index, r.things, "{\"fields\":{\"n\":1}}", NULL, NULL);
         hf_set_interrupt_check(NULL, NULL);
-        double began = seconds_now();
-        while (true) {
-            hf_buffer indexes = HF_BUFFER_INIT;
-            expect_ok(hf_repository_indexes, r.things, &indexes);
-            bool is_gone = strcmp(indexes.data, "[]") == 0;
-            if (!is_gone)
-                assert_non_null(strstr(indexes.data, "\"dropping\""));
-            hf_buffer_free(&indexes);
-            if (is_gone)
-                break;
-            assert_true(seconds_now() - began < 30);
-        }
+        expect_no_index(r.things);
     }
+    create_index(r, "{\"fields\":{\"n\":1}}");
+    assert_int_equal(index_entries(r), MANY);
+    close_room(r);
+}
+
+typedef struct lock {
+    const char *path;
+    FILE *shell;
+} lock;
+
+static void lock_once(void *of) {
+    lock *l = of;
+    if (l->shell == NULL)
+        l->shell = lock_file(l->path);
+}
+
+static void an_index_is_given_up_without_waiting_for_another_program(fixture *f) {
+    room r = open_room(f, NULL);
+    fill(r, MANY);
+    lock l = {.path = f->url};
+    check c = {.end_at = 30, .inside = lock_once, .of = &l};
+    double began = seconds_now();
+    hf_set_interrupt_check(is_to_end, &c);
+    expect(HF_CANCELLED, hf_repository_create_index, r.things, "{\"fields\":{\"n\":1}}", NULL, NULL);
+    hf_set_interrupt_check(NULL, NULL);
+    /* After half a minute no commit waits any longer. */
+    assert_true(seconds_now() - began < 20);
+    fprintf(l.shell, "ROLLBACK;\n");
+    pclose(l.shell);
+    expect_no_index(r.things);
     create_index(r, "{\"fields\":{\"n\":1}}");
     assert_int_equal(index_entries(r), MANY);
     close_room(r);
@@ -348,6 +382,7 @@ int main(void) {
     ask_all_the_time();
     static const scenario scenarios[] = {
         EACH_ENGINE(an_index_that_is_not_to_be_built_on_leaves_no_record),
+        SQLITE_ONLY(an_index_is_given_up_without_waiting_for_another_program),
         SQLITE_ONLY(what_takes_care_of_a_store_ends_and_leaves_nothing_behind),
         SQLITE_ONLY(compacting_ends_as_it_was_or_is_done),
         EACH_ENGINE(many_at_once_are_stored_all_or_none),

@@ -31,8 +31,9 @@ extension Interrupt {
 
 /// Work on a thread of its own.
 private final class Errand<Value: Sendable>: Sendable {
-    private let work: @Sendable () throws(HoldfastError) -> Value
+    // What came of the work goes before what it rests on.
     private let result = Lock<Result<Value, HoldfastError>?>(nil)
+    private let work: @Sendable () throws(HoldfastError) -> Value
     private let end = Gate()
 
     init(_ work: @escaping @Sendable () throws(HoldfastError) -> Value) { self.work = work }

@@ -141,15 +141,21 @@ extension Repository {
 
     /// Takes away what was being built.
     private func giveUp(_ index: IndexID) throws(HoldfastError) {
-        let isRetired = try Interrupt.silently { () throws(HoldfastError) in try retire(index, onlyIfBuilding: true) }
-        if isRetired { try clearAway(index) }
+        try anyhow { [self] () throws(HoldfastError) in
+            if try retire(index, onlyIfBuilding: true) { try clear(index) }
+        }
     }
 
-    /// Who was told to end the call does not wait until all entries are gone: they go all the same, and of an index that is
-    /// retired nobody sees any.
+    /// Who was told to end the call does not wait until all entries are gone: of an index that is retired nobody sees any.
     private func clearAway(_ index: IndexID) throws(HoldfastError) {
+        try anyhow { [self] () throws(HoldfastError) in try clear(index) }
+    }
+
+    /// Does what is done all the same, by another thread, where this one is told to end the call meanwhile. It may have to
+    /// wait for another program.
+    private func anyhow(_ work: @escaping @Sendable () throws(HoldfastError) -> Void) throws(HoldfastError) {
         do throws(HoldfastError) {
-            try Interrupt.whileAsking(store.environment.limits) { [self] () throws(HoldfastError) in try clear(index) }
+            try Interrupt.whileAsking(store.environment.limits, work)
         } catch  where error.status == .cancelled {}
     }
 

@@ -10,10 +10,34 @@ extension Transaction {
         }
     }
 
-    /// The same for several, one after the other: all or none. Answers the final texts, in their order.
+    /// The same for several, one after the other: all or none. Answers the final texts, in their order. Many are written
+    /// by another thread, where this one wants to be asked meanwhile: nobody is while the transaction's lock is held.
     package func write(_ writes: [Write], wantsResults: Bool, repository: String) throws(HoldfastError) -> [[UInt8]] {
         try store.requireWritable()
-        return try withOpen { state throws(HoldfastError) in
+        guard Interrupt.isWanted, mayWriteElsewhere, isLarge(writes) else {
+            return try write(writes, wantsResults, repository, unless: nil)
+        }
+        let stop = Interrupt.Flag()
+        return try Interrupt.whileAsking(store.environment.limits, stop: stop.set) { [self] () throws(HoldfastError) in
+            try write(writes, wantsResults, repository, unless: stop)
+        }
+    }
+
+    /// A provider's functions are called by the caller, and only the thread that calls validators writes meanwhile.
+    private var mayWriteElsewhere: Bool { !store.isOfProvider && state.withLock { $0.sealing == .none } }
+
+    private func isLarge(_ writes: [Write]) -> Bool {
+        var size = 0
+        return writes.contains { write in
+            size += write.size
+            return size > store.environment.limits.largeCommitBytes
+        }
+    }
+
+    private func write(
+        _ writes: [Write], _ wantsResults: Bool, _ repository: String, unless stop: Interrupt.Flag?
+    ) throws(HoldfastError) -> [[UInt8]] {
+        try withOpen { state throws(HoldfastError) in
             let start = state.buffer.savepoint()
             defer { state.buffer.release(start) }
             try state.buffer.reserve(writes.count)
@@ -21,6 +45,7 @@ extension Transaction {
             if wantsResults { texts.reserveCapacity(writes.count) }
             for (index, write) in writes.enumerated() {
                 do throws(HoldfastError) {
+                    if stop?.isSet ?? false { throw Interrupt.cancelled }
                     let text = try Self.write(write, &state, repository: repository)
                     if wantsResults { texts.append(text ?? []) }
                 } catch {
