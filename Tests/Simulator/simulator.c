@@ -64,6 +64,7 @@ static void collect(void) {
         if (the->processes[i].pid != 0 && the->processes[i].ending != STILL_RUNS) {
             waitpid(the->processes[i].pid, NULL, 0);
             the->processes[i].pid = 0;
+            process_clear(i);
         }
 }
 

@@ -208,7 +208,13 @@ static void let_go(int process) {
     }
     files_forget();
     for (int i = 1; i < TASKS; i++)
-        if (the->tasks[i].process == process)
+        if (the->tasks[i].process == process && the->tasks[i].state != NO_TASK)
+            the->tasks[i].state = GONE;
+}
+
+void process_clear(int process) {
+    for (int i = 1; i < TASKS; i++)
+        if (the->tasks[i].process == process && the->tasks[i].state == GONE)
             the->tasks[i].state = NO_TASK;
 }
 

@@ -22,11 +22,12 @@ enum { SECTOR = 512, MOST_BYTES = 24 << 20, NAME_BYTES = 64 };
 typedef enum task_state {
     NO_TASK,
     ABLE,
-    ASLEEP,      /* until a time */
-    AT_A_MUTEX,  /* until it is unlocked */
-    AT_A_FUTEX,  /* until it is woken, or until a time */
-    AT_AN_END,   /* until another thread of its process has ended */
-    AT_A_PROCESS /* the runner, until a process has ended or the power is cut */
+    ASLEEP,       /* until a time */
+    AT_A_MUTEX,   /* until it is unlocked */
+    AT_A_FUTEX,   /* until it is woken, or until a time */
+    AT_AN_END,    /* until another thread of its process has ended */
+    AT_A_PROCESS, /* the runner, until a process has ended or the power is cut */
+    GONE          /* with its process; the thread may still wait for the baton */
 } task_state;
 
 typedef struct task {
@@ -164,6 +165,8 @@ void task_end(void);
 void sleep_for(uint64_t nanoseconds);
 /* Ends the process at once: what its descriptors had is let go, all its threads end. */
 void process_end(ending ending) __attribute__((noreturn));
+/* By the runner, once the true process is no more: others may have the places of its threads. */
+void process_clear(int process);
 /* By the runner: waits until a process has ended or the power is cut. False where nobody can go on any more.
  */
 bool runner_wait(void);
