@@ -69,6 +69,19 @@ def test_a_commit_of_another_process_takes_out_what_it_changed_and_nothing_else(
         assert read_all(songs)[:10] == [2, 2, 2, 0, 0, 0, 0, 1, 0, 2]
 
 
+def test_what_the_cache_served_and_what_is_read_later_are_of_one_state(
+    songs: "holdfast.Repository[dict[str, Any]]", other: Other
+) -> None:
+    songs.invalidate_cache("8")
+    # Behind this commit nothing was read of the storage yet.
+    songs.save({"id": "own"})
+    with pytest.raises(holdfast.ConflictError), songs.store.transaction():
+        assert songs["7"]["plays"] == 0
+        other('songs.save_many([{"id": id, "plays": 1} for id in "78"])')
+        songs.fetch("8")
+    assert [songs[id]["plays"] for id in "78"] == [1, 1]
+
+
 def test_what_is_read_while_another_process_goes_on_committing_is_mostly_cached(
     songs: "holdfast.Repository[dict[str, Any]]", other: Other
 ) -> None:
