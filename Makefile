@@ -26,7 +26,7 @@ ABI_SHARED := $(addprefix Tests/ABI/,support.c actions.c indexes.c listener.c me
 ABI_TESTS := $(patsubst Tests/ABI/%.c,%,$(wildcard Tests/ABI/test_*.c))
 TEST_PARTS := test-headers test-payload test-abi test-symbols test-torture-short test-simulator test-fuzz-short \
     test-races test-growth test-mutants test-benchmarks test-swift documentation test-thread-sanitizer test-package test-python \
-    test-swift-provider
+    test-swift-provider test-drawn-limits
 
 # Swift's backtracer may hang after a crash where there is no terminal.
 export SWIFT_BACKTRACE := enable=no
@@ -196,6 +196,7 @@ soak-python: library $(VENV)/tools ## A million operations from Python: memory a
 	PYTHONPATH=bindings/python $(VENV)/bin/python bindings/python/tests/soak.py 1000000
 
 include Tests/Torture/torture.mk
+include Tests/DrawnLimits/drawn_limits.mk
 include Tests/Simulator/simulator.mk
 include Tests/Fuzz/fuzz.mk
 include Tests/Growth/growth.mk

@@ -168,14 +168,17 @@ def test_a_hundred_commits_in_a_burst_end_in_the_final_state(store: holdfast.Sto
         for future in futures:
             future.result(30)
         songs.save({"id": "last", "plays": 1000})
-        merged = 0
+        merged, kept_up = 0, True
         while not (result and result[0]["id"] == "last"):
             event = query.next(10)
             result = apply_difference(result, event)
             assert result == event.entities
-            merged += event.merged
+            if isinstance(event, holdfast.Snapshot):
+                kept_up = False
+            else:
+                merged += event.merged
         assert result == songs.find(sort={"plays": -1}, limit=10)
-        assert 1 <= merged <= 101
+        assert not kept_up or 1 <= merged <= 101
 
 
 def test_entities_are_of_the_repository_s_class_and_fields_are_dicts(
