@@ -72,6 +72,10 @@ def ends_in_nested_array(condition: Condition) -> bool:
     return condition.path[-1].isdigit() and any(map(is_list, values(condition)))
 
 
+def ends_in_what_is_false(condition: Condition) -> bool:
+    return "." in condition.path and not all(values(condition))
+
+
 def ends_early(condition: Condition) -> bool:
     found = reached(condition.document, condition.path)
     return found.is_cut_short or not found.values
@@ -169,6 +173,40 @@ TABLE = [
         "Query: $all",
         inner(all_of(of(*EQUALITIES), with_empty_object)),
         ({"a": [{}, "a"]}, {"a": {"$all": [{}]}}, True),
+    ),
+    Difference(
+        ["montydb"],
+        "takes true for 1 and false for 0 in $all, as Python does; in MongoDB they are of another type",
+        "Order",
+        inner(all_of(of("$all"), mixes_booleans_and_numbers)),
+        ({"a": True}, {"a": {"$all": [1]}}, False),
+    ),
+    Difference(
+        ["montydb"],
+        "takes true for 1 and false for 0 within objects and arrays; in MongoDB they are of another type there, too",
+        "Order",
+        inner(
+            all_of(
+                of(*EQUALITIES, *COMPARISONS),
+                any_of(with_object, with_list_operand),
+                mixes_booleans_and_numbers,
+            )
+        ),
+        ({"a": {"b": True}}, {"a": {"b": 1}}, False),
+    ),
+    Difference(
+        ["mongita"],
+        "takes what Python holds to be false, as 0 and '', for missing at the end of a path through an object",
+        "Query: $lt",
+        ends_in_what_is_false,
+        ({"a": {"b": ""}}, {"a.b": {"$lt": "a"}}, True),
+    ),
+    Difference(
+        ["mongoquery"],
+        "takes an object for a filter of its members; in MongoDB it is equal as a whole, or not",
+        "Query: $eq",
+        inner(all_of(of("$eq"), with_object)),
+        ({"a": {"b": 1, "c": 1}}, {"a": {"b": 1}}, False),
     ),
     Difference(
         ["mongomock", "mongoquery"],
@@ -330,6 +368,13 @@ TABLE = [
         "Query: $type, $exists",
         inner(of("$type", "$exists")),
         ({}, {"a": {"$type": "null"}}, False),
+    ),
+    Difference(
+        ["neosqlite"],
+        "finds arrays alone by $all in $or and $and; anywhere it is an $and of $eq",
+        "Query: $all",
+        inner(of("$all")),
+        ({"a": "b"}, {"$or": [{"a": {"$all": ["b"]}}]}, True),
     ),
     Difference(
         ["neosqlite"],
