@@ -20,8 +20,12 @@ static int rename_exclusively(const char *from, const char *to) {
 /* A second name is given to nothing that has one already; then the first is taken away. */
 static int link_and_unlink(const char *from, const char *to) {
     int failure = answer(link(from, to));
-    if (failure == 0)
-        unlink(from);
+    if (failure != 0)
+        return failure;
+    /* A store is not opened under one of two names. */
+    failure = answer(unlink(from));
+    if (failure != 0)
+        unlink(to);
     return failure;
 }
 

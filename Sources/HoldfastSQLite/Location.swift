@@ -56,7 +56,7 @@ struct Location {
             guard status.st_mode & S_IFMT == S_IFREG else {
                 throw HoldfastError(.cannotOpen, "\(resolved) is no regular file")
             }
-            if status.st_nlink > 1, !allowUnsafe, !Self.isAlsoFormer(resolved, status) {
+            if status.st_nlink > 1, !allowUnsafe, !Self.isOwnSecondName(resolved, status) {
                 throw Self.unsafe(resolved, "has several names (hard links)")
             }
         }
@@ -68,11 +68,14 @@ struct Location {
         }
     }
 
-    /// Whether its second name is the one under which an interrupted restore has kept it (see DatabaseCopy.swift), and which
-    /// nobody opens.
-    private static func isAlsoFormer(_ path: String, _ status: stat) -> Bool {
-        var former = stat()
-        return status.st_nlink == 2 && lstat(path + DisplacedLog.end, &former) == 0 && areSame(status, former)
+    /// Whether its second name is one that nobody opens: under which an interrupted restore has kept it, or under which it was
+    /// made by a copy that was interrupted when it had its name (see DatabaseCopy.swift).
+    private static func isOwnSecondName(_ path: String, _ status: stat) -> Bool {
+        status.st_nlink == 2
+            && [DisplacedLog.end, PartialFile.end].contains { end in
+                var second = stat()
+                return lstat(path + end, &second) == 0 && areSame(status, second)
+            }
     }
 
     /// Refuses a log whose database is missing or empty: SQLite would delete it, and with it what it alone may hold. A
@@ -113,7 +116,7 @@ struct Location {
     /// Refuses a name under which something is, or beside which something lies that SQLite would read into what gets the
     /// name: a log of a store that is gone has commits of its own.
     func requireFree() throws(HoldfastError) {
-        for end in [""] + Self.companions where Self.size(path + end) != nil { throw taken(by: path + end) }
+        for end in [""] + Self.companions where try Self.sizeIfThere(path + end) != nil { throw taken(by: path + end) }
     }
 
     /// Refuses the name of a store whose file is gone, and which a process still has open: that would write beside what
@@ -187,6 +190,13 @@ struct Location {
         if lstat(path, &status) == 0 { return Int(status.st_size) }
         guard errno == ENOENT || errno == ENOTDIR else { throw error(errno, "looking for", path) }
         return nil
+    }
+
+    /// stat(2): whether there is a file of this name, with the same care.
+    static func look(at path: String, _ status: inout stat) throws(HoldfastError) -> Bool {
+        if stat(path, &status) == 0 { return true }
+        guard errno == ENOENT || errno == ENOTDIR else { throw error(errno, "looking for", path) }
+        return false
     }
 
     /// SQLITE_DEFAULT_FILE_PERMISSIONS.

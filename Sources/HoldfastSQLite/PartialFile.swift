@@ -12,12 +12,20 @@ import HoldfastCore
 /// While it is made, a lock on it keeps everybody else from taking it for what a killed process has left; that is begun
 /// anew by the next. The lock is on its first byte, which SQLite, whose locks lie far behind, does not use.
 final class PartialFile {
+    static let end = "-partial"
+
     let path: String
     private let claim: OpaquePointer
 
     /// With the mode and, where this process may, the owner of the file at `model`.
     init(for target: String, like model: String) throws(HoldfastError) {
-        path = target + "-partial"
+        path = target + Self.end
+        var own = stat()
+        var former = stat()
+        // What is to be replaced may be a copy that was interrupted when it had its name, and have this one too.
+        if try Self.isNamed(target, &own), try Self.isNamed(path, &former), Location.areSame(own, former) {
+            unlink(path)
+        }
         while true {
             if let claim = try Self.claimed(path) {
                 self.claim = claim
@@ -51,7 +59,7 @@ final class PartialFile {
     /// The file, locked; nil where it has changed meanwhile.
     private static func claimed(_ path: String) throws(HoldfastError) -> OpaquePointer? {
         var status = stat()
-        let isThere = lstat(path, &status) == 0
+        let isThere = try isNamed(path, &status)
         if isThere && status.st_mode & S_IFMT != S_IFREG {
             throw HoldfastError(.exists, "\(path) is in the way and no regular file: remove it first")
         }
@@ -65,25 +73,40 @@ final class PartialFile {
             throw Location.error(-descriptor, "creating", path)
         }
         var opened = stat()
-        fstat(descriptor, &opened)
         do throws(HoldfastError) {
+            guard fstat(descriptor, &opened) == 0 else { throw Location.error(errno, "looking at", path) }
             if claim == nil { claim = try StoreLock.claim(opened, path, orBusy: { busy(path) }) }
         } catch {
+            if !isThere { unlink(path) }
             hfp_close_unshared(descriptor)
+            if let claim { hfp_claim_free(claim) }
             throw error
         }
         hfp_claim_attach(claim, descriptor)
         let failure = hfp_claim_lock(claim, HFP_EXCLUSIVE, 0, 1)
-        var named = stat()
-        if failure == 0, lstat(path, &named) == 0, Location.areSame(named, opened),
-            !isThere || Location.areSame(status, opened)
-        {
-            return claim
+        do throws(HoldfastError) {
+            if failure == EAGAIN { throw busy(path) }
+            if failure != 0 { throw Location.error(failure, "locking", path) }
+            var named = stat()
+            if try isNamed(path, &named), Location.areSame(named, opened), !isThere || Location.areSame(status, opened)
+            {
+                return claim
+            }
+        } catch {
+            // Unless somebody else has it by now.
+            if !isThere && failure != EAGAIN { unlink(path) }
+            hfp_claim_free(claim)
+            throw error
         }
         hfp_claim_free(claim)
-        if failure == EAGAIN { throw busy(path) }
-        if failure != 0 { throw Location.error(failure, "locking", path) }
         return nil
+    }
+
+    /// lstat(2). What only could not be looked at is not taken for missing, or this would look for ever.
+    private static func isNamed(_ path: String, _ status: inout stat) throws(HoldfastError) -> Bool {
+        if lstat(path, &status) == 0 { return true }
+        guard errno == ENOENT else { throw Location.error(errno, "looking for", path) }
+        return false
     }
 
     private static func busy(_ path: String) -> HoldfastError {

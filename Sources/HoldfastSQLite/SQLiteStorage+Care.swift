@@ -58,9 +58,12 @@ extension SQLiteStorage {
     public func compact() throws(HoldfastError) -> (before: UInt64, after: UInt64) {
         guard let lock = storeLock.withLock({ $0 }), let checkpointer else { throw Store.closed }
         // A file that becomes shorter is damage to every other process that has it open.
-        let isAlone = try lock.isLast()
-        defer { try? lock.enter() }
-        guard isAlone else {
+        defer {
+            try? lock.enter()
+            // A lock that the system could not give is often to be had at once after it.
+            lock.enterIfNeeded()
+        }
+        guard try lock.isLast() else {
             throw HoldfastError(
                 .busy, "\(location) is open in another process, and is compacted only where this one is alone")
         }

@@ -53,7 +53,7 @@ extension SQLiteStorage {
             let lock = try StoreLock(location, readOnly: false, environment: environment)
             let isFirst = try lock.knock(timeoutMilliseconds: options.lockTimeoutMilliseconds)
             // A restore may have put another file there while this waited.
-            if lock.isCurrent { return (lock, isFirst) }
+            if try lock.isCurrent() { return (lock, isFirst) }
         }
     }
 

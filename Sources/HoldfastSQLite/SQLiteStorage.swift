@@ -28,6 +28,7 @@ public final class SQLiteStorage: Storage {
     let checkpointer: Checkpointer?
     let files: StoreFiles
     let environment: Environment
+    private let namesAreSynced = Atomic(false)
     /// Whether files were found to be open for reading alone.
     private let mustReopen = Atomic(false)
     /// Ends backups, which have connections of their own.
@@ -121,6 +122,7 @@ public final class SQLiteStorage: Storage {
     /// write transaction is begun here, where waiting can end, and `beginWrite` goes on with it.
     public func takeTurn(until deadline: UInt64) throws(HoldfastError) -> Bool {
         guard let queue = queue.withLock({ $0 }) else { return true }
+        storeLock.withLock { $0 }?.enterIfNeeded()
         while true {
             guard try queue.takeTurn(until: deadline) else { return false }
             if try !isHeldByOthers() { return true }
@@ -184,6 +186,7 @@ public final class SQLiteStorage: Storage {
     }
 
     public func beginWrite(durable: Bool) throws(HoldfastError) -> any StorageWrite {
+        if durable { try syncNames() }
         // One that is not durable relies on nothing, but the checkpointer waits for it.
         if durable ? doubt.isElsewhere : doubt.wasElsewhere { try settleElsewhere() }
         let begun = takeBegunWrite()
@@ -208,8 +211,22 @@ public final class SQLiteStorage: Storage {
         checkpointer?.noteCommit(frames: connection.walFrames)
     }
 
+    /// Before the first commit that has to be durable, the directory: the log's name is as new as this process's opening, or
+    /// another's. SQLite syncs it for the process alone that has made the log, and does not look whether that fails (unixSync in
+    /// os_unix.c).
+    private func syncNames() throws(HoldfastError) {
+        if isReadOnly || namesAreSynced.load(ordering: .relaxed) { return }
+        do throws(HoldfastError) {
+            try DatabaseCopy.sync(Location.split(location).parent, O_RDONLY | O_DIRECTORY)
+        } catch  where error.status == .readOnly {
+            // Whoever may not read the directory cannot sync it.
+        }
+        namesAreSynced.store(true, ordering: .relaxed)
+    }
+
     /// Always syncs: the newest commit may be another process's.
     public func sync() throws(HoldfastError) {
+        try syncNames()
         if doubt.isElsewhere { try settleElsewhere() }
         try writer.withLock { writer throws(HoldfastError) in
             if isReadOnly { return }

@@ -1,5 +1,6 @@
 import CHoldfastPlatform
 import HoldfastCore
+import Synchronization
 
 #if canImport(Darwin)
     import Darwin
@@ -44,6 +45,8 @@ final class StoreLock: Sendable {
     private let isCreator: Bool
     /// The file that is claimed, nil where there is none yet.
     private let claimed: stat?
+    /// Whether this process keeps others out, after `enter` has failed.
+    private let keepsOthersOut = Atomic(false)
 
     /// Enters the file into this process's table and, for writing, opens the sidecar file, which gets the file's mode.
     /// Where there is no file yet, the sidecar file is entered.
@@ -54,7 +57,7 @@ final class StoreLock: Sendable {
         let note = Self.note(environment)
         self.note = note
         var status = stat()
-        let isThere = stat(path, &status) == 0
+        let isThere = try Location.look(at: path, &status)
         claimed = isThere ? status : nil
         let busy = {
             HoldfastError(
@@ -71,10 +74,11 @@ final class StoreLock: Sendable {
         }
         (descriptor, isCreator) = sidecar
         do throws(HoldfastError) {
-            fstat(descriptor, &status)
+            guard fstat(descriptor, &status) == 0 else { throw Location.error(errno, "opening", location.lockPath) }
             self.claim = if let claim { claim } else { try Self.claim(status, path, orBusy: busy) }
         } catch {
             hfp_close_unshared(descriptor)
+            if let claim { hfp_claim_free(claim) }
             throw error
         }
         hfp_claim_attach(self.claim, descriptor)
@@ -132,27 +136,32 @@ final class StoreLock: Sendable {
 
     /// Behind the door: whether the names still lead to the files of this object. Whoever had the door before may have
     /// removed or replaced them.
-    var isCurrent: Bool {
+    func isCurrent() throws(HoldfastError) -> Bool {
         var status = stat()
         var own = stat()
-        guard fstat(descriptor, &own) == 0, stat(path + "-lock", &status) == 0, Location.areSame(status, own) else {
-            return false
-        }
-        let isThere = stat(path, &status) == 0
+        guard fstat(descriptor, &own) == 0 else { throw Location.error(errno, "looking at", path + "-lock") }
+        guard try Location.look(at: path + "-lock", &status), Location.areSame(status, own) else { return false }
+        let isThere = try Location.look(at: path, &status)
         return claimed.map { isThere && Location.areSame($0, status) } ?? !isThere
     }
 
     /// Behind the door, and alone: removes the sidecar file if this object has made it.
-    func removeIfMade() { if isCreator && isCurrent { unlink(path + "-lock") } }
+    func removeIfMade() { if isCreator, (try? isCurrent()) == true { unlink(path + "-lock") } }
 
-    /// Lets others open and close the store beside this process.
+    /// Lets others open and close the store beside this process. Where that fails they are kept out: were this process's
+    /// presence given up, the next one would take itself for the first.
     func enter() throws(HoldfastError) {
+        keepsOthersOut.store(true, ordering: .relaxed)
         _ = try set(HFP_SHARED, Self.presence)
         _ = try set(HFP_UNLOCKED, Self.door)
+        keepsOthersOut.store(false, ordering: .relaxed)
     }
 
-    /// Whether this process is the last that has the store open. From here on nobody else opens it until this object is
-    /// gone.
+    /// Lets others in after it has failed, which is tried until it succeeds.
+    func enterIfNeeded() { if keepsOthersOut.load(ordering: .relaxed) { try? enter() } }
+
+    /// Whether this process is the last that has the store open. From here on nobody else opens it until `enter`, also
+    /// where this throws, or until this object is gone.
     func isLast() throws(HoldfastError) -> Bool {
         guard try waitForDoor(UInt64(limits.closingDoor)) else { return false }
         return try set(HFP_EXCLUSIVE, Self.presence)

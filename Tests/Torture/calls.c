@@ -1,10 +1,11 @@
 /*
  * Calls under faults: each operation of a store, with the n-th of all its calls to the system made to fail,
- * to be short, to be interrupted, or to kill the process; and with the n-th allocation of the C libraries
- * below refused.
+ * to be short, to be interrupted, or to kill the process; with all calls of one function made to fail; and
+ * with the n-th allocation of the C libraries below refused.
  *
- *     calls [--every] [--seed=N] [--operation=NAME]      --every: each n; else a sample, which the seed
- * chooses
+ *     calls [--every] [--seed=N] [--operation=NAME] [--fault=NAME]
+ *
+ * --every: each n; else a sample, which the seed chooses. The names are those that it prints.
  *
  * Whatever meets the fault: the operation answers a status that fits, and is done or not done as it says;
  * nothing that was acknowledged before is lost; with the fault gone the same handle does the operation,
@@ -31,7 +32,8 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PATIENCE_SECONDS = 30, SPACE_PIECE = 64 << 10, SPACE_PIECES = 96 };
+/* Where no lock is to be had SQLite tries again for ten seconds each time. */
+enum { PATIENCE_SECONDS = 120, SPACE_PIECE = 64 << 10, SPACE_PIECES = 96 };
 
 static char directory[64], made[64];
 
@@ -47,14 +49,28 @@ static bool has_met(const char *call) { return strncmp(board->met, call, strlen(
 /* SQLite takes a lock that cannot be had for one that somebody holds, a page that cannot be read for a
  * damaged one, and a file that cannot be opened for one that may only be read. */
 static bool fits(hf_status status, call_fault fault) {
-    if (status == HF_BUSY)
+    if (status == HF_BUSY || status == HF_TIMEOUT)
         return fault == CALLS_FAIL || has_met("fcntl");
     if (status == HF_CORRUPT)
         return fault == CALLS_FAIL || has_met("pread");
     if (status == HF_READ_ONLY)
-        return has_met("open");
+        return fault == FUNCTION_IS_FORBIDDEN || has_met("open");
     return status == HF_OK || status == HF_IO || status == HF_FULL || status == HF_CANNOT_OPEN ||
            status == HF_NO_MEMORY;
+}
+
+/* Whether other processes can open the store and close it, while this one has it open: its locks on the first
+ * two bytes of the sidecar file (see StoreLock.swift). */
+static bool lets_others_in(void) {
+    char name[120];
+    snprintf(name, sizeof name, "%s-lock", files.store);
+    int descriptor = open(name, O_RDWR);
+    struct flock presence = {.l_type = F_RDLCK, .l_start = 0, .l_len = 1};
+    struct flock door = {.l_type = F_WRLCK, .l_start = 1, .l_len = 1};
+    bool is_answered = descriptor >= 0 && fcntl(descriptor, F_OFD_GETLK, &presence) == 0 &&
+                       fcntl(descriptor, F_OFD_GETLK, &door) == 0;
+    close(descriptor);
+    return is_answered && presence.l_type == F_UNLCK && door.l_type == F_UNLCK;
 }
 
 static int descriptors(void) {
@@ -85,14 +101,20 @@ static void look_at_what_was_kept(const operation *o) {
 }
 
 /* Does it again where it has not been done: with the fault gone that must succeed. */
-static void do_again(const operation *o, room *r) {
+static void do_again(const operation *o, room *r, call_fault fault) {
     hf_error *error = NULL;
     if (r->store == NULL && !replaces(o))
         must("opening again", enter(r, files.store, &error), &error);
-    /* A store that could not be reopened after a commit of unknown outcome tries it again with the next
-     * commit, which may be told. */
-    if (r->store != NULL && o->act != close_it)
+    if (r->store != NULL && o->act != close_it) {
+        /* What failed for good may need the next commit. */
+        if ((fault == CALL_FAILS || fault == CALL_INTERRUPTED) && !lets_others_in())
+            complain(o, "no other process can open the store");
+        /* A store that could not be reopened after a commit of unknown outcome tries it again with the next
+         * commit, which may be told. */
         hf_error_free(retried(r));
+        if (!lets_others_in())
+            complain(o, "no other process can open the store, also after a commit");
+    }
     progress done = o->look == NULL ? NOT_DONE : o->look(r);
     if (done == HALF)
         complain(o, "it is half done, for the process that did it");
@@ -146,7 +168,7 @@ static void meet_the_fault(const operation *o, call_fault fault, long nth) {
         complain(o, hf_status_name(status));
     if (replaces(o) && status != HF_OK && fault != CALLS_FAIL)
         look_at_what_was_kept(o);
-    do_again(o, &r);
+    do_again(o, &r, fault);
     if (o->act == close_it || replaces(o)) {
         leave(&r);
         must("opening anew", enter(&r, files.store, &error), &error);
@@ -192,12 +214,20 @@ static void look_afterwards(const operation *o) {
  * refused for that. */
 static int deaths, refusals;
 
+/* The process hangs: its parent hears in what. */
+static void note_hang(int signal_number) {
+    memccpy(board->met, calls_met(), 0, sizeof board->met);
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
 /* Runs it in a process; false where that was killed, as it should be, or ended in another way. */
 static bool in_a_process(const operation *o, const char *what,
                          void (*run)(const operation *, call_fault, long), call_fault fault, long nth,
                          bool may_be_killed) {
     pid_t child = fork();
     if (child == 0) {
+        signal(SIGALRM, note_hang);
         alarm(PATIENCE_SECONDS);
         run(o, fault, nth);
         board->wrong += wrong;
@@ -319,7 +349,7 @@ static long run(const operation *o, call_fault fault, long nth) {
 
 static long run_each(const operation *o, call_fault fault, int samples) {
     call_fault counting = fault == ALLOCATION_FAILS || fault == ALLOCATIONS_FAIL ? ALLOCATION_FAILS
-                          : fault == DIRECTORY_SYNC_FAILS                        ? DIRECTORY_SYNC_FAILS
+                          : fault >= DIRECTORY_SYNC_FAILS                        ? fault
                                                                                  : CALLS_COUNTED;
     long count = run(o, counting, 1000000000);
     long step = samples == 0 || count <= samples ? 1 : count / samples;
@@ -342,7 +372,7 @@ static long run_in_little_space(const operation *o, int samples) {
 int main(int argc, char **argv) {
     int samples = 6;
     unsigned seed = seed_of_run();
-    const char *only = NULL;
+    const char *only = NULL, *only_fault = NULL;
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--every") == 0)
             samples = 0;
@@ -350,12 +380,15 @@ int main(int argc, char **argv) {
             seed = (unsigned)strtoul(argv[i] + 7, NULL, 10);
         else if (strncmp(argv[i], "--operation=", 12) == 0)
             only = argv[i] + 12;
+        else if (strncmp(argv[i], "--fault=", 8) == 0)
+            only_fault = argv[i] + 8;
         else if (strncmp(argv[i], "--samples=", 10) == 0)
             samples = atoi(argv[i] + 10);
     srand(seed);
     printf("seed %u\n", seed);
-    /* What is imported is one commit, and so done or not done. */
-    pin_limits("importEntities=1000,importBytes=4194304");
+    /* What is imported is one commit, and so done or not done. To SQLite a lock that cannot be had is one
+     * that somebody holds, for which a commit waits. */
+    pin_limits("importEntities=1000,importBytes=4194304,foreignLock=2000000000");
     strcpy(directory, "/dev/shm/holdfast-XXXXXX");
     strcpy(made, "/dev/shm/holdfast-XXXXXX");
     if (mkdtemp(directory) == NULL || mkdtemp(made) == NULL) {
@@ -381,8 +414,12 @@ int main(int argc, char **argv) {
             long before = runs;
             int wrong_before = total_wrong;
             for (call_fault fault = CALL_FAILS; fault < CALL_FAULTS; fault++)
-                runs += run_each(o, fault, samples);
-            runs += run_in_little_space(o, samples);
+                /* Where no lock is to be had each of many runs waits for ten seconds or more. */
+                if (only_fault == NULL ? samples == 0 || fault < FUNCTION_FAILS
+                                       : strcmp(call_fault_name(fault), only_fault) == 0)
+                    runs += run_each(o, fault, samples);
+            if (only_fault == NULL || strcmp(call_fault_name(SPACE_ENDS), only_fault) == 0)
+                runs += run_in_little_space(o, samples);
             printf("%s, %s: %ld runs, %d wrong\n", o->name, is_killed ? "after a kill" : "after a close",
                    runs - before, total_wrong - wrong_before);
             fflush(stdout);

@@ -22,7 +22,7 @@ static _Atomic(call_fault) armed = CALLS_COUNTED;
 static atomic_bool is_counting;
 static atomic_long count, target;
 static char met[256];
-static atomic_bool lacks_exchange;
+static atomic_int lacking;
 
 /* Where the code of the C libraries lies whose allocations may fail. */
 static struct range { uintptr_t begin, end; } ranges[8];
@@ -41,7 +41,7 @@ static int note_library(struct dl_phdr_info *info, size_t size, void *unused) {
     return 0;
 }
 
-void calls_lack_exchange(void) { lacks_exchange = true; }
+void calls_lack(int lacks) { lacking = lacks; }
 
 void calls_arm(call_fault fault, long nth) {
     if (range_count == 0)
@@ -72,6 +72,8 @@ const char *call_fault_name(call_fault fault) {
                                         "allocation fails",
                                         "allocations fail for good",
                                         "sync of a directory fails",
+                                        "function fails always",
+                                        "function is forbidden",
                                         "pieces of address space"};
     return names[fault];
 }
@@ -85,14 +87,45 @@ static void note(const char *name, const char *path) {
         snprintf(met, sizeof met, "%s%s%s", name, path ? " " : "", path ? path : "");
 }
 
+/* The functions that were called, in the order in which they were first. */
+static pthread_mutex_t functions_lock = PTHREAD_MUTEX_INITIALIZER;
+static const char *functions[64];
+
+/* The place of a function among them, from 1. */
+static long number_of(const char *name) {
+    long number = 1;
+    pthread_mutex_lock(&functions_lock);
+    while (number <= count && strcmp(functions[number - 1], name) != 0)
+        number++;
+    if (number > count) {
+        functions[number - 1] = name;
+        count = number;
+    }
+    pthread_mutex_unlock(&functions_lock);
+    return number;
+}
+
+static bool is_for_functions(call_fault fault) {
+    return fault == FUNCTION_FAILS || fault == FUNCTION_IS_FORBIDDEN;
+}
+
+/* What a call answers that fails: `usual`, unless it is not allowed at all. */
+static int error_of(int usual) { return armed == FUNCTION_IS_FORBIDDEN ? EPERM : usual; }
+
 /* What becomes of the call that is about to be made. */
 typedef enum fate { PASSES, FAILS, IS_SHORT, IS_INTERRUPTED, KILLS_AFTER } fate;
 
 static fate next(const char *name, const char *path) {
     if (!is_counting || is_for_allocations(armed) || armed == DIRECTORY_SYNC_FAILS)
         return PASSES;
-    long number = atomic_fetch_add(&count, 1) + 1;
     call_fault fault = armed;
+    if (is_for_functions(fault)) {
+        if (number_of(name) != target)
+            return PASSES;
+        note(name, path);
+        return FAILS;
+    }
+    long number = atomic_fetch_add(&count, 1) + 1;
     if (fault == CALLS_COUNTED || number < target || (number > target && fault != CALLS_FAIL))
         return PASSES;
     note(name, path);
@@ -127,7 +160,7 @@ static fate next(const char *name, const char *path) {
         switch (next(name, path)) {                                                                          \
         case FAILS:                                                                                          \
         case IS_SHORT:                                                                                       \
-            errno = error;                                                                                   \
+            errno = error_of(error);                                                                         \
             return failure;                                                                                  \
         case IS_INTERRUPTED:                                                                                 \
             errno = EINTR;                                                                                   \
@@ -155,7 +188,7 @@ static fate next(const char *name, const char *path) {
             raise(SIGKILL);                                                                                  \
         }                                                                                                    \
         if (fate != PASSES) {                                                                                \
-            errno = fate == IS_INTERRUPTED ? EINTR : error;                                                  \
+            errno = fate == IS_INTERRUPTED ? EINTR : error_of(error);                                        \
             return -1;                                                                                       \
         }                                                                                                    \
         return call;                                                                                         \
@@ -283,7 +316,8 @@ int rename(const char *from, const char *to) {
 
 int renameat2(int from_directory, const char *from, int to_directory, const char *to, unsigned flags) {
     REAL(renameat2)
-    if (lacks_exchange && flags == RENAME_EXCHANGE) {
+    if ((lacking & LACKS_EXCHANGE && flags == RENAME_EXCHANGE) ||
+        (lacking & LACKS_EXCLUSIVE_RENAMES && flags == RENAME_NOREPLACE)) {
         errno = EINVAL;
         return -1;
     }
@@ -297,6 +331,10 @@ int linkat(int from_directory, const char *from, int to_directory, const char *t
 
 int link(const char *from, const char *to) {
     REAL(link)
+    if (lacking & LACKS_LINKS) {
+        errno = EPERM;
+        return -1;
+    }
     CALL("link", to, -1, EIO, real(from, to));
 }
 

@@ -21,12 +21,16 @@ typedef enum call_fault {
     ALLOCATION_FAILS, /* the n-th allocation of a C library below Holdfast (SQLite, jansson, PCRE2), once */
     ALLOCATIONS_FAIL, /* the n-th and all that follow */
     DIRECTORY_SYNC_FAILS,    /* the n-th sync of a directory, once; only these are counted */
+    FUNCTION_FAILS,          /* every call of the n-th function that is called; functions are counted */
+    FUNCTION_IS_FORBIDDEN,   /* the same with EPERM, as where a sandbox does not allow it */
     CALL_FAULTS,             /* how many kinds there are, but for the next */
     SPACE_ENDS = CALL_FAULTS /* of memory: the address space ends n pieces behind what is in use */
 } call_fault;
 
-/* From here on the file system cannot let two files change names. */
-void calls_lack_exchange(void);
+/* What a file system cannot do, from here on: let two files change names, give a name only where there is
+ * none, give a second name. */
+typedef enum call_lack { LACKS_EXCHANGE = 1, LACKS_EXCLUSIVE_RENAMES = 2, LACKS_LINKS = 4 } call_lack;
+void calls_lack(int lacks);
 /* From here on the calls of all threads of this process are counted, and the n-th, from 1, meets the fault.
  */
 void calls_arm(call_fault fault, long nth);

@@ -237,6 +237,15 @@ static progress is_there(const char *file) { return access(file, F_OK) == 0 ? DO
 static hf_status back_up(room *r, hf_error **error) {
     return hf_store_backup(r->store, files.backup, NULL, NULL, NULL, error);
 }
+/* The same where a name is not given in one step; and where there are no second names, either. */
+static hf_status back_up_by_link(room *r, hf_error **error) {
+    calls_lack(LACKS_EXCLUSIVE_RENAMES);
+    return back_up(r, error);
+}
+static hf_status back_up_by_name(room *r, hf_error **error) {
+    calls_lack(LACKS_EXCLUSIVE_RENAMES | LACKS_LINKS);
+    return back_up(r, error);
+}
 static progress look_for_backup(room *r) {
     (void)r;
     return is_there(files.backup) == NOT_DONE ? NOT_DONE : is_whole(files.backup, ENTITIES) ? DONE : HALF;
@@ -260,7 +269,7 @@ hf_status restore_over(room *r, hf_error **error) {
 
 /* The same where files cannot change names. */
 hf_status restore_over_by_name(room *r, hf_error **error) {
-    calls_lack_exchange();
+    calls_lack(LACKS_EXCHANGE);
     return restore_over(r, error);
 }
 
@@ -280,6 +289,8 @@ const operation operations[] = {
     {"verifying", AT_AN_OPEN_STORE, verify, NULL},
     {"compacting", AT_AN_OPEN_STORE, compact, NULL},
     {"backing-up", AT_AN_OPEN_STORE, back_up, look_for_backup},
+    {"backing-up-by-link", AT_AN_OPEN_STORE, back_up_by_link, look_for_backup},
+    {"backing-up-by-name", AT_AN_OPEN_STORE, back_up_by_name, look_for_backup},
     {"restoring", AT_AN_OPEN_STORE, restore, look_for_copy},
     {"replacing", AT_AN_OPEN_STORE, restore_over, NULL},
     {"replacing-by-name", AT_AN_OPEN_STORE, restore_over_by_name, NULL},

@@ -1,7 +1,8 @@
 /*
  * Second: a process that opens a store which another has open, while one call into the system fails. However
  * that ends, the store that it has got can be written: where a file cannot be opened for writing, SQLite
- * opens it for reading and does not say so.
+ * opens it for reading and does not say so. And no commit of its is called durable before the names of the
+ * files are, whoever has made them.
  */
 #include "failing_calls.h"
 #include "judge.h"
@@ -79,6 +80,21 @@ static long open_with_fault(long nth) {
     return count;
 }
 
+static void commit_beside_unsynced_names(void) {
+    hf_store *store = NULL;
+    hf_error *error = NULL;
+    if (hf_store_open(path, NULL, &store, &error) != HF_OK)
+        give_up("opening", HF_INTERNAL, error);
+    calls_arm(DIRECTORY_SYNC_FAILS, 1);
+    expect(save(store, &error) == HF_IO, "what has no durable name is not durable");
+    hf_error_free(error);
+    error = NULL;
+    expect(save(store, &error) == HF_OK, "the next commit syncs the names");
+    expect(calls_disarm() > 1, "the directory was synced once more");
+    hf_error_free(error);
+    hf_store_free(store);
+}
+
 int main(void) {
     if (mkdtemp(directory) == NULL)
         return 2;
@@ -87,6 +103,7 @@ int main(void) {
     long nth = 1;
     while (nth <= open_with_fault(nth))
         nth++;
+    commit_beside_unsynced_names();
     kill(first, SIGKILL);
     waitpid(first, NULL, 0);
     static const char *const ends[] = {"", "-wal", "-shm", "-lock"};
