@@ -163,3 +163,13 @@ def test_a_function_reads_the_whole_repository(
         people.count(lambda person: person.id == "a")
         people.save(Person("new"))
         in_thread(lambda: people.save(Person("other")))
+
+
+def test_of_many_that_are_equal_in_a_descending_sort_a_limit_keeps_those_with_the_last_ids(
+    songs: "holdfast.Repository[dict[str, Any]]",
+) -> None:
+    songs.save_many([{"id": f"{number:04}", "plays": 1} for number in range(5000)])
+    found = songs.find(sort={"plays": -1}, limit=3)
+    assert [song["id"] for song in found] == ["4999", "4998", "4997"]
+    found = songs.find(sort={"plays": 1}, limit=3)
+    assert [song["id"] for song in found] == ["0000", "0001", "0002"]
