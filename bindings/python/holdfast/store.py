@@ -85,9 +85,8 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
     def _start(self, url: Any, open_native: Callable[..., int], options: Mapping[str, Any]) -> None:
         if "delivery" in options:
             raise errors.InvalidOptionError('Python always uses queue delivery; leave out "delivery".')
-        store = ctypes.POINTER(hf_store)()
         #: The native handle.
-        self.pointer = store
+        self.pointer = store = ctypes.POINTER(hf_store)()
         self._handle = Handle(store, lib.hf_store_free)
         self._events = Events(store)
         self._url = url
@@ -112,18 +111,16 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         again. Closing a closed store does nothing.
         """
         self._handle.check_process()
-        deadline = None if timeout is None else time.monotonic() + timeout
+        deadline = math.inf if timeout is None else time.monotonic() + timeout
         while True:
-            wait = LIMITS.native_wait
-            if deadline is not None:
-                wait = max(0, min(wait, math.ceil((deadline - time.monotonic()) * 1000)))
+            wait = math.ceil(min(LIMITS.native_wait, max(0.0, deadline - time.monotonic()) * 1000))
             if call(lib.hf_store_close, self.pointer, wait, accepted=HF_TIMEOUT):
                 break
-            if deadline is not None and time.monotonic() >= deadline:
+            if time.monotonic() >= deadline:
                 raise errors.TimeoutError("The store is still closing; close it again to wait on.")
         self._closed = True
         _open_stores.remove(self._open)
-        self._events.finish(None if deadline is None else max(0.0, deadline - time.monotonic()))
+        self._events.finish(None if timeout is None else max(0.0, deadline - time.monotonic()))
 
     def __enter__(self) -> "Store":
         return self
