@@ -306,6 +306,26 @@ static void a_snapshot_that_grows_too_old_is_taken_back(fixture *f) {
     hf_store_free(store);
 }
 
+static void a_snapshot_taken_back_does_not_move_past_what_a_query_would_find_now(fixture *f) {
+    hf_store *store = open_store(f, "{\"snapshot_max_age_ms\":100}");
+    hf_repository *accounts = open_repository(store, "accounts");
+    save(accounts, NULL, "{\"id\":\"a\",\"n\":1}");
+    hf_transaction *t = begin(store, NULL);
+    expect_count(accounts, t, "{\"n\":1}", 1);
+    save(accounts, NULL, "{\"id\":\"b\",\"n\":1}");
+    hf_status status = HF_OK;
+    for (int i = 0; i < 500 && status != HF_CONFLICT; i++) {
+        hf_entity entity = HF_ENTITY_INIT;
+        sleep_milliseconds(10);
+        status = hf_repository_fetch(accounts, t, "c", 1, &entity, NULL);
+        hf_entity_free(&entity);
+    }
+    assert_int_equal(status, HF_CONFLICT);
+    hf_transaction_free(t);
+    hf_repository_free(accounts);
+    hf_store_free(store);
+}
+
 int main(void) {
     static const scenario scenarios[] = {
         EACH_ENGINE(a_lost_update_is_refused),
@@ -326,6 +346,7 @@ int main(void) {
         EACH_ENGINE(outside_a_transaction_a_write_is_judged_on_the_newest_state),
         EACH_ENGINE(a_snapshot_taken_back_moves_forward_unless_what_was_read_has_changed),
         EACH_ENGINE(a_snapshot_that_grows_too_old_is_taken_back),
+        EACH_ENGINE(a_snapshot_taken_back_does_not_move_past_what_a_query_would_find_now),
     };
     return run_scenarios("isolation", scenarios, COUNT_OF(scenarios));
 }

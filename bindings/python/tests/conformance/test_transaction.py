@@ -426,3 +426,15 @@ def test_counting_on_many_threads_loses_nothing(store: holdfast.Store, songs: So
     for thread in threads:
         thread.join()
     assert songs["s1"]["plays"] == 80
+
+
+def test_a_query_relies_on_each_of_the_many_entities_that_it_found(
+    store: holdfast.Store, songs: Songs
+) -> None:
+    # More than it keeps the ids of.
+    songs.save_many([{"id": f"{number:05}", "plays": 1} for number in range(10_050)])
+    with pytest.raises(holdfast.ConflictError), store.transaction():
+        found = songs.find({"plays": 1}, fields=["id"])
+        in_thread(lambda: songs.save({"id": "10049", "plays": 0}))
+        songs.save({"id": "sum", "found": len(found)})
+    assert not songs.contains("sum")
