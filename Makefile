@@ -26,7 +26,7 @@ ABI_SHARED := $(addprefix Tests/ABI/,support.c actions.c indexes.c listener.c me
 ABI_TESTS := $(patsubst Tests/ABI/%.c,%,$(wildcard Tests/ABI/test_*.c))
 TEST_PARTS := test-headers test-payload test-abi test-symbols test-torture-short test-simulator test-fuzz-short \
     test-races test-growth test-mutants test-benchmarks test-swift documentation test-thread-sanitizer test-package test-python \
-    test-swift-provider test-drawn-limits
+    test-swift-provider
 
 # Swift's backtracer may hang after a crash where there is no terminal.
 export SWIFT_BACKTRACE := enable=no

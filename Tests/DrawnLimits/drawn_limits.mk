@@ -1,6 +1,6 @@
 # The contract with limits of the library that are drawn from a seed, to be included by the top Makefile:
 #
-#     test-drawn-limits    once, what is quick, for every test run
+#     test-drawn-limits    once, what is quick
 #     drawn-limits         DRAWS times, all of it
 #
 # Each program gets a draw of its own, which is printed where it fails; HOLDFAST_SEED and HOLDFAST_LIMITS run it with the same

@@ -15,9 +15,8 @@ $(SIMULATOR): $(SIMULATOR_SOURCES) $(wildcard Tests/Simulator/*.h) include/holdf
 .PHONY: test-simulator simulator
 
 test-simulator: library $(SIMULATOR) ## Processes that share a store on simulated files, killed and cut off, a sample
-	$(SIMULATOR) 40
+	$(SIMULATOR) 20
 	$(SIMULATOR) --replays 3
-	$(SIMULATOR) --weak
 
 simulator: library $(SIMULATOR) ## The same, 5,000 seeds
 	$(SIMULATOR) 5000
