@@ -239,6 +239,22 @@ static void restore_keeps_what_is_there_until_the_copy_is_sound(fixture *f) {
     close_room(r);
 }
 
+static bool goes_on(void *user_data) {
+    (void)user_data;
+    return false;
+}
+
+/* The work of a thread that is asked is done by another, which must be rid of it before the call returns. */
+static void what_a_call_has_opened_is_free_when_it_returns(fixture *f) {
+    room r = open_room(f, NULL);
+    expect_ok(hf_store_backup, r.store, place(f, "copy.db"), NULL, NULL, NULL);
+    close_room(r);
+    hf_set_interrupt_check(goes_on, NULL);
+    for (int i = 0; i < 100; i++)
+        expect(HF_EXISTS, hf_store_restore, place(f, "copy.db"), f->url, NULL, NULL, NULL);
+    hf_set_interrupt_check(NULL, NULL);
+}
+
 static json_t *verify(hf_store *store) {
     hf_buffer report = HF_BUFFER_INIT;
     expect_ok(hf_store_verify, store, NULL, NULL, &report);
@@ -339,6 +355,7 @@ static void a_file_that_is_cut_short_is_noticed_after_it_was_compacted_too(fixtu
 
 int main(void) {
     static const scenario scenarios[] = {
+        SQLITE_ONLY(what_a_call_has_opened_is_free_when_it_returns),
         SQLITE_ONLY(backup_takes_one_state_while_others_write),
         SQLITE_ONLY(backup_that_is_given_up_leaves_nothing_behind),
         SQLITE_ONLY(a_slow_backup_or_verifying_does_not_let_the_log_grow),

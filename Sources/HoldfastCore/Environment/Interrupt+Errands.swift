@@ -1,4 +1,5 @@
 internal import CHoldfastPlatform
+internal import Synchronization
 
 extension Interrupt {
     /// Runs on a thread of its own what takes long and cannot ask, while this thread waits and is asked. Where the answer
@@ -31,12 +32,15 @@ extension Interrupt {
 
 /// Work on a thread of its own.
 private final class Errand<Value: Sendable>: Sendable {
+    private typealias Work = @Sendable () throws(HoldfastError) -> Value
+
     // What came of the work goes before what it rests on.
     private let result = Lock<Result<Value, HoldfastError>?>(nil)
-    private let work: @Sendable () throws(HoldfastError) -> Value
+    private let work: Lock<Work?>
+    private let isOver = Atomic(false)
     private let end = Gate()
 
-    init(_ work: @escaping @Sendable () throws(HoldfastError) -> Value) { self.work = work }
+    init(_ work: @escaping @Sendable () throws(HoldfastError) -> Value) { self.work = Lock(work) }
 
     /// Answers false where there is no thread to be had.
     func begin() -> Bool {
@@ -47,24 +51,44 @@ private final class Errand<Value: Sendable>: Sendable {
         return failure == 0
     }
 
+    /// By the time that it is over this thread refers to nothing of the work's any more: whoever waits for it may rely on it
+    /// that what nobody else refers to, such as a store's file, is free as soon as it lets go of that itself.
     private func run() {
-        let outcome = Result { () throws(HoldfastError) in try work() }
-        result.withLock { $0 = outcome }
+        settle(perform())
+        isOver.store(true, ordering: .releasing)
         end.advance()
     }
 
-    var hasEnded: Bool { result.withLock { $0 != nil } }
+    @inline(never)
+    private func perform() -> Result<Value, HoldfastError> {
+        let work = work.withLock { $0 }
+        return Result { () throws(HoldfastError) in try work.unsafelyUnwrapped() }
+    }
 
-    /// Nil where it has not ended by then.
+    @inline(never)
+    private func settle(_ outcome: Result<Value, HoldfastError>) { result.withLock { $0 = outcome } }
+
+    /// Also after its outcome was taken.
+    var hasEnded: Bool { isOver.load(ordering: .acquiring) }
+
+    /// Its outcome, once, and with it what it rests on; nil where it has not ended by then.
     func outcome(within nanoseconds: UInt64) -> Result<Value, HoldfastError>? {
         let time = SystemTime()
         let deadline = time.monotonicNanoseconds() &+ nanoseconds
         while true {
             let seen = end.number
-            if let outcome = result.withLock({ $0 }) { return outcome }
+            if hasEnded { return take() }
             let now = time.monotonicNanoseconds()
             if now >= deadline { return nil }
             end.wait(while: seen, nanoseconds: deadline - now)
+        }
+    }
+
+    private func take() -> Result<Value, HoldfastError>? {
+        defer { work.withLock { $0 = nil } }
+        return result.withLock { result in
+            defer { result = nil }
+            return result
         }
     }
 }

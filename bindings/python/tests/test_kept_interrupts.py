@@ -132,18 +132,16 @@ def test_what_was_made_and_not_told_is_not_kept(
 ) -> None:
     songs.save({"id": "a"})
     songs.deferred.save({"id": "a"}).submit().result()
-    gc.collect()
-    eventually(lambda: not holdfast.handle_count("future"))
-    before = holdfast.handle_count()
+
+    def are_alone() -> bool:
+        gc.collect()
+        return holdfast.handle_count() == holdfast.handle_count("store") + holdfast.handle_count("repository") == 2
+
+    eventually(are_alone)
     behind(f"hf_{name}")
     with pytest.raises(KeyboardInterrupt):
         MAKING[name](store, songs)
-
-    def is_as_before() -> bool:
-        gc.collect()
-        return holdfast.handle_count() == before
-
-    eventually(is_as_before)
+    eventually(are_alone)
 
 
 def test_a_store_that_was_not_told_is_closed_before_ctrl_c_is_forgotten(
