@@ -36,11 +36,11 @@ static inline void fill(room r, int count) {
     commit_quietly(t);
 }
 
-/* The sqlite3 program, which has the store's file locked for writing until it is closed. */
-static inline FILE *lock_file(const char *path) {
+/* The sqlite3 program, which has the store's file locked until it is closed, after a command of its own. */
+static inline FILE *lock_file_after(const char *path, const char *first) {
     char command[300], note[250];
     snprintf(note, sizeof note, "%s.locked", path);
-    snprintf(command, sizeof command, "sqlite3 -cmd '.timeout 10000' %s", path);
+    snprintf(command, sizeof command, "sqlite3 -cmd '%s' %s >/dev/null", first, path);
     FILE *shell = popen(command, "w");
     fprintf(shell, "BEGIN IMMEDIATE;\n.shell touch %s\n", note);
     fflush(shell);
@@ -49,6 +49,9 @@ static inline FILE *lock_file(const char *path) {
     unlink(note);
     return shell;
 }
+
+/* The same for writing. */
+static inline FILE *lock_file(const char *path) { return lock_file_after(path, ".timeout 10000"); }
 
 /* To be called before anything else: whoever may be asked is, each time. */
 static inline void ask_all_the_time(void) { setenv("HOLDFAST_LIMITS", "interruptInterval=1", 1); }

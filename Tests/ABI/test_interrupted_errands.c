@@ -63,19 +63,8 @@ static void opening_ends_behind_another_programs_lock(fixture *f) {
     close_room((room){.store = store, .things = things});
 }
 
-/* The sqlite3 program, which lets nobody else read the file either. */
-static FILE *shut_file(const char *path) {
-    char command[300], note[250];
-    snprintf(note, sizeof note, "%s.shut", path);
-    snprintf(command, sizeof command, "sqlite3 -cmd 'PRAGMA locking_mode=EXCLUSIVE' %s >/dev/null", path);
-    FILE *shell = popen(command, "w");
-    fprintf(shell, "BEGIN IMMEDIATE;\n.shell touch %s\n", note);
-    fflush(shell);
-    while (access(note, F_OK) != 0)
-        sleep_milliseconds(5);
-    unlink(note);
-    return shell;
-}
+/* The same for reading, too. */
+static FILE *shut_file(const char *path) { return lock_file_after(path, "PRAGMA locking_mode=EXCLUSIVE"); }
 
 static void opening_ends_behind_a_program_that_lets_nobody_read(fixture *f) {
     close_room(open_room(f, NULL));
