@@ -123,13 +123,14 @@ public final class Cursor: Sendable {
 
     private func fetch(_ wanted: UInt64, _ state: inout State, _ list: inout EntityList) throws(HoldfastError) {
         let ids = state.ids!
-        while state.next < ids.count, UInt64(list.count) < wanted,
+        var next = state.next
+        while next < ids.count, UInt64(list.count) < wanted,
             list.json.count < repository.store.environment.limits.pieceBytes
         {
-            let id = ids[state.next]
+            let id = ids[next]
             var found: (version: CommitSequence, text: [UInt8])?
             _ = try transaction.fetch(repository.key(id)) { version, text in found = (version, Array(text)) }
-            state.next += 1
+            next += 1
             guard let found else { continue }
             try id.bytes.withBytes { id throws(HoldfastError) in
                 try found.text.withBytes { text throws(HoldfastError) in
@@ -137,5 +138,7 @@ public final class Cursor: Sendable {
                 }
             }
         }
+        // Not before: a piece that has thrown is given again, from its beginning.
+        state.next = next
     }
 }
