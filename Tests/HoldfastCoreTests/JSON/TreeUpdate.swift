@@ -5,15 +5,24 @@ import HoldfastCore
 enum TreeUpdate {
     struct Refused: Error {}
 
+    /// In the order of the paths: an element that is set behind an array's end must not have filled the places before it
+    /// when another operator comes to one of them.
     static func apply(_ update: JSONValue, to target: JSONValue) throws -> JSONValue {
-        var result = target
+        var steps: [(name: String, path: [[UInt8]], operand: JSONValue)] = []
         for operation in update.members {
             for field in operation.value.members {
                 let path = field.name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).map(
                     Array.init)
-                try apply(String(decoding: operation.name, as: UTF8.self), path[...], field.value, &result)
+                steps.append((String(decoding: operation.name, as: UTF8.self), path, field.value))
             }
         }
+        steps.sort { left, right in
+            left.path.lexicographicallyPrecedes(right.path) {
+                $0.count == $1.count ? $0.lexicographicallyPrecedes($1) : $0.count < $1.count
+            }
+        }
+        var result = target
+        for step in steps { try apply(step.name, step.path[...], step.operand, &result) }
         return result
     }
 
