@@ -122,6 +122,9 @@ demo-swift:
 
 # --- Tests ------------------------------------------------------------------------------------------
 
+# How the parts' tools mark the line that names a failure: Swift Testing, cmocka, pytest, compilers and the parts' own scripts.
+FAILURE_LINES := '✘|\[  (FAILED|ERROR)|^(FAILED|ERROR)|^E  |error: |: error|[1-9][0-9]* wrong|WRONG|Error [0-9]'
+
 test: dependencies library ## Runs every test; says at the end which parts failed, and why
 	@mkdir -p $(BUILD)/test; failed=; \
 	for part in $(TEST_PARTS); do \
@@ -133,7 +136,11 @@ test: dependencies library ## Runs every test; says at the end which parts faile
 	    fi; \
 	done; \
 	if [ -n "$$failed" ]; then \
-	    for part in $$failed; do echo "=== $$part ended with"; tail -n 40 $(BUILD)/test/$$part.txt; done; \
+	    for part in $$failed; do \
+	        echo "=== $$part ended with"; tail -n 20 $(BUILD)/test/$$part.txt; \
+	        echo "=== $$part told of what failed"; \
+	        grep -aE $(FAILURE_LINES) $(BUILD)/test/$$part.txt | head -n 60; \
+	    done; \
 	    echo "FAILED:$$failed"; exit 1; \
 	fi; \
 	echo "All parts passed: $(TEST_PARTS)"
