@@ -1,6 +1,7 @@
 /* Providers: a store over a place of the host's, and what becomes of it when that place fails, lies, calls
  * back or blocks. That such a store keeps every promise of the others is the conformance suite's to show. */
 #include "every_function.h"
+#include "members.h"
 #include "shelf.h"
 
 #include <sys/wait.h>
@@ -244,6 +245,45 @@ static void a_commit_that_cannot_be_taken_back_is_unknown_and_the_store_goes_on(
     end_shelf(&s);
 }
 
+static void objects_go_back_where_it_is_unknown_whether_the_entities_are_stored(fixture *f) {
+    (void)f;
+    for (int submits = 0; submits < 2; submits++) {
+        shelf s;
+        begin_shelf(&s);
+        room r = open_shelf(&s, 0, NULL);
+        save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
+        member root, child;
+        make_member(&root, "root", NULL);
+        make_member(&child, "child", &root);
+        hf_transaction *t = begin(r.store, NULL);
+        expect_ok(hf_transaction_enlist, t, root.handle);
+        root.value = child.value = 2;
+        save(r.things, t, "{\"id\":\"a\",\"n\":2}");
+        save(r.things, t, "{\"id\":\"b\",\"n\":2}");
+        s.fail_from = s.writes + 2;
+        s.fail_to = s.fail_from + 2;
+        if (submits) {
+            recorder *ended = new_recorder(1);
+            expect_ok(hf_transaction_submit, t, record_event, new_ticket(ended, 0), free_ticket);
+            wait_for_freed(ended, 1);
+            assert_int_equal(ended->outcomes[0].status, HF_HOST_ERROR);
+            free_recorder(ended);
+        } else {
+            hf_error *error = error_of(HF_HOST_ERROR, hf_transaction_commit, t, NULL);
+            assert_int_equal(hf_error_commit_state(error), HF_COMMIT_UNKNOWN);
+            hf_error_free(error);
+        }
+        hf_transaction_free(t);
+        expect_calls(&root, 1, 1, 0, 1);
+        expect_calls(&child, 1, 1, 0, 1);
+        assert_int_equal(root.value, 0);
+        assert_int_equal(child.value, 0);
+        free_member(&child), free_member(&root);
+        close_room(r);
+        end_shelf(&s);
+    }
+}
+
 static hf_status refuse(shelf *s, const char *function, hf_error **out_error) {
     (void)s, (void)function, (void)out_error;
     return (hf_status)12345;
@@ -438,6 +478,7 @@ int main(void) {
         ONCE(a_failure_names_what_could_not_be_done_and_keeps_the_hosts_error),
         ONCE(a_commit_whose_nth_write_fails_leaves_nothing),
         ONCE(a_commit_that_cannot_be_taken_back_is_unknown_and_the_store_goes_on),
+        ONCE(objects_go_back_where_it_is_unknown_whether_the_entities_are_stored),
         ONCE(a_failed_read_fails_that_read_alone),
         ONCE(a_receipt_says_whether_all_was_stored_at_once),
         ONCE(what_is_no_entity_of_its_id_is_corrupt_and_hides_no_other),
