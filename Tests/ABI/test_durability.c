@@ -298,14 +298,15 @@ static void a_store_of_a_killed_process_is_nobody_s_though_a_child_of_it_lives(f
             hf_repository_open(store, "things", NULL, &things, NULL) != HF_OK ||
             hf_repository_save(things, NULL, "{\"id\":\"before\"}", HF_NTS, NULL, NULL) != HF_OK)
             _exit(2);
-        child = fork();
-        if (child == 0) {
+        /* The child tells itself who it is: once it does, what a fork does to a store is over. */
+        if (fork() == 0) {
+            child = getpid();
             alarm(60);
-            while (true)
+            while (write(ends[1], &child, sizeof child) == sizeof child)
                 pause();
+            _exit(4);
         }
-        if (write(ends[1], &child, sizeof child) == sizeof child)
-            kill(getpid(), SIGKILL);
+        kill(getpid(), SIGKILL);
         _exit(3);
     }
     close(ends[1]);
