@@ -1,6 +1,8 @@
 /* What a process could not sync is lost to every other, too, unless that writes it anew. */
 #include "support.h"
 
+#include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -11,13 +13,48 @@ static const char *self;
 static atomic_bool log_syncs_fail;
 /* How far the log has been written anew from its beginning. */
 static atomic_long written_anew;
+/* How often the thread that copies the log has opened it, what it does before the first time, and how many
+ * pages it has copied. */
+static atomic_int log_openings, pages_copied;
+static void (*before_the_first_opening)(void);
 
-static bool is_log(int descriptor) {
+static bool ends_with(const char *path, size_t length, const char *end) {
+    size_t size = strlen(end);
+    return length > size && memcmp(path + length - size, end, size) == 0;
+}
+
+static bool is_named(int descriptor, const char *end) {
     char link[64], path[200];
     snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
     ssize_t length = readlink(link, path, sizeof path);
-    return length > 4 && memcmp(path + length - 4, "-wal", 4) == 0;
+    return length > 0 && ends_with(path, (size_t)length, end);
 }
+
+static bool is_log(int descriptor) { return is_named(descriptor, "-wal"); }
+
+static bool is_copying_thread(void) {
+    char name[16];
+    return prctl(PR_GET_NAME, name) == 0 && strcmp(name, "hf-checkpoint") == 0;
+}
+
+static int open_by(const char *path, int flags, va_list arguments) {
+    mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(arguments, mode_t) : 0;
+    if (ends_with(path, strlen(path), "-wal") && is_copying_thread() &&
+        atomic_fetch_add(&log_openings, 1) == 0 && before_the_first_opening != NULL)
+        before_the_first_opening();
+    return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+#define OPENING(name)                                                                                        \
+    int name(const char *path, int flags, ...) {                                                             \
+        va_list arguments;                                                                                   \
+        va_start(arguments, flags);                                                                          \
+        int descriptor = open_by(path, flags, arguments);                                                    \
+        va_end(arguments);                                                                                   \
+        return descriptor;                                                                                   \
+    }
+OPENING(open)
+OPENING(open64)
 
 static int sync_by(long number, int descriptor) {
     if (atomic_load(&log_syncs_fail) && is_log(descriptor))
@@ -33,6 +70,8 @@ ssize_t pwrite64(int descriptor, const void *bytes, size_t length, off_t offset)
     ssize_t written = syscall(SYS_pwrite64, descriptor, bytes, length, offset);
     if (written > 0 && offset == atomic_load(&written_anew) && is_log(descriptor))
         atomic_fetch_add(&written_anew, written);
+    if (written > 0 && is_copying_thread() && is_named(descriptor, ".db"))
+        atomic_fetch_add(&pages_copied, 1);
     return written;
 }
 
@@ -52,6 +91,7 @@ static int commit_when_told(const char *url, int commands, int answers) {
         return 2;
     while (read(commands, &command, 1) == 1) {
         atomic_store(&written_anew, 0);
+        atomic_store(&log_syncs_fail, command == 'f');
         reply reply = {hf_repository_save(things, NULL, "{\"id\":\"other\"}", HF_NTS, NULL, NULL), 0};
         reply.written_anew = atomic_load(&written_anew);
         if (write(answers, &reply, sizeof reply) != sizeof reply)
@@ -74,6 +114,8 @@ static other begin_other(fixture *f) {
         snprintf(in, sizeof in, "%d", commands[0]);
         snprintf(out, sizeof out, "%d", answers[1]);
         close(commands[1]);
+        /* It leaves the copying of the log to this process. */
+        setenv("HOLDFAST_LIMITS", "checkpointIdle=600000000000", 1);
         execl(self, self, "commit", f->url, in, out, (char *)NULL);
         _exit(127);
     }
@@ -94,6 +136,8 @@ static reply told_to_commit(other o) {
     assert_int_equal(read(o.answers, &reply, sizeof reply), sizeof reply);
     return reply;
 }
+
+/* --- Who must write anew what another process could not sync -------------------------------------------- */
 
 static void what_a_process_could_not_sync_another_writes_anew_before_it_commits(fixture *f) {
     char log[160];
@@ -123,12 +167,48 @@ static void what_a_process_could_not_sync_another_writes_anew_before_it_commits(
     close_room(r);
 }
 
+static other failing;
+static atomic_int failed_with;
+
+/* On the copying thread. */
+static void have_a_sync_of_the_other_fail(void) {
+    reply reply = {HF_INTERNAL, 0};
+    if (write(failing.commands, "f", 1) == 1 && read(failing.answers, &reply, sizeof reply) == sizeof reply)
+        atomic_store(&failed_with, (int)reply.status);
+}
+
+static void a_log_of_which_a_sync_failed_while_it_was_being_opened_is_not_copied(fixture *f) {
+    room r = open_room(f, NULL);
+    failing = begin_other(f);
+    assert_int_equal(told_to_commit(failing).status, HF_OK);
+    atomic_store(&log_openings, 0);
+    atomic_store(&pages_copied, 0);
+    atomic_store(&failed_with, HF_OK);
+    before_the_first_opening = have_a_sync_of_the_other_fail;
+    save(r.things, NULL, "{\"id\":1}");
+    /* Two seconds later the log is copied, or else tried again. */
+    for (int i = 0; i < 6000 && atomic_load(&log_openings) < 2 && atomic_load(&pages_copied) == 0; i++)
+        sleep_milliseconds(10);
+    before_the_first_opening = NULL;
+    assert_int_equal(atomic_load(&failed_with), HF_IO);
+    assert_int_equal(atomic_load(&pages_copied), 0);
+    assert_true(atomic_load(&log_openings) >= 2);
+    /* The next commit writes it anew, and then it may be. */
+    save(r.things, NULL, "{\"id\":2}");
+    for (int i = 0; i < 6000 && atomic_load(&pages_copied) == 0; i++)
+        sleep_milliseconds(10);
+    assert_true(atomic_load(&pages_copied) > 0);
+    end_other(failing);
+    close_room(r);
+}
+
 int main(int argc, char **argv) {
     if (argc == 5 && strcmp(argv[1], "commit") == 0)
         return commit_when_told(argv[2], atoi(argv[3]), atoi(argv[4]));
     self = argv[0];
     static const scenario scenarios[] = {
         SQLITE_ONLY(what_a_process_could_not_sync_another_writes_anew_before_it_commits),
+        SQLITE_ONLY(a_log_of_which_a_sync_failed_while_it_was_being_opened_is_not_copied),
     };
     return run_scenarios("failed syncs", scenarios, COUNT_OF(scenarios));
 }

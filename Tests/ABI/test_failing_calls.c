@@ -1,0 +1,141 @@
+/* What calls into the system that fail must not leave behind, or be taken for. */
+#include "support.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+static const char *self;
+
+/* The C library's functions by these names come behind the program's own, for SQLite and the library too. */
+
+/* What cannot be looked at, and which file cannot be locked for itself alone, by the end of its name; empty:
+ * all can. */
+static char unseen[32], unlockable[32];
+static atomic_int refused;
+
+static bool ends_with(const char *path, const char *end) {
+    size_t length = strlen(path), size = strlen(end);
+    return size > 0 && length >= size && strcmp(path + length - size, end) == 0;
+}
+
+static int look(const char *path, struct stat *out) {
+    if (ends_with(path, unseen)) {
+        atomic_fetch_add(&refused, 1);
+        return errno = EIO, -1;
+    }
+    return fstatat(AT_FDCWD, path, out, AT_SYMLINK_NOFOLLOW);
+}
+
+int lstat(const char *restrict path, struct stat *restrict out) { return look(path, out); }
+
+int lstat64(const char *restrict path, struct stat64 *restrict out) { return look(path, (struct stat *)out); }
+
+static int control(int descriptor, int command, void *argument) {
+    if (command == F_OFD_SETLK && ((struct flock *)argument)->l_type == F_WRLCK &&
+        ((struct flock *)argument)->l_start == 0 && unlockable[0] != 0) {
+        char link[64], path[200] = "";
+        snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+        if (readlink(link, path, sizeof path - 1) > 0 && ends_with(path, unlockable)) {
+            atomic_fetch_add(&refused, 1);
+            return errno = ENOLCK, -1;
+        }
+    }
+    return (int)syscall(SYS_fcntl, descriptor, command, argument);
+}
+
+#define CONTROLLING(name)                                                                                    \
+    int name(int descriptor, int command, ...) {                                                             \
+        va_list arguments;                                                                                   \
+        va_start(arguments, command);                                                                        \
+        void *argument = va_arg(arguments, void *);                                                          \
+        va_end(arguments);                                                                                   \
+        return control(descriptor, command, argument);                                                       \
+    }
+CONTROLLING(fcntl)
+CONTROLLING(fcntl64)
+
+static void refuse(char *what, const char *end) {
+    atomic_store(&refused, 0);
+    strcpy(what, end);
+}
+
+static bool is_there(const fixture *f, const char *name) {
+    char path[160];
+    snprintf(path, sizeof path, "%s/%s", f->directory, name);
+    return access(path, F_OK) == 0;
+}
+
+static void a_backup_gets_no_name_beside_which_a_log_may_lie_unseen(fixture *f) {
+    static const char *const beside[] = {"copy.db", "copy.db-journal", "copy.db-wal", "copy.db-shm"};
+    char path[160];
+    snprintf(path, sizeof path, "%s/copy.db", f->directory);
+    room r = open_room(f, NULL);
+    save(r.things, NULL, "{\"id\":1}");
+    for (size_t i = 0; i < COUNT_OF(beside); i++) {
+        refuse(unseen, beside[i]);
+        hf_status status = hf_store_backup(r.store, path, NULL, NULL, NULL, NULL);
+        unseen[0] = 0;
+        assert_true(status == HF_IO || status == HF_CANNOT_OPEN);
+        assert_true(atomic_load(&refused) > 0);
+        assert_false(is_there(f, "copy.db"));
+        assert_false(is_there(f, "copy.db-partial"));
+    }
+    expect_ok(hf_store_backup, r.store, path, NULL, NULL, NULL);
+    close_room(r);
+}
+
+static void a_backup_whose_file_cannot_be_locked_leaves_none(fixture *f) {
+    char path[160];
+    snprintf(path, sizeof path, "%s/copy.db", f->directory);
+    room r = open_room(f, NULL);
+    save(r.things, NULL, "{\"id\":1}");
+    refuse(unlockable, "copy.db-partial");
+    expect(HF_CANNOT_OPEN, hf_store_backup, r.store, path, NULL, NULL, NULL);
+    unlockable[0] = 0;
+    assert_int_equal(atomic_load(&refused), 1);
+    assert_false(is_there(f, "copy.db-partial"));
+    expect_ok(hf_store_backup, r.store, path, NULL, NULL, NULL);
+    close_room(r);
+}
+
+/* By this program, run anew. */
+static bool can_be_opened_by_another(const fixture *f) {
+    pid_t child = fork();
+    if (child == 0) {
+        execl(self, self, "open", f->url, (char *)NULL);
+        _exit(127);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void a_compaction_that_does_not_learn_whether_it_is_alone_shuts_nobody_out(fixture *f) {
+    room r = open_room(f, NULL);
+    save(r.things, NULL, "{\"id\":1}");
+    refuse(unlockable, "-lock");
+    expect(HF_CANNOT_OPEN, hf_store_compact, r.store, NULL);
+    unlockable[0] = 0;
+    assert_true(atomic_load(&refused) > 0);
+    assert_true(can_be_opened_by_another(f));
+    expect_ok(hf_store_compact, r.store, NULL);
+    assert_true(can_be_opened_by_another(f));
+    close_room(r);
+}
+
+int main(int argc, char **argv) {
+    if (argc == 3 && strcmp(argv[1], "open") == 0) {
+        hf_store *store = NULL;
+        return hf_store_open(argv[2], NULL, &store, NULL) != HF_OK ||
+               hf_store_close(store, -1, NULL) != HF_OK;
+    }
+    self = argv[0];
+    static const scenario scenarios[] = {
+        SQLITE_ONLY(a_backup_gets_no_name_beside_which_a_log_may_lie_unseen),
+        SQLITE_ONLY(a_backup_whose_file_cannot_be_locked_leaves_none),
+        SQLITE_ONLY(a_compaction_that_does_not_learn_whether_it_is_alone_shuts_nobody_out),
+    };
+    return run_scenarios("failing calls", scenarios, COUNT_OF(scenarios));
+}
