@@ -378,6 +378,27 @@ static void of_many_threads_each_ends_its_own_commits_alone(fixture *f) {
     close_room(r);
 }
 
+/* The last step of an index is done to the end without a question. */
+static void create_an_index_and_read(void *of) {
+    room *r = of;
+    room other = {.store = open_store_at("memory:", NULL)};
+    other.things = open_repository(other.store, "things");
+    create_index(other, "{\"fields\":{\"n\":1}}");
+    close_room(other);
+    expect_count(r->things, NULL, "{\"n\":{\"$gt\":0}}", MANY);
+}
+
+static void what_the_function_that_is_asked_calls_asks_nobody_whatever_that_does(fixture *f) {
+    room r = open_room(f, NULL);
+    fill(r, MANY);
+    check c = {.inside = create_an_index_and_read, .of = &r};
+    hf_set_interrupt_check(is_to_end, &c);
+    expect_count(r.things, NULL, "{\"n\":{\"$gt\":0}}", MANY);
+    hf_set_interrupt_check(NULL, NULL);
+    assert_true(c.asked > 0);
+    close_room(r);
+}
+
 int main(void) {
     ask_all_the_time();
     static const scenario scenarios[] = {
@@ -393,6 +414,7 @@ int main(void) {
         EACH_ENGINE(closing_ends_its_wait_and_can_be_called_again),
         SQLITE_ONLY(opening_does_not_wait_on_behind_who_is_at_the_door),
         EACH_ENGINE(every_call_answers_as_if_nobody_were_asked_or_that_it_was_ended),
+        EACH_ENGINE(what_the_function_that_is_asked_calls_asks_nobody_whatever_that_does),
         EACH_ENGINE(of_many_threads_each_ends_its_own_commits_alone),
     };
     return run_scenarios("interrupts", scenarios, COUNT_OF(scenarios));

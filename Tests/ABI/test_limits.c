@@ -1,7 +1,7 @@
 /* Isolation beyond every limit of what is remembered, and patterns beyond what their compiled code may do.
  * With HOLDFAST_LIMITS, which is for tests alone, the library remembers three changes, and so what follows
  * holds whatever their number is as it is shipped. */
-#include "support.h"
+#include "indexes.h"
 
 #include <sys/wait.h>
 
@@ -177,10 +177,29 @@ static void a_limit_that_is_none_is_refused_at_open(fixture *f) {
     assert_int_equal(status, 0);
 }
 
+static void a_list_beyond_the_ranges_of_an_index_is_looked_for_as_a_whole(fixture *f) {
+    room r = open_room(f, NULL);
+    hf_transaction *t = begin(r.store, NULL);
+    for (int i = 0; i < 20; i++) {
+        char json[64];
+        snprintf(json, sizeof json, "{\"id\":%d,\"n\":%d,\"even\":%d}", i, i, i % 2);
+        save(r.things, t, json);
+    }
+    commit_quietly(t);
+    create_index(r, "{\"fields\":{\"n\":1}}");
+    create_index(r, "{\"fields\":{\"even\":1,\"n\":1}}");
+    expect_count(r.things, NULL, "{\"n\":{\"$in\":[1,2,3]}}", 3);
+    expect_count(r.things, NULL, "{\"n\":{\"$in\":[1,2,3,4]}}", 4);
+    expect_count(r.things, NULL, "{\"n\":{\"$in\":[9,8,7,6,5,4,3,2,1,0,-1]}}", 10);
+    expect_count(r.things, NULL, "{\"even\":{\"$in\":[0,1]},\"n\":{\"$in\":[1,2,3]}}", 3);
+    expect_count(r.things, NULL, "{\"id\":{\"$in\":[1,2,3,4,5,6]}}", 6);
+    close_room(r);
+}
+
 int main(void) {
     setenv("HOLDFAST_LIMITS",
            "recentChanges=3,checkPage=2,patternSteps=1,patternShortText=1,patternShort=1,patternLong=1,"
-           "patternStackBytes=1",
+           "patternStackBytes=1,planRanges=3",
            1);
     static const scenario scenarios[] = {
         ONCE(a_limit_that_is_none_is_refused_at_open), /* first, before this process looks */
@@ -191,6 +210,7 @@ int main(void) {
         EACH_ENGINE(no_move_passes_over_a_change),
         EACH_ENGINE(what_did_not_change_is_no_conflict),
         ONCE(a_pattern_beyond_its_steps_is_interpreted_and_finds_the_same),
+        EACH_ENGINE(a_list_beyond_the_ranges_of_an_index_is_looked_for_as_a_whole),
         ONCE(no_update_is_lost_after_very_many_changes),
         ONCE(no_phantom_passes_after_very_many_changes),
     };

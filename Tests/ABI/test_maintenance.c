@@ -239,6 +239,31 @@ static void restore_keeps_what_is_there_until_the_copy_is_sound(fixture *f) {
     close_room(r);
 }
 
+static void a_store_that_another_program_has_open_is_not_replaced(fixture *f) {
+    char backup[160], note[160], command[300];
+    snprintf(backup, sizeof backup, "%s", place(f, "copy.db"));
+    snprintf(note, sizeof note, "%s", place(f, "open"));
+    room r = open_room(f, NULL);
+    save(r.things, NULL, "{\"id\":1}");
+    expect_ok(hf_store_backup, r.store, backup, NULL, NULL, NULL);
+    /* It reads once, and then does nothing. */
+    snprintf(command, sizeof command, "sqlite3 '%s' > /dev/null", f->url);
+    FILE *shell = popen(command, "w");
+    assert_non_null(shell);
+    fprintf(shell, "SELECT count(*) FROM sqlite_schema;\n.shell touch '%s'\n", note);
+    fflush(shell);
+    while (!is_there(note))
+        sleep_milliseconds(5);
+    close_room(r);
+    expect(HF_BUSY, hf_store_restore, backup, f->url, "{\"replace\":true}", NULL, NULL);
+    fputs("PRAGMA integrity_check;\n", shell);
+    assert_int_equal(pclose(shell), 0);
+    expect_ok(hf_store_restore, backup, f->url, "{\"replace\":true}", NULL, NULL);
+    r = open_room(f, NULL);
+    expect_count(r.things, NULL, NULL, 1);
+    close_room(r);
+}
+
 static bool goes_on(void *user_data) {
     (void)user_data;
     return false;
@@ -363,6 +388,7 @@ int main(void) {
         ONCE(memory_has_nothing_to_back_up_or_compact),
         SQLITE_ONLY(restore_makes_a_store_of_a_backup),
         SQLITE_ONLY(restore_keeps_what_is_there_until_the_copy_is_sound),
+        SQLITE_ONLY(a_store_that_another_program_has_open_is_not_replaced),
         EACH_ENGINE(verify_finds_nothing_wrong_with_a_sound_store),
         SQLITE_ONLY(verify_finds_entries_of_an_index_that_are_as_many_as_they_should_be_and_wrong),
         SQLITE_ONLY(compacting_gives_space_back_and_loses_nothing),

@@ -286,6 +286,16 @@ def test_what_a_handler_raises_around_a_function_is_raised_itself(
     assert not _interrupts.kept
 
 
+def test_what_is_kept_outlives_what_the_library_calls_after_it() -> None:
+    with _interrupts.Keeping():
+        raise KeyboardInterrupt
+    with _interrupts.Keeping():
+        assert not _interrupts.kept
+    with pytest.raises(KeyboardInterrupt):
+        _interrupts.raise_kept()
+    assert not _interrupts.kept
+
+
 @pytest.mark.parametrize("line", ["self.is_over = True", "self.generator = self.task", "scopes.set(tuple("])
 def test_no_transaction_stays_current_where_its_end_was_interrupted(
     line: str, store: holdfast.Store, songs: Songs
