@@ -158,7 +158,7 @@ test-payload: ## The payload parser under the address and undefined-behaviour sa
 test-abi: library $(addprefix $(BUILD)/abi/,$(ABI_TESTS)) ## The C contract, against the release library
 	@failed=; \
 	for test in $(ABI_TESTS); do \
-	    timeout 300 $(BUILD)/abi/$$test || failed="$$failed $$test"; \
+	    timeout 900 $(BUILD)/abi/$$test || failed="$$failed $$test"; \
 	done; \
 	if [ -n "$$failed" ]; then echo "FAILED:$$failed" >&2; exit 1; fi
 

@@ -81,7 +81,7 @@ void expect_part(diary *d, const char *path, const char *expected) {
 }
 
 void await_part(diary *d, const char *path, const char *expected) {
-    double limit = seconds_now() + 20;
+    double limit = seconds_now() + 120;
     while (!is_part(d, path, expected) && seconds_now() < limit)
         sleep_milliseconds(1);
     expect_part(d, path, expected);

@@ -120,15 +120,15 @@ void observe_query(listener *l, hf_repository *repository, const char *filter, c
               &l->stream);
 }
 
-static struct timespec after_half_a_minute(void) {
+static struct timespec after_two_minutes(void) {
     struct timespec end;
     clock_gettime(CLOCK_REALTIME, &end);
-    end.tv_sec += 30;
+    end.tv_sec += 120;
     return end;
 }
 
 void wait_for_events(listener *l, size_t count) {
-    struct timespec end = after_half_a_minute();
+    struct timespec end = after_two_minutes();
     pthread_mutex_lock(&l->lock);
     while (json_array_size(l->events) < count && pthread_cond_timedwait(&l->changed, &l->lock, &end) == 0)
         ;
@@ -177,7 +177,7 @@ void expect_followed(listener *l, hf_repository *repository, const char *filter,
     expect_ok(hf_repository_find, repository, NULL, filter, filter ? HF_NTS : 0, options, &found);
     json_t *expected = json_loadb(found.json, found.json_length, 0, NULL);
     hf_entity_list_free(&found);
-    struct timespec end = after_half_a_minute();
+    struct timespec end = after_two_minutes();
     pthread_mutex_lock(&l->lock);
     while (!json_equal(l->result, expected) && pthread_cond_timedwait(&l->changed, &l->lock, &end) == 0)
         ;

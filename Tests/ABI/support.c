@@ -5,7 +5,7 @@
 
 /* --- Scenarios ---------------------------------------------------------------------------------- */
 
-enum { SECONDS_FOR_ONE_SCENARIO = 120 };
+enum { SECONDS_FOR_ONE_SCENARIO = 300 };
 
 typedef struct instance {
     const scenario *scenario;

@@ -34,7 +34,7 @@ static void a_compaction_may_end_while_an_older_state_is_still_being_copied(fixt
         save(r.things, t, json);
     }
     commit_quietly(t);
-    for (int i = 0; i < 10000 && atomic_load(&copying) == 1; i++)
+    for (int i = 0; i < 100000 && atomic_load(&copying) == 1; i++)
         sleep_milliseconds(1);
     assert_int_equal(atomic_load(&copying), 2);
     expect_ok(hf_repository_delete_all, r.things, NULL, "{\"id\":{\"$ne\":\"t0\"}}", HF_NTS, NULL, NULL);

@@ -135,7 +135,7 @@ static void two_saves_of_one_id_under_way_at_once_both_tell_their_outcomes(fixtu
                  "{\"action\":\"save\",\"id\":\"one\",\"element\":{\"id\":\"a\",\"n\":%d}}", i);
         dispatch(d, action);
     }
-    double limit = seconds_now() + 20;
+    double limit = seconds_now() + 120;
     while (noted(d, "saved", "one") < 5 && seconds_now() < limit)
         sleep_milliseconds(1);
     assert_int_equal(noted(d, "saved", "one"), 5);
@@ -215,7 +215,7 @@ static void many_threads_dispatch_and_the_reducer_alone_explains_every_state(fix
     }
     for (int i = 0; i < 4; i++)
         pthread_join(threads[i], NULL);
-    double limit = seconds_now() + 20;
+    double limit = seconds_now() + 120;
     while (noted(d, "saved", NULL) < 200 && seconds_now() < limit)
         sleep_milliseconds(1);
     assert_int_equal(noted(d, "saved", NULL), 200);
@@ -264,7 +264,7 @@ static void new_states_are_told_and_what_changes_nothing_is_not(fixture *f) {
     room r = open_room(f, NULL);
     diary *d = keep_diary(r.things);
     dispatch(d, "{\"action\":\"save\",\"element\":{\"id\":\"a\"}}");
-    double limit = seconds_now() + 20;
+    double limit = seconds_now() + 120;
     while (d->states == 0 && seconds_now() < limit)
         sleep_milliseconds(1);
     assert_true(d->states > 0);
@@ -274,7 +274,7 @@ static void new_states_are_told_and_what_changes_nothing_is_not(fixture *f) {
     r = open_room(f, "{\"delivery\":\"queue\"}");
     d = keep_diary(r.things);
     dispatch(d, "{\"action\":\"save\",\"element\":{\"id\":\"a\"}}");
-    limit = seconds_now() + 20;
+    limit = seconds_now() + 120;
     int states = 0;
     while (noted(d, "saved", NULL) == 0 && seconds_now() < limit)
         states += take_states(r, d);
@@ -298,7 +298,7 @@ static void under_queue_delivery_outcomes_come_when_events_are_taken_and_states_
     expect_ok(hf_store_sync, r.store);
     assert_int_equal(noted(d, "saved", NULL), 0);
     int states = 0;
-    double limit = seconds_now() + 20;
+    double limit = seconds_now() + 120;
     while (noted(d, "saved", NULL) < 10 && seconds_now() < limit)
         states += take_states(r, d);
     states += take_states(r, d);
@@ -327,7 +327,7 @@ static void where_too_much_is_under_way_a_save_fails_at_once_and_can_be_dispatch
     expect_part(d, "saves.b.error.status", "\"HF_BUSY\"");
     expect_part(d, "saves.b.error.retryable", "true");
     expect_part(d, "requests.t.error.status", "\"HF_BUSY\"");
-    double limit = seconds_now() + 20;
+    double limit = seconds_now() + 120;
     while (noted(d, "saved", "a") == 0 && seconds_now() < limit)
         take_states(r, d);
     dispatch(d, "{\"action\":\"save\",\"id\":\"b\",\"element\":{\"id\":\"b\"}}");
@@ -365,7 +365,7 @@ static pid_t children[2];
 static void fork_twice(diary *d, const json_t *action) {
     (void)action;
     if (d->calls_of_then < (int)COUNT_OF(children) && (children[d->calls_of_then] = fork()) == 0)
-        alarm(30);
+        alarm(120);
 }
 
 static void a_child_that_is_forked_inside_the_middleware_has_no_part_in_it(fixture *f) {

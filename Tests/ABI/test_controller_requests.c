@@ -182,7 +182,7 @@ static void when_a_cancel_has_returned_nothing_of_its_token_is_told_any_more(fix
     for (int i = 0; i < 20; i++) {
         size_t before = noted(d, "changed", "t");
         dispatch(d, REQUEST("t", BY_N));
-        double limit = seconds_now() + 20;
+        double limit = seconds_now() + 120;
         while (i % 2 == 0 && noted(d, "changed", "t") == before && seconds_now() < limit)
             sleep_milliseconds(1);
         dispatch(d, CANCEL("t"));
@@ -250,7 +250,7 @@ static void under_queue_delivery_a_request_is_canceled_inside_its_own_event_too(
     d->then = cancel_it;
     dispatch(d, REQUEST("t", ""));
     hf_event events[4];
-    double limit = seconds_now() + 20;
+    double limit = seconds_now() + 120;
     for (const char *wanted = "received"; wanted != NULL && seconds_now() < limit;) {
         int32_t count = hf_store_events(r.store, events, 4, 10);
         assert_true(count >= 0);
@@ -330,7 +330,7 @@ static void closing_the_store_fails_the_requests_that_live_and_says_so(fixture *
     await_part(d, "requests.t.state", "\"received\"");
     await_part(d, "requests.u.state", "\"received\"");
     dispatch(d, CANCEL("gone"));
-    double limit = seconds_now() + 20;
+    double limit = seconds_now() + 120;
     sleep_milliseconds(20);
     int states = d->states;
     expect_ok(hf_store_close, r.store, -1);

@@ -26,7 +26,7 @@ static uint64_t count_of(hf_repository *things) {
 
 /* Waits until so many are left, at most for half a minute. */
 static void wait_for(hf_repository *things, uint64_t count) {
-    for (int i = 0; i < 3000 && count_of(things) != count; i++)
+    for (int i = 0; i < 12000 && count_of(things) != count; i++)
         sleep_milliseconds(10);
     assert_int_equal(count_of(things), count);
 }
@@ -109,7 +109,7 @@ static void one_whose_text_is_lost_keeps_no_other(fixture *f) {
     close_room(r);
     run_sqlite(f->url, "UPDATE holdfast_entity SET body = 'lost' WHERE id = 'a'");
     r = open_room(f, NULL);
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < 12000; i++) {
         hf_entity entity = HF_ENTITY_INIT;
         hf_status status = hf_repository_fetch(r.things, NULL, "b", 1, &entity, NULL);
         hf_entity_free(&entity);

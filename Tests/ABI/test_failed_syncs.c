@@ -160,7 +160,7 @@ static void what_a_process_could_not_sync_another_writes_anew_before_it_commits(
     assert_int_equal(second.status, HF_OK);
     assert_true(second.written_anew < status.st_size);
     atomic_store(&log_syncs_fail, false);
-    for (int i = 0; i < 100 && hf_repository_save(r.things, NULL, "{\"id\":3}", HF_NTS, NULL, NULL) != HF_OK;
+    for (int i = 0; i < 5000 && hf_repository_save(r.things, NULL, "{\"id\":3}", HF_NTS, NULL, NULL) != HF_OK;
          i++)
         sleep_milliseconds(20);
     end_other(o);

@@ -20,7 +20,7 @@ static void check(bool is_right, const char *sentence) {
     }
 }
 
-enum { CHILD = 0, SECONDS_FOR_A_CHILD = 30 };
+enum { CHILD = 0, SECONDS_FOR_A_CHILD = 120 };
 
 /* fork, for code of the form `if (fork_child(&child) == CHILD) { …; end_child(); }` and then expect_good_end.
  */

@@ -10,7 +10,7 @@ static hf_future *new_future(void) {
 
 static void expect_result(hf_future *future, const char *expected) {
     hf_entity value = HF_ENTITY_INIT;
-    expect_ok(hf_future_wait, future, NULL, 10000, &value, NULL);
+    expect_ok(hf_future_wait, future, NULL, 120000, &value, NULL);
     assert_string_equal(value.data, expected);
     hf_entity_free(&value);
 }
@@ -106,7 +106,7 @@ static void many_threads_wait_for_one_future_and_all_get_the_result(fixture *f) 
 }
 
 static void *wait_for_long(void *future) {
-    expect_ok(hf_future_wait, future, NULL, 60000, NULL, NULL);
+    expect_ok(hf_future_wait, future, NULL, 120000, NULL, NULL);
     return NULL;
 }
 
@@ -265,7 +265,7 @@ static void the_future_of_a_commit_brings_the_receipt(fixture *f) {
     expect_ok(hf_transaction_submit_future, t, &future);
     hf_transaction_free(t);
     hf_buffer receipt = HF_BUFFER_INIT;
-    expect_ok(hf_future_wait, future, NULL, 10000, NULL, &receipt);
+    expect_ok(hf_future_wait, future, NULL, 120000, NULL, &receipt);
     assert_non_null(strstr(receipt.data, "\"id\":\"s\",\"operation\":\"put\""));
     expect(HF_INVALID_STATE, hf_future_cancel, future);
     hf_future_free(future);
@@ -276,7 +276,7 @@ static void the_future_of_a_commit_brings_the_receipt(fixture *f) {
     save(songs, loser, "{\"id\":\"s\",\"n\":1}");
     save(songs, NULL, "{\"id\":\"s\",\"n\":2}");
     expect_ok(hf_transaction_submit_future, loser, &future);
-    hf_error *error = error_of(HF_CONFLICT, hf_future_wait, future, NULL, 10000, NULL, NULL);
+    hf_error *error = error_of(HF_CONFLICT, hf_future_wait, future, NULL, 120000, NULL, NULL);
     assert_true(hf_error_is_retryable(error));
     hf_error_free(error);
     hf_future_free(future);
@@ -346,16 +346,16 @@ static void await_turns_a_callback_into_a_result(fixture *f) {
     (void)f;
     hf_entity value = HF_ENTITY_INIT;
     pthread_t thread;
-    expect_ok(hf_await, complete_at_once, "zone", NULL, 10000, &value, NULL);
+    expect_ok(hf_await, complete_at_once, "zone", NULL, 120000, &value, NULL);
     assert_string_equal(value.data, "zone");
-    expect_ok(hf_await, complete_on_a_thread, &thread, NULL, 10000, &value, NULL);
+    expect_ok(hf_await, complete_on_a_thread, &thread, NULL, 120000, &value, NULL);
     assert_string_equal(value.data, "late");
     pthread_join(thread, NULL);
-    hf_error *error = error_of(HF_NOT_FOUND, hf_await, fail_at_once, NULL, NULL, 10000, &value, NULL);
+    hf_error *error = error_of(HF_NOT_FOUND, hf_await, fail_at_once, NULL, NULL, 120000, &value, NULL);
     assert_string_equal(hf_error_message(error), "no such zone");
     hf_error_free(error);
-    expect(HF_READ_ONLY, hf_await, refuse_to_start, NULL, NULL, 10000, &value, NULL);
-    expect(HF_INVALID_ARGUMENT, hf_await, NULL, NULL, NULL, 10000, &value, NULL);
+    expect(HF_READ_ONLY, hf_await, refuse_to_start, NULL, NULL, 120000, &value, NULL);
+    expect(HF_INVALID_ARGUMENT, hf_await, NULL, NULL, NULL, 120000, &value, NULL);
     hf_entity_free(&value);
 }
 
@@ -386,6 +386,8 @@ static void *complete_when_due(void *argument) {
     completer *c = argument;
     while (!c->is_over) {
         hf_future *future = c->future;
+        if (future == NULL)
+            sched_yield();
         if (future == NULL || seconds_now() < c->due)
             continue;
         c->answer = hf_future_complete(future, "just in time", HF_NTS, NULL);
@@ -414,8 +416,8 @@ static void a_result_that_comes_as_the_time_is_up_is_returned_kept_or_refused(fi
         hf_future *kept = NULL;
         c.due = seconds_now() + 0.001 + (double)(i % 200) / 1e6;
         hf_status status = hf_await(hand_to_completer, &c, NULL, 1, &value, is_wanted ? &kept : NULL, NULL);
-        while (c.future != NULL) {
-        }
+        while (c.future != NULL)
+            sched_yield();
         if (status == HF_TIMEOUT && kept != NULL)
             status = hf_future_wait(kept, NULL, 0, &value, NULL, NULL);
         lost += c.answer == HF_OK && status != HF_OK;
@@ -432,7 +434,7 @@ static void a_result_that_comes_as_the_time_is_up_is_returned_kept_or_refused(fi
 static hf_status await_another(hf_future *future, void *depth) {
     size_t *left = depth;
     if (--*left > 0) {
-        hf_status status = hf_await(await_another, left, NULL, 10000, NULL, NULL, NULL);
+        hf_status status = hf_await(await_another, left, NULL, 120000, NULL, NULL, NULL);
         if (status != HF_OK)
             return status;
     }
@@ -442,7 +444,7 @@ static hf_status await_another(hf_future *future, void *depth) {
 static void a_thousand_awaits_may_be_nested(fixture *f) {
     (void)f;
     size_t depth = 1000;
-    expect_ok(hf_await, await_another, &depth, NULL, 10000, NULL, NULL);
+    expect_ok(hf_await, await_another, &depth, NULL, 120000, NULL, NULL);
 }
 
 int main(void) {

@@ -27,7 +27,7 @@ static void wait_for_another_commit(void *of) {
     expect_ok(hf_transaction_submit, t, note, &is_stored, NULL);
     fprintf(w->shell, "ROLLBACK;\n");
     fflush(w->shell);
-    for (int wait = 0; wait < 3000 && !__atomic_load_n(&is_stored, __ATOMIC_ACQUIRE); wait++)
+    for (int wait = 0; wait < 12000 && !__atomic_load_n(&is_stored, __ATOMIC_ACQUIRE); wait++)
         sleep_milliseconds(10);
     w->was_stored = __atomic_load_n(&is_stored, __ATOMIC_ACQUIRE);
     hf_transaction_free(t);

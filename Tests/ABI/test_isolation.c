@@ -288,7 +288,7 @@ static void a_snapshot_taken_back_moves_forward_unless_what_was_read_has_changed
 /* Where the transaction cannot go on with a newer snapshot. */
 static void expect_to_be_taken_back(hf_repository *accounts, hf_transaction *t) {
     hf_status status = HF_OK;
-    for (int i = 0; i < 3000 && status != HF_CONFLICT; i++) {
+    for (int i = 0; i < 12000 && status != HF_CONFLICT; i++) {
         hf_entity entity = HF_ENTITY_INIT;
         sleep_milliseconds(10);
         status = hf_repository_fetch(accounts, t, "c", 1, &entity, NULL);

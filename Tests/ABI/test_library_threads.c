@@ -33,7 +33,7 @@ static size_t count_threads(void) {
 
 /* Threads end a moment after they were told. */
 static void expect_no_thread_but_this(void) {
-    for (int i = 0; i < 1000 && count_threads() != 1; i++)
+    for (int i = 0; i < 12000 && count_threads() != 1; i++)
         sleep_milliseconds(10);
     assert_int_equal(count_threads(), 1);
 }
@@ -108,16 +108,16 @@ static void an_operation_without_a_thread_is_refused_and_the_store_stays_open(fi
     expect_ok(hf_operation_create, r.store,
               "{\"operation\":\"save\",\"repository\":\"things\",\"entity\":{\"id\":1}}", HF_NTS, &write);
     expect_ok(hf_operation_start, write, NULL, &future);
-    expect_ok(hf_future_wait, future, NULL, 10000, NULL, NULL);
+    expect_ok(hf_future_wait, future, NULL, 120000, NULL, NULL);
     hf_future_free(future);
     left = INT_MAX;
 
     /* No place under the limit was lost, and all goes on. */
     expect_ok(hf_operation_start, read, NULL, &future);
-    expect_ok(hf_future_wait, future, NULL, 10000, NULL, NULL);
+    expect_ok(hf_future_wait, future, NULL, 120000, NULL, NULL);
     hf_future_free(future);
     json_int_t in_flight = -1;
-    for (int i = 0; i < 1000 && in_flight != 0; i++) {
+    for (int i = 0; i < 100000 && in_flight != 0; i++) {
         json_t *description = describe(r.store);
         in_flight = json_integer_value(json_object_get(description, "in_flight"));
         json_decref(description);

@@ -149,7 +149,7 @@ static void a_slow_observer_is_told_that_the_log_has_gone_on_without_it(fixture 
     pthread_cond_broadcast(&l.changed);
     pthread_mutex_unlock(&l.lock);
     size_t lost = 0;
-    for (int wait = 0; wait < 3000 && lost == 0; wait++) {
+    for (int wait = 0; wait < 12000 && lost == 0; wait++) {
         sleep_milliseconds(10);
         pthread_mutex_lock(&l.lock);
         lost = l.lost;

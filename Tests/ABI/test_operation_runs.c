@@ -40,7 +40,7 @@ static void a_function_of_the_host_is_an_operation_too(fixture *f) {
         expect_ok(hf_operation_start, operation, NULL, &futures[i]);
     size_t full = 0;
     for (size_t i = 0; i < COUNT_OF(futures); i++) {
-        hf_status status = hf_future_wait(futures[i], NULL, 20000, NULL, NULL, NULL);
+        hf_status status = hf_future_wait(futures[i], NULL, 120000, NULL, NULL, NULL);
         assert_true(status == HF_OK || status == HF_FULL);
         full += status == HF_FULL;
         hf_future_free(futures[i]);
@@ -76,7 +76,7 @@ static void waiting_inside_an_asynchronous_function_would_deadlock_and_says_so(f
     expect_ok(hf_future_create, &never);
     expect_ok(hf_operation_create_function, r.store, wait_in_function, never, NULL, NULL, &operation);
     expect_ok(hf_operation_start, operation, NULL, &future);
-    expect(HF_WOULD_DEADLOCK, hf_future_wait, future, NULL, 10000, NULL, NULL);
+    expect(HF_WOULD_DEADLOCK, hf_future_wait, future, NULL, 120000, NULL, NULL);
     hf_future_free(never);
     hf_future_free(future);
     hf_operation_free(operation);
@@ -140,7 +140,7 @@ static hf_status enlist_and_save(hf_transaction *transaction, hf_buffer *result,
 
 static void wait_until_stored(hf_repository *things, uint64_t count) {
     uint64_t stored = 0;
-    for (int i = 0; i < 3000 && stored < count; i++) {
+    for (int i = 0; i < 12000 && stored < count; i++) {
         expect_ok(hf_repository_count, things, NULL, NULL, 0, NULL, &stored);
         sleep_milliseconds(10);
     }
@@ -164,7 +164,7 @@ static void events_that_are_taken_one_by_one_keep_their_order(fixture *f) {
     static const hf_event_kind kinds[] = {HF_EVENT_VALUE, HF_EVENT_END, HF_EVENT_COMMIT};
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         hf_event event;
-        assert_int_equal(hf_store_events(r.store, &event, 1, 60000), 1);
+        assert_int_equal(hf_store_events(r.store, &event, 1, 120000), 1);
         assert_int_equal(event.kind, kinds[i]);
         hf_events_free(&event, 1);
     }
@@ -182,7 +182,7 @@ static void under_queue_delivery_a_subscription_is_two_events(fixture *f) {
     expect_ok(hf_operation_subscribe, add, NULL, NULL, &h, note_freed, NULL);
     size_t count = 0;
     while (count < 2) {
-        int32_t taken = hf_store_events(r.store, events + count, 4 - count, 10000);
+        int32_t taken = hf_store_events(r.store, events + count, 4 - count, 120000);
         assert_true(taken > 0);
         count += (size_t)taken;
     }
@@ -225,7 +225,7 @@ static void a_read_is_cancelled_or_answers_never_both(fixture *f) {
         for (volatile size_t turn = 0; turn < i % 1000 * 50; turn++)
             ;
         hf_status cancelled = hf_future_cancel(future, NULL);
-        hf_status outcome = hf_future_wait(future, NULL, 20000, NULL, NULL, NULL);
+        hf_status outcome = hf_future_wait(future, NULL, 120000, NULL, NULL, NULL);
         assert_int_equal(outcome, cancelled == HF_OK ? HF_CANCELLED : HF_OK);
         hf_future_free(future);
     }
@@ -289,7 +289,7 @@ static void what_was_cancelled_while_it_ran_does_not_run_again(fixture *f) {
     for (int i = 0; i < 20; i++) {
         sleep_milliseconds(10);
         expect_ok(hf_operation_start, fetch, NULL, &future);
-        expect_ok(hf_future_wait, future, NULL, 60000, NULL, NULL);
+        expect_ok(hf_future_wait, future, NULL, 120000, NULL, NULL);
         hf_future_free(future);
     }
     assert_int_equal(s.runs, 1);
@@ -308,7 +308,7 @@ static void a_run_is_attempted_as_often_as_it_may_be(fixture *f) {
         snprintf(options, sizeof options, "{\"max_attempts\":%d}", most);
         expect_ok(hf_operation_create_function, r.store, stumble, &s, NULL, options, &operation);
         expect_ok(hf_operation_start, operation, NULL, &future);
-        expect(HF_CONFLICT, hf_future_wait, future, NULL, 60000, NULL, NULL);
+        expect(HF_CONFLICT, hf_future_wait, future, NULL, 120000, NULL, NULL);
         assert_int_equal(s.runs, most);
         hf_future_free(future);
         hf_operation_free(operation);
@@ -375,7 +375,7 @@ static void places_are_limited_for_operations_too(fixture *f) {
         expect(HF_BUSY, hf_operation_submit, count, NULL, NULL, NULL, NULL, NULL);
         size_t taken = 0;
         while (taken < 2) {
-            int32_t n = hf_store_events(r.store, events + taken, 2 - taken, 10000);
+            int32_t n = hf_store_events(r.store, events + taken, 2 - taken, 120000);
             assert_true(n > 0);
             taken += (size_t)n;
         }
@@ -386,7 +386,7 @@ static void places_are_limited_for_operations_too(fixture *f) {
     for (int i = 0; i < 50; i++) {
         hf_future *future = NULL;
         expect_ok(hf_operation_start, count, NULL, &future);
-        expect_ok(hf_future_wait, future, NULL, 10000, NULL, NULL);
+        expect_ok(hf_future_wait, future, NULL, 120000, NULL, NULL);
         hf_future_free(future);
     }
     hf_operation_free(count);

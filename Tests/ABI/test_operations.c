@@ -126,7 +126,7 @@ static void asynchronous_runs_answer_what_performing_answers(fixture *f) {
         hf_buffer receipt = HF_BUFFER_INIT, other_receipt = HF_BUFFER_INIT;
         hf_status status = hf_operation_perform(one, NULL, &a, &receipt, NULL);
         expect_ok(hf_operation_start, two, NULL, &future);
-        assert_int_equal(hf_future_wait(future, NULL, 10000, &b, &other_receipt, NULL), status);
+        assert_int_equal(hf_future_wait(future, NULL, 120000, &b, &other_receipt, NULL), status);
         if (status == HF_OK) {
             assert_string_equal(a.data, b.data);
             assert_int_equal(a.version == 0, b.version == 0);

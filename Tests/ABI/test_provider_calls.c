@@ -95,7 +95,7 @@ static void a_provider_may_free_and_close_what_calls_it(fixture *f) {
     hf_entity entity = HF_ENTITY_INIT;
     (void)hf_repository_fetch(r.things, t, "a", HF_NTS, &entity, NULL);
     hf_entity_free(&entity);
-    for (int i = 0; i < 1000 && s.freed == 0; i++)
+    for (int i = 0; i < 20000 && s.freed == 0; i++)
         sleep_milliseconds(5);
     end_shelf(&s);
 }

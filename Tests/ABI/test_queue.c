@@ -102,7 +102,7 @@ static void the_descriptor_stays_readable_while_only_some_events_were_taken(fixt
     for (size_t i = 0; i < 3; i++) {
         hf_event event;
         assert_true(readable(r.descriptor, 60000));
-        assert_int_equal(hf_store_events(r.store, &event, 1, 60000), 1);
+        assert_int_equal(hf_store_events(r.store, &event, 1, 120000), 1);
         hf_events_free(&event, 1);
     }
     assert_false(readable(r.descriptor, 0));

@@ -38,7 +38,7 @@ static void free_itself(listener *l, const hf_event *event) {
 }
 
 static void wait_for_letting_go(listener *l) {
-    for (int i = 0; i < 3000; i++) {
+    for (int i = 0; i < 12000; i++) {
         pthread_mutex_lock(&l->lock);
         size_t freed = l->freed;
         pthread_mutex_unlock(&l->lock);

@@ -113,7 +113,7 @@ pthread_mutex_unlock(&l->lock);
 
 static void wait_for_spelling(listener *l, const char *expected) {
     char text[1024] = "";
-    for (int i = 0; i < 3000; i++) {
+    for (int i = 0; i < 12000; i++) {
         spell(l, text);
         if (strcmp(text, expected) == 0)
             return;
@@ -310,7 +310,7 @@ static void a_slow_observer_is_told_from_the_log_and_catches_up(fixture *f) {
     pthread_mutex_unlock(&l.lock);
     size_t changes = 0, behind = 0;
     json_int_t last = 0;
-    for (int wait = 0; wait < 3000 && changes < COMMITS * EACH; wait++) {
+    for (int wait = 0; wait < 12000 && changes < COMMITS * EACH; wait++) {
         sleep_milliseconds(10);
         changes = behind = 0;
         last = 0;

@@ -68,7 +68,7 @@ static void a_future_ends_after_its_members_were_told(fixture *f) {
         hf_transaction *t = begin_change(&r, i);
         hf_future *future = NULL;
         expect_ok(hf_transaction_submit_future, t, &future);
-        expect_ok(hf_future_wait, future, NULL, 10000, NULL, NULL);
+        expect_ok(hf_future_wait, future, NULL, 120000, NULL, NULL);
         // It has ended: nobody needs to wait for it any more.
         expect(HF_INVALID_STATE, hf_transaction_enlist, t, r.root.handle);
         hf_transaction_free(t);
@@ -324,7 +324,7 @@ static void a_run_of_an_operation_goes_again_on_objects_as_they_were(fixture *f)
     hf_future *future = NULL;
     expect_ok(hf_operation_create_function, r.store, count_in_tree, &w, NULL, NULL, &operation);
     expect_ok(hf_operation_start, operation, NULL, &future);
-    expect_ok(hf_future_wait, future, NULL, 10000, NULL, NULL);
+    expect_ok(hf_future_wait, future, NULL, 120000, NULL, NULL);
     hf_future_free(future);
     assert_int_equal(w.runs, 4);
     assert_int_equal(r.child.value, 1);
@@ -346,7 +346,7 @@ static void a_refused_run_of_an_operation_takes_the_objects_back(fixture *f) {
     hf_future *future = NULL;
     expect_ok(hf_operation_create_function, r.store, count_in_tree, &w, NULL, NULL, &operation);
     expect_ok(hf_operation_start, operation, NULL, &future);
-    hf_error *error = error_of(HF_REFUSED, hf_future_wait, future, NULL, 10000, NULL, NULL);
+    hf_error *error = error_of(HF_REFUSED, hf_future_wait, future, NULL, 120000, NULL, NULL);
     assert_string_equal(hf_error_message(error), "not today");
     hf_error_free(error);
     hf_future_free(future);
