@@ -28,7 +28,7 @@ fi
 # A crash is told in the log, not asked about at the terminal.
 export SWIFT_BACKTRACE=enable=no
 
-if ! "$build/$target" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=3072 -print_final_stats=1 \
+if ! "$build/$target" -max_total_time="$seconds" -timeout=300 -rss_limit_mb=3072 -print_final_stats=1 \
     -dict="$sources/json.dict" -artifact_prefix="$build/$target-" "${options[@]}" "$corpus" "$seeds" > "$log" 2>&1; then
     grep -vE '^#[0-9]+|NEW_FUNC|^INFO' "$log" | tail -n 60 >&2
     echo "FAILED: $target: run $build/$target with the file named above" >&2

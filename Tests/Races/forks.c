@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { THREADS = 6, SECONDS_FOR_A_CHILD = 30 };
+enum { THREADS = 6, SECONDS_FOR_A_CHILD = 300 };
 
 static char directory[64];
 static char file_url[96];

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS = 10, SLOTS = 12, STORES = 2, LATEST_SECONDS = 120 };
+enum { THREADS = 10, SLOTS = 12, STORES = 2, LATEST_SECONDS = 600 };
 
 static atomic_int stop, wrong;
 static atomic_ulong calls, told, tickets_made, tickets_freed, reopened;

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS = 12, ROOMS = 4, REPOSITORIES = 3, TRANSACTIONS = 12, ERRORS = 8, LATEST_SECONDS = 120 };
+enum { THREADS = 12, ROOMS = 4, REPOSITORIES = 3, TRANSACTIONS = 12, ERRORS = 8, LATEST_SECONDS = 600 };
 
 static atomic_int stop;
 static atomic_int wrong;

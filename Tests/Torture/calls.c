@@ -33,7 +33,7 @@
 #include <unistd.h>
 
 /* Where no lock is to be had SQLite tries again for ten seconds each time. */
-enum { PATIENCE_SECONDS = 120, SPACE_PIECE = 64 << 10, SPACE_PIECES = 96 };
+enum { PATIENCE_SECONDS = 600, SPACE_PIECE = 64 << 10, SPACE_PIECES = 96 };
 
 static char directory[64], made[64];
 

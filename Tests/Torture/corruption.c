@@ -25,7 +25,7 @@ enum {
     LOG_HEADER = 32,
     LAST_FRAMES = 20,
     FRAME = 24 + PAGE,
-    SECONDS = 60
+    SECONDS = 300
 };
 
 typedef enum damage { ZEROED, OVERWRITTEN, FLIPPED, EXCHANGED, DAMAGES } damage;

@@ -18,7 +18,7 @@
 enum {
     ENTRIES = 300,
     IN_LOG = 50,
-    SECONDS = 60,
+    SECONDS = 300,
     IDLE_MILLISECONDS = 2500,
     LOOK_MILLISECONDS = 2,
     VISITORS = 200

@@ -24,6 +24,7 @@ static vfs_record *records;
 static size_t count, capacity;
 static bool is_recording, swallows_syncs;
 static uint32_t sync_milliseconds;
+static long begun_syncs;
 static int fault_operations, fault_error;
 static long fault_nth, fault_seen;
 static bool fault_forever;
@@ -95,6 +96,7 @@ static int file_truncate(sqlite3_file *file, sqlite3_int64 size) {
 
 static int file_sync(sqlite3_file *file, int flags) {
     uint32_t milliseconds = __atomic_load_n(&sync_milliseconds, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&begun_syncs, 1, __ATOMIC_RELEASE);
     if (milliseconds > 0)
         usleep(milliseconds * 1000);
     pthread_mutex_lock(&mutex);
@@ -255,6 +257,8 @@ void vfs_swallow_syncs(bool on) {
     swallows_syncs = on;
     pthread_mutex_unlock(&mutex);
 }
+
+long vfs_begun_syncs(void) { return __atomic_load_n(&begun_syncs, __ATOMIC_ACQUIRE); }
 
 void vfs_slow_syncs(uint32_t milliseconds) {
     __atomic_store_n(&sync_milliseconds, milliseconds, __ATOMIC_RELAXED);

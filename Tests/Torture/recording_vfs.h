@@ -63,4 +63,7 @@ void vfs_swallow_syncs(bool on);
 /* Each sync takes so much longer: a disk with a long queue. */
 void vfs_slow_syncs(uint32_t milliseconds);
 
+/* How many syncs have begun so far. */
+long vfs_begun_syncs(void);
+
 #endif

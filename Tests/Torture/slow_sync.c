@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SUBMISSIONS = 3000, SYNC_MILLISECONDS = 1000 };
+enum { SUBMISSIONS = 3000, SYNC_MILLISECONDS = 1000, LONG_SYNC_MILLISECONDS = 4000 };
 
 static hf_store *store;
 static hf_repository *songs;
@@ -85,8 +85,12 @@ static void submitting_does_not_wait(void) {
 static void deadlines_and_withdrawals(void) {
     size_t first = SUBMISSIONS, late = first + 1, withdrawn = first + 2, waiting = first + 3;
     hf_transaction *leader, *second;
+    long syncs = vfs_begun_syncs();
+    vfs_slow_syncs(LONG_SYNC_MILLISECONDS);
     submit(first, NULL, &leader);
-    usleep(200 * 1000); /* the first is being synced now */
+    while (vfs_begun_syncs() == syncs)
+        usleep(1000);
+    vfs_slow_syncs(SYNC_MILLISECONDS);
     submit(late, "{\"timeout_ms\":100}", NULL);
     submit(withdrawn, NULL, &second);
     expect(hf_transaction_cancel(second, NULL) == HF_OK, "a queued commit can be withdrawn");
@@ -99,7 +103,7 @@ static void deadlines_and_withdrawals(void) {
     double began = seconds();
     hf_status status = hf_transaction_commit(blocking, NULL, NULL);
     double taken = seconds() - began;
-    expect(status == HF_TIMEOUT && taken > 0.09 && taken < SYNC_MILLISECONDS / 1e3,
+    expect(status == HF_TIMEOUT && taken > 0.09 && taken < LONG_SYNC_MILLISECONDS / 1e3,
            "a waiting owner gives up at its deadline");
 
     wait_for(first);
