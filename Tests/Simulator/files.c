@@ -177,27 +177,22 @@ int64_t file_read(int number, void *bytes, int64_t count, int64_t offset) {
     return count;
 }
 
-void file_resize(int number, int64_t size) {
-    file *file = &the->files[number];
-    if (size < file->size) {
-        memset(contents[number] + size, 0, (size_t)(file->size - size));
-        mark(file, size, file->size);
-    }
-    file->size = size;
-}
-
 static void persist(int number, int64_t sector) {
     memcpy(durable[number] + sector * SECTOR, contents[number] + sector * SECTOR, SECTOR);
 }
 
-/* Decides of each sector that is to be written whether it is. */
-static void write_sectors(int number, uint32_t permille) {
+/* Decides of each sector behind `begin` that is to be written whether it is. */
+static void write_sectors(int number, int64_t begin, uint32_t permille) {
     file *file = &the->files[number];
-    for (int64_t word = 0; word * 64 * SECTOR < file->highest; word++) {
-        for (uint64_t bits = file->unsynced[word]; bits != 0; bits &= bits - 1)
+    int64_t first = (begin + SECTOR - 1) / SECTOR;
+    for (int64_t word = first / 64; word * 64 * SECTOR < file->highest; word++) {
+        uint64_t all = file->unsynced[word];
+        if (word == first / 64)
+            all &= UINT64_MAX << first % 64;
+        for (uint64_t bits = all; bits != 0; bits &= bits - 1)
             if (permille >= 1000 || happens(permille))
                 persist(number, word * 64 + __builtin_ctzll(bits));
-        file->unsynced[word] = 0;
+        file->unsynced[word] &= ~all;
     }
 }
 
@@ -213,12 +208,39 @@ static uint32_t draw_share(void) {
     }
 }
 
+void file_resize(int number, int64_t size) {
+    file *file = &the->files[number];
+    if (size < file->size) {
+        /* The disk may have come to some of what is cut off. */
+        write_sectors(number, size, draw_share());
+        memset(contents[number] + size, 0, (size_t)(file->size - size));
+        if (!file->is_shortened || size < file->shortest)
+            file->shortest = size;
+        file->is_shortened = true;
+    }
+    file->size = size;
+}
+
+/* On the disk this is done at once: a file is never as long as it was, with what was cut off in part. */
+static void shorten(int number) {
+    file *file = &the->files[number];
+    if (!file->is_shortened)
+        return;
+    if (file->highest > file->shortest)
+        memset(durable[number] + file->shortest, 0, (size_t)(file->highest - file->shortest));
+    if (file->durable_size > file->shortest)
+        file->durable_size = file->shortest;
+    file->is_shortened = false;
+}
+
 void file_sync(int number, bool fails) {
     if (the->weakness == SYNCS_DO_NOTHING)
         return;
     file *file = &the->files[number];
-    write_sectors(number, fails ? draw_share() : 1000);
     if (!fails || happens(500))
+        shorten(number);
+    write_sectors(number, 0, fails ? draw_share() : 1000);
+    if (!fails || (!file->is_shortened && happens(500)))
         file->durable_size = file->size;
 }
 
@@ -242,9 +264,13 @@ static void cut_names(void) {
 
 static void cut_file(int number, uint32_t share) {
     file *file = &the->files[number];
-    write_sectors(number, share);
+    if (happens(share))
+        shorten(number);
+    write_sectors(number, 0, share);
     /* A file that has grown may have grown in part. */
-    if (file->size > file->durable_size && happens(500))
+    if (file->is_shortened)
+        file->is_shortened = false;
+    else if (file->size > file->durable_size && happens(500))
         file->durable_size += (int64_t)draw((uint64_t)(file->size - file->durable_size) + 1);
     else if (happens(share))
         file->durable_size = file->size;

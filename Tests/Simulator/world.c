@@ -89,14 +89,18 @@ static void hand_to(int next) {
     kernel(SYS_futex, &the->tasks[next].baton, FUTEX_WAKE, 1, NULL);
 }
 
-/* The runner looks now and then whether the one that has the baton has died of itself. */
+/* The runner looks now and then whether the one that has the baton has died of itself, or goes on. */
 static void await_baton(int task) {
     struct timespec second = {1, 0};
     uint32_t *baton = &the->tasks[task].baton;
+    uint64_t seen = 0;
     while (__atomic_load_n(baton, __ATOMIC_ACQUIRE) == 0) {
         kernel(SYS_futex, baton, FUTEX_WAIT, 0, task == 0 ? &second : NULL);
         if (task != 0 || __atomic_load_n(baton, __ATOMIC_ACQUIRE) != 0)
             continue;
+        if (the->switches != seen)
+            alarm(the->patience);
+        seen = the->switches;
         int process = the->tasks[the->running].process;
         siginfo_t info = {0};
         if (the->running != 0 &&

@@ -65,6 +65,9 @@ typedef struct file {
     uint32_t failed_syncs;
     int64_t size, durable_size;
     int64_t highest; /* bytes behind it are zero */
+    /* Whether it was made shorter since the last sync, and how short it was at least. */
+    bool is_shortened;
+    int64_t shortest;
     /* Of the sectors that are to be written by the next sync. */
     uint64_t unsynced[MOST_BYTES / SECTOR / 64];
 } file;
@@ -124,6 +127,8 @@ typedef struct world {
     bool power_is_cut;
     int crashed; /* the true number of a process that has died of itself */
     uint64_t switches, most_switches;
+    /* Without a switch for so many seconds of true time it hangs. A busy machine takes long, and goes on. */
+    uint32_t patience;
     uint64_t enough; /* with so many, clients begin nothing more */
     bool is_stuck;
     uint32_t switching; /* so many of a thousand calls on files let others run */
