@@ -8,20 +8,25 @@
 
 #define STORE DIRECTORY "/store.db"
 #define KEPT DIRECTORY "/kept.db"
+#define COPY DIRECTORY "/copy.db"
 
 /* How a process is made up. */
 typedef struct plan {
     int clients, steps, sessions;
-    const char *options; /* of the store */
+    const char *options; /* for desk_open */
 } plan;
 
 void run_clients(const plan *plan);
-/* Without faults: looks at all that is there, and has the history hear of it. */
-void run_inspection(void);
+/* Without faults: looks at all that is there, and has the history hear of it. `was_cut`: the power. */
+void run_inspection(bool was_cut);
 /* Makes a backup to be restored later. */
 void run_keeping(void);
 /* Restores it over the store; has_answered tells that it was done. */
 void run_restoring(void);
+/* Exports the store into the history. */
+void run_exporting(void);
+/* Imports that into the copy; has_answered tells that it was done. */
+void run_importing(void);
 /* Commits something, sets `dump`, and ends without closing. */
 void run_leaving(void);
 /* Sets `dump` to a fingerprint of all entities of the file. */

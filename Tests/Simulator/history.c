@@ -23,6 +23,10 @@ void history_begin(void) {
     told->count = 0;
     told->batches = 0;
     memset(told->backup, 0, sizeof told->backup);
+    memset(told->exported, 0, sizeof told->exported);
+    memset(told->subscription, 0, sizeof told->subscription);
+    told->imports = 0;
+    told->schema = 0;
     memset(told->final, 0, sizeof told->final);
     memset(told->found, 0, sizeof told->found);
     told->is_found = false;
@@ -44,8 +48,8 @@ batch *history_add_batch(int size) {
     if (told->batches == BATCHES)
         return NULL;
     batch *batch = &told->batch[told->batches++];
-    told->batches_in_all++;
-    *batch = (struct batch){.size = size};
+    told->counted.batches++;
+    *batch = (struct batch){.began = tick(), .size = size};
     return batch;
 }
 
@@ -167,7 +171,7 @@ static void put(int from, int to) {
 static int node_of(const record *record) { return record == NULL ? -1 : (int)(record - told->records); }
 
 /* Those whose place in the order counts. */
-static bool counts(const record *record) {
+static bool has_place(const record *record) {
     if (record->outcome == ABORTED)
         return false;
     if (record->outcome == COMMITTED)
@@ -196,7 +200,7 @@ static void put_times(void) {
             put(RECORDS + e - 1, RECORDS + e);
     }
     for (int i = 0; i < told->count; i++) {
-        if (!counts(&told->records[i]))
+        if (!has_place(&told->records[i]))
             continue;
         int e = -1;
         while (e + 1 < count && told->records[ends[e + 1]].ended < told->records[i].began)
@@ -213,7 +217,7 @@ static void put_dependencies(void) {
                 node_of(writer_of(list, order[list].values[k])));
     for (int i = 0; i < told->count; i++) {
         record *record = &told->records[i];
-        if (!counts(record))
+        if (!has_place(record))
             continue;
         for (int j = 0; j < record->reads; j++) {
             reading *seen = &record->read[j];
@@ -256,9 +260,9 @@ static void judge_order(void) {
 void history_judge(bool after_power_cut) {
     for (int i = 0; i < told->count; i++) {
         record *record = &told->records[i];
-        told->committed += record->outcome == COMMITTED;
-        told->aborted += record->outcome == ABORTED;
-        told->unknown += record->outcome == UNKNOWN;
+        told->counted.committed += record->outcome == COMMITTED;
+        told->counted.aborted += record->outcome == ABORTED;
+        told->counted.unknown += record->outcome == UNKNOWN;
     }
     if (!told->is_found)
         return;

@@ -19,7 +19,10 @@ enum {
     LISTS = 160,
     BATCHES = 400,
     FAULTS = 8,
-    BACKUPS = 6
+    BACKUPS = 6,
+    BATCH_SIZE = 408,
+    IMPORTS = 100,
+    COPIED_BYTES = 24 << 20
 };
 
 typedef enum outcome { ABORTED, COMMITTED, UNKNOWN } outcome;
@@ -45,6 +48,7 @@ typedef struct record {
 } record;
 
 typedef struct batch {
+    uint64_t began;
     int size;
     outcome outcome; /* of adding it */
     bool is_durable;
@@ -59,6 +63,63 @@ typedef struct backup {
     uint64_t began, ended;
 } backup;
 
+/* What was written of an export, which is there also when its process is not. */
+typedef struct exported {
+    bool is_begun, is_running, is_whole;
+    uint64_t began, sequence, entities;
+    char incarnation[40];
+    char repository[16], id[40]; /* of the last line */
+    int generation;              /* of the lists that are looked at */
+    reading read[READS];
+    int batches; /* as it began, and what must be of them */
+    bool must_be[BATCHES], must_not_be[BATCHES];
+    int found[BATCHES];
+} exported;
+
+typedef struct import {
+    int size, process;
+    bool is_running, is_done;
+} import;
+
+/* What a durable subscription, or the feed, has heard of batches in the present era. */
+typedef struct subscription {
+    uint64_t began;        /* 0: never */
+    uint64_t acknowledged; /* a sequence */
+    char position[80];     /* of the feed */
+    uint8_t heard[BATCHES][BATCH_SIZE / 8];
+} subscription;
+
+/* What has come of it all, by the names under which the summary tells it. */
+#define COUNTS(X)                                                                                            \
+    X(calls, "calls on files")                                                                               \
+    X(failures, "of them failed")                                                                            \
+    X(switches, "switches")                                                                                  \
+    X(kills, "kills")                                                                                        \
+    X(power_cuts, "power cuts")                                                                              \
+    X(seconds, "seconds")                                                                                    \
+    X(opens, "openings")                                                                                     \
+    X(failed_opens, "of them failed")                                                                        \
+    X(committed, "commits")                                                                                  \
+    X(aborted, "refused")                                                                                    \
+    X(unknown, "of unknown outcome")                                                                         \
+    X(batches, "batches")                                                                                    \
+    X(backups, "backups")                                                                                    \
+    X(restores, "restores")                                                                                  \
+    X(copies, "copies")                                                                                      \
+    X(exports, "exports")                                                                                    \
+    X(resumed_exports, "of them gone on with by others")                                                     \
+    X(imports, "imports")                                                                                    \
+    X(upgrades, "upgrades")                                                                                  \
+    X(acknowledgements, "acknowledgements")                                                                  \
+    X(subscriptions, "subscriptions")                                                                        \
+    X(live_queries, "live queries")
+
+typedef struct counts {
+#define COUNT_MEMBER(name, text) uint64_t name;
+    COUNTS(COUNT_MEMBER)
+#undef COUNT_MEMBER
+} counts;
+
 typedef struct history {
     uint64_t clock;
     int era;
@@ -67,6 +128,13 @@ typedef struct history {
     record records[RECORDS];
     batch batch[BATCHES];
     backup backup[BACKUPS];
+    exported exported[PROCESSES];
+import import[IMPORTS];
+    int imports;
+    subscription subscription[PROCESSES + 1];
+    size_t exported_bytes;
+    char exported_text[COPIED_BYTES];
+    int64_t schema; /* the version that an upgrade has told of */
     /* What is found when all is over. */
     reading final[LISTS];
     int found[BATCHES];
@@ -76,7 +144,7 @@ typedef struct history {
 
     int fault_count;
     char faults[FAULTS][512];
-    uint64_t committed, aborted, unknown, opens, failed_opens, backups, restores, batches_in_all;
+    counts counted;
 } history;
 
 extern history *told;

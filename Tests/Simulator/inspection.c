@@ -5,15 +5,9 @@
 #include "desk.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static bool must(const char *doing, hf_status status, hf_error **error) {
-    if (status != HF_OK)
-        report("%s, where nothing fails, answered %s: %s", doing, hf_status_name(status),
-               *error ? hf_error_message(*error) : "");
-    return look(doing, status, error);
-}
 
 /* A backup is what a transaction would have read. */
 static void read_backup(desk *d, const backup *backup) {
@@ -39,7 +33,7 @@ static void inspect_backup(int number) {
     }
     desk d;
     hf_error *error = NULL;
-    if (must("opening a backup", desk_open(&d, path, "{\"read_only\":true}", &error), &error)) {
+    if (must("opening a backup", desk_open(&d, path, "\"read_only\":true", &error), &error)) {
         verify(&d, path);
         if (told->backup[number].is_there)
             read_backup(&d, &told->backup[number]);
@@ -48,7 +42,13 @@ static void inspect_backup(int number) {
     unlink(path);
 }
 
-void run_inspection(void) {
+static void unlink_named(const char *name) {
+    char path[NAME_BYTES + sizeof DIRECTORY];
+    snprintf(path, sizeof path, DIRECTORY "/%s", name);
+    unlink(path);
+}
+
+void run_inspection(bool was_cut) {
     desk d;
     hf_error *error = NULL;
     if (must("opening", desk_open(&d, STORE, NULL, &error), &error)) {
@@ -63,6 +63,10 @@ void run_inspection(void) {
             told->found[i] = (int)count;
         }
         told->is_found = true;
+        end_exports(&d);
+        inspect_upgrades(&d);
+        end_imports(&d);
+        end_followers(&d, was_cut);
         /* It can be written as well. Nobody asks for this any more. */
         if (happens(800)) {
             change_lists(&d, true);
@@ -80,19 +84,25 @@ void run_inspection(void) {
     }
     for (int i = 0; i < BACKUPS; i++)
         inspect_backup(i);
+    for (int i = 0; i < NAMES; i++)
+        if (strncmp(the->names[i].text, "store.db-v", strlen("store.db-v")) == 0)
+            unlink_named(the->names[i].text);
     process_end(ENDED);
+}
+
+void remove_store(const char *store) {
+    const char *const ends[] = {"", "-wal", "-shm", "-journal", "-lock", "-partial"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "%s%s", store, ends[i]);
+        unlink(path);
+    }
 }
 
 void run_keeping(void) {
     desk d;
     hf_error *error = NULL;
-    /* After a power cut files may be there again that were removed. */
-    const char *const ends[] = {"", "-wal", "-shm", "-journal", "-lock", "-partial"};
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        char path[64];
-        snprintf(path, sizeof path, KEPT "%s", ends[i]);
-        unlink(path);
-    }
+    remove_store(KEPT);
     if (must("opening", desk_open(&d, STORE, NULL, &error), &error))
         must("keeping a backup", hf_store_backup(d.store, KEPT, NULL, NULL, NULL, &error), &error);
     desk_close(&d);
@@ -104,7 +114,7 @@ void run_restoring(void) {
     told->has_answered = false;
     if (look("restore", hf_store_restore(KEPT, STORE, "{\"replace\":true}", NULL, NULL, &error), &error)) {
         told->has_answered = true;
-        told->restores++;
+        told->counted.restores++;
     }
     process_end(ENDED);
 }
@@ -134,7 +144,7 @@ void run_dump(const char *path) {
     desk d;
     hf_error *error = NULL;
     told->dump = 0;
-    if (must("opening to read all", desk_open(&d, path, "{\"create\":false}", &error), &error)) {
+    if (must("opening to read all", desk_open(&d, path, "\"create\":false", &error), &error)) {
         dump(&d);
         verify(&d, path);
     }
@@ -145,7 +155,7 @@ void run_dump(const char *path) {
 void run_leaving(void) {
     desk d;
     hf_error *error = NULL;
-    if (must("opening", desk_open(&d, STORE, "{\"create\":false}", &error), &error)) {
+    if (must("opening", desk_open(&d, STORE, "\"create\":false", &error), &error)) {
         for (int i = 0; i < 3; i++)
             must("saving", hf_repository_save(d.lists, NULL, "{\"left\":true}", HF_NTS, NULL, &error),
                  &error);
