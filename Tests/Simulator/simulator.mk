@@ -17,6 +17,7 @@ $(SIMULATOR): $(SIMULATOR_SOURCES) $(wildcard Tests/Simulator/*.h) include/holdf
 test-simulator: library $(SIMULATOR) ## Processes that share a store on simulated files, killed and cut off, a sample
 	$(SIMULATOR) 20
 	$(SIMULATOR) --replays 3
+	$(SIMULATOR) --weak 1 3
 
 simulator: library $(SIMULATOR) ## The same, 5,000 seeds
 	$(SIMULATOR) 5000
