@@ -14,10 +14,7 @@ import Testing
 
     /// SQLite does not sync what it copies out of the log while somebody reads an older state, and takes it for copied.
     @Test func `what was copied before a sync failed is copied once more beside other programs`() throws {
-        var environment = Environment.system
-        environment.limits.checkpointIdle = 600_000_000_000
-        let storage = try SQLiteStorage.open(
-            path: directory.store, options: SQLiteOptions(), environment: environment)
+        let storage = try directory.open(limits: { $0.checkpointIdle = 600_000_000_000 })
         let text = "\"a\":\"\(String(repeating: "x", count: 3_000))\""
         for sequence in 1...20 as ClosedRange<CommitSequence> { try storage.store(["\(sequence)": text], at: sequence) }
         plainSQL(directory.store, "PRAGMA wal_checkpoint(TRUNCATE)")

@@ -54,7 +54,8 @@ import Testing
     /// The large one touches each page twice, with more than SQLite's cache in between, so that SQLite writes it
     /// before the end and once more behind that, where it lies, and then the checksums of all that follow.
     @Test func `a commit that is not synced is in the files as soon as it has returned`() throws {
-        let storage = try directory.open()
+        // Both files are copied before the log is emptied.
+        let storage = try directory.open(limits: { $0.checkpointIdle = 600_000_000_000 })
         let text = String(repeating: "x", count: 1_900)
         let pairs = CommitSequence(12_000)
         for pair in 1...pairs {

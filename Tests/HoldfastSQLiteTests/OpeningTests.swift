@@ -118,10 +118,12 @@ import Testing
     }
 
     @Test func `a store whose compaction is still in the log when it is opened may get shorter`() throws {
-        var environment = Environment.system
-        environment.limits.busyTimeout = 10_000_000
-        var storage: SQLiteStorage? = try SQLiteStorage.open(
-            path: directory.store, options: SQLiteOptions(), environment: environment)
+        // Nobody else checkpoints.
+        let idle = 600_000_000_000
+        var storage: SQLiteStorage? = try directory.open(limits: {
+            $0.busyTimeout = 10_000_000
+            $0.checkpointIdle = idle
+        })
         let ids = (1...200).map { "\($0)" }
         let text = String(repeating: "x", count: 3_000)
         try storage!.store(Dictionary(uniqueKeysWithValues: ids.map { ($0, "\"a\":\"\(text)\"") }), at: 1)
@@ -134,7 +136,7 @@ import Testing
         #expect(sqlite3_exec(other, "BEGIN; SELECT count(*) FROM sqlite_schema", nil, nil, nil) == SQLITE_OK)
         _ = try storage!.compact()
         storage = nil
-        let reopened = try directory.open()
+        let reopened = try directory.open(limits: { $0.checkpointIdle = idle })
         #expect(size(of: directory.store) >= before)
         #expect(sqlite3_exec(other, "COMMIT", nil, nil, nil) == SQLITE_OK)
         plainSQL(directory.store, "PRAGMA wal_checkpoint(TRUNCATE)")

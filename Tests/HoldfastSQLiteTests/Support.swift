@@ -49,17 +49,26 @@ final class Directory {
     func copy(_ name: String, to copy: String) { system("cp '\(path)/\(name)' '\(path)/\(copy)'") }
 
     func open(
-        _ name: String = "store.db", _ change: (inout SQLiteOptions) -> Void = { _ in }
+        _ name: String = "store.db", _ change: (inout SQLiteOptions) -> Void = { _ in },
+        limits changeLimits: (inout Limits) -> Void = { _ in }
     ) throws(HoldfastError) -> SQLiteStorage {
         var options = SQLiteOptions()
         change(&options)
-        return try SQLiteStorage.open(path: "\(path)/\(name)", options: options, environment: .system)
+        var environment = Environment.system
+        changeLimits(&environment.limits)
+        return try SQLiteStorage.open(path: "\(path)/\(name)", options: options, environment: environment)
     }
 }
 
 func status(of path: String) -> stat? {
     var found = stat()
     return stat(path, &found) == 0 ? found : nil
+}
+
+/// Waits until something is so, and answers whether it is: longer than any machine is busy.
+func comesTrue(_ isSo: () -> Bool) -> Bool {
+    for _ in 0..<60_000 where !isSo() { usleep(10_000) }
+    return isSo()
 }
 
 func size(of path: String) -> Int { status(of: path).map { Int($0.st_size) } ?? 0 }

@@ -105,7 +105,7 @@ extension StorageConformance {
                         if isFirst {
                             gate.advance()
                             // Until it was closed, or it is clear that closing it waits.
-                            for _ in 0..<300 where !read.withLock({ $0.isClosed }) {
+                            for _ in 0..<60_000 where !read.withLock({ $0.isClosed }) {
                                 gate.wait(while: gate.number, nanoseconds: 10_000_000)
                             }
                             if !read.withLock({ $0.isClosed }) {

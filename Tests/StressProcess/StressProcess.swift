@@ -6,27 +6,27 @@ import StressLoad
 
 /// One of several processes that share a store:
 ///
-///     StressProcess URL PROCESS THREADS TRANSACTIONS START serializable|snapshot LIMITS
+///     StressProcess URL PROCESS THREADS TRANSACTIONS serializable|snapshot LIMITS
 ///
-/// Runs so many transactions on each of so many threads, from the monotonic time START (nanoseconds) on, and writes the
-/// history to its standard output, as JSON. Ends with 1 where something was not as it must be.
+/// Writes a line when it has the store open, and reads a byte before it begins. Runs so many transactions on each of so many
+/// threads, and writes the history to its standard output, as JSON. Ends with 1 where something was not as it must be.
 @main
 struct StressProcess {
     static func main() throws {
         let numbers = CommandLine.arguments.dropFirst(2).compactMap { Int($0) }
-        guard numbers.count == 4 else { fatalError("URL PROCESS THREADS TRANSACTIONS START ISOLATION LIMITS") }
-        let isolation: Isolation = CommandLine.arguments[6] == "snapshot" ? .snapshot : .serializable
-        let (process, threads, transactions, start) = (numbers[0], numbers[1], numbers[2], numbers[3])
+        guard numbers.count == 3 else { fatalError("URL PROCESS THREADS TRANSACTIONS ISOLATION LIMITS") }
+        let isolation: Isolation = CommandLine.arguments[5] == "snapshot" ? .snapshot : .serializable
+        let (process, threads, transactions) = (numbers[0], numbers[1], numbers[2])
 
         var options = StoreOptions()
         options.maxSnapshots = 3
         options.maxInFlight = 4
         var environment = Environment.system
-        environment.limits = try Limits(CommandLine.arguments[7])
+        environment.limits = try Limits(CommandLine.arguments[6])
         let store = try StoreURL.open(CommandLine.arguments[1], options: options, environment: environment)
         let bench = try StressBench(store: store, process: process)
-        let wait = start - Int(SystemTime().monotonicNanoseconds())
-        if wait > 0 { usleep(UInt32(wait / 1000)) }
+        FileHandle.standardOutput.write(Data([10]))
+        _ = FileHandle.standardInput.readData(ofLength: 1)
 
         let workers = try (0..<threads).map { thread in
             let client = StressClient(

@@ -63,10 +63,10 @@ final class Outcome: CommitOwner {
             gate.advance()
         }
 
-        /// Waits at most so long, and answers whether it has come by then.
-        func comes(withinSeconds seconds: UInt64) -> Bool {
+        /// Waits at most so long, usually longer than any machine is busy, and answers whether it has come by then.
+        func comes(within nanoseconds: UInt64 = 600_000_000_000) -> Bool {
             let time = SystemTime()
-            let deadline = time.monotonicNanoseconds() + seconds * 1_000_000_000
+            let deadline = time.monotonicNanoseconds() + nanoseconds
             while true {
                 let seen = gate.number
                 let now = time.monotonicNanoseconds()
@@ -96,10 +96,10 @@ final class Outcome: CommitOwner {
     /// Nil for a failure, and where nothing is known.
     var receipt: Receipt? { try? outcome.withLock { $0 }?.get() }
 
-    func wait() { while !arrives(withinSeconds: 3600) {} }
+    func wait() { while !arrival.comes() {} }
 
-    /// Waits at most so long, and answers whether it is known by then.
-    func arrives(withinSeconds seconds: UInt64) -> Bool { arrival.comes(withinSeconds: seconds) }
+    /// Waits until it is known, or a millisecond.
+    func waitAMoment() { _ = arrival.comes(within: 1_000_000) }
 }
 
 /// Workers that never run.
