@@ -171,8 +171,11 @@ $(BUILD)/abi/%: Tests/ABI/%.c $(ABI_SHARED) $(wildcard Tests/ABI/*.h) include/ho
 test-symbols: library ## What the library exports, needs and weighs
 	Tests/Symbols/check.sh $(LIBRARY) $(SONAME)
 
+# So many tests at once: of all beside each other each takes as long as all of them do, and nothing comes in its time.
+SWIFT_TESTS_AT_ONCE := --experimental-maximum-parallelization-width 4
+
 test-swift: ## The core and the Swift API
-	swift test
+	swift test $(SWIFT_TESTS_AT_ONCE)
 
 documentation: ## Builds the Swift documentation, with every warning an error
 	swift build --target HoldfastTestSupport
@@ -183,7 +186,7 @@ documentation: ## Builds the Swift documentation, with every warning an error
 THREAD_SANITIZER := --sanitize=thread --scratch-path $(BUILD)/thread-sanitizer
 
 test-thread-sanitizer: ## Real threads on both engines under the thread sanitizer
-	swift test $(THREAD_SANITIZER) --filter 'StressTests|HoldfastSQLiteTests'
+	swift test $(THREAD_SANITIZER) $(SWIFT_TESTS_AT_ONCE) --filter 'StressTests|HoldfastSQLiteTests'
 
 thread-sanitizer: ## The tests of the core and the Swift API under the thread sanitizer
 	swift test $(THREAD_SANITIZER) --no-parallel --filter 'StressTests|HoldfastSQLiteTests|HoldfastCoreTests|HoldfastTests'

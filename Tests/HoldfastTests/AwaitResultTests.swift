@@ -20,14 +20,18 @@ private func find(
 struct AwaitResultTests {
     @Test("returns what the work succeeded with, and throws what it failed with, unchanged")
     func outcomes() async throws {
-        let found = try await onThread { try awaitResult { done in find(.success(7)) { done($0) } } }
+        let found = try await onThread {
+            try awaitResult(timeout: patience) { done in find(.success(7)) { done($0) } }
+        }
         #expect(found == 7)
         await #expect(throws: Missing()) {
-            try await onThread { try awaitResult { done in find(.failure(Missing())) { done($0) } } }
+            try await onThread { try awaitResult(timeout: patience) { done in find(.failure(Missing())) { done($0) } } }
         }
-        let later = try await awaitResult { done in find(.success(8)) { done($0) } }
+        let later = try await awaitResult(timeout: patience) { done in find(.success(8)) { done($0) } }
         #expect(later == 8)
-        await #expect(throws: Missing()) { try await awaitResult { done in find(.failure(Missing())) { done($0) } } }
+        await #expect(throws: Missing()) {
+            try await awaitResult(timeout: patience) { done in find(.failure(Missing())) { done($0) } }
+        }
     }
 
     @Test("runs the block on the caller's thread, where it may complete at once")
@@ -116,9 +120,8 @@ struct AwaitResultTests {
         // The block uses up the time by itself.
         await #expect(throws: AwaitError.timeOut(identifier: "slow")) {
             try await onThread {
-                try awaitResult(identifier: "slow", timeout: .milliseconds(20)) { done in
-                    find(.success(1), after: 10) { done($0) }
-                    Thread.sleep(forTimeInterval: 0.05)
+                try awaitResult(identifier: "slow", timeout: .milliseconds(20)) {
+                    (_: AwaitCompletion<Int, Missing>) in Thread.sleep(forTimeInterval: 0.05)
                 }
             }
         }
@@ -182,12 +185,14 @@ struct AwaitResultTests {
             for number in 0..<1000 {
                 group.addTask {
                     let all = (0..<2).map { _ in number }
-                    let first = try await awaitResult { (done: AwaitCompletion<Int, Missing>) in
+                    let first = try await awaitResult(timeout: patience) { (done: AwaitCompletion<Int, Missing>) in
                         Task { done(.success(all[0])) }
                     }
                     guard number < 100 else { return first }
                     return try await onThread {
-                        try awaitResult { (done: AwaitCompletion<Int, Missing>) in Task { done(.success(all[1])) } }
+                        try awaitResult(timeout: patience) { (done: AwaitCompletion<Int, Missing>) in
+                            Task { done(.success(all[1])) }
+                        }
                     }
                 }
             }
@@ -209,7 +214,7 @@ struct PendingResultTests {
             try await pending.value(timeout: .milliseconds(10))
         }
         async let first = onThread { try pending.wait() }
-        async let second = onThread { try pending.wait(timeout: .seconds(60)) }
+        async let second = onThread { try pending.wait(timeout: patience) }
         async let third = pending.value()
         try await Task.sleep(for: .milliseconds(20))
         #expect(pending.complete(.success(5)))

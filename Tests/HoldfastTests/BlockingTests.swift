@@ -126,7 +126,7 @@ struct BlockingTests {
                 let store = try BlockingStore.open("\(directory)/store.db")
                 try store.repository(of: Song.self).save(Song(id: "a", title: "Gloria"))
                 try store.sync()
-                try store.close(timeout: .seconds(10))
+                try store.close(timeout: patience)
                 try store.close()
                 let error = #expect(throws: HoldfastError.self) {
                     try store.repository(of: Song.self).fetch(id: "a")
@@ -184,14 +184,12 @@ struct BlockingTests {
         try await withStore(engine) { store in
             let songs = store.repository(of: Song.self)
             try await songs.save(Song(id: "a", title: "Gloria"))
-            var options = TransactionOptions()
-            options.maxAttempts = 1000
-            try await withThrowingTaskGroup(of: Void.self) { [options] group in
+            try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<4 {
                     group.addTask {
                         try await onThread {
                             for _ in 0..<50 {
-                                try store.blocking.transaction(options) {
+                                try store.blocking.transaction(.patient) {
                                     guard var song = try songs.blocking.fetch(id: "a") else { return }
                                     song.plays += 1
                                     try songs.blocking.save(song)

@@ -21,7 +21,7 @@ struct ConcurrencyTests {
     }
 
     @Test(
-        "that fetch without an end what the cache holds let others have their turn", .timeLimit(.minutes(2)),
+        "that fetch without an end what the cache holds let others have their turn", .timeLimit(.minutes(20)),
         arguments: Engine.allCases)
     func polling(engine: Engine) async throws {
         try await withStore(engine) { store in
@@ -42,7 +42,8 @@ struct ConcurrencyTests {
 
     @Test("wait for a place when more commits are wanted than the store lets in", arguments: Engine.allCases)
     func fewPlaces(engine: Engine) async throws {
-        var options = StoreOptions()
+        // None of them waits half a minute then, however slow the disk is.
+        var options = StoreOptions.relaxed
         options.maxInFlight = 2
         try await withStore(engine, options) { store in
             let songs = store.repository(of: Song.self)
@@ -118,22 +119,28 @@ struct CancellationTests {
         try await withStore(engine, options) { store in
             let songs = store.repository(of: Song.self)
             try await songs.open()
-            let tasks = (0..<2000).map { number in
-                let song = Song(id: "s\(number)", title: "")
-                return number.isMultiple(of: 2)
-                    ? Task { try await songs.save(song) }
-                    : Task { try await store.transaction { try await songs.save(song) } }
-            }
-            _ = try await tasks[0].value
-            for task in tasks { task.cancel() }
             var stored: Set<String> = []
-            for (number, task) in tasks.enumerated() {
-                switch await task.result {
-                case .success: stored.insert("s\(number)")
-                case .failure(let error): #expect(error is CancellationError, "\(error)")
+            var withdrawn = 0
+            // Until one of them was: all may be stored before they are cancelled.
+            for round in 0..<100 where withdrawn == 0 {
+                let tasks = (0..<2000).map { number in
+                    let song = Song(id: "r\(round)s\(number)", title: "")
+                    return number.isMultiple(of: 2)
+                        ? Task { try await songs.save(song) }
+                        : Task { try await store.transaction { try await songs.save(song) } }
+                }
+                _ = try await tasks[0].value
+                for task in tasks { task.cancel() }
+                for (number, task) in tasks.enumerated() {
+                    switch await task.result {
+                    case .success: stored.insert("r\(round)s\(number)")
+                    case .failure(let error):
+                        #expect(error is CancellationError, "\(error)")
+                        withdrawn += 1
+                    }
                 }
             }
-            #expect(stored.count < 2000)
+            #expect(withdrawn > 0)
             try await #expect(Set(songs.fetchAll().map(\.id)) == stored)
             // Every place was given back.
             try await songs.saveMany([Song(id: "after", title: "")])

@@ -2,6 +2,28 @@ import Foundation
 import Holdfast
 import Testing
 
+/// How long something may take that is going to happen: longer than any machine is busy, so that only what hangs takes longer.
+let patience = Duration.seconds(600)
+
+extension TransactionOptions {
+    /// Runs again as often, and waits as long, as it takes.
+    static var patient: TransactionOptions {
+        var options = TransactionOptions()
+        options.maxAttempts = 1000
+        options.timeout = patience
+        return options
+    }
+}
+
+extension StoreOptions {
+    /// No commit waits for the disk.
+    static var relaxed: StoreOptions {
+        var options = StoreOptions()
+        options.durability = .relaxed
+        return options
+    }
+}
+
 /// Every engine passes the same tests.
 enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case memory, sqlite
@@ -37,6 +59,29 @@ nonisolated(nonsending) func withDirectory(_ body: nonisolated(nonsending) (Stri
 func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
+    }
+}
+
+/// Ends this process, a test's own, if it hangs.
+func endUnlessDone(_ reason: String) {
+    Thread.detachNewThread {
+        Thread.sleep(forTimeInterval: patience / .seconds(1))
+        fatalError(reason)
+    }
+}
+
+/// Waits until something is so.
+nonisolated(nonsending) func until(
+    _ what: String, sourceLocation: SourceLocation = #_sourceLocation,
+    _ isSo: nonisolated(nonsending) () async -> Bool
+) async throws {
+    let deadline = ContinuousClock.now + patience
+    while await !isSo() {
+        guard ContinuousClock.now < deadline else {
+            Issue.record("still not so: \(what)", sourceLocation: sourceLocation)
+            throw CancellationError()
+        }
+        try await Task.sleep(for: .milliseconds(2))
     }
 }
 

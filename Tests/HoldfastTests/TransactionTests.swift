@@ -277,14 +277,14 @@ struct TransactionTests {
 
     @Test("gets through in few runs where many change one entity", arguments: Engine.allCases)
     func crowds(engine: Engine) async throws {
-        try await withStore(engine) { store in
+        try await withStore(engine, .relaxed) { store in
             let accounts = store.repository(of: Account.self)
             try await accounts.save(Account(id: 1, balance: 0))
             let runs = Runs()
             try await withThrowingTaskGroup { group in
                 for _ in 0..<300 {
                     group.addTask {
-                        try await store.transaction {
+                        try await store.transaction(.patient) {
                             runs.count.add(1, ordering: .relaxed)
                             var account = try await accounts.fetch(id: 1)!
                             account.balance += 1
@@ -347,18 +347,14 @@ struct TransactionTests {
 
     @Test("loses no increment when two tasks count to a thousand each", arguments: Engine.allCases)
     func counting(engine: Engine) async throws {
-        var options = StoreOptions()
-        options.durability = .relaxed
-        try await withStore(engine, options) { store in
+        try await withStore(engine, .relaxed) { store in
             let accounts = store.repository(of: Account.self)
             try await accounts.save(Account(id: 1, balance: 0))
-            var patient = TransactionOptions()
-            patient.maxAttempts = 1000
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<2 {
-                    group.addTask { [patient] in
+                    group.addTask {
                         for _ in 0..<1000 {
-                            try await store.transaction(patient) {
+                            try await store.transaction(.patient) {
                                 var account = try await accounts.fetch(id: 1)!
                                 account.balance += 1
                                 try await accounts.save(account)

@@ -13,11 +13,10 @@ struct PlacesTests {
         let (arrivals, arrive) = AsyncStream<Int>.makeStream()
         for number in 0..<10 {
             Task {
-                try await places.take(until: .now + .seconds(60))
+                try await places.take(until: .now + patience)
                 arrive.yield(number)
             }
-            // Lets the task line up before the next.
-            try await Task.sleep(for: .milliseconds(20))
+            try await until("it has lined up, before the next") { places.waitingTasks == number + 1 }
         }
         var arrived = arrivals.makeAsyncIterator()
         for number in 0..<10 {
@@ -32,8 +31,8 @@ struct PlacesTests {
         try await places.take(until: .now)
         await expectError(.busy) { try await places.take(until: .now) }
         await expectError(.busy) { try await places.take(until: .now + .milliseconds(30)) }
-        let task = Task { try await places.take(until: .now + .seconds(60)) }
-        try await Task.sleep(for: .milliseconds(20))
+        let task = Task { try await places.take(until: .now + patience) }
+        try await until("it has lined up") { places.waitingTasks == 1 }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
         // Those who gave up left no place behind, nor one too many.
@@ -52,7 +51,7 @@ struct ThreadTests {
             try await takeAllThreadsButOne()
             try await withDirectory { directory in
                 let path = "\(directory)/store.db"
-                var options = StoreOptions()
+                var options = StoreOptions.relaxed
                 options.maxInFlight = 1
                 let store = try await Store.open(path, options)
                 let songs = store.repository(of: Song.self)
@@ -111,7 +110,7 @@ struct ThreadTests {
                     try await songs.save(Song(id: "s1", title: ""))
                     try await store.transaction { _ = try await songs.fetch(id: "s1") }
                 }
-                let end = ContinuousClock.now + .seconds(20)
+                let end = ContinuousClock.now + patience
                 while threadNames().contains(where: { $0.hasPrefix("hf-") }) {
                     precondition(ContinuousClock.now < end, "\(threadNames())")
                     try await Task.sleep(for: .milliseconds(20))
@@ -128,16 +127,13 @@ struct ThreadTests {
 
 /// All threads of the pool but one are taken for good, for as long as the test may take.
 private func takeAllThreadsButOne() async throws {
-    Thread.detachNewThread {
-        Thread.sleep(forTimeInterval: 60)
-        fatalError("nothing goes on")
-    }
+    endUnlessDone("nothing goes on")
     let taken = RunningCount()
     let others = ProcessInfo.processInfo.activeProcessorCount - 1
     for _ in 0..<others {
         Task.detached {
             taken.begin()
-            sleep(100)
+            while true { sleep(100) }
         }
     }
     while taken.most < others { try await Task.sleep(for: .milliseconds(1)) }

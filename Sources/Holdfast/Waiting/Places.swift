@@ -21,6 +21,9 @@ final class Places: Sendable {
         state = Lock(State(free: limit))
     }
 
+    /// How many tasks wait for one.
+    var waitingTasks: Int { state.withLock { $0.waiting.count } }
+
     /// Takes a place; waits for one until the deadline (`.busy`) or until the task is cancelled.
     func take(until deadline: ContinuousClock.Instant) async throws {
         try Task.checkCancellation()

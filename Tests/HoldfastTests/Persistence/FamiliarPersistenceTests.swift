@@ -9,7 +9,7 @@ import Testing
 #endif
 
 /// The usage that people know from persistence as a middleware of a Redux store. What differs is listed in the README.
-@Suite("As known from persistence middlewares", .timeLimit(.minutes(2)))
+@Suite("As known from persistence middlewares", .timeLimit(.minutes(20)))
 struct FamiliarPersistenceTests {
     struct Song: Codable, Identifiable, Sendable, Equatable {
         var id: String?

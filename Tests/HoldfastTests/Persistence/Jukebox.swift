@@ -131,15 +131,3 @@ final class Recording<Value>: @unchecked Sendable {
 
     var values: [Value] { lock.withLock { noted } }
 }
-
-/// Waits until something is so.
-func until(_ what: String, sourceLocation: SourceLocation = #_sourceLocation, _ isSo: () async -> Bool) async throws {
-    let deadline = ContinuousClock.now + .seconds(60)
-    while await !isSo() {
-        guard ContinuousClock.now < deadline else {
-            Issue.record("not within a minute: \(what)", sourceLocation: sourceLocation)
-            throw CancellationError()
-        }
-        try await Task.sleep(for: .milliseconds(2))
-    }
-}

@@ -11,7 +11,7 @@ import Testing
 private typealias Drafts = StorePersistenceController<Draft>
 private typealias Songs = StorePersistenceController<Song>
 
-@Suite("The controller of a repository", .timeLimit(.minutes(2)))
+@Suite("The controller of a repository", .timeLimit(.minutes(20)))
 struct StorePersistenceControllerTests {
     @Test("saves and answers the entity with the id that it was assigned, deletes, and says what is not there")
     func savesAndDeletes() async throws {

@@ -32,14 +32,8 @@ struct ExpiryTests {
         }
     }
 
-    /// Waits until these are left, at most for half a minute.
+    /// Waits until these are left.
     private func expectLeft(_ ids: [String], _ sessions: StoreRepository<Session>) async throws {
-        var left: [String] = []
-        for _ in 0..<3000 {
-            left = try await sessions.fetchAll().map(\.id)
-            if left == ids { break }
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        #expect(left == ids)
+        try await until("\(ids) are left") { (try? await sessions.fetchAll().map(\.id)) == ids }
     }
 }

@@ -134,9 +134,7 @@ struct StoreTransactionTests {
                 #expect(try store.describe().transactions == 1)
             }
             // The thread that made its last call may hold on to it for a moment.
-            let end = ContinuousClock.now + .seconds(10)
-            while try store.describe().transactions > 0, ContinuousClock.now < end { await Task.yield() }
-            #expect(try store.describe().transactions == 0)
+            try await until("it was rolled back") { (try? store.describe().transactions) == 0 }
             try await #expect(songs.count() == 0)
         }
     }

@@ -146,9 +146,7 @@ struct StoreTransactionTreeTests {
             transaction = nil
             alone.continuation.yield()
             await holder.value
-            let end = ContinuousClock.now + .seconds(10)
-            while try store.describe().transactions > 0, ContinuousClock.now < end { await Task.yield() }
-            #expect(try store.describe().transactions == 0)
+            try await until("it was rolled back") { (try? store.describe().transactions) == 0 }
             #expect(tree.log.take() == Tree.begin() && tree.left.value == 5)
             await expectError(.busy) { try tree.root.beginTransaction() }
         }
@@ -196,8 +194,7 @@ struct StoreTransactionTreeTests {
             }
             transaction = nil
             try await holder.value
-            let end = ContinuousClock.now + .seconds(10)
-            while slider.calls.last != "rollback", ContinuousClock.now < end { await Task.yield() }
+            try await until("it was told") { slider.calls.last == "rollback" }
             #expect(slider.position == 0.9 && !slider.transactionIsActive)
         }
     }

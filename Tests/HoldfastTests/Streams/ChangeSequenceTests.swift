@@ -2,7 +2,7 @@ import Foundation
 import Holdfast
 import Testing
 
-@Suite("A sequence of changes", .timeLimit(.minutes(2)))
+@Suite("A sequence of changes", .timeLimit(.minutes(20)))
 struct ChangeSequenceTests {
     @Test("tells commit by commit what was inserted, updated and deleted, typed", arguments: Engine.allCases)
     func operations(_ engine: Engine) async throws {

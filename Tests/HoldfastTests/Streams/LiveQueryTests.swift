@@ -3,7 +3,7 @@ import Holdfast
 import SeededRandom
 import Testing
 
-@Suite("A live query", .timeLimit(.minutes(2)))
+@Suite("A live query", .timeLimit(.minutes(20)))
 struct LiveQueryTests {
     private static let byPlays = Query<Song>(\.plays >= 0, sort: [.descending(\.plays)])
 

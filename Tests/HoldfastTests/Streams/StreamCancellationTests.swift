@@ -18,7 +18,7 @@ struct StreamCancellationTests {
     @Test("while events are told to its loops, again and again")
     func sequences() async {
         await #expect(processExitsWith: .success) {
-            endUnlessDone()
+            endUnlessDone("a task hangs")
             let store = try await Store.open("memory:")
             let songs = store.repository(of: Song.self)
             try await songs.open()
@@ -50,7 +50,7 @@ struct StreamCancellationTests {
     @Test("while a publisher hands over a value")
     func publisher() async {
         await #expect(processExitsWith: .success) {
-            endUnlessDone()
+            endUnlessDone("a task hangs")
             let store = try await Store.open("memory:")
             let songs = store.repository(of: Song.self)
             try await songs.open()
@@ -79,13 +79,6 @@ struct StreamCancellationTests {
             await task.value
             try await store.close()
         }
-    }
-}
-
-private func endUnlessDone() {
-    Thread.detachNewThread {
-        Thread.sleep(forTimeInterval: 60)
-        fatalError("a task hangs")
     }
 }
 

@@ -8,7 +8,7 @@ import Testing
     import OpenCombine
 #endif
 
-@Suite("A live query's publisher", .timeLimit(.minutes(2)))
+@Suite("A live query's publisher", .timeLimit(.minutes(20)))
 struct StreamPublisherTests {
     @Test("tells each subscriber the result and its changes, and who cancels nothing more")
     func subscribers() async throws {
