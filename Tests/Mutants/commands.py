@@ -6,6 +6,7 @@ is run of it:
     readme/test_guides.py       one file of Tests/Readme
     swift/HoldfastTests.Trees   Swift's tests that the pattern finds
     torture/kill                one program of Tests/Torture with its sample, races/forks as well
+    growth/commit-of-keys       one verb of Tests/Growth, of which `make test` draws some
     provider/swift              the conformance suite on the provider in Swift
     make/test-payload           a target of the Makefile
 
@@ -23,7 +24,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
-from tree import PROGRAMS, PYTHON, TREE, environment
+from tree import PROGRAMS, PYTHON, TREE, VERBS, environment
 
 SWIFT_TESTS = "HoldfastCoreTests HoldfastSQLiteTests HoldfastTests SimulationTests StressTests".split()
 ARGUMENTS = {
@@ -35,7 +36,6 @@ ARGUMENTS = {
 #: Targets of the Makefile, and what is one command by itself.
 WHOLE = [
     "make/test-payload",
-    "make/test-growth",
     "make/test-fuzz-short",
     "provider/swift",
 ]
@@ -69,7 +69,7 @@ def all_commands() -> list[str]:
         "provider/swift",
         *(f"torture/{name}" for name in PROGRAMS["torture"]),
         *(f"races/{name}" for name in PROGRAMS["races"]),
-        "make/test-growth",
+        *(f"growth/{verb}" for verb in VERBS),
         "make/test-fuzz-short",
     ]
 
@@ -84,6 +84,8 @@ def refused(commands: set[str], repository: Path) -> list[str]:
 
     def is_there(command: str) -> bool:
         part, _, name = command.partition("/")
+        if part == "growth":
+            return name in VERBS
         if part in PROGRAMS:
             return name in PROGRAMS[part]
         if part in folders:
@@ -126,6 +128,13 @@ def _arguments(command: str) -> list[str | Path]:
             TREE / ".build/venv/tools",
             name,
         ]
+    if part == "growth":
+        return [
+            PYTHON,
+            TREE / "Tests/Growth/growth.py",
+            TREE / ".build/growth/growth",
+            name,
+        ]
     if part in PROGRAMS and name in PROGRAMS[part]:
         return [TREE / ".build" / part / name, *ARGUMENTS.get(command, [])]
     raise ValueError(f"there is no test {command}")
@@ -137,7 +146,7 @@ def run(command: str, mutant: str, timeout: float, log: Path) -> Outcome:
     given = environment(mutant)
     if command == "provider/swift":
         given["HOLDFAST_LIBRARY"] = str(TREE / ".build/debug/libSwiftProvider.so")
-    alone = command.startswith(("make/", "races/", "torture/"))
+    alone = command.startswith(("make/", "races/", "torture/", "growth/"))
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as told, ALONE if alone else nullcontext():
         start = time.monotonic()

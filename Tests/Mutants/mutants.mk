@@ -2,7 +2,9 @@
 #
 #     test-mutants    whether each still applies, for every test run
 #     mutants         which test finds each, and in how long; MUTANTS="name folder" for some, JOBS=2 at a time, and
-#                     EXPECTED=1 to ask only those tests that are expected to
+#                     EXPECTED=1 to ask only those tests that are expected to. MUTANTS_SAMPLE=30 draws so many of them, by
+#                     HOLDFAST_SEED, which is printed, and UNHINTED=6 looks for the last so many of them without asking
+#                     first who is expected
 #
 # Each patch in a folder here is a bug that somebody could have made. It begins with the promise that it breaks and ends
 # its prose with who should notice, by the names that commands.py explains:
@@ -23,6 +25,8 @@
 # lines of context that find it (diff -U1). A bug that no test finds is a test to write.
 
 MUTANTS ?=
+MUTANTS_SAMPLE ?=
+UNHINTED ?=
 JOBS ?= 2
 
 .PHONY: mutants test-mutants
@@ -31,4 +35,5 @@ test-mutants: ## Whether the planted bugs still apply
 	$(PYTHON) Tests/Mutants/mutants.py --check
 
 mutants: dependencies $(VENV)/tools ## Which test finds each planted bug, or MUTANTS="…", JOBS=2 at once
-	$(PYTHON) Tests/Mutants/mutants.py --jobs $(JOBS) $(if $(EXPECTED),--expected) $(MUTANTS)
+	$(PYTHON) Tests/Mutants/mutants.py --jobs $(JOBS) $(if $(EXPECTED),--expected) \
+	    $(if $(MUTANTS_SAMPLE),--sample $(MUTANTS_SAMPLE)) $(if $(UNHINTED),--unhinted $(UNHINTED)) $(MUTANTS)

@@ -26,6 +26,16 @@ def _torture() -> list[str]:
     return listed[1].split()
 
 
+def _verbs() -> list[str]:
+    """What the growth of is measured, as the program for that lists it."""
+    source = (REPOSITORY / "Tests/Growth/growth.c").read_text()
+    listed = re.findall(r'^    \{"([a-z-]+)", [0-9.]+, \d+, \w+, \w+\},$', source, re.M)
+    if len(listed) < 20:
+        raise ValueError("Tests/Growth/growth.c does not list its verbs as it did")
+    return listed
+
+
+VERBS = _verbs()
 PROGRAMS = {
     "abi": [path.stem for path in sorted((REPOSITORY / "Tests/ABI").glob("test_*.c"))],
     "torture": _torture(),
