@@ -25,7 +25,7 @@ failed=0
 for program in $programs; do
     # A directory each, for stores with files.
     mkdir "$work/$program"
-    (cd "$work/$program" && timeout 120 "$work/outside/.build/debug/$program" > printed) \
+    (cd "$work/$program" && timeout 600 "$work/outside/.build/debug/$program" > printed) \
         || { echo "FAILED: $program ended with $?" >&2; failed=1; }
     told=$work/outside/$program.txt
     [ ! -e "$told" ] || diff "$told" "$work/$program/printed" || { echo "FAILED: $program" >&2; failed=1; }

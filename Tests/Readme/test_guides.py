@@ -25,7 +25,7 @@ def printed(command, directory):
         check=True,
         stdout=subprocess.PIPE,
         text=True,
-        timeout=120,
+        timeout=300,
     ).stdout
 
 

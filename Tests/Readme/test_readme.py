@@ -39,7 +39,7 @@ def ran_c(directory, program):
     command += [f"-Wl,-rpath,{LIBRARY.parent}"]
     subprocess.run(command, cwd=directory, check=True)
     return subprocess.run(
-        ["./app"], cwd=directory, capture_output=True, text=True, timeout=60
+        ["./app"], cwd=directory, capture_output=True, text=True, timeout=300
     )
 
 
@@ -293,7 +293,7 @@ def test_two_middlewares_serve_a_store_in_redux_s_way(python_path):
         exec(program, scope)
         app = scope["app"]
         while app.get_state()["titles"]["request"]["state"] == "loading":
-            scope["outcomes"].get(timeout=10)()
+            scope["outcomes"].get(timeout=120)()
         assert app.get_state()["titles"]["request"]["ids"] == ["s1"]
         assert app.get_state()["artists"]["persist"]["state"] == "succeeded"
         assert store.repository("artists").count() == 1
@@ -373,7 +373,7 @@ def test_the_command_answers_as_told(tmp_path):
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=60,
+            timeout=300,
         ).stdout
         assert [it.rstrip() for it in answer.splitlines() if it.strip()] == told
 

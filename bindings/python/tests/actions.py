@@ -10,7 +10,7 @@ import holdfast
 State = dict[str, Any]
 INITIAL = {"state": "initial"}
 #: Longer than anything takes.
-WAIT = 20
+WAIT = 120
 
 
 class Diary:

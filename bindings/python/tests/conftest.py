@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 PACKAGE = Path(__file__).resolve().parents[1]
 REPOSITORY = PACKAGE.parents[1]
@@ -25,6 +26,14 @@ import holdfast  # noqa: E402
 
 # A shell lets what it starts in the background ignore Ctrl-C, and so would these tests and what they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# An example takes what it takes, and so does drawing it: on a busy machine that says nothing.
+settings.register_profile(
+    "tests",
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("tests")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -68,7 +77,7 @@ def nothing_leaks(request: pytest.FixtureRequest) -> Iterator[None]:
     request.node.funcargs.clear()
     # What cycles keep alive, and what the thread for events is just about to let go of. Only where there is
     # something: looking through everything takes its time.
-    deadline = time.monotonic() + 2
+    deadline = time.monotonic() + 60
     while holdfast.handle_count() != before and time.monotonic() < deadline:
         gc.collect()
         time.sleep(0.01)

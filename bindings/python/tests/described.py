@@ -75,5 +75,5 @@ class Heard:
         self.events.append(event)
 
     def wait(self) -> list[Any]:
-        assert self._ended.wait(10)
+        assert self._ended.wait(120)
         return self.events

@@ -28,7 +28,7 @@ class Program:
         assert self.process.stdout is not None
         return self.process.stdout.readline().rstrip("\n")
 
-    def wait(self, timeout: float = 60) -> "subprocess.CompletedProcess[str]":
+    def wait(self, timeout: float = 300) -> "subprocess.CompletedProcess[str]":
         """Its end: exit code, and what it has printed since."""
         try:
             output, errors = self.process.communicate(timeout=timeout)
@@ -85,7 +85,7 @@ def fork(function: Callable[[], Any]) -> int:
         warnings.simplefilter("ignore", DeprecationWarning)  # of newer Pythons: forking beside threads
         child = os.fork()
     if child == 0:
-        signal.alarm(30)
+        signal.alarm(300)
         try:
             os._exit(0 if function() else 1)
         except BaseException:

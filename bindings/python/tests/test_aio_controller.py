@@ -26,7 +26,7 @@ def run(request: pytest.FixtureRequest) -> "Iterator[Run]":
     loop = uvloop.new_event_loop() if request.param == "uvloop" else asyncio.new_event_loop()
     unheard: list[dict[str, Any]] = []
     loop.set_exception_handler(lambda _, context: unheard.append(context))
-    yield lambda main: loop.run_until_complete(asyncio.wait_for(main, 60))
+    yield lambda main: loop.run_until_complete(asyncio.wait_for(main, 300))
     loop.close()
     assert not unheard
 

@@ -23,7 +23,7 @@ def run(request: pytest.FixtureRequest) -> "Iterator[Run]":
     loop = uvloop.new_event_loop() if request.param == "uvloop" else asyncio.new_event_loop()
     unheard: list[dict[str, Any]] = []
     loop.set_exception_handler(lambda _, context: unheard.append(context))
-    yield lambda main: loop.run_until_complete(asyncio.wait_for(main, 60))
+    yield lambda main: loop.run_until_complete(asyncio.wait_for(main, 300))
     loop.close()
     assert not unheard
 
@@ -77,7 +77,7 @@ def test_changes_arrive_also_those_of_another_process(run: Run, path: str) -> No
             songs = store.repository("songs")
             await songs.save({"id": "a"})
             await asyncio.to_thread(writer, "songs.save({'id': 'b'})")
-            heard = ids(await changes.next(10)) + ids(await changes.next(10))
+            heard = ids(await changes.next(120)) + ids(await changes.next(120))
             assert heard == ["a", "b"]
             assert changes.position == await store.position()
             batch = await store.changes_since(limit=1)
@@ -113,7 +113,7 @@ def test_waiting_may_be_cancelled_or_end_after_its_time_and_loses_nothing(run: R
                     with contextlib.suppress(asyncio.CancelledError):
                         heard += ids(await waiting)
                 while len(heard) < 20:
-                    heard += ids(await changes.next(10))
+                    heard += ids(await changes.next(120))
                 assert heard == [str(number) for number in range(20)]
 
     run(main())
@@ -216,9 +216,9 @@ def test_a_consumer_that_does_not_keep_up_misses_no_change(run: Run, monkeypatch
                     await songs.save({"id": f"s{number:02}"})
                 heard: list[str] = []
                 while len(heard) < 30:
-                    heard += ids(await changes.next(10))
+                    heard += ids(await changes.next(120))
                 assert heard == [f"s{number:02}" for number in range(30)]
-                while (await query.next(10)).entities != await songs.find():
+                while (await query.next(120)).entities != await songs.find():
                     pass
 
     run(main())
@@ -230,7 +230,7 @@ def test_a_durable_subscription_goes_on_behind_what_was_acknowledged(run: Run, p
             songs = store.repository("songs")
             async with store.subscribe("mailer", since=await store.position()) as stream:
                 await songs.save({"id": "a"})
-                batch = await stream.next(10)
+                batch = await stream.next(120)
                 await stream.acknowledge(batch.position)
                 await songs.save({"id": "b"})
             return ids(batch)

@@ -286,4 +286,4 @@ class Cached(RuleBasedStateMachine):
 
 
 TestCached: Callable[..., Any] = Cached.TestCase
-TestCached.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)  # type: ignore[attr-defined]
+TestCached.settings = settings(max_examples=60, stateful_step_count=40)  # type: ignore[attr-defined]

@@ -35,7 +35,7 @@ def filled(path: str) -> str:
 def run(*words: "str | Path", code: int = 0, **options: Any) -> "subprocess.CompletedProcess[str]":
     """Runs the command as a process of its own, to the end with this exit code."""
     ended = subprocess.run(
-        [*COMMAND, *words], capture_output=True, text=True, timeout=120, check=False, **options
+        [*COMMAND, *words], capture_output=True, text=True, timeout=300, check=False, **options
     )
     assert ended.returncode == code, ended.stdout + ended.stderr
     assert "Traceback" not in ended.stderr
@@ -368,7 +368,7 @@ def test_text_that_json_does_not_have_is_refused_in_one_line(filled: str) -> Non
         (("find", filled, "songs", '{"plays": NaN}'), b""),
         (("put", filled, "songs"), b'{"id": "\xff"}'),
     ):
-        ended = subprocess.run([*COMMAND, *words], input=text, capture_output=True, timeout=60, check=False)
+        ended = subprocess.run([*COMMAND, *words], input=text, capture_output=True, timeout=300, check=False)
         assert ended.returncode == 1
         assert ended.stderr.startswith(b"holdfast: ") and ended.stderr.count(b"\n") == 1
 
@@ -376,10 +376,10 @@ def test_text_that_json_does_not_have_is_refused_in_one_line(filled: str) -> Non
 def test_output_that_cannot_be_written_is_told_and_output_that_is_closed_is_not(filled: str) -> None:
     with open("/dev/full", "w") as full:
         command = [*COMMAND, "export", filled]
-        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=60, check=False)
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, timeout=300, check=False)
     assert (ended.returncode, ended.stderr) == (1, b"holdfast: [Errno 28] No space left on device\n")
     command = ["sh", "-c", '"$@" 0<&- 1>&- 2>&-', "sh", *COMMAND, "put", filled, "songs", '{"id": "new"}']
-    assert subprocess.run(command, timeout=60, check=False).returncode == 0
+    assert subprocess.run(command, timeout=300, check=False).returncode == 0
     assert lines(call("get", filled, "songs", "new").output) == [{"id": "new"}]
 
 
@@ -394,7 +394,7 @@ def test_a_closed_pipe_ends_it_quietly(path: str, words: str) -> None:
     running.stdout.close()
     assert running.stderr.read() == b""
     running.stderr.close()
-    assert running.wait(60) in (0, 1)
+    assert running.wait(300) in (0, 1)
 
 
 def test_without_its_packages_the_command_says_what_to_install(tmp_path: Path) -> None:
@@ -404,7 +404,7 @@ def test_without_its_packages_the_command_says_what_to_install(tmp_path: Path) -
         env=library,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert ended.returncode == 1

@@ -50,7 +50,13 @@ def spawn(tmp_path: Path) -> Iterator[Spawn]:
     def start(*words: str, program: "tuple[str, ...]" = COMMAND) -> "pexpect.spawn[str]":
         name, *rest = (*program, *words)
         child = pexpect.spawn(
-            name, rest, env=environment, encoding="utf-8", timeout=30, dimensions=(40, 100), cwd=str(tmp_path)
+            name,
+            rest,
+            env=environment,
+            encoding="utf-8",
+            timeout=120,
+            dimensions=(40, 100),
+            cwd=str(tmp_path),
         )
         started.append(child)
         return child
@@ -144,7 +150,7 @@ def test_watch_tells_what_another_process_commits(filled: str) -> None:
             run("put", filled, "singers", entity)
             heard.append(json.loads(output.readline()))
         assert output.read() == ""
-    assert watching.wait(60) == 0
+    assert watching.wait(300) == 0
     assert [(it["change"], it["id"]) for it in heard] == [
         ("added", "a"),
         ("changed", "a"),
@@ -202,7 +208,7 @@ def test_a_process_that_is_interrupted_ends_with_130(filled: str) -> None:
     assert watching.stdout is not None and watching.stderr is not None
     watching.stdout.readline()
     watching.send_signal(signal.SIGINT)
-    assert watching.wait(60) == 130
+    assert watching.wait(300) == 130
     with watching.stdout as output, watching.stderr as error:
         assert (output.read(), error.read()) == (b"", b"")
 
@@ -320,7 +326,7 @@ def completed_by_bash(environment: dict[str, str], *lines: "tuple[str, ...]") ->
             echo "${{COMPREPLY[@]}}"
         """
     ended = subprocess.run(
-        ["bash", "-c", script], env=environment, capture_output=True, text=True, timeout=60, check=False
+        ["bash", "-c", script], env=environment, capture_output=True, text=True, timeout=300, check=False
     )
     return [line.split() for line in ended.stdout.splitlines()]
 

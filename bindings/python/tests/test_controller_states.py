@@ -71,8 +71,8 @@ def test_waiting_ends_after_its_time_and_at_control_c(controller: Any) -> None:
     for timeout in (0, 0.01):
         with pytest.raises(holdfast.TimeoutError):
             controller.wait_for(is_in("succeeded", "persist"), timeout)
-    threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
+        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
         controller.wait_for(is_in("succeeded", "persist"))
     assert controller.wait_for(is_in("initial", "persist"), 0)["persist"] == INITIAL
 

@@ -42,7 +42,7 @@ def test_everything_of_the_parent_s_is_refused_in_a_forked_child(store: holdfast
         lambda: transaction.state,
     ]
     assert in_child(lambda: all(map(refuses, calls))) == 0
-    future.result(10)
+    future.result(120)
     assert songs.ids() == ["s1", "s2"]
     transaction.rollback()
 
@@ -50,12 +50,12 @@ def test_everything_of_the_parent_s_is_refused_in_a_forked_child(store: holdfast
 def test_a_forked_child_may_open_a_store_of_its_own_and_so_may_its_child(
     store: holdfast.Store, tmp_path: Any
 ) -> None:
-    store.submit(lambda: None).result(10)
+    store.submit(lambda: None).result(120)
 
     def work(url: str) -> bool:
         with holdfast.open(url) as own:
             songs = own.repository("songs")
-            own.submit(lambda: songs.save({"id": "s1"})).result(10)
+            own.submit(lambda: songs.save({"id": "s1"})).result(120)
             own.transact(lambda: songs.save({"id": "s2"}))
             if url.endswith("child.db"):
                 assert in_child(lambda: refuses(own.begin) and work(str(tmp_path / "grand"))) == 0
@@ -79,7 +79,7 @@ def hold_event_thread(store: holdfast.Store) -> threading.Event:
     def hold(_: object) -> None:
         if threading.current_thread() is not caller:
             held.set()
-            gate.wait(30)
+            gate.wait(120)
 
     # A commit may end before its callback is added, which then runs here: try another.
     while not held.wait(0.05):
@@ -98,17 +98,17 @@ def test_a_future_that_is_pending_at_the_fork_fails_in_the_child_and_goes_on_in_
     futures.append(by_hand.submit())
     for future in futures:
         future.add_done_callback(lambda _: called.append(os.getpid()))
-    waiting = threading.Thread(target=concurrent.futures.wait, args=(futures, 30))
+    waiting = threading.Thread(target=concurrent.futures.wait, args=(futures, 120))
     waiting.start()
     time.sleep(0.05)
 
     def child() -> bool:
-        done, _ = concurrent.futures.wait(futures, 10)
+        done, _ = concurrent.futures.wait(futures, 120)
         asked: list[bool] = []
         futures[0].add_done_callback(lambda future: asked.append(future.done()))
         return (
             done == set(futures)
-            and all(refuses(lambda future=future: future.result(10)) for future in futures)
+            and all(refuses(lambda future=future: future.result(120)) for future in futures)
             and not any(future.cancel() or future.cancelled() for future in futures)
             and futures[0].receipt is None
             and asked == [True]
@@ -118,7 +118,7 @@ def test_a_future_that_is_pending_at_the_fork_fails_in_the_child_and_goes_on_in_
     assert in_child(child) == 0
     gate.set()
     for future in futures:
-        future.result(10)
+        future.result(120)
     waiting.join()
     assert called == [os.getpid()] * len(futures)
 
@@ -134,7 +134,7 @@ def test_a_future_that_is_being_run_again_at_the_fork_fails_in_the_child(store: 
             in_other_thread(lambda: songs.patch("s1", {"plays": 10}))
         else:
             running.set()
-            gate.wait(30)
+            gate.wait(120)
         songs.patch("s1", {"plays": plays + 1})
 
     def in_other_thread(function: Callable[[], Any]) -> None:
@@ -143,16 +143,16 @@ def test_a_future_that_is_being_run_again_at_the_fork_fails_in_the_child(store: 
         thread.join()
 
     future = store.submit(play)
-    assert running.wait(10)
-    assert in_child(lambda: refuses(lambda: future.result(10))) == 0
+    assert running.wait(120)
+    assert in_child(lambda: refuses(lambda: future.result(120))) == 0
     gate.set()
-    future.result(10)
+    future.result(120)
     assert songs["s1"]["plays"] == 11
 
 
 def test_a_future_that_was_done_at_the_fork_keeps_its_result_in_the_child(store: holdfast.Store) -> None:
     future = store.submit(lambda: 7)
-    assert future.result(10) == 7
+    assert future.result(120) == 7
     assert in_child(lambda: future.result(0) == 7 and future.receipt is not None) == 0
 
 
@@ -176,10 +176,10 @@ def test_children_made_while_threads_work_and_futures_complete_never_hang(open_s
     def child() -> bool:
         for future in list(futures):
             # Done at the fork, or refused; in any case at once.
-            if future.exception(5) is not None and not refuses(future.result):
+            if future.exception(120) is not None and not refuses(future.result):
                 return False
         with holdfast.open("memory:") as own:
-            own.submit(lambda: own.repository("songs").save({"id": "s1"})).result(10)
+            own.submit(lambda: own.repository("songs").save({"id": "s1"})).result(120)
         return refuses(store.begin) and refuses(store.close)
 
     try:
@@ -188,7 +188,7 @@ def test_children_made_while_threads_work_and_futures_complete_never_hang(open_s
         stop.set()
         for thread in threads:
             thread.join()
-    store.submit(lambda: None).result(10)
+    store.submit(lambda: None).result(120)
 
 
 def test_a_transaction_that_forks_is_committed_by_the_parent_alone(store: holdfast.Store) -> None:
@@ -241,7 +241,7 @@ def test_a_child_that_collects_the_parent_s_objects_and_exits_leaves_them_alone(
         transaction = store.begin()
         with transaction.joined():
             songs.save({"id": "s0"})
-        store.submit(lambda: songs.save({"id": "s1"})).result(10)
+        store.submit(lambda: songs.save({"id": "s1"})).result(120)
         child = os.fork()
         if child == 0:
             del songs, store, transaction

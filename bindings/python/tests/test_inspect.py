@@ -41,7 +41,7 @@ def url(filled: str) -> Iterator[str]:
     with command.stdout as output:
         yield output.readline().strip()
         command.send_signal(signal.SIGINT)
-        assert command.wait(30) == 130
+        assert command.wait(120) == 130
 
 
 class Page:
@@ -82,7 +82,7 @@ class Page:
         self.driver.find_element(By.CSS_SELECTOR, "form button").click()
 
     def wait(self, condition: Callable[[], Any]) -> None:
-        WebDriverWait(self.driver, 20, poll_frequency=0.02).until(lambda _: condition())
+        WebDriverWait(self.driver, 120, poll_frequency=0.02).until(lambda _: condition())
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +175,7 @@ def test_no_request_leaves_for_another_host_and_the_console_is_silent(page: Page
 
 def ask(url: str, path: str, method: str = "GET", **headers: str) -> http.client.HTTPResponse:
     """A request to the server, with the headers that are given."""
-    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=30)
+    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=120)
     connection.request(method, path, headers=headers)
     answer = connection.getresponse()
     answer.body = answer.read()  # type: ignore[attr-defined]

@@ -16,7 +16,7 @@ with holdfast.open("music.db") as store:
     songs = store.repository("songs")
     with store.transaction():
         songs.add({"id": "s1", "plays": 1})
-    store.submit(lambda: songs.patch("s1", {"plays": 2})).result(10)
+    store.submit(lambda: songs.patch("s1", {"plays": 2})).result(120)
     print(songs["s1"]["plays"], _library.lib._name)
 """
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from actions import WAIT, eventually
 from programs import run_program, start_program
 
 import holdfast
@@ -23,18 +24,17 @@ from holdfast._limits import LIMITS
 
 Songs = holdfast.Repository[dict[str, Any]]
 
-#: Within this time Ctrl-C arrives, in seconds, also on a machine that is busy. All that is interrupted here
-#: takes much longer by itself.
-LONGEST = 3.0
+#: Within this time Ctrl-C arrives, in seconds, also on a machine that is busy. What waits here would wait for
+#: half a minute by itself.
+LONGEST = 20.0
 #: A text on which this pattern tries long, and finds nothing.
 TEXT = "a" * 18 + "b"
 SLOW = {"text": {"$regex": "^(a|aa)+$"}}
 MANY = 20_000
 
 
-def press_soon(number: int = signal.SIGINT) -> list[float]:
-    """Sends a signal to this process, a moment from now; the list tells when."""
-    sent: list[float] = []
+def press_soon(sent: list[float], number: int = signal.SIGINT) -> None:
+    """Sends a signal to this process, a moment from now, perhaps before this returns; the list tells when."""
 
     def press() -> None:
         time.sleep(random.uniform(0.05, 0.15))
@@ -42,18 +42,20 @@ def press_soon(number: int = signal.SIGINT) -> list[float]:
         os.kill(os.getpid(), number)
 
     threading.Thread(target=press).start()
-    return sent
 
 
 def interrupted(work: Callable[[], object], kind: type[BaseException] = KeyboardInterrupt) -> BaseException:
     """What Ctrl-C has raised in the midst of this work. What ctypes says of functions of the program's that
     it comes before is Python's own."""
     unraised: list[Any] = []
+    sent: list[float] = []
     hook, sys.unraisablehook = sys.unraisablehook, lambda it: unraised.append(str(it))
     try:
-        sent = press_soon()
         with pytest.raises(kind) as raised:
+            press_soon(sent)
             work()
+            # On a busy machine it may come only now.
+            time.sleep(WAIT)
         took = time.monotonic() - sent[0]
     finally:
         sys.unraisablehook = hook
@@ -202,7 +204,7 @@ def test_in_a_commit_that_waits_for_another_program_and_stores_nothing(tmp_path:
         ]
         with another_program_writes(path):
             for work in waiting:
-                assert interrupted(work).outcome is None  # type: ignore[attr-defined]
+                assert getattr(interrupted(work), "outcome", None) is None
         assert songs.count() == 0
         for work in waiting[2:]:
             work()
@@ -268,9 +270,10 @@ def handling() -> Iterator[Callable[[int, Any], None]]:
 def test_a_handler_that_raises_nothing_lets_the_call_go_on(slow: Songs, handling: Any) -> None:
     handled: list[int] = []
     handling(signal.SIGUSR1, lambda *_: handled.append(slow.count({"n": 3})))
-    press_soon(signal.SIGUSR1)
+    press_soon([], signal.SIGUSR1)
     assert slow.count({"n": {"$lt": 5}, **SLOW}) == 0
     assert slow.count({"n": {"$lt": 5}}) == MANY / 2
+    eventually(lambda: handled)
     assert handled == [MANY / 10]
 
 
@@ -326,12 +329,13 @@ def test_a_child_s_only_thread_is_asked_wherever_the_fork_came_from() -> None:
             with holdfast.open("memory:") as store:
                 songs = store.repository("songs")
                 songs.add_many({"id": str(number), "text": TEXT} for number in range(MANY))
-                signal.setitimer(signal.ITIMER_REAL, 0.1)
-                began = time.monotonic()
+                began = time.process_time()
                 try:
+                    signal.setitimer(signal.ITIMER_REAL, 0.1)
                     songs.count(SLOW)
+                    time.sleep(100)
                 except KeyboardInterrupt:
-                    return 0 if time.monotonic() - began < 1.5 else 1
+                    return 0 if time.process_time() - began < 1.5 else 1
             return 2
 
         def stop(*_):
@@ -368,6 +372,7 @@ def test_a_child_s_only_thread_is_asked_wherever_the_fork_came_from() -> None:
             songs.add_many({"id": str(number), "text": TEXT} for number in range(MANY // 4))
             threading.Timer(0.05, os.kill, [os.getpid(), signal.SIGUSR1]).start()
             songs.count(SLOW)
+            asked.wait()
         print(statuses)
         """,
         str(Path(__file__).parent),
@@ -394,12 +399,13 @@ def test_the_main_thread_is_asked_also_where_another_has_imported_the_package() 
         with holdfast.open("memory:") as store:
             songs = store.repository("songs")
             songs.add_many({"id": str(number), "text": TEXT} for number in range(MANY))
-            signal.setitimer(signal.ITIMER_REAL, 0.1)
-            began = time.monotonic()
+            began = time.process_time()
             try:
+                signal.setitimer(signal.ITIMER_REAL, 0.1)
                 songs.count(SLOW)
+                time.sleep(100)
             except KeyboardInterrupt:
-                print(time.monotonic() - began < 1.5)
+                print(time.process_time() - began < 1.5)
         """,
         str(Path(__file__).parent),
         development=False,

@@ -25,7 +25,8 @@ import holdfast
 Songs = holdfast.Repository[dict[str, Any]]
 #: Each is one of the real signals that a test sends, at a moment drawn anew.
 TRIES = 60
-LONGEST = 2.0
+#: What Ctrl-C does not end would take at least half a minute.
+LONGEST = 20.0
 
 
 @pytest.fixture(autouse=True)

@@ -20,7 +20,7 @@ with holdfast.open("memory:") as store:
             future.result()
         seen = []
         while len(seen) < 20:
-            seen += [change.id for change in changes.next(timeout=20)]
+            seen += [change.id for change in changes.next(timeout=120)]
     assert sorted(seen, key=int) == [str(number) for number in range(20)]
 async def main():
     async with holdfast.aio.open("memory:") as store:
@@ -37,7 +37,7 @@ def run(limits: str) -> "subprocess.CompletedProcess[str]":
         env={**os.environ, "HOLDFAST_LIMITS": limits},
         capture_output=True,
         text=True,
-        timeout=100,
+        timeout=300,
     )
 
 

@@ -153,7 +153,7 @@ class Model(RuleBasedStateMachine):
         if how == "commit":
             self.transaction.commit()
         elif how == "submit":
-            self.transaction.submit().result(30)
+            self.transaction.submit().result(120)
         else:
             self.transaction.rollback()
         if how != "rollback":
@@ -191,6 +191,6 @@ def in_order(entities: Entities) -> list[str]:
 
 
 TestMemory = Model.TestCase
-TestMemory.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+TestMemory.settings = settings(max_examples=100, stateful_step_count=40)
 TestFile = FileModel.TestCase
-TestFile.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+TestFile.settings = settings(max_examples=40, stateful_step_count=40)

@@ -20,7 +20,7 @@ from typing import Any
 
 import montydb
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import holdfast
@@ -99,8 +99,6 @@ def fill(documents: holdfast.Repository[dict[str, Any]], oracle: Any, contents: 
 MANY = settings(
     max_examples=300,
     derandomize=True,
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 
 

@@ -252,4 +252,4 @@ def test_in_asyncio_outcomes_are_dispatched_from_the_loop() -> None:
             await store.repository("artists").save({"id": "c"})
             assert len(music.state("artists")["requests"]["all"]["ids"]) == 2
 
-    asyncio.run(asyncio.wait_for(main(), 60))
+    asyncio.run(asyncio.wait_for(main(), 300))

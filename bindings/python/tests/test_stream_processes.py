@@ -48,21 +48,21 @@ def test_what_another_process_commits_is_told(path: str, writer: Writer) -> None
         songs = store.repository("songs")
         songs.save({"id": "a", "plays": 1})
         changes, query = store.changes("songs"), songs.observe(sort={"plays": -1}, limit=2)
-        assert query.next(10).entities == [{"id": "a", "plays": 1}]
+        assert query.next(120).entities == [{"id": "a", "plays": 1}]
         writer('songs.save({"id": "b", "plays": 2})')
-        event = query.next(10)
+        event = query.next(120)
         assert [it.id for it in event.inserted] == ["b"] and event.entities == songs.find(sort={"plays": -1})
-        (change,) = changes.next(10)
+        (change,) = changes.next(120)
         assert (change.id, change.operation, change.entity) == ("b", "put", {"id": "b", "plays": 2})
         writer("[songs.patch('b', {'plays': number}) for number in range(50)]; songs.delete('a')")
         result = event.entities
         while result != [{"id": "b", "plays": 49}]:
-            event = query.next(10)
+            event = query.next(120)
             result = holdfast.apply_difference(result, event)
             assert result == event.entities
         heard: list[Any] = []
         while not heard or heard[-1].operation != "delete":
-            heard += changes.next(10)
+            heard += changes.next(120)
         assert ids(heard) == ["b"] * 50 + ["a"]
         assert heard[-2].entity == {"id": "b", "plays": 49}
         changes.close()
@@ -72,7 +72,7 @@ def test_what_another_process_commits_is_told(path: str, writer: Writer) -> None
 def test_a_repository_that_another_process_makes_is_told_too(path: str, writer: Writer) -> None:
     with holdfast.open(path) as store, store.changes() as changes:
         writer('store.repository("new").save({"id": "x"})')
-        heard = [(it.repository, it.id) for it in changes.next(10)]
+        heard = [(it.repository, it.id) for it in changes.next(120)]
         assert heard == [("new", "x")]
 
 
@@ -97,20 +97,20 @@ def test_a_durable_subscription_goes_on_behind_what_was_acknowledged(path: str) 
             with pytest.raises(holdfast.InvalidStateError):
                 store.subscribe("mailer")
             songs.save({"id": "a"})
-            stream.acknowledge(stream.next(10).position)
+            stream.acknowledge(stream.next(120).position)
             songs.save({"id": "b"})
-            assert ids(stream.next(10)) == ["b"]  # which is not acknowledged
+            assert ids(stream.next(120)) == ["b"]  # which is not acknowledged
         songs.save({"id": "c"})
     with holdfast.open(path) as store:
         store.repository("songs").save({"id": "d"})
         with store.subscribe("mailer", "songs") as stream:
             heard: list[str] = []
             while len(heard) < 3:
-                heard += ids(stream.next(10))
+                heard += ids(stream.next(120))
             assert heard == ["b", "c", "d"]
         with store.subscribe("other", "songs") as stream:
             store.repository("songs").save({"id": "e"})
-            assert ids(stream.next(10)) == ["e"], "one that is new begins with the next commit"
+            assert ids(stream.next(120)) == ["e"], "one that is new begins with the next commit"
 
 
 def test_each_commit_is_told_at_least_once_to_a_subscriber_that_is_killed(path: str) -> None:
@@ -189,7 +189,7 @@ def test_a_position_that_the_log_has_lost_is_an_error_that_says_where_to_go_on(
             assert lost.value.position == store.position
         with store.changes(since=lost.value.position) as changes:
             songs.save({"id": "next"})
-            assert ids(changes.next(10)) == ["next"]
+            assert ids(changes.next(120)) == ["next"]
 
 
 def test_a_durable_subscription_that_the_log_has_left_behind_begins_where_it_is_told_to(
@@ -204,7 +204,7 @@ def test_a_durable_subscription_that_the_log_has_left_behind_begins_where_it_is_
         for options in ({"since": lost.value.position}, {}):
             with store.subscribe("mailer", **options) as stream:
                 store.repository("songs").save({"id": "next"})
-                batch = stream.next(10)
+                batch = stream.next(120)
                 assert ids(batch) == ["next"]
                 stream.acknowledge(batch.position)
 
@@ -244,11 +244,11 @@ def test_a_consumer_that_the_log_has_left_behind_hears_so_once_and_goes_on(
             heard: list[str] = []
             with pytest.raises(holdfast.CursorLostError) as lost:
                 while True:
-                    heard += ids(changes.next(10))
+                    heard += ids(changes.next(120))
             assert heard == [str(number % 300) for number in range(len(heard))]
             assert lost.value.position == store.position
-            while query.next(10).entities != songs.find():
+            while query.next(120).entities != songs.find():
                 pass
             songs.save({"id": "next"})
-            assert ids(changes.next(10)) == ["next"]
-            assert len(query.next(10).entities) == 301
+            assert ids(changes.next(120)) == ["next"]
+            assert len(query.next(120).entities) == 301

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from actions import WAIT, Diary, eventually, request, shows
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from programs import Writer
 
@@ -99,7 +99,7 @@ def new_repository(store: holdfast.Store, is_indexed: bool, before: Commit) -> A
 def events_of(store: holdfast.Store, query: Any) -> list[Any]:
     """What a live query tells of what was committed before."""
     # A stream hears of a commit before its owner does.
-    store.submit(lambda: store.repository("others").save({"id": "x"})).result(10)
+    store.submit(lambda: store.repository("others").save({"id": "x"})).result(120)
     events = []
     with contextlib.suppress(holdfast.TimeoutError):
         while True:
@@ -107,20 +107,14 @@ def events_of(store: holdfast.Store, query: Any) -> list[Any]:
     return events
 
 
-COMMON: dict[str, Any] = {
-    "deadline": None,
-    "suppress_health_check": [HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-}
-
-
-@settings(max_examples=150, **COMMON)
+@settings(max_examples=150)
 @given(COMMITS, QUERIES, st.booleans())
 def test_after_each_commit_the_result_that_was_followed_is_the_query_s(
     memory: holdfast.Store, commits: list[Commit], query: dict[str, Any], is_indexed: bool
 ) -> None:
     songs = new_repository(memory, is_indexed, commits[0])
     with songs.observe(**query) as live:
-        followed = live.next(10).entities
+        followed = live.next(120).entities
         assert followed == songs.find(**query)
         for changes in commits[1:]:
             commit(memory, songs.name, changes)
@@ -131,7 +125,7 @@ def test_after_each_commit_the_result_that_was_followed_is_the_query_s(
             assert followed == songs.find(**query)
 
 
-@settings(max_examples=60, **COMMON)
+@settings(max_examples=60)
 @given(COMMITS, QUERIES, st.integers(1, 4))
 def test_a_consumer_that_does_not_keep_up_ends_in_the_query_s_result(
     memory: holdfast.Store,
@@ -145,22 +139,22 @@ def test_a_consumer_that_does_not_keep_up_ends_in_the_query_s_result(
     with songs.observe(**query) as live:
         for changes in commits[1:]:
             commit(memory, songs.name, changes)
-        memory.submit(lambda: memory.repository("others").save({"id": "x"})).result(10)
+        memory.submit(lambda: memory.repository("others").save({"id": "x"})).result(120)
         followed: list[Any] = []
         while followed != songs.find(**query) or not live._source._entities == followed:
-            event = live.next(10)
+            event = live.next(120)
             followed = holdfast.apply_difference(followed, event)
             assert followed == event.entities
 
 
-@settings(max_examples=40, **COMMON)
+@settings(max_examples=40)
 @given(COMMITS, QUERIES, st.lists(st.booleans(), min_size=12, max_size=12))
 def test_commits_of_two_processes_end_in_the_query_s_result(
     file: holdfast.Store, writer: Writer, commits: list[Commit], query: dict[str, Any], ours: list[bool]
 ) -> None:
     songs = new_repository(file, False, commits[0])
     with songs.observe(**query) as live:
-        followed = live.next(10).entities
+        followed = live.next(120).entities
         for changes, is_ours in zip(commits[1:], ours):
             if is_ours:
                 commit(file, songs.name, changes)
@@ -172,7 +166,7 @@ def test_commits_of_two_processes_end_in_the_query_s_result(
         assert followed == songs.find(**query)
 
 
-@settings(max_examples=60, **COMMON)
+@settings(max_examples=60)
 @given(COMMITS, st.lists(QUERIES, min_size=1, max_size=3))
 def test_requests_of_a_controller_show_what_their_queries_find_and_the_reducer_alone_explains_it(
     memory: holdfast.Store, commits: list[Commit], queries: list[dict[str, Any]]

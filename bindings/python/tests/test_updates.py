@@ -219,7 +219,7 @@ def mongomock_says(document: dict[str, Any], update: dict[str, Any]) -> Optional
 
 @pytest.mark.parametrize("engine", ["memory"])
 def test_updates_come_to_what_mongomock_makes_of_them(songs: Songs) -> None:
-    @settings(max_examples=500, deadline=None, derandomize=True)
+    @settings(max_examples=500, derandomize=True)
     @given(updates())
     def check(case: tuple[dict[str, Any], dict[str, Any], list[list[str]]]) -> None:
         document, update, paths = case

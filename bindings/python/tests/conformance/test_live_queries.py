@@ -30,24 +30,24 @@ def ids(event: Any) -> list[str]:
 def nothing_else(query: Any, songs: Songs) -> None:
     """What was committed before has told nothing more: the next event is that of a commit made now."""
     songs.save({"id": "marker", "plays": -1})
-    event = query.next(10)
+    event = query.next(120)
     assert [it.id for it in event.inserted] == ["marker"] and event.merged == 1
     assert (event.removed, event.moved, event.changed) == ((), (), ())
 
 
 def test_six_rows_three_deleted_and_one_inserted_are_a_snapshot_and_two_differences(songs: Songs) -> None:
     with songs.observe(sort={"plays": 1}) as query:
-        first = query.next(10)
+        first = query.next(120)
         assert isinstance(first, Snapshot) and not first.is_reset
         assert first.entities == songs.find(sort={"plays": 1}) and len(first.entities) == 6
         assert len(first.versions) == 6
         songs.delete_many(["s1", "s3", "s4"])
-        second = query.next(10)
+        second = query.next(120)
         assert isinstance(second, Difference) and second.merged == 1
         assert second.removed == (Removed(1, "s1"), Removed(3, "s3"), Removed(4, "s4"))
         assert (second.inserted, second.moved, second.changed) == ((), (), ())
         songs.add(song(1))
-        third = query.next(10)
+        third = query.next(120)
         (placed,) = third.inserted
         _, version = songs.fetch_versioned("s1") or (None, 0)
         assert placed == Placed(1, "s1", version, song(1))
@@ -62,7 +62,7 @@ def test_six_rows_three_deleted_and_one_inserted_are_a_snapshot_and_two_differen
 
 def test_a_commit_that_changes_nothing_relevant_tells_nothing(store: holdfast.Store, songs: Songs) -> None:
     with songs.observe({"plays": {"$lt": 3}}, sort={"plays": 1}, limit=2, fields=["plays"]) as query:
-        assert query.next(10).entities == [song(0), song(1)]
+        assert query.next(120).entities == [song(0), song(1)]
         store.repository("others").save({"id": "s0", "plays": 0})
         songs.save(song(9))
         songs.save(song(2, title="beyond the limit"))
@@ -74,34 +74,34 @@ def test_a_commit_that_changes_nothing_relevant_tells_nothing(store: holdfast.St
         with store.transaction():
             assert len(songs.find()) > 0
         songs.save({"id": "marker", "plays": -1})
-        event = query.next(10)
+        event = query.next(120)
         assert ids(event) == ["marker", "s0"]
         assert event.removed == (Removed(1, "s1"),) and len(event.inserted) == 1
 
 
 def test_an_entity_moves_in_the_order_and_says_whence(songs: Songs) -> None:
     with songs.observe(sort={"plays": -1}) as query:
-        assert ids(query.next(10)) == ["s5", "s4", "s3", "s2", "s1", "s0"]
+        assert ids(query.next(120)) == ["s5", "s4", "s3", "s2", "s1", "s0"]
         songs.patch("s1", {"plays": 100})
-        event = query.next(10)
+        event = query.next(120)
         assert event.moved == (Moved(4, 0, "s1"),)
         assert [(it.position, it.id) for it in event.changed] == [(0, "s1")]
         assert (event.removed, event.inserted) == ((), ())
         assert event.entities == songs.find(sort={"plays": -1})
         songs.patch("s1", {"title": "Gloria"})
-        event = query.next(10)
+        event = query.next(120)
         assert event.moved == () and [it.position for it in event.changed] == [0]
         nothing_else(query, songs)
 
 
 def test_an_entity_leaves_the_filter_and_enters_it(songs: Songs) -> None:
     with songs.observe({"plays": {"$lt": 3}}) as query:
-        assert ids(query.next(10)) == ["s0", "s1", "s2"]
+        assert ids(query.next(120)) == ["s0", "s1", "s2"]
         songs.patch("s1", {"plays": 50})
-        event = query.next(10)
+        event = query.next(120)
         assert event.removed == (Removed(1, "s1"),) and ids(event) == ["s0", "s2"]
         songs.patch("s5", {"plays": 0})
-        event = query.next(10)
+        event = query.next(120)
         assert [(it.position, it.id) for it in event.inserted] == [(2, "s5")]
         assert ids(event) == ["s0", "s2", "s5"]
         nothing_else(query, songs)
@@ -111,7 +111,7 @@ def test_at_the_edge_of_a_limit_one_pushes_another_out_and_one_that_goes_lets_an
     songs: Songs,
 ) -> None:
     with songs.observe(sort={"plays": 1}, skip=1, limit=3) as query:
-        assert ids(query.next(10)) == ["s1", "s2", "s3"]
+        assert ids(query.next(120)) == ["s1", "s2", "s3"]
         for change, expected in (
             (lambda: songs.add({"id": "new", "plays": 2.5}), ["s1", "s2", "new"]),
             (lambda: songs.delete("s1"), ["s2", "new", "s3"]),
@@ -123,18 +123,18 @@ def test_at_the_edge_of_a_limit_one_pushes_another_out_and_one_that_goes_lets_an
             (lambda: songs.add_many([song(1), song(2)]), ["s2", "s0"]),
         ):
             change()
-            event = query.next(10)
+            event = query.next(120)
             assert ids(event) == expected
             assert event.entities == songs.find(sort={"plays": 1}, skip=1, limit=3)
 
 
 def test_of_three_queries_the_middle_one_is_closed_and_the_others_go_on(songs: Songs) -> None:
     queries = [songs.observe({"plays": {"$gte": least}}) for least in (0, 1, 2)]
-    assert [len(query.next(10).entities) for query in queries] == [6, 5, 4]
+    assert [len(query.next(120).entities) for query in queries] == [6, 5, 4]
     first, middle, last = queries
     middle.close()
     songs.add(song(6))
-    assert len(first.next(10).entities) == 7 and len(last.next(10).entities) == 5
+    assert len(first.next(120).entities) == 7 and len(last.next(120).entities) == 5
     with pytest.raises(holdfast.ClosedError):
         middle.next(0)
     assert list(middle) == []
@@ -145,7 +145,7 @@ def test_of_three_queries_the_middle_one_is_closed_and_the_others_go_on(songs: S
 
 def test_what_is_rolled_back_tells_nothing(store: holdfast.Store, songs: Songs) -> None:
     with songs.observe() as query, store.changes() as changes:
-        query.next(10)
+        query.next(120)
         with pytest.raises(ZeroDivisionError), store.transaction():
             songs.delete_many(["s1", "s2"])
             songs.add(song(8))
@@ -155,22 +155,22 @@ def test_what_is_rolled_back_tells_nothing(store: holdfast.Store, songs: Songs) 
                 songs.add(song(9))
                 raise ZeroDivisionError
         nothing_else(query, songs)
-        assert [change.id for change in changes.next(10)] == ["marker"]
+        assert [change.id for change in changes.next(120)] == ["marker"]
 
 
 def test_a_hundred_commits_in_a_burst_end_in_the_final_state(store: holdfast.Store, songs: Songs) -> None:
     with songs.observe(sort={"plays": -1}, limit=10) as query:
-        result = query.next(10).entities
+        result = query.next(120).entities
         futures = [
             store.submit(lambda number=number: songs.save(song(number % 20, plays=number)))
             for number in range(100)
         ]
         for future in futures:
-            future.result(30)
+            future.result(120)
         songs.save({"id": "last", "plays": 1000})
         merged, kept_up = 0, True
         while not (result and result[0]["id"] == "last"):
-            event = query.next(10)
+            event = query.next(120)
             result = apply_difference(result, event)
             assert result == event.entities
             if isinstance(event, holdfast.Snapshot):
@@ -191,17 +191,17 @@ def test_entities_are_of_the_repository_s_class_and_fields_are_dicts(
 
     typed = store.repository("songs", cls=Song)
     with typed.observe(limit=1) as query, typed.observe(limit=1, fields=["plays"]) as projected:
-        assert query.next(10).entities == [Song("s0", 0)]
-        assert projected.next(10).entities == [song(0)]
+        assert query.next(120).entities == [Song("s0", 0)]
+        assert projected.next(120).entities == [song(0)]
         songs.save(song(0, plays=7))
-        assert query.next(10).changed[0].entity == Song("s0", 7)
-        assert projected.next(10).changed[0].entity == song(0, plays=7)
+        assert query.next(120).changed[0].entity == Song("s0", 7)
+        assert projected.next(120).changed[0].entity == song(0, plays=7)
 
 
 def test_the_filter_is_a_dict_or_an_expression_and_may_have_parameters(songs: Songs) -> None:
     filter: dict[str, Any] = {"plays": {"$gte": {"$param": "least"}}}
     with songs.observe(filter, parameters={"least": 4}) as one, songs.observe(holdfast.F.plays >= 4) as other:
-        assert ids(one.next(10)) == ids(other.next(10)) == ["s4", "s5"]
+        assert ids(one.next(120)) == ids(other.next(120)) == ["s4", "s5"]
 
 
 Wrong = Callable[[Songs], Any]

@@ -21,7 +21,7 @@ def test_every_operation_answers_what_the_repository_s_call_does(store: holdfast
 
     run: dict[str, Callable[[Any], Any]] = {
         "perform": lambda operation: operation.perform(),
-        "submit": lambda operation: operation.submit().result(30),
+        "submit": lambda operation: operation.submit().result(120),
         "await": lambda operation: asyncio.run(wait(operation)),
     }
     for operation, expected in results(store.repository("songs", cls=Song)):
@@ -45,7 +45,7 @@ def test_what_is_wrong_with_an_operation_is_told_by_its_run(store: holdfast.Stor
     for operation, error in wrong:
         with pytest.raises(error):
             operation.perform()
-        assert type(operation.submit().exception(10)) is error
+        assert type(operation.submit().exception(120)) is error
 
 
 def test_a_run_sees_what_was_written_since_the_last(songs: Songs) -> None:
@@ -105,10 +105,10 @@ def test_an_operation_may_run_for_the_first_time_on_many_threads_at_once(songs: 
 
 def test_a_future_of_an_operation_has_its_receipt(songs: Songs) -> None:
     future = songs.deferred.add({"id": "s1"}).submit()
-    assert future.result(10) == {"id": "s1"}
+    assert future.result(120) == {"id": "s1"}
     assert future.receipt is not None and future.receipt.changes[0].id == "s1"
     reading = songs.deferred.fetch("s1").submit()
-    assert reading.result(10) == {"id": "s1"}
+    assert reading.result(120) == {"id": "s1"}
     assert reading.receipt is None
 
 
@@ -117,7 +117,7 @@ def test_an_operation_is_stored_or_cancelled_never_both(songs: Songs) -> None:
     for number in range(1000):
         futures.append(songs.deferred.add({"id": str(number)}).submit())
         futures[-1].cancel()
-    concurrent.futures.wait(futures, 60)
+    concurrent.futures.wait(futures, 120)
     for number, future in enumerate(futures):
         assert songs.contains(number) is not future.cancelled()
     assert any(future.cancelled() for future in futures)
@@ -129,14 +129,14 @@ def test_waiting_on_the_thread_that_completes_futures_is_refused(songs: Songs) -
     def wait_there(_: object) -> None:
         other = songs.deferred.modify("s1", {"$inc": {"plays": 1}}).submit()
         try:
-            other.result(10)
+            other.result(120)
         except holdfast.WouldDeadlockError as error:
             told.set_result((error, other))
 
     songs.add({"id": "s1"})
     songs.deferred.fetch("s1").subscribe(wait_there)
-    _, other = told.result(10)
-    assert other.result(10)["plays"] == 1
+    _, other = told.result(120)
+    assert other.result(120)["plays"] == 1
 
 
 # --- Subscriptions ---------------------------------------------------------------------------------
@@ -180,7 +180,7 @@ def test_a_sequence_is_stored_as_a_whole_or_not_at_all(store: holdfast.Store) ->
     later = songs.deferred
     sequence = store.sequence(later.add(Song("s1")), later.patch("s1", {"plays": 2}), later.count())
     future = sequence.submit()
-    assert future.result(10) == [Song("s1"), Song("s1", 2), 1]
+    assert future.result(120) == [Song("s1"), Song("s1", 2), 1]
     assert future.receipt is not None and len(future.receipt.changes) == 1
     failing = store.sequence(later.add(Song("s2")), later.add(Song("s1")))
     with pytest.raises(holdfast.ExistsError) as raised:
@@ -221,7 +221,7 @@ def test_a_function_is_an_operation_too(store: holdfast.Store, songs: Songs) -> 
     assert not runs
     assert operation.perform() == 11
     assert runs == [1, 11]
-    assert operation.submit().result(10) == 12
+    assert operation.submit().result(120) == 12
     heard = Heard()
     operation.subscribe(heard.value, heard.finished, heard.error)
     assert heard.wait() == [("value", 13), "finished"]

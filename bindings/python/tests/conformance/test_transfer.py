@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Callable
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import holdfast
@@ -60,7 +60,7 @@ def lines(path: Path) -> list[Any]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60)
 @given(entities=ENTITIES)
 def test_whatever_is_exported_comes_back_by_import(entities: dict[str, Any]) -> None:
     with holdfast.open("memory:") as store, holdfast.open("memory:") as other:

@@ -72,7 +72,7 @@ def test_a_refused_explicit_commit_leaves_everything_open_for_repair(
         transaction = store.begin()
         transaction.enlist(song)
         song.plays = 4
-        assert (transaction.commit() if end == "commit" else transaction.submit().result(10)).changes
+        assert (transaction.commit() if end == "commit" else transaction.submit().result(120)).changes
         assert song.stored == 4
 
 
@@ -90,7 +90,7 @@ def test_a_conflict_rolls_objects_back_before_the_body_runs_again(store: holdfas
     _, receipt = store.transact(play, trees=[song], receipt=True)
     assert runs == [0, 0, 0] and (song.plays, song.stored, receipt.attempts) == (1, 1, 3)
     runs.clear()
-    store.submit(play, trees=[song]).result(10)
+    store.submit(play, trees=[song]).result(120)
     assert (song.plays, song.stored) == (2, 2)
     song.plays = 0
     with pytest.raises(Refusal):
@@ -121,7 +121,7 @@ def test_a_tree_is_in_one_transaction_at_a_time_and_sealed_while_it_is_stored(
         except holdfast.BusyError:
             continue
         other.detach()
-    future.result(10)
+    future.result(120)
     assert not song.transaction_is_active
     assert heard in ([], [False])
 
@@ -150,7 +150,7 @@ def test_what_cannot_fail_is_told_in_the_receipt_and_to_the_hook(
     _, receipt = store.transact(lambda: None, trees=[node], receipt=True)
     assert [type(error) for error in receipt.secondary] == [Refusal]
     future = store.submit(lambda: store.repository("songs").save({"id": "s2"}), trees=[node])
-    future.result(10)
+    future.result(120)
     assert [type(error) for error in future.receipt.secondary] == [Refusal]
     with pytest.raises(LookupError), store.transaction(node):
         raise LookupError
@@ -174,7 +174,7 @@ def test_what_cannot_fail_is_told_in_the_receipt_of_the_run_that_was_stored(
             raise holdfast.ConflictError("lost")
 
     future = store.submit(run, trees=[node])
-    future.result(10)
+    future.result(120)
     assert [type(error) for error in future.receipt.secondary] == [Refusal]
 
 

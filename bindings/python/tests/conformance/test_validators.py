@@ -74,9 +74,9 @@ WRITES: dict[str, Callable[[holdfast.Store, Songs], Any]] = {
     "transact": lambda store, songs: store.transact(lambda: songs.add({"id": "s2", "plays": -1})),
     "submit": lambda store, songs: store.submit(lambda: songs.add({"id": "s2", "plays": -1})),
     "perform": lambda store, songs: songs.deferred.add({"id": "s2", "plays": -1}).perform(),
-    "operation": lambda store, songs: songs.deferred.add({"id": "s2", "plays": -1}).submit().result(10),
+    "operation": lambda store, songs: songs.deferred.add({"id": "s2", "plays": -1}).submit().result(120),
     "sequence": lambda store, songs: (
-        store.sequence(songs.deferred.delete("pinned"), songs.deferred.count()).submit().result(10)
+        store.sequence(songs.deferred.delete("pinned"), songs.deferred.count()).submit().result(120)
     ),
 }
 
