@@ -24,6 +24,8 @@ final class WriteQueue: Sendable {
     private struct State {
         /// 0: it is this process's turn. nil: not in the queue.
         var place: Int64?
+        /// Since when the turn is waited for, in however many calls; nil: it is not.
+        var began: UInt64?
         /// When somebody else was met last.
         var met: UInt64
         var asked: UInt64 = 0
@@ -48,18 +50,21 @@ final class WriteQueue: Sendable {
     func takeTurn(until deadline: UInt64) throws(HoldfastError) -> Bool {
         try state.withLock { state throws(HoldfastError) in
             if state.place == 0 { return true }
-            let began = time.monotonicNanoseconds()
-            if state.place == nil {
-                let isAlone = began &- state.met > UInt64(limits.queueSolitude)
-                if isAlone && began &- state.asked < UInt64(limits.queueConfidence) { return true }
-                state.asked = began
+            let now = time.monotonicNanoseconds()
+            if state.place == nil && state.began == nil {
+                let isAlone = now &- state.met > UInt64(limits.queueSolitude)
+                if isAlone && now &- state.asked < UInt64(limits.queueConfidence) { return true }
+                state.asked = now
                 if try stepIn(&state.place) { return true }
             }
+            let began = state.began ?? now
+            state.began = began
             while try !moveUp(&state.place) {
                 state.met = time.monotonicNanoseconds()
                 if state.met >= deadline { return false }
                 usleep(pause(state.place, waited: Int(clamping: state.met &- began)))
             }
+            state.began = nil
             return true
         }
     }
@@ -73,6 +78,7 @@ final class WriteQueue: Sendable {
     /// Ends the turn, or gives up the place.
     func leave() {
         state.withLock { state in
+            state.began = nil
             guard state.place != nil else { return }
             state.place = nil
             // Unlocking fails only where locking did.

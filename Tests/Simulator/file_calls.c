@@ -300,6 +300,9 @@ static int lock_simulated(int number, descriptor *open, int command, struct floc
     }
     bool is_set = lock_set(open->file, process, owner, kind, begin, end);
     note("lock", name_of(open->file), begin, end, is_set ? (int)kind : -1);
+    /* What is the library's own, and not SQLite's. */
+    if (strstr(name_of(open->file), "-lock") != NULL)
+        lock_asked(open->file, begin, is_set);
     return leave(is_set ? 0 : fail(EAGAIN));
 }
 

@@ -2,7 +2,7 @@
  * Locks on ranges of bytes, as fcntl(2) tells of them: those of a process go when it closes any descriptor
  * of the file, those of an open file description with that.
  */
-#include "world.h"
+#include "history.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,6 +53,28 @@ bool lock_set(int file, int process, int descriptor, lock_kind kind, int64_t beg
     if (kind != UNLOCKED && !(the->weakness == LOCKS_ARE_LOST && happens(20)))
         add(wanted);
     return true;
+}
+
+enum { LONG = 1000000000 /* nanoseconds */, MOST_ATTEMPTS = 5000 };
+
+void lock_asked(int file, int64_t begin, bool is_set) {
+    task *own = &the->tasks[self];
+    uint64_t number = the->files[file].number;
+    if (is_set || own->wanted_file != number || own->wanted_begin != begin) {
+        own->wanted_file = is_set ? 0 : number;
+        own->wanted_begin = begin;
+        own->wanted_since = the->now;
+        own->attempts = 0;
+        return;
+    }
+    own->attempts++;
+    if (the->now - own->wanted_since < LONG)
+        return;
+    if (own->attempts > MOST_ATTEMPTS)
+        report("a lock at %d was asked for %u times within %llu milliseconds", (int)begin, own->attempts,
+               (unsigned long long)(the->now - own->wanted_since) / 1000000);
+    own->wanted_since = the->now;
+    own->attempts = 0;
 }
 
 void locks_drop(int file, int process, int descriptor) {

@@ -38,6 +38,10 @@ typedef struct task {
     uint32_t bits;
     uint64_t until;
     bool is_woken;
+    /* The lock that it asks for in vain, since when, and how often. */
+    uint64_t wanted_file, wanted_since;
+    int64_t wanted_begin;
+    uint32_t attempts;
     pthread_t thread;
     void *(*body)(void *);
     void *argument;
@@ -200,6 +204,8 @@ typedef enum lock_kind { UNLOCKED, SHARED, EXCLUSIVE } lock_kind;
 bool lock_set(int file, int process, int descriptor, lock_kind kind, int64_t begin, int64_t end);
 const range_lock *lock_in_the_way(int file, int process, int descriptor, lock_kind kind, int64_t begin,
                                   int64_t end);
+/* A lock was asked for: who waits long for one must ask ever less often. */
+void lock_asked(int file, int64_t begin, bool is_set);
 void locks_drop(int file, int process, int descriptor);
 void locks_drop_all(int process);
 
