@@ -138,6 +138,8 @@ public final class SQLiteStorage: Storage {
     /// again by `beginWrite`. Refuses to wait on when the lock has been held for too long.
     private func isHeldByOthers() throws(HoldfastError) -> Bool {
         guard begunWrite.withLock({ $0 == nil }), !doubt.lasts else { return false }
+        // SQLite itself tries again for ten seconds where it gets no lock at all, which is waiting, too.
+        let began = environment.time.monotonicNanoseconds()
         do throws(HoldfastError) {
             let connection = try writableConnection()
             connection.setPatience(0, environment.limits)
@@ -152,7 +154,7 @@ public final class SQLiteStorage: Storage {
             let since = held.withLock { held in
                 // Where nobody has waited for a while, it is not known to be the same lock.
                 let memory = UInt64(environment.limits.lockMemory)
-                let since = held.flatMap { now &- $0.seen < memory ? $0.since : nil } ?? now
+                let since = held.flatMap { began &- $0.seen < memory ? $0.since : nil } ?? began
                 held = (since, now)
                 return since
             }

@@ -14,6 +14,8 @@ static const char *self;
  * all can. */
 static char unseen[32], unlockable[32];
 static atomic_int refused;
+/* Whether SQLite gets no lock at all. */
+static atomic_bool locks_lack;
 
 static bool ends_with(const char *path, const char *end) {
     size_t length = strlen(path), size = strlen(end);
@@ -33,6 +35,8 @@ int lstat(const char *restrict path, struct stat *restrict out) { return look(pa
 int lstat64(const char *restrict path, struct stat64 *restrict out) { return look(path, (struct stat *)out); }
 
 static int control(int descriptor, int command, void *argument) {
+    if (atomic_load(&locks_lack) && command == F_SETLK && ((struct flock *)argument)->l_type != F_UNLCK)
+        return errno = ENOLCK, -1;
     if (command == F_OFD_SETLK && ((struct flock *)argument)->l_type == F_WRLCK &&
         ((struct flock *)argument)->l_start == 0 && unlockable[0] != 0) {
         char link[64], path[200] = "";
@@ -125,7 +129,29 @@ static void a_compaction_that_does_not_learn_whether_it_is_alone_shuts_nobody_ou
     close_room(r);
 }
 
+static int64_t give_a_line(char *buffer, size_t capacity, void *at) {
+    int *line = at;
+    return *line == 0 ? snprintf(buffer, capacity, "{\"id\":%d}\n", ++*line) : 0;
+}
+
+/* An import has no time of its own after which it gives up. */
+static void who_gets_no_lock_does_not_wait_for_ever(fixture *f) {
+    int line = 0;
+    room r = open_room(f, NULL);
+    save(r.things, NULL, "{\"id\":0}");
+    alarm(300);
+    atomic_store(&locks_lack, true);
+    expect(HF_BUSY, hf_store_import, r.store, "{\"repository\":\"things\"}", give_a_line, NULL, &line, NULL);
+    atomic_store(&locks_lack, false);
+    alarm(0);
+    line = 0;
+    expect_ok(hf_store_import, r.store, "{\"repository\":\"things\"}", give_a_line, NULL, &line, NULL);
+    expect_count(r.things, NULL, NULL, 2);
+    close_room(r);
+}
+
 int main(int argc, char **argv) {
+    setenv("HOLDFAST_LIMITS", "foreignLock=1000000000", 1);
     if (argc == 3 && strcmp(argv[1], "open") == 0) {
         hf_store *store = NULL;
         return hf_store_open(argv[2], NULL, &store, NULL) != HF_OK ||
@@ -136,6 +162,7 @@ int main(int argc, char **argv) {
         SQLITE_ONLY(a_backup_gets_no_name_beside_which_a_log_may_lie_unseen),
         SQLITE_ONLY(a_backup_whose_file_cannot_be_locked_leaves_none),
         SQLITE_ONLY(a_compaction_that_does_not_learn_whether_it_is_alone_shuts_nobody_out),
+        SQLITE_ONLY(who_gets_no_lock_does_not_wait_for_ever),
     };
     return run_scenarios("failing calls", scenarios, COUNT_OF(scenarios));
 }
