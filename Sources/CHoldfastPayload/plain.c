@@ -21,6 +21,14 @@ enum {
     SAFE_DIGITS = 18 /* any integer of so many fits 64 bits; 10^18 times 10^99 fits a double */
 };
 
+/* Fewer where tests want more to go to jansson. */
+static size_t most_depth = MAX_DEPTH, most_names = MAX_NAMES;
+
+void hfp_limit_plain(size_t depth, size_t names) {
+    __atomic_store_n(&most_depth, depth < MAX_DEPTH ? depth : MAX_DEPTH, __ATOMIC_RELAXED);
+    __atomic_store_n(&most_names, names < MAX_NAMES ? names : MAX_NAMES, __ATOMIC_RELAXED);
+}
+
 typedef struct name {
     const char *bytes;
     size_t length;
@@ -30,7 +38,7 @@ typedef struct name {
 typedef struct reader {
     const char *at, *end;
     size_t depth, max_depth;
-    size_t name_count;
+    size_t name_count, max_names;
     name names[MAX_NAMES]; /* of the innermost object last */
 } reader;
 
@@ -145,7 +153,7 @@ static bool read_elements(reader *r) {
 static bool read_name(reader *r, size_t first) {
     const char *start = r->at + 1;
     bool has_escapes;
-    if (r->name_count == MAX_NAMES || !read_string(r, &has_escapes) || has_escapes) {
+    if (r->name_count == r->max_names || !read_string(r, &has_escapes) || has_escapes) {
         return false;
     }
     name read = {start, (size_t)(r->at - 1 - start), 0};
@@ -262,8 +270,12 @@ bool hfp_plain_entity(const char *bytes, size_t length, const char *key, size_t 
     r.at = bytes + start;
     r.end = bytes + length;
     r.depth = 1;
-    r.max_depth = max_depth < MAX_DEPTH ? max_depth : MAX_DEPTH;
+    r.max_depth = __atomic_load_n(&most_depth, __ATOMIC_RELAXED);
+    if (r.max_depth > max_depth) {
+        r.max_depth = max_depth;
+    }
     r.name_count = 0;
+    r.max_names = __atomic_load_n(&most_names, __ATOMIC_RELAXED);
     entity->id_type = HFP_ID_ABSENT;
     entity->id_length = 0;
     if (!read_members(&r, key, entity)) {

@@ -86,7 +86,8 @@ where Entity.ID: EntityIdentifier {
         guard let (version, text) = try translatingErrors({ () throws(CoreError) in try core.cached(id) }) else {
             return nil
         }
-        if fetchesFromCache.wrappingAdd(1, ordering: .relaxed).newValue.isMultiple(of: 64) { await Task.yield() }
+        let fetches = fetchesFromCache.wrappingAdd(1, ordering: .relaxed).newValue
+        if fetches.isMultiple(of: UInt64(Limits.inForce.cachedFetches)) { await Task.yield() }
         return Versioned(entity: try decode(text, id: id), version: version)
     }
 

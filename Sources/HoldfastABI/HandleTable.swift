@@ -36,7 +36,7 @@ enum HandleTable {
     // As many as 24 bits name; how they are cut into chunks bounds nothing.
     private static let slotsInChunk = 1024
     private static let chunkLimit = 16384
-    private static let lastGeneration: UInt64 = 0xff_ffff
+    private static let generationLimit: UInt64 = 1 << 24
 
     /// A slot's word: generation (24 bits), seven bits that are 0, whether it is live (1), and how many calls use it (32).
     private static let live: UInt64 = 1 << 32
@@ -91,7 +91,7 @@ enum HandleTable {
                     return index
                 }
                 let index = free.next
-                guard index < slotsInChunk * chunkLimit else {
+                guard index < min(slotsInChunk * chunkLimit, Limits.inForce.handles) else {
                     free.counts[Int(kind.rawValue)] -= 1
                     return nil
                 }
@@ -210,8 +210,9 @@ enum HandleTable {
         let object = slot.pointee.object
         slot.pointee.object = nil
         let generation = now >> 40
+        let isLast = generation + 1 >= min(generationLimit, UInt64(Limits.inForce.handleGenerations))
         slot.pointee.word.store((generation &+ 1) << 40, ordering: .releasing)
-        slots.giveBack(pin.index, from: slot.pointee.kind, isUsedUp: generation == lastGeneration)
+        slots.giveBack(pin.index, from: slot.pointee.kind, isUsedUp: isLast)
         object?.release()
     }
 

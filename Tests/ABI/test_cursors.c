@@ -104,9 +104,10 @@ static void a_cursor_reads_one_snapshot(fixture *f) {
     hf_cursor *cursor = open_cursor(r, NULL, NULL, NULL);
     hf_entity_list list = HF_ENTITY_LIST_INIT;
     expect_ok(hf_cursor_next, cursor, 10, &list);
+    size_t left = 1000 - list.count;
     save(r.things, NULL, "{\"id\":\"002000\"}");
     expect_ok(hf_repository_delete, r.things, NULL, "000500", HF_NTS, 0);
-    assert_int_equal(drain(cursor, 0), 990);
+    assert_int_equal(drain(cursor, 0), left);
     expect_ok(hf_cursor_next, cursor, 10, &list);
     assert_int_equal(list.count, 0);
     hf_entity_list_free(&list);

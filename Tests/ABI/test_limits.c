@@ -162,19 +162,109 @@ static void a_pattern_beyond_its_steps_is_interpreted_and_finds_the_same(fixture
     close_room(r);
 }
 
-/* In a process of its own: the library looks once. */
-static void a_limit_that_is_none_is_refused_at_open(fixture *f) {
-    (void)f;
+/* In a process of its own, because the library looks once. `check` answers which of its steps went wrong. */
+static void with_limits(const char *limits, int (*check)(void)) {
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-        setenv("HOLDFAST_LIMITS", "recentChanges=none", 1);
-        hf_store *store = NULL;
-        _exit(hf_store_open("memory:", NULL, &store, NULL) == HF_INVALID_OPTION ? 0 : 1);
+        setenv("HOLDFAST_LIMITS", limits, 1);
+        _exit(check());
     }
     int status = 0;
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
+}
+
+static int opening_is_refused(void) {
+    hf_store *store = NULL;
+    return hf_store_open("memory:", NULL, &store, NULL) == HF_INVALID_OPTION ? 0 : 1;
+}
+
+static void a_limit_that_is_none_is_refused_at_open(fixture *f) {
+    (void)f;
+    with_limits("recentChanges=none", opening_is_refused);
+}
+
+static hf_store *a_store(void) {
+    hf_store *store = NULL;
+    hf_status status = hf_store_open("memory:", NULL, &store, NULL);
+    return status == HF_OK ? store : NULL;
+}
+
+static hf_status begin_one(hf_store *store, hf_transaction **t) {
+    return hf_transaction_begin(store, NULL, t, NULL);
+}
+
+/* The store's and the transaction's. */
+static int two_handles_live(void) {
+    hf_store *store = a_store();
+    hf_transaction *first = NULL, *second = NULL;
+    for (int round = 0; round < 5; round++) {
+        if (begin_one(store, &first) != HF_OK)
+            return 1;
+        if (begin_one(store, &second) != HF_NO_MEMORY || second != NULL)
+            return 2;
+        hf_transaction_free(first);
+    }
+    return hf_transaction_commit(first, NULL, NULL) == HF_INVALID_HANDLE ? 0 : 3;
+}
+
+static void a_handle_more_than_there_may_be_is_refused_until_one_is_freed(fixture *f) {
+    (void)f;
+    with_limits("handles=2", two_handles_live);
+}
+
+/* The only place beside the store's is taken three times. */
+static int three_handles_are_made(void) {
+    hf_store *store = a_store();
+    hf_transaction *made[3], *more = NULL;
+    for (int i = 0; i < 3; i++) {
+        if (begin_one(store, &made[i]) != HF_OK)
+            return 1;
+        for (int j = 0; j < i; j++) {
+            if (made[j] == made[i] || hf_transaction_commit(made[j], NULL, NULL) != HF_INVALID_HANDLE)
+                return 2;
+        }
+        hf_transaction_free(made[i]);
+    }
+    return begin_one(store, &more) == HF_NO_MEMORY && more == NULL ? 0 : 3;
+}
+
+static void no_handle_comes_back_when_its_place_is_used_up(fixture *f) {
+    (void)f;
+    with_limits("handles=2,handleGenerations=3", three_handles_are_made);
+}
+
+/* Each entity that is written has another one written, as long as its number is not 0. */
+static hf_status write_the_next(hf_transaction *t, const char *id, size_t id_length, const char *entity,
+                                size_t length, void *things, hf_error **out_error) {
+    (void)id_length, (void)entity, (void)length;
+    char text[64];
+    int number = *id - '0';
+    if (number == 0)
+        return HF_OK;
+    snprintf(text, sizeof text, "{\"id\":%d}", number - 1);
+    return hf_repository_save(things, t, text, HF_NTS, NULL, out_error);
+}
+
+static int validators_write_twice(void) {
+    hf_store *store = a_store();
+    hf_repository *things = NULL;
+    if (hf_repository_open(store, "things", NULL, &things, NULL) != HF_OK ||
+        hf_repository_set_validator(things, write_the_next, things, NULL, NULL) != HF_OK)
+        return 1;
+    uint64_t count = 0;
+    if (hf_repository_save(things, NULL, "{\"id\":1}", HF_NTS, NULL, NULL) != HF_OK ||
+        hf_repository_count(things, NULL, NULL, 0, NULL, &count, NULL) != HF_OK || count != 2)
+        return 2;
+    if (hf_repository_save(things, NULL, "{\"id\":4}", HF_NTS, NULL, NULL) != HF_INVALID_STATE)
+        return 3;
+    return hf_repository_count(things, NULL, NULL, 0, NULL, &count, NULL) == HF_OK && count == 2 ? 0 : 4;
+}
+
+static void what_validators_write_is_validated_in_so_many_rounds(fixture *f) {
+    (void)f;
+    with_limits("validationRounds=2", validators_write_twice);
 }
 
 static void a_list_beyond_the_ranges_of_an_index_is_looked_for_as_a_whole(fixture *f) {
@@ -202,7 +292,11 @@ int main(void) {
            "patternStackBytes=1,planRanges=3",
            1);
     static const scenario scenarios[] = {
-        ONCE(a_limit_that_is_none_is_refused_at_open), /* first, before this process looks */
+        /* First, before this process looks. */
+        ONCE(a_limit_that_is_none_is_refused_at_open),
+        ONCE(a_handle_more_than_there_may_be_is_refused_until_one_is_freed),
+        ONCE(no_handle_comes_back_when_its_place_is_used_up),
+        ONCE(what_validators_write_is_validated_in_so_many_rounds),
         EACH_ENGINE(no_update_is_lost),
         EACH_ENGINE(no_blind_write_passes),
         EACH_ENGINE(no_phantom_passes),

@@ -285,6 +285,21 @@ static void deep_and_large_entities_are_left_to_jansson(void **state) {
     assert_false(hfp_plain_entity(NULL, 0, "id", 64, &none));
 }
 
+static void fewer_are_plain_where_tests_say_so_and_never_more(void **state) {
+    (void)state;
+    static const char entity[] = "{\"a\":{\"b\":[1]},\"c\":{\"d\":1}}", flat[] = "{\"id\":1}";
+    static const struct {
+        size_t depth, names;
+        bool is_plain;
+    } cases[] = {{3, 2, false}, {2, 3, false}, {3, 3, true}, {1, 1, false}, {SIZE_MAX, SIZE_MAX, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hfp_limit_plain(cases[i].depth, cases[i].names);
+        assert_int_equal(is_plain(entity, sizeof entity - 1, roomy), cases[i].is_plain);
+        assert_true(is_plain(flat, sizeof flat - 1, roomy));
+    }
+    deep_and_large_entities_are_left_to_jansson(NULL);
+}
+
 static void a_name_that_comes_twice_is_not_plain_however_many_stand_between(void **state) {
     (void)state;
     for (size_t between = 0; between <= 63; between++) {
@@ -359,6 +374,7 @@ int run_plain_tests(void) {
         cmocka_unit_test(no_byte_is_plain_where_jansson_refuses_it),
         cmocka_unit_test(an_id_is_taken_only_where_it_needs_no_decoding),
         cmocka_unit_test(deep_and_large_entities_are_left_to_jansson),
+        cmocka_unit_test(fewer_are_plain_where_tests_say_so_and_never_more),
         cmocka_unit_test(a_name_that_comes_twice_is_not_plain_however_many_stand_between),
         cmocka_unit_test(no_mutation_is_plain_that_jansson_refuses),
         cmocka_unit_test(no_sequence_of_tokens_is_plain_that_jansson_refuses),

@@ -115,6 +115,10 @@ typedef struct hfp_entity {
 bool hfp_entity_check(const char *bytes, size_t length, const char *key, hfp_limits limits,
                       hfp_entity *entity, hfp_error *error);
 
+/* Entities that are nested deeper, or have more names in the objects that are open at once, are parsed, where
+ * others are checked in one pass: for tests, 32 and 64 otherwise and at most. The answers are the same. */
+void hfp_limit_plain(size_t depth, size_t names);
+
 /* No store takes entities that are nested deeper. */
 #define HFP_WIDEST_DEPTH 200
 

@@ -1,3 +1,5 @@
+internal import HoldfastCore
+
 /// One value of a text, for a type that takes itself out of a decoder.
 struct EntityTextDecoder: Decoder, SingleValueDecodingContainer {
     let text: EntityText
@@ -29,7 +31,7 @@ private struct EntityTextObject<Key: CodingKey>: KeyedDecodingContainerProtocol 
     /// The members' values by name, of a large object.
     private var members: [String: Int]?
 
-    private static var fewMembers: Int { 16 }
+    private static var fewMembers: Int { Limits.inForce.fewMembers }
 
     init(_ text: EntityText, _ place: Int) throws {
         guard text.values[place].kind == .plainObject else { throw text.doubt() }

@@ -5,9 +5,6 @@
 /// matched in its newest form. An entity that began to match and ceased again is no conflict; one that matched
 /// in the snapshot and changed in any way is.
 struct ConflictCheck {
-    /// How many ids an error names at most.
-    private static let namedLimit = 16
-
     private let reads: ReadSet
     private var changed: [(key: EntityKey, actual: CommitSequence)] = []
     /// Whether it is a query that a change concerns.
@@ -85,7 +82,7 @@ struct ConflictCheck {
                 + "read it: run the transaction again",
             detail: [
                 ("repository", .text(repositoryName(first.key.repository))),
-                ("ids", .texts(changed.prefix(Self.namedLimit).map(\.key.id.text))),
+                ("ids", .texts(changed.prefix(Limits.inForce.namedConflicts).map(\.key.id.text))),
                 ("snapshot", .number(reads.snapshot)),
                 ("actual", .number(first.actual)),
             ])

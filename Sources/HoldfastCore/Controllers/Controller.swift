@@ -51,7 +51,7 @@ public final class Controller: Sendable {
             }
             defer {
                 next += 1
-                if next > 64 && next * 2 > entries.count {
+                if next > Limits.inForce.passedPlaces && next * 2 > entries.count {
                     entries.removeFirst(next)
                     next = 0
                 }

@@ -104,9 +104,8 @@ extension Interrupt {
 
     /// Tells when a stretch of work is long enough for a question.
     package struct Pace {
-        /// So many steps are taken between two looks at the clock; a long text counts as several.
-        private static let steps = 64
-        private static let bytesOfStep = 4096
+        private static let steps = Limits.inForce.interruptSteps
+        private static let bytesOfStep = Limits.inForce.interruptStepBytes
 
         private let isWanted: Bool
         private var left = Pace.steps

@@ -1,3 +1,4 @@
+internal import CHoldfastPayload
 internal import CHoldfastPlatform
 
 extension Limits {
@@ -6,8 +7,11 @@ extension Limits {
     /// more rights than whoever started it does not listen to it.
     static let ofProcess: Result<Limits, HoldfastError> = {
         guard let text = hfp_environment("HOLDFAST_LIMITS") else { return .success(Limits()) }
-        return Result { () throws(HoldfastError) in try Limits(String(cString: text)) }
-            .mapError { HoldfastError($0.status, "HOLDFAST_LIMITS: \($0.message): unset it") }
+        return Result { () throws(HoldfastError) in
+            let limits = try Limits(String(cString: text))
+            hfp_limit_plain(limits.plainDepth, limits.plainNames)
+            return limits
+        }.mapError { HoldfastError($0.status, "HOLDFAST_LIMITS: \($0.message): unset it") }
     }()
 
     /// The same for who knows no `Environment`; as they are shipped, where what is said is wrong.

@@ -16,6 +16,10 @@ public struct Limits: Sendable, Equatable {
     public var largeCommitBytes = 1 << 20
     /// A thread that wants to be asked is asked at the end of a commit that took longer. At 1 of each.
     public var unaskedCommit = 50_000
+    /// So many steps of a long piece of work, a text counting as one more for so many of its bytes, lie between two looks
+    /// at the clock, which tells whether a thread that wants to be asked is. At 1 the clock is looked at after each step.
+    public var interruptSteps = 64
+    public var interruptStepBytes = 4096
 
     // MARK: Commits
 
@@ -65,6 +69,14 @@ public struct Limits: Sendable, Equatable {
     public var closingPoll = 1_000_000
     /// How often the owner of a commit that is not synced yields before it sleeps. At 1 it soon sleeps.
     public var ownerYields = 16
+    /// So many of the ids that were changed does a conflict name. At 1 the first.
+    public var namedConflicts = 16
+    /// In so many rounds members and entities may be validated that only validators have added; then the commit is refused
+    /// (participant.h). At 1 validators add nothing.
+    public var validationRounds = 100
+    /// So many who have gone may stand in a queue in front of those who wait, and as many as wait, before they are taken
+    /// out. At 1 only these.
+    public var passedPlaces = 64
 
     // MARK: Indexes
 
@@ -212,6 +224,14 @@ public struct Limits: Sendable, Equatable {
     public var memoryReserve = 4 << 20
     /// So many freed handles may lie behind those that were taken again, before the list of them is cut. At 1 none.
     public var freedHandles = 1024
+    /// So many handles live at once, and so often each one's place is taken anew; beyond them a call is refused for want of
+    /// memory. More no handle's bits can tell. At 1 one handle lives, and each has a place of its own.
+    public var handles = 1 << 24
+    public var handleGenerations = 1 << 24
+    /// Entities whose text is nested so deep, and where so many names are open at once, are checked in one pass; others are
+    /// parsed, for the same answer. No more than these. At 1 nearly each is parsed.
+    public var plainDepth = 32
+    public var plainNames = 64
     /// A caller's buffer that is too small is doubled while it is smaller than this; then it grows as far as it must. At 1 it
     /// always does.
     public var doubledBytes = 1 << 20
@@ -240,6 +260,11 @@ public struct Limits: Sendable, Equatable {
     /// stands for; a type that takes more is refused. At 1 nearly each is.
     public var probedValues = 10_000
     public var probedDepth = 100
+    /// So many members of a decoded object are looked for one after the other; of more there is a table. At 1 of two.
+    public var fewMembers = 16
+    /// Of so many entities in a row that a repository of the Swift API finds in the cache, the task lets others have a turn
+    /// once. At 1 each time.
+    public var cachedFetches = 64
     /// So many threads the Swift API has for calls that wait, of two kinds each; and for so long an idle one stays. At 1 one,
     /// which soon ends.
     public var waitingThreads = 16
@@ -260,6 +285,9 @@ extension Limits {
             ("checkPage", \.checkPage), ("checkedBytes", \.checkedBytes), ("batchTime", \.batchTime),
             ("batchBytes", \.batchBytes), ("batchCommits", \.batchCommits), ("turnInterval", \.turnInterval),
             ("foreignLock", \.foreignLock), ("ownerYields", \.ownerYields),
+            ("interruptSteps", \.interruptSteps), ("interruptStepBytes", \.interruptStepBytes),
+            ("namedConflicts", \.namedConflicts), ("validationRounds", \.validationRounds),
+            ("passedPlaces", \.passedPlaces),
             ("clearedIndexEntries", \.clearedIndexEntries), ("indexRunBytes", \.indexRunBytes),
             ("indexPieceEntries", \.indexPieceEntries), ("indexPieceBytes", \.indexPieceBytes),
             ("matchedIDs", \.matchedIDs), ("filterTemplates", \.filterTemplates), ("pieceBytes", \.pieceBytes),
@@ -299,6 +327,9 @@ extension Limits {
     private static var ofProcesses: [(name: String, path: WritableKeyPath<Limits, Int>)] {
         [
             ("memoryUnasked", \.memoryUnasked), ("memoryReserve", \.memoryReserve), ("freedHandles", \.freedHandles),
+            ("handles", \.handles), ("handleGenerations", \.handleGenerations),
+            ("plainDepth", \.plainDepth), ("plainNames", \.plainNames),
+            ("fewMembers", \.fewMembers), ("cachedFetches", \.cachedFetches),
             ("doubledBytes", \.doubledBytes), ("takenEvents", \.takenEvents), ("waitingThreads", \.waitingThreads),
             ("idleThread", \.idleThread),
             ("patternSteps", \.patternSteps), ("patternShortText", \.patternShortText),
@@ -315,6 +346,7 @@ extension Limits {
         [
             \.foreignLock, \.busyTimeout, \.closingDoor, \.indexKeyBytes, \.indexAttempts, \.patternItems,
             \.patternItemsPerByte, \.patternMemory, \.probedValues, \.probedDepth,
+            \.validationRounds, \.handles, \.handleGenerations,
         ]
     }
 

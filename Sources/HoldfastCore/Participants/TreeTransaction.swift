@@ -135,9 +135,6 @@ public final class TreeTransaction: @unchecked Sendable {
 
     // MARK: Ending
 
-    /// How often members may join during validation before it is given up.
-    private static let roundLimit = 100
-
     /// Validates every member, also those that join meanwhile, and seals the trees; when one refuses, they stay open.
     /// `others` asks who else is to be asked, again and again, and answers whether there was anybody.
     func validate(
@@ -151,7 +148,7 @@ public final class TreeTransaction: @unchecked Sendable {
                 let hadOthers = try others()
                 if !hadMembers && !hadOthers { break }
                 rounds += 1
-                if rounds > Self.roundLimit { throw Self.unsettled }
+                if rounds > Limits.inForce.validationRounds { throw Self.unsettled }
             }
         } catch {
             endValidation(.open)
@@ -493,6 +490,6 @@ public final class TreeTransaction: @unchecked Sendable {
 
     private static let unsettled = HoldfastError(
         .invalidState,
-        "validators went on writing, or adding members to an object tree, in each of \(roundLimit) rounds: let them come "
-            + "to an end")
+        "validators went on writing, or adding members to an object tree, in each of \(Limits.inForce.validationRounds) "
+            + "rounds: let them come to an end")
 }

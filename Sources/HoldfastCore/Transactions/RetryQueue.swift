@@ -49,7 +49,7 @@ package final class RetryQueue: Sendable {
         mutating func noteLeft() {
             count -= 1
             while let first, first.hasLeft { next += 1 }
-            guard places.count > 2 * count + 32 else { return }
+            guard places.count > 2 * count + Limits.inForce.passedPlaces else { return }
             places = waiting
             next = 0
         }

@@ -35,6 +35,17 @@ class Limits:
     kept_refusals: int = 10_000
     #: An exported file's last line is looked for in pieces of so many bytes, from the end. At 1 byte by byte.
     tail_bytes: int = 1 << 20
+    #: So many calls of a store of `holdfast.aio` are on threads of their own at a time. At 1 one after the
+    #: other.
+    threads: int = 4
+    #: So long, in milliseconds, the end of the interpreter waits for each store that was left open; then it
+    #: goes on without. At 1 it hardly waits.
+    exit_wait: int = 5000
+    #: So many entities a page of `holdfast inspect` shows at once, and so often, in milliseconds, a browser
+    #: that is told of changes is sent a line that says nothing, to notice that it has gone. At 1 one entity,
+    #: and all the time.
+    page_rows: int = 1000
+    heartbeat: int = 1000
     #: So many entities the command looks at for the paths that it proposes. At 1 at one.
     looked_at: int = 100
     #: So many rows has a table that the command prints; then another begins. At 1 each has one of its own.

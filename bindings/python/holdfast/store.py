@@ -37,9 +37,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
-# How long the end of the interpreter waits for a store that was left open.
-_EXIT_TIMEOUT = 5.0
-
 _open_stores: "Registry[weakref.ref[Store]]" = Registry()
 
 
@@ -487,7 +484,7 @@ def _close_all() -> None:
         store = reference()
         if store is not None:
             with suppress(errors.Error):
-                store.close(_EXIT_TIMEOUT)
+                store.close(LIMITS.exit_wait / 1000)
 
 
 def _forget_all() -> None:

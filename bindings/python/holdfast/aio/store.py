@@ -18,6 +18,7 @@ from .. import store as blocking
 from .._codec import options_of
 from .._handles import OfOneProcess, call
 from .._library import lib
+from .._limits import LIMITS
 from .._signatures import hf_transaction
 from .._transact import MAX_ATTEMPTS
 from ..cache import Cache, Clock
@@ -42,8 +43,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # The library's own default.
 _MAX_IN_FLIGHT = 10_000
-# Calls on threads of their own at a time.
-_THREADS = 4
 
 
 def open(url: Union[str, "os.PathLike[str]"], **options: Any) -> "Opening":
@@ -106,7 +105,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         self._blocking = store
         self._keys = keys
         self._events = LoopEvents(store.pointer, max_in_flight)
-        self._threads = asyncio.Semaphore(_THREADS)
+        self._threads = asyncio.Semaphore(LIMITS.threads)
 
     def __repr__(self) -> str:
         return f"<holdfast.aio.Store {self._blocking._url!r}>"

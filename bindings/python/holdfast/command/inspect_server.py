@@ -17,6 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 from .. import errors
 from .._codec import load
 from .._handles import native_list
+from .._limits import LIMITS
 from ..difference import Snapshot, apply_difference
 from ..store import Store
 from ..stream import LiveQuery
@@ -25,10 +26,6 @@ from .output import json_text
 ADDRESS = "127.0.0.1"
 # Names by which a browser may ask for the page. Others lead here too where somebody's name server says so.
 HOSTS = (ADDRESS, "localhost")
-# More than this a page does not show at once.
-MOST_ROWS = 1000
-# A line that says nothing is sent this often where nothing changes, to notice that nobody listens any more.
-HEARTBEAT = 1.0
 
 FILES = {
     "": ("page.html", "text/html"),
@@ -135,10 +132,10 @@ class Handler(BaseHTTPRequestHandler):
         query = json.loads(text)
         if not isinstance(query, dict) or not isinstance(query.get("repository"), str):
             raise ValueError("A query is an object that names its repository.")
-        limit, skip = query.get("limit") or MOST_ROWS, query.get("skip") or 0
+        limit, skip = query.get("limit") or LIMITS.page_rows, query.get("skip") or 0
         if not all(isinstance(number, int) and number >= 0 for number in (limit, skip)):
             raise ValueError("Limit and skip are whole numbers.")
-        options = {"sort": query.get("sort"), "skip": skip, "limit": min(limit, MOST_ROWS)}
+        options = {"sort": query.get("sort"), "skip": skip, "limit": min(limit, LIMITS.page_rows)}
         return self.server.store.repository(query["repository"], create=False), query.get("filter"), options
 
     def _send_json(self, value: Any) -> None:
@@ -185,7 +182,7 @@ def _results(query: "LiveQuery[Any]", key: str) -> Iterator[Optional[list[dict[s
     rows: list[dict[str, Any]] = []
     while True:
         try:
-            event = query.next(HEARTBEAT)
+            event = query.next(LIMITS.heartbeat / 1000)
         except errors.TimeoutError:
             yield None
             continue
