@@ -8,7 +8,6 @@
 
 #define STORE DIRECTORY "/store.db"
 #define KEPT DIRECTORY "/kept.db"
-#define COPY DIRECTORY "/copy.db"
 
 /* How a process is made up. */
 typedef struct plan {
@@ -23,10 +22,14 @@ void run_inspection(bool was_cut);
 void run_keeping(void);
 /* Restores it over the store; has_answered tells that it was done. */
 void run_restoring(void);
+/* The path of this era's copy: a power cut may bring back an earlier one that was removed. */
+const char *copy_path(void);
 /* Exports the store into the history. */
 void run_exporting(void);
 /* Imports that into the copy; has_answered tells that it was done. */
 void run_importing(void);
+/* Removes the copy. */
+void run_removing(void);
 /* Commits something, sets `dump`, and ends without closing. */
 void run_leaving(void);
 /* Sets `dump` to a fingerprint of all entities of the file. */

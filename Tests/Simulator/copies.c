@@ -4,6 +4,7 @@
 #include "clients.h"
 #include "desk.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static hf_status keep(const char *bytes, size_t length, void *user_data) {
@@ -15,10 +16,21 @@ static hf_status keep(const char *bytes, size_t length, void *user_data) {
     return HF_OK;
 }
 
+const char *copy_path(void) {
+    static char path[64];
+    snprintf(path, sizeof path, DIRECTORY "/copy-%d.db", told->era);
+    return path;
+}
+
+void run_removing(void) {
+    remove_store(copy_path());
+    process_end(ENDED);
+}
+
 void run_exporting(void) {
     desk d;
     hf_error *error = NULL;
-    remove_store(COPY);
+    remove_store(copy_path());
     told->exported_bytes = 0;
     if (must("opening", desk_open(&d, STORE, NULL, &error), &error))
         must("exporting", hf_store_export(d.store, NULL, keep, NULL, NULL, NULL, &error), &error);
@@ -37,7 +49,7 @@ void run_importing(void) {
     hf_store *store = NULL;
     hf_error *error = NULL;
     size_t given = 0;
-    if (look("open", hf_store_open(COPY, NULL, &store, &error), &error) &&
+    if (look("open", hf_store_open(copy_path(), NULL, &store, &error), &error) &&
         look("import all", hf_store_import(store, "{\"resume\":\"copy\"}", give, NULL, &given, NULL, &error),
              &error)) {
         told->has_answered = true;

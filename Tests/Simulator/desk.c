@@ -14,6 +14,7 @@ static bool is_expected(hf_status status) {
     case HF_TIMEOUT:
     case HF_CLOSED:
     case HF_CANNOT_OPEN:
+    case HF_READ_ONLY: /* where SQLite could open its "-shm" file for reading alone */
     case HF_FULL:
     case HF_IO:
     case HF_NO_MEMORY:

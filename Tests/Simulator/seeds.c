@@ -34,6 +34,7 @@ static void as_keeper(const void *none) { (void)none, run_keeping(); }
 static void as_restorer(const void *none) { (void)none, run_restoring(); }
 static void as_leaver(const void *none) { (void)none, run_leaving(); }
 static void as_exporter(const void *none) { (void)none, run_exporting(); }
+static void as_remover(const void *none) { (void)none, run_removing(); }
 static void as_importer(const void *none) { (void)none, run_importing(); }
 static void as_reader(const void *path) { run_dump(path); }
 
@@ -211,7 +212,9 @@ static bool run_copy(void) {
         return false;
     if (!told->has_answered)
         report("an import that was broken off does not go on");
-    if (told->fault_count != 0 || !dump(COPY, &after))
+    if (told->fault_count != 0 || !dump(copy_path(), &after))
+        return false;
+    if (!run_calmly(as_remover, NULL))
         return false;
     if (after != before)
         report("a store that was exported and imported is another one");
