@@ -72,14 +72,16 @@ struct WriteBuffer {
         let count = savepoints[index].undoCount
         for (key, before) in undo[count...].reversed() { _ = replace(key, before) }
         undo.removeSubrange(count...)
-        savepoints = savepoints[...index] + savepoints[(index + 1)...].filter(\.isScope)
-        for later in savepoints.indices[(index + 1)...] { savepoints[later].undoCount = count }
+        // In place: those before it may be many.
+        let scopes = savepoints[(index + 1)...].filter(\.isScope)
+        savepoints.removeSubrange((index + 1)...)
+        for scope in scopes { savepoints.append(Savepoint(number: scope.number, undoCount: count, isScope: true)) }
         return true
     }
 
     /// The same for a savepoint of the caller's.
     mutating func rollBackOwn(to number: UInt64) -> Bool {
-        savepoints.contains { $0.number == number && !$0.isScope } && rollBack(to: number)
+        savepoints.last { $0.number == number }?.isScope == false && rollBack(to: number)
     }
 
     /// Of what was written again and again between two savepoints, keeps how it was before all that.
