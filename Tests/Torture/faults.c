@@ -170,8 +170,14 @@ static void fail_sync_at_commit(bool forever) {
             complain("a commit that cannot be durable", HF_OK, NULL);
     }
     vfs_fail_nothing();
-    expect_status("a commit with the fault gone", HF_OK, ledger_commit(&l, 8, 10, true, &sequence, &error),
-                  &error);
+    hf_status eighth = ledger_commit(&l, 8, 10, true, &sequence, &error);
+    /* Where the thread that copies the log has met the fault in the end, one commit more is told of it. */
+    if (eighth == HF_IO && hf_error_commit_state(error) == HF_COMMIT_NONE) {
+        hf_error_free(error);
+        error = NULL;
+        eighth = ledger_commit(&l, 8, 10, true, &sequence, &error);
+    }
+    expect_status("a commit with the fault gone", HF_OK, eighth, &error);
     if (sequence <= e.last_sequence)
         complain("a sequence was given twice", HF_OK, NULL);
     look_for(&l, 6, sixth);
