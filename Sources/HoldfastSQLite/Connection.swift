@@ -119,9 +119,9 @@ final class Connection: @unchecked Sendable {
 
     /// sqlite3_interrupt: has what is just run here end soon, with `.cancelled`, or with `.busy` where it waits, which that
     /// alone does not end. Any thread, while it is open. Nothing waits here any more until `stop` is cleared.
-    func interrupt() {
-        stop.set()
-        sqlite3_interrupt(handle)
+    @discardableResult func interrupt() -> Bool {
+        defer { sqlite3_interrupt(handle) }
+        return stop.set()
     }
 
     /// sqlite3_db_release_memory: the pages that are kept for the next reading.

@@ -107,7 +107,7 @@ extension SQLiteStorage {
         return (before, after)
     }
 
-    public func stopCompacting() { compacting.withLock { $0?.interrupt() } }
+    public func stopCompacting() { compacting.withLock { _ = $0?.interrupt() } }
 
     public func problems() throws(HoldfastError) -> [String] {
         let connection = try connectReader()

@@ -217,6 +217,36 @@ static void many_are_written_in_a_transaction_all_or_none(fixture *f) {
     close_room(r);
 }
 
+/* Long after the work was done. */
+static void answer_late(void *of) {
+    check *c = of;
+    if (c->asked == c->end_at)
+        wait_a_moment(NULL);
+}
+
+static void what_was_done_while_the_caller_was_asked_counts(fixture *f) {
+    room r = open_room(f, NULL);
+    char *batch = malloc(MANY * 16 + 2), *end = batch;
+    for (int i = 0; i < MANY; i++)
+        end += sprintf(end, "%c{\"id\":\"%05d\"}", i == 0 ? '[' : ',', i);
+    strcpy(end, "]");
+    hf_status status = HF_CANCELLED;
+    for (int end_at = 1; status == HF_CANCELLED; end_at++) {
+        check c = {.end_at = end_at, .inside = answer_late};
+        c.of = &c;
+        hf_transaction *t = begin(r.store, NULL);
+        hf_set_interrupt_check(is_to_end, &c);
+        status = hf_repository_save_many(r.things, t, batch, HF_NTS, NULL, NULL);
+        hf_set_interrupt_check(NULL, NULL);
+        expect_count(r.things, t, "{}", status == HF_OK ? MANY : 0);
+        hf_transaction_rollback(t, NULL);
+        hf_transaction_free(t);
+    }
+    assert_int_equal(status, HF_OK);
+    free(batch);
+    close_room(r);
+}
+
 int main(void) {
     /* Asked as soon as may be, SQLite patient, so that nothing but the interrupt ends a wait, and everything
      * large. */
@@ -229,6 +259,7 @@ int main(void) {
         SQLITE_ONLY(a_sync_behind_a_commit_that_waits_ends),
         SQLITE_ONLY(a_store_closes_while_threads_wait_for_a_sync),
         EACH_ENGINE(many_are_written_in_a_transaction_all_or_none),
+        EACH_ENGINE(what_was_done_while_the_caller_was_asked_counts),
     };
     return run_scenarios("interrupted_errands", scenarios, COUNT_OF(scenarios));
 }

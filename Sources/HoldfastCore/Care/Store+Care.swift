@@ -26,9 +26,9 @@ extension Store {
     public func compact() throws(HoldfastError) -> [UInt8] {
         try requireWritable()
         let end = Interrupt.Flag()
-        func stop() {
-            end.set()
-            storage.stopCompacting()
+        func stop() -> Bool {
+            defer { storage.stopCompacting() }
+            return end.set()
         }
         let (before, after) = try Interrupt.whileAsking(environment.limits, stop: stop) {
             [queue] () throws(HoldfastError) in try queue.compact(unless: end)

@@ -4,28 +4,27 @@ internal import Synchronization
 extension Interrupt {
     /// Runs on a thread of its own what takes long and cannot ask, while this thread waits and is asked. Where the answer
     /// is that the call is to end, `stop` is called, on this thread, to have the work end soon; what has not ended a moment
-    /// later goes on without the caller, so it may use nothing of the caller's. What it comes to before counts. A thread
-    /// that is not asked does the work itself.
+    /// later goes on without the caller, so it may use nothing of the caller's. What it comes to before counts, and so does
+    /// what it came to while the host was asked. Where `stop` answers false, what the work does is kept, and its end is
+    /// waited for. A thread that is not asked does the work itself.
     package static func whileAsking<Value: Sendable>(
-        _ limits: Limits, stop: () -> Void = {}, _ work: @escaping @Sendable () throws(HoldfastError) -> Value
+        _ limits: Limits, stop: () -> Bool = { true }, _ work: @escaping @Sendable () throws(HoldfastError) -> Value
     ) throws(HoldfastError) -> Value {
         guard isWanted else { return try work() }
         let errand = Errand(work)
         // Without a thread nobody is asked.
         guard errand.begin() else { return try work() }
-        do throws(HoldfastError) {
-            while true {
-                if let outcome = errand.outcome(within: interval) { return try outcome.get() }
+        while true {
+            if let outcome = errand.outcome(within: interval) { return try outcome.get() }
+            do throws(HoldfastError) {
                 try look()
+            } catch {
+                // Else the host has forked, and this is the child, which has no such thread.
+                guard error.status == .cancelled else { throw error }
+                let grace = stop() ? UInt64(limits.interruptGrace) : .max
+                if case .success(let value)? = errand.outcome(within: grace) { return value }
+                throw error
             }
-        } catch {
-            // That of the work itself, or the host has forked, and this is the child, which has no such thread.
-            guard error.status == .cancelled, !errand.hasEnded else { throw error }
-            stop()
-            if let outcome = errand.outcome(within: UInt64(limits.interruptGrace)), case .success(let value) = outcome {
-                return value
-            }
-            throw error
         }
     }
 }
@@ -68,13 +67,13 @@ private final class Errand<Value: Sendable>: Sendable {
     @inline(never)
     private func settle(_ outcome: Result<Value, HoldfastError>) { result.withLock { $0 = outcome } }
 
-    /// Also after its outcome was taken.
-    var hasEnded: Bool { isOver.load(ordering: .acquiring) }
+    private var hasEnded: Bool { isOver.load(ordering: .acquiring) }
 
-    /// Its outcome, once, and with it what it rests on; nil where it has not ended by then.
+    /// Its outcome, once, and with it what it rests on; nil where it has not ended by then. `.max`: however long it takes.
     func outcome(within nanoseconds: UInt64) -> Result<Value, HoldfastError>? {
         let time = SystemTime()
-        let deadline = time.monotonicNanoseconds() &+ nanoseconds
+        let began = time.monotonicNanoseconds()
+        let deadline = began.addingReportingOverflow(nanoseconds).overflow ? .max : began + nanoseconds
         while true {
             let seen = end.number
             if hasEnded { return take() }

@@ -92,14 +92,29 @@ extension Gate {
 }
 
 extension Interrupt {
-    /// Says that something is not wanted any more.
+    /// Says that something is not wanted any more, or that it is kept: whichever is said first.
     package final class Flag: Sendable {
-        private let value = Atomic(false)
+        private enum Value {
+            static let open: UInt8 = 0
+            static let set: UInt8 = 1
+            static let kept: UInt8 = 2
+        }
+
+        private let value = Atomic(Value.open)
 
         package init() {}
-        package func set() { value.store(true, ordering: .releasing) }
-        package func clear() { value.store(false, ordering: .releasing) }
-        package var isSet: Bool { value.load(ordering: .acquiring) }
+
+        /// Answers false where it is kept.
+        @discardableResult package func set() -> Bool { settle(Value.set) != Value.kept }
+        /// Answers false where it is not wanted any more.
+        package func keep() -> Bool { settle(Value.kept) != Value.set }
+        package func clear() { value.store(Value.open, ordering: .releasing) }
+        package var isSet: Bool { value.load(ordering: .acquiring) == Value.set }
+
+        /// What was said first.
+        private func settle(_ wanted: UInt8) -> UInt8 {
+            value.compareExchange(expected: Value.open, desired: wanted, ordering: .acquiringAndReleasing).original
+        }
     }
 
     /// Tells when a stretch of work is long enough for a question.

@@ -54,6 +54,10 @@ extension Transaction {
                     throw writes.count > 1 ? error.inBatch(at: index) : error
                 }
             }
+            if let stop, !stop.keep() {
+                _ = state.buffer.rollBack(to: start)
+                throw Interrupt.cancelled
+            }
             return texts
         }
     }
