@@ -115,6 +115,10 @@ static void do_again(const operation *o, room *r, call_fault fault) {
         if (!lets_others_in())
             complain(o, "no other process can open the store, also after a commit");
     }
+    /* Where nothing can be removed any more either, a name that was reserved stays, and is in the way. */
+    if (fault == CALLS_FAIL && strcmp(o->name, "backing-up-by-name") == 0 &&
+        (has_met("close") || has_met("rename ")))
+        unlink(files.backup);
     progress done = o->look == NULL ? NOT_DONE : o->look(r);
     if (done == HALF)
         complain(o, "it is half done, for the process that did it");
