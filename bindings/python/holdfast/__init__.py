@@ -22,170 +22,31 @@ Every failure is an `Error` whose class names the status.
 """
 
 from . import _interpreter  # noqa: F401  first: the modules below cannot even be loaded there
-from .cache import CachePolicy
-from .changes import ChangeBatch, CommittedChanges, EntityChange
-from .controller import Controller, reduce
-from .cursor import Cursor
-from .deferred import DeferredRepository, ModifyResult
-from .difference import Difference, Moved, Placed, Removed, Snapshot, apply_difference
-from .errors import (
-    BusyError,
-    CancelledError,
-    CannotOpenError,
-    ClosedError,
-    CommitState,
-    ConflictError,
-    CorruptError,
-    CursorLostError,
-    CycleError,
-    Error,
-    ExistsError,
-    ForkedError,
-    FormatTooNewError,
-    FullError,
-    HostError,
-    InternalError,
-    InvalidArgumentError,
-    InvalidEntityError,
-    InvalidHandleError,
-    InvalidIdError,
-    InvalidJsonError,
-    InvalidNameError,
-    InvalidOptionError,
-    InvalidQueryError,
-    InvalidStateError,
-    InvalidUrlError,
-    IOError,
-    KeyReusedError,
-    NoMemoryError,
-    NotAStoreError,
-    NotFoundError,
-    ReadOnlyError,
-    ReentrantError,
-    RefusedError,
-    SchemaTooNewError,
-    TimeoutError,
-    TransactionActiveError,
-    TransactionNotActiveError,
-    UniqueViolationError,
-    UnsafeLocationError,
-    UnsupportedError,
-    VersionMismatchError,
-    VersionUnsupportedError,
-    WouldDeadlockError,
-    WrongDescriptorError,
-)
-from .events import CommitFuture, OperationFuture
-from .expressions import Expression, F, Field
-from .maintenance import Maintenance, restore
-from .mapping import RepositoryMapping
-from .model import Model
-from .operation import Operation, Subscription, operation
-from .preferences import Preference, Preferences
-from .provider import ProviderWrite, StorageProvider, open_provider
-from .receipt import Change, Receipt
-from .redux import PersistenceMiddleware
-from .repository import Repository
-from .store import Store, handle_count, open
-from .stream import ChangeStream, LiveQuery, Stream
-from .transaction import Transaction, TransactionState
-from .tree import ANY_TRANSACTION, Transactable
-from .version import feature_available, version_text
-from .waiting import await_result
 
-__all__ = [
-    "ANY_TRANSACTION",
-    "BusyError",
-    "CachePolicy",
-    "CancelledError",
-    "CannotOpenError",
-    "Change",
-    "ChangeBatch",
-    "ChangeStream",
-    "ClosedError",
-    "CommitFuture",
-    "CommitState",
-    "CommittedChanges",
-    "ConflictError",
-    "Controller",
-    "CorruptError",
-    "Cursor",
-    "CursorLostError",
-    "CycleError",
-    "DeferredRepository",
-    "Difference",
-    "EntityChange",
-    "Error",
-    "ExistsError",
-    "Expression",
-    "F",
-    "Field",
-    "ForkedError",
-    "FormatTooNewError",
-    "FullError",
-    "HostError",
-    "IOError",
-    "InternalError",
-    "InvalidArgumentError",
-    "InvalidEntityError",
-    "InvalidHandleError",
-    "InvalidIdError",
-    "InvalidJsonError",
-    "InvalidNameError",
-    "InvalidOptionError",
-    "InvalidQueryError",
-    "InvalidStateError",
-    "InvalidUrlError",
-    "KeyReusedError",
-    "LiveQuery",
-    "Maintenance",
-    "Model",
-    "ModifyResult",
-    "Moved",
-    "NoMemoryError",
-    "NotAStoreError",
-    "NotFoundError",
-    "Operation",
-    "OperationFuture",
-    "PersistenceMiddleware",
-    "Placed",
-    "Preference",
-    "Preferences",
-    "ProviderWrite",
-    "ReadOnlyError",
-    "Receipt",
-    "ReentrantError",
-    "RefusedError",
-    "Removed",
-    "Repository",
-    "RepositoryMapping",
-    "SchemaTooNewError",
-    "Snapshot",
-    "StorageProvider",
-    "Store",
-    "Stream",
-    "Subscription",
-    "TimeoutError",
-    "Transactable",
-    "Transaction",
-    "TransactionActiveError",
-    "TransactionNotActiveError",
-    "TransactionState",
-    "UniqueViolationError",
-    "UnsafeLocationError",
-    "UnsupportedError",
-    "VersionMismatchError",
-    "VersionUnsupportedError",
-    "WouldDeadlockError",
-    "WrongDescriptorError",
-    "apply_difference",
-    "await_result",
-    "feature_available",
-    "handle_count",
-    "open",
-    "open_provider",
-    "operation",
-    "reduce",
-    "restore",
-    "version_text",
-]
+# isort: split
+from . import _public
+from ._common import *  # noqa: F403
+from .controller import Controller as Controller
+from .cursor import Cursor as Cursor
+from .events import CommitFuture as CommitFuture
+from .events import OperationFuture as OperationFuture
+from .maintenance import Maintenance as Maintenance
+from .maintenance import restore as restore
+from .mapping import RepositoryMapping as RepositoryMapping
+from .operation import Operation as Operation
+from .operation import Subscription as Subscription
+from .operation import operation as operation
+from .preferences import Preferences as Preferences
+from .provider import open_provider as open_provider
+from .redux import PersistenceMiddleware as PersistenceMiddleware
+from .repository import Repository as Repository
+from .store import Store as Store
+from .store import open as open
+from .stream import ChangeStream as ChangeStream
+from .stream import LiveQuery as LiveQuery
+from .stream import Stream as Stream
+from .transaction import Transaction as Transaction
+from .waiting import await_result as await_result
+
+# No assignment: checkers of types would take that for all that is public, and cannot read it.
+vars()["__all__"] = _public.names_of(vars())

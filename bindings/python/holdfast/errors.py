@@ -18,6 +18,54 @@ from typing import Any, NoReturn, Optional
 from ._library import lib
 from ._limits import LIMITS
 
+__all__ = [
+    "BusyError",
+    "CancelledError",
+    "CannotOpenError",
+    "ClosedError",
+    "CommitState",
+    "ConflictError",
+    "CorruptError",
+    "CursorLostError",
+    "CycleError",
+    "Error",
+    "ExistsError",
+    "ForkedError",
+    "FormatTooNewError",
+    "FullError",
+    "HostError",
+    "IOError",
+    "InternalError",
+    "InvalidArgumentError",
+    "InvalidEntityError",
+    "InvalidHandleError",
+    "InvalidIdError",
+    "InvalidJsonError",
+    "InvalidNameError",
+    "InvalidOptionError",
+    "InvalidQueryError",
+    "InvalidStateError",
+    "InvalidUrlError",
+    "KeyReusedError",
+    "NoMemoryError",
+    "NotAStoreError",
+    "NotFoundError",
+    "ReadOnlyError",
+    "ReentrantError",
+    "RefusedError",
+    "SchemaTooNewError",
+    "TimeoutError",
+    "TransactionActiveError",
+    "TransactionNotActiveError",
+    "UniqueViolationError",
+    "UnsafeLocationError",
+    "UnsupportedError",
+    "VersionMismatchError",
+    "VersionUnsupportedError",
+    "WouldDeadlockError",
+    "WrongDescriptorError",
+]
+
 
 class CommitState(enum.IntEnum):
     """What became of a commit whose call failed."""
@@ -62,136 +110,100 @@ class Error(Exception):
         if cause is not None:
             self.__cause__ = cause
 
+    def __init_subclass__(cls, status: Optional[int] = None, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if status is not None:
+            cls.status = status
+
     # Said here because KeyError would show the message in quotes.
     def __str__(self) -> str:
         return self.message
 
 
-class InvalidArgumentError(Error, ValueError):
+class InvalidArgumentError(Error, ValueError, status=1):
     """A parameter is missing or outside its documented range."""
 
-    status = 1
 
-
-class InvalidHandleError(Error, ValueError):
+class InvalidHandleError(Error, ValueError, status=2):
     """A handle that was freed, never existed, or is of another type."""
 
-    status = 2
 
-
-class InvalidJsonError(Error, ValueError):
+class InvalidJsonError(Error, ValueError, status=3):
     """A payload is no JSON, or JSON beyond the limits for depth and size. The detail has "position"."""
 
-    status = 3
 
-
-class InvalidEntityError(Error, ValueError):
+class InvalidEntityError(Error, ValueError, status=4):
     """An entity is no JSON object, or its id is missing where one is needed."""
 
-    status = 4
 
-
-class InvalidIdError(Error, ValueError):
+class InvalidIdError(Error, ValueError, status=5):
     """An id is empty, too long, holds control characters, or is neither text nor a 64-bit integer."""
 
-    status = 5
 
-
-class InvalidNameError(Error, ValueError):
+class InvalidNameError(Error, ValueError, status=6):
     """A repository's name does not follow the rule."""
 
-    status = 6
 
-
-class InvalidOptionError(Error, ValueError):
+class InvalidOptionError(Error, ValueError, status=7):
     """An option is unknown or has a wrong value. The detail has "option" and perhaps "nearest"."""
 
-    status = 7
 
-
-class InvalidQueryError(Error, ValueError):
+class InvalidQueryError(Error, ValueError, status=8):
     """A filter uses an unknown operator or a wrong operand."""
 
-    status = 8
 
-
-class InvalidUrlError(Error, ValueError):
+class InvalidUrlError(Error, ValueError, status=9):
     """The store's URL names no engine that the library has."""
 
-    status = 9
 
-
-class InvalidStateError(Error):
+class InvalidStateError(Error, status=10):
     """The call is not allowed in the object's present state, such as a write in a finished transaction."""
 
-    status = 10
 
-
-class UnsupportedError(Error):
+class UnsupportedError(Error, status=11):
     """The library or engine does not offer what was asked."""
 
-    status = 11
 
-
-class VersionUnsupportedError(Error):
+class VersionUnsupportedError(Error, status=12):
     """The library's API version is older than the one that was selected."""
 
-    status = 12
 
-
-class NotFoundError(Error, KeyError):
+class NotFoundError(Error, KeyError, status=20):
     """There is no such entity, or no such repository."""
 
-    status = 20
 
-
-class ExistsError(Error):
+class ExistsError(Error, status=21):
     """An entity, or a repository, of this name is there already."""
 
-    status = 21
 
-
-class VersionMismatchError(Error):
+class VersionMismatchError(Error, status=22):
     """The expected version is not the entity's. The detail has "expected" and "actual"."""
 
-    status = 22
 
-
-class KeyReusedError(Error):
+class KeyReusedError(Error, status=23):
     """The idempotency key was used before for other content."""
 
-    status = 23
 
-
-class CorruptError(Error):
+class CorruptError(Error, status=24):
     """A stored record cannot be read. The detail names "repository" and "id"."""
 
-    status = 24
 
-
-class UniqueViolationError(Error):
+class UniqueViolationError(Error, status=25):
     """Two entities would have one value in a unique index. The detail has "index", "id", "other", "value"."""
 
-    status = 25
 
-
-class ConflictError(Error):
+class ConflictError(Error, status=30):
     """Something that the transaction read was changed since. Means only "run again"."""
 
-    status = 30
 
-
-class BusyError(Error):
+class BusyError(Error, status=31):
     """The queue is full, or another process holds the store."""
 
-    status = 31
 
-
-class TimeoutError(Error, builtins.TimeoutError):
+class TimeoutError(Error, builtins.TimeoutError, status=32):
     """The time allowed has passed: for a commit, which was withdrawn, so that nothing was stored; or for a
     wait, and then what was waited for goes on."""
 
-    status = 32
     #: What `await_result` waited for and goes on: wait for it again, or cancel it.
     future: Any = None
 
@@ -201,88 +213,60 @@ class TimeoutError(Error, builtins.TimeoutError):
         return self.detail.get("identifier")
 
 
-class CancelledError(Error, concurrent.futures.CancelledError):
+class CancelledError(Error, concurrent.futures.CancelledError, status=33):
     """The commit was withdrawn by its owner while it was queued."""
 
-    status = 33
 
-
-class WouldDeadlockError(Error, RuntimeError):
+class WouldDeadlockError(Error, RuntimeError, status=34):
     """Waiting here would never end."""
 
-    status = 34
 
-
-class ClosedError(Error):
+class ClosedError(Error, status=35):
     """The store is closed or closing."""
 
-    status = 35
 
-
-class ForkedError(Error):
+class ForkedError(Error, status=36):
     """The object belongs to the parent of this forked process."""
 
-    status = 36
 
-
-class CannotOpenError(Error, OSError):
+class CannotOpenError(Error, OSError, status=40):
     """The store's place does not exist or cannot be reached."""
 
-    status = 40
 
-
-class NotAStoreError(Error):
+class NotAStoreError(Error, status=41):
     """The place holds something that is not a Holdfast store."""
 
-    status = 41
 
-
-class FormatTooNewError(Error):
+class FormatTooNewError(Error, status=42):
     """The store was written in a newer format than the library reads, or needs a newer reader of it."""
 
-    status = 42
 
-
-class ReadOnlyError(Error):
+class ReadOnlyError(Error, status=43):
     """The store or the file system allows no writing."""
 
-    status = 43
 
-
-class FullError(Error, OSError):
+class FullError(Error, OSError, status=44):
     """No space is left."""
 
-    status = 44
 
-
-class IOError(Error, OSError):
+class IOError(Error, OSError, status=45):
     """Reading, writing or syncing failed. The commit state says what may have happened."""
 
-    status = 45
 
-
-class NoMemoryError(Error, MemoryError):
+class NoMemoryError(Error, MemoryError, status=46):
     """Memory is exhausted."""
 
-    status = 46
 
-
-class UnsafeLocationError(Error):
+class UnsafeLocationError(Error, status=47):
     """The place cannot hold a store safely: a symbolic link or a network file system."""
 
-    status = 47
 
-
-class SchemaTooNewError(Error):
+class SchemaTooNewError(Error, status=48):
     """The store's schema has a greater version than the program knows. The detail has ``version``."""
 
-    status = 48
 
-
-class CursorLostError(Error):
+class CursorLostError(Error, status=49):
     """The position is not in the store's log any more, or is another store's: read what is stored anew."""
-
-    status = 49
 
     @property
     def position(self) -> Optional[str]:
@@ -290,53 +274,37 @@ class CursorLostError(Error):
         return self.detail.get("position")
 
 
-class TransactionActiveError(Error):
+class TransactionActiveError(Error, status=50):
     """The object tree is in another transaction."""
 
-    status = 50
 
-
-class TransactionNotActiveError(Error):
+class TransactionNotActiveError(Error, status=51):
     """The object tree is in no transaction."""
 
-    status = 51
 
-
-class WrongDescriptorError(Error):
+class WrongDescriptorError(Error, status=52):
     """The descriptor is of another transaction than the object tree's active one."""
 
-    status = 52
 
-
-class CycleError(Error, ValueError):
+class CycleError(Error, ValueError, status=53):
     """A member of an object tree would be below itself."""
 
-    status = 53
 
-
-class ReentrantError(Error):
+class ReentrantError(Error, status=54):
     """A call from inside one of the methods that the transaction is just calling. Nothing was changed."""
 
-    status = 54
 
-
-class RefusedError(Error):
+class RefusedError(Error, status=55):
     """A validator refused. What a validator of Python's raises is raised itself, instead of this."""
 
-    status = 55
 
-
-class HostError(Error):
+class HostError(Error, status=60):
     """A callback of the host's, or its provider, reported a failure. What a provider's method raised is the
     `__cause__`."""
 
-    status = 60
 
-
-class InternalError(Error):
+class InternalError(Error, status=61):
     """A defect of the library. Please report it with the message."""
-
-    status = 61
 
 
 class Refusals:

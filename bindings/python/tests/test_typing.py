@@ -19,13 +19,15 @@ PROGRAM = """
         async with holdfast.aio.open("memory:") as store:
             reveal_type(store)
             reveal_type(await store.repository("songs").count())
-        reveal_type(holdfast.aio.NotFoundError)
 """
 
 
-def test_the_names_of_aio_are_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_names_of_the_package_and_of_aio_are_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     program = tmp_path / "program.py"
-    program.write_text(textwrap.dedent(PROGRAM))
+    names = [f"{package.__name__}.{name}" for package in (holdfast, holdfast.aio) for name in package.__all__]
+    program.write_text("\n".join([textwrap.dedent(PROGRAM), *names, ""]))
     monkeypatch.setenv("MYPYPATH", str(Path(holdfast.__file__).parents[1]))
     arguments = ["--no-implicit-reexport", "--follow-imports=silent", "--cache-dir", str(tmp_path / "cache")]
     told, _, _ = mypy.api.run([*arguments, str(program)])
