@@ -1,20 +1,22 @@
 """Queries: the part of a repository that reads by a filter."""
 
 import ctypes
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar, Union
 
 from ._codec import Codec, load, native_text
 from ._handles import Result, load_list, native_buffer, native_list, text_of
 from ._interrupts import raise_kept
 from ._library import lib
+from ._options import takes
 from ._query import (
     Damaged,
-    Fields,
+    ExplainOptions,
     Filter,
+    FirstOptions,
     Parameters,
     Predicate,
     PredicateCall,
+    QueryOptions,
     filter_arguments,
     is_meant,
     query_options,
@@ -24,6 +26,8 @@ from .cursor import Cursor
 from .transaction import current_pointer
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from .store import Store
 
 T = TypeVar("T")
@@ -37,17 +41,8 @@ class Queries(Generic[T]):
     _store: "Store"
     _call: Callable[..., None]
 
-    def find(
-        self,
-        filter: Union[Filter, Predicate] = None,
-        *,
-        sort: Optional[Mapping[str, int]] = None,
-        skip: int = 0,
-        limit: Optional[int] = None,
-        fields: Fields = None,
-        parameters: Parameters = None,
-        damaged: Damaged = "refuse",
-    ) -> list[Any]:
+    @takes(query_options)
+    def find(self, filter: Union[Filter, Predicate] = None, **options: "Unpack[QueryOptions]") -> list[Any]:
         """The entities that match a filter.
 
         A filter is a dict of conditions that must all hold, with MongoDB's meaning and operators
@@ -67,54 +62,37 @@ class Queries(Generic[T]):
         `damaged="skip"` such are left out, as if they were not there. `verify` tells which they are.
         """
         with native_list() as entities:
-            self._find(entities, filter, sort, skip, limit, fields, parameters, damaged)
+            self._find(entities, filter, **options)
             loaded = load_list(entities)
-            return loaded if fields else self._codec.from_list(loaded)
+            return loaded if options.get("fields") else self._codec.from_list(loaded)
 
-    def iterate(
-        self,
-        filter: Filter = None,
-        *,
-        sort: Optional[Mapping[str, int]] = None,
-        skip: int = 0,
-        limit: Optional[int] = None,
-        fields: Fields = None,
-        parameters: Parameters = None,
-        damaged: Damaged = "refuse",
-    ) -> Cursor[Any]:
+    @takes(query_options)
+    def iterate(self, filter: Filter = None, **options: "Unpack[QueryOptions]") -> Cursor[Any]:
         """What `find` would answer, read in pieces, so that a million entities take little memory."""
         return Cursor(
-            load if fields else self._codec.decode_many,
+            load if options.get("fields") else self._codec.decode_many,
             self.pointer,
             current_pointer(self._store),
             *filter_arguments(filter),
-            query_options(sort, skip, limit, fields, parameters, damaged),
+            query_options(**options),
         )
 
+    @takes(query_options, without=("limit",))
     def first(
-        self,
-        filter: Union[Filter, Predicate] = None,
-        *,
-        sort: Optional[Mapping[str, int]] = None,
-        skip: int = 0,
-        fields: Fields = None,
-        parameters: Parameters = None,
-        damaged: Damaged = "refuse",
+        self, filter: Union[Filter, Predicate] = None, **options: "Unpack[FirstOptions]"
     ) -> Optional[Any]:
         """The first entity that `find` would answer, or None."""
         if callable(filter):
-            found = self.find(
-                filter, sort=sort, skip=skip, limit=1, fields=fields, parameters=parameters, damaged=damaged
-            )
+            found = self.find(filter, limit=1, **options)
             return found[0] if found else None
-        options = query_options(sort, skip, None, fields, parameters, damaged)
+        given = query_options(limit=None, **options)
         result = Result.take()
         try:
             status = lib.hf_repository_first(
                 self.pointer,
                 current_pointer(self._store),
                 *filter_arguments(filter),
-                options,
+                given,
                 result.entity_reference,
                 result.error_reference,
             )
@@ -125,7 +103,7 @@ class Queries(Generic[T]):
             text = result.bytes()
         finally:
             result.put_back()
-        return load(text) if fields else self._codec.decode(text)
+        return load(text) if options.get("fields") else self._codec.decode(text)
 
     def count(
         self,
@@ -155,25 +133,17 @@ class Queries(Generic[T]):
                 return entities.count > 0
         return self._query(lib.hf_repository_exists, ctypes.c_bool(), filter, parameters, damaged)
 
-    def explain(
-        self,
-        filter: Filter = None,
-        *,
-        sort: Optional[Mapping[str, int]] = None,
-        skip: int = 0,
-        limit: Optional[int] = None,
-        parameters: Parameters = None,
-        damaged: Damaged = "refuse",
-    ) -> dict[str, Any]:
+    @takes(query_options, without=("fields",))
+    def explain(self, filter: Filter = None, **options: "Unpack[ExplainOptions]") -> dict[str, Any]:
         """How `find` carries the query out, found by carrying it out.
 
         "access" is "id", "index" or "scan"; "index" its name; "bounds" what of the filter it was asked for;
         "exact" whether that is all of it; "sort" "index", "memory" or None; "examined" how many documents
         were held against the filter; "matched" how many were found.
         """
-        options = query_options(sort, skip, limit, None, parameters, damaged)
+        given = query_options(fields=None, **options)
         with native_buffer() as report:
-            self._call(lib.hf_repository_explain, *filter_arguments(filter), options, ctypes.byref(report))
+            self._call(lib.hf_repository_explain, *filter_arguments(filter), given, ctypes.byref(report))
             return load(text_of(report))
 
     def distinct(
@@ -207,19 +177,11 @@ class Queries(Generic[T]):
         return answer.value
 
     def _find(
-        self,
-        entities: hf_entity_list,
-        filter: Union[Filter, Predicate],
-        sort: Optional[Mapping[str, int]] = None,
-        skip: int = 0,
-        limit: Optional[int] = None,
-        fields: Fields = None,
-        parameters: Parameters = None,
-        damaged: Damaged = "refuse",
+        self, entities: hf_entity_list, filter: Union[Filter, Predicate], **options: "Unpack[QueryOptions]"
     ) -> None:
-        options = query_options(sort, skip, limit, fields, parameters, damaged)
+        given = query_options(**options)
         if not callable(filter):
-            arguments = (*filter_arguments(filter), options, ctypes.byref(entities))
+            arguments = (*filter_arguments(filter), given, ctypes.byref(entities))
             return self._call(lib.hf_repository_find, *arguments)
         with PredicateCall(filter, self._codec).calling() as token:
-            self._call(lib.hf_repository_find_if, is_meant, token, options, ctypes.byref(entities))
+            self._call(lib.hf_repository_find_if, is_meant, token, given, ctypes.byref(entities))

@@ -4,7 +4,7 @@ import ctypes
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Callable, Literal, Optional, Union
+from typing import Any, Callable, Literal, Optional, TypedDict, Union
 
 from . import errors
 from ._callbacks import native
@@ -42,7 +42,31 @@ def plain_filter(filter: Filter) -> Optional[dict[str, Any]]:
     return dict(filter)
 
 
+class _Options(TypedDict, total=False):
+    sort: Optional[Mapping[str, int]]
+    skip: int
+    parameters: Parameters
+    damaged: Damaged
+
+
+class FirstOptions(_Options, total=False):
+    """Which entity is the first, and what of it is wanted: `holdfast.Repository.find` tells of each."""
+
+    fields: Fields
+
+
+class ExplainOptions(_Options, total=False):
+    """Which entities are looked for."""
+
+    limit: Optional[int]
+
+
+class QueryOptions(FirstOptions, ExplainOptions, total=False):
+    """Which entities are wanted, in which order, and what of them."""
+
+
 def query_options(
+    *,
     sort: Optional[Mapping[str, int]] = None,
     skip: int = 0,
     limit: Optional[int] = None,

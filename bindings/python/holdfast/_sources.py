@@ -3,18 +3,21 @@
 import ctypes
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, Generic, Optional, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Optional, TypedDict, TypeVar, Union
 
 from . import errors
 from ._codec import Codec, id_of, load, misfit, options_of
 from ._handles import call
 from ._inbox import Told
 from ._library import lib
-from ._query import Damaged, Fields, Filter, Parameters, filter_arguments, plain_filter, query_options
+from ._query import Filter, QueryOptions, filter_arguments, plain_filter, query_options
 from ._signatures import hf_stream
 from .changes import ChangeBatch, Decode
 from .difference import Difference, Moved, Placed, QueryEvent, Removed, Snapshot, follow
 from .events import NO_CALLBACK, NO_DESTRUCTOR
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 T = TypeVar("T")
 
@@ -84,23 +87,12 @@ class ChangeSource(Source["ChangeBatch[Any]"]):
 class QuerySource(Source[QueryEvent]):
     """A live query."""
 
-    def __init__(
-        self,
-        repository: Any,
-        filter: Filter = None,
-        *,
-        sort: Optional[Mapping[str, int]] = None,
-        skip: int = 0,
-        limit: Optional[int] = None,
-        fields: Fields = None,
-        parameters: Parameters = None,
-        damaged: Damaged = "refuse",
-    ) -> None:
+    def __init__(self, repository: Any, filter: Filter = None, **options: "Unpack[QueryOptions]") -> None:
         self._repository = repository
-        self._decode = as_members if fields else decoder(repository._codec)
+        self._decode = as_members if options.get("fields") else decoder(repository._codec)
         self._query = (
             *filter_arguments(filter),
-            query_options(sort, skip, limit, fields, parameters, damaged),
+            query_options(**options),
         )
         self._entities: Optional[list[Any]] = None
 
@@ -133,10 +125,21 @@ class QuerySource(Source[QueryEvent]):
         return self._decode(self._repository.name, id, members)
 
 
+class ChangeOptions(TypedDict, total=False):
+    """Which changes are told, and how much of them: `holdfast.Store.changes` tells of each."""
+
+    id: Union[str, int, None]
+    filter: Filter
+    fields: Optional[Sequence[str]]
+    old: bool
+    entities: bool
+    since: Optional[str]
+
+
 def change_options(
     repository: Optional[str] = None,
     *,
-    id: Any = None,
+    id: Union[str, int, None] = None,
     filter: Filter = None,
     fields: Optional[Sequence[str]] = None,
     old: bool = False,

@@ -5,9 +5,12 @@ from typing import TYPE_CHECKING, Any, Callable, Generic, NamedTuple, Optional, 
 
 from . import errors
 from ._codec import Codec, as_dict, dump, id_of, ids_of, load, plain_id
-from ._query import Damaged, Fields, Filter, Parameters, filter_arguments, query_options
+from ._options import takes
+from ._query import Damaged, Filter, FirstOptions, Parameters, QueryOptions, filter_arguments, query_options
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from .operation import Operation
 
 T = TypeVar("T")
@@ -181,36 +184,20 @@ class DeferredRepository(Generic[T]):
         """Whether there is an entity of this id."""
         return self._operation("contains", self._id(id))
 
-    def find(
-        self,
-        filter: Filter = None,
-        *,
-        sort: Optional[Mapping[str, int]] = None,
-        skip: int = 0,
-        limit: Optional[int] = None,
-        fields: Fields = None,
-        parameters: Parameters = None,
-        damaged: Damaged = "refuse",
-    ) -> "Operation[list[Any]]":
+    @takes(query_options)
+    def find(self, filter: Filter = None, **options: "Unpack[QueryOptions]") -> "Operation[list[Any]]":
         """The entities that match a filter."""
-        members = _query(filter, sort, skip, limit, fields, parameters, damaged)
-        return self._operation("find", members, _same if fields else self._list)
+        return self._operation(
+            "find", _query(filter, **options), _same if options.get("fields") else self._list
+        )
 
-    def first(
-        self,
-        filter: Filter = None,
-        *,
-        sort: Optional[Mapping[str, int]] = None,
-        skip: int = 0,
-        fields: Fields = None,
-        parameters: Parameters = None,
-        damaged: Damaged = "refuse",
-    ) -> "Operation[Optional[Any]]":
+    @takes(query_options, without=("limit",))
+    def first(self, filter: Filter = None, **options: "Unpack[FirstOptions]") -> "Operation[Optional[Any]]":
         """The first entity that `find` would answer."""
-        read = _same if fields else self._codec.from_members
+        read = _same if options.get("fields") else self._codec.from_members
         return self._operation(
             "first",
-            _query(filter, sort, skip, None, fields, parameters, damaged),
+            _query(filter, limit=None, **options),
             lambda members: None if members is None else read(members),
         )
 
@@ -275,9 +262,9 @@ def _ids(ids: Iterable[Any]) -> bytes:
     return _member("ids", dump(ids_of(ids)))
 
 
-def _query(filter: Filter, *options: Any, **named: Any) -> bytes:
+def _query(filter: Filter, **options: "Unpack[QueryOptions]") -> bytes:
     text, _ = filter_arguments(filter)
-    given = query_options(*options, **named)
+    given = query_options(**options)
     return (_member("filter", text) if text else b"") + (_member("options", given) if given else b"")
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import ctypes
 import functools
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar
 
 from . import errors
@@ -11,12 +11,15 @@ from ._codec import dump
 from ._handles import Handle, OfOneProcess, Result, call, native_buffer
 from ._interrupts import tell, tell_error
 from ._library import lib
+from ._options import TransactionOptions, takes, transaction_options
 from ._signatures import hf_operation
 from .deferred import Description
 from .events import CommitFuture, OperationFuture, Submission
 from .transaction import current_pointer, open_transaction
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from .store import Store
 
 T = TypeVar("T")
@@ -176,38 +179,31 @@ class FunctionOperation(Operation[T]):
         return subscription
 
 
+@takes(transaction_options)
 def operation(
     store: "Store",
     fn: Callable[[], T],
     *,
     max_attempts: Optional[int] = None,
-    timeout: Optional[float] = None,
-    idempotency_key: Optional[str] = None,
-    isolation: Optional[str] = None,
-    durability: Optional[str] = None,
-    on_error: Optional[str] = None,
+    **options: "Unpack[TransactionOptions]",
 ) -> Operation[T]:
     """A function as an operation: each run is a transaction of the store. Options: see `Store.transact`."""
-    options = {
-        "max_attempts": max_attempts,
-        "timeout": timeout,
-        "idempotency_key": idempotency_key,
-        "isolation": isolation,
-        "durability": durability,
-        "on_error": on_error,
-    }
-    return FunctionOperation(store, fn, options)
+    transaction_options(**options)  # refuses what is none
+    return FunctionOperation(store, fn, {**options, "max_attempts": max_attempts})
 
 
-def sequence_of(operations: Iterable[Any], options: dict[str, Any]) -> Description:
-    """Several operations described as one; options by their names in the library."""
+def sequence_of(store: Any, operations: Iterable[Any], options: Mapping[str, Any]) -> Description:
+    """Several operations of a store described as one; options by their names in the library."""
     steps = []
     for step in operations:
+        if step._store is not store:
+            raise errors.InvalidArgumentError("An operation of another store cannot be a step here.")
         description = getattr(step, "_description", None)
         if description is None or not description.is_step:
             raise TypeError(f"{step!r} cannot be a step of a sequence.")
         steps.append(description)
-    members = b"".join(b"," + dump(name) + b":" + dump(value) for name, value in options.items())
+    given = {name: value for name, value in options.items() if value is not None}
+    members = b"".join(b"," + dump(name) + b":" + dump(value) for name, value in given.items())
     text = b'{"steps":[' + b",".join(step.text for step in steps) + b"]" + members + b"}"
     return Description(text, functools.partial(_read_steps, steps), is_step=False)
 

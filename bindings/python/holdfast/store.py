@@ -20,6 +20,7 @@ from ._handles import Handle, OfOneProcess, Registry, call
 from ._interrupts import untold
 from ._library import lib
 from ._limits import LIMITS
+from ._options import CommitOptions, TransactionOptions, takes, transaction_options
 from ._signatures import HF_TIMEOUT, hf_store, hf_transaction
 from .cache import Cache, Clock, set_clock
 from .events import CommitFuture, Events, Submission
@@ -29,9 +30,11 @@ from .preferences import Preferences
 from .receipt import Receipt
 from .repository import Repository
 from .stream import StoreStreams
-from .transaction import Transaction, open_transaction, transaction_options
+from .transaction import Transaction, open_transaction
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from .tree import Transactable
 
 T = TypeVar("T")
@@ -185,16 +188,8 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
 
     # --- Transactions ----------------------------------------------------------------------------
 
-    def begin(
-        self,
-        *,
-        timeout: Optional[float] = None,
-        idempotency_key: Optional[str] = None,
-        isolation: Optional[str] = None,
-        durability: Optional[str] = None,
-        on_error: Optional[str] = None,
-        name: Optional[str] = None,
-    ) -> Transaction:
+    @takes(transaction_options)
+    def begin(self, *, name: Optional[str] = None, **options: "Unpack[TransactionOptions]") -> Transaction:
         """Begins a transaction that the caller commits, submits or rolls back.
 
         `timeout` is how long its commit may wait (30 seconds). `isolation` is "serializable" or "snapshot",
@@ -204,9 +199,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         every later call and the commit raise that failure, until it is rolled back, or to a savepoint.
         `describe` tells the `name` while it holds a snapshot.
         """
-        return self._begin(
-            transaction_options(timeout, idempotency_key, isolation, durability, on_error, name)
-        )
+        return self._begin({**transaction_options(**options), "name": name})
 
     def _begin(self, options: Mapping[str, Any]) -> Transaction:
         """Begins a transaction with options by their names in the library."""
@@ -221,15 +214,9 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         return open_transaction(self)
 
     @contextmanager
+    @takes(transaction_options)
     def transaction(
-        self,
-        *trees: "Transactable",
-        timeout: Optional[float] = None,
-        idempotency_key: Optional[str] = None,
-        isolation: Optional[str] = None,
-        durability: Optional[str] = None,
-        on_error: Optional[str] = None,
-        name: Optional[str] = None,
+        self, *trees: "Transactable", name: Optional[str] = None, **options: "Unpack[TransactionOptions]"
     ) -> Iterator[Transaction]:
         """A transaction for the block: commits at its end, rolls back on an exception. Options: see `begin`.
 
@@ -247,14 +234,14 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         `contextlib.contextmanager` makes the generator a block. Tasks and threads that the block began and
         that outlive it get InvalidStateError from single calls; they may begin a transaction of their own.
         """
-        outer = self._outer(idempotency_key)
+        given = {**transaction_options(**options), "name": name}
+        outer = self._outer(given)
         if outer is not None:
             with outer._part():
                 outer.enlist(*trees)
                 yield outer
             return
-        options = transaction_options(timeout, idempotency_key, isolation, durability, on_error, name)
-        with self._begin(options) as transaction:
+        with self._begin(given) as transaction:
             transaction.enlist(*trees)
             yield transaction
 
@@ -281,13 +268,9 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         fn: Callable[[], T],
         *,
         max_attempts: Optional[int] = None,
-        timeout: Optional[float] = None,
-        idempotency_key: Optional[str] = None,
-        isolation: Optional[str] = None,
-        durability: Optional[str] = None,
-        on_error: Optional[str] = None,
         trees: "Sequence[Transactable]" = (),
         receipt: Literal[False] = False,
+        **options: "Unpack[TransactionOptions]",
     ) -> T: ...
 
     @overload
@@ -296,27 +279,20 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         fn: Callable[[], T],
         *,
         max_attempts: Optional[int] = None,
-        timeout: Optional[float] = None,
-        idempotency_key: Optional[str] = None,
-        isolation: Optional[str] = None,
-        durability: Optional[str] = None,
-        on_error: Optional[str] = None,
         trees: "Sequence[Transactable]" = (),
         receipt: Literal[True],
+        **options: "Unpack[TransactionOptions]",
     ) -> tuple[T, Receipt]: ...
 
+    @takes(transaction_options)
     def transact(
         self,
         fn: Callable[[], Any],
         *,
         max_attempts: Optional[int] = None,
-        timeout: Optional[float] = None,
-        idempotency_key: Optional[str] = None,
-        isolation: Optional[str] = None,
-        durability: Optional[str] = None,
-        on_error: Optional[str] = None,
         trees: "Sequence[Transactable]" = (),
         receipt: bool = False,
+        **options: "Unpack[TransactionOptions]",
     ) -> Any:
         """Runs the function in a transaction and commits it; on a conflict runs it again on the newest state.
 
@@ -327,7 +303,8 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         joins that one, as `transaction` does, and runs once; there is no receipt then. The object trees
         `trees` take part in each run: a conflict rolls them back before the next. Other options: see `begin`.
         """
-        outer = self._outer(idempotency_key)
+        given = transaction_options(**options)
+        outer = self._outer(given)
         if outer is not None:
             if receipt:
                 raise errors.InvalidStateError("What joins a transaction has no receipt of its own.")
@@ -335,7 +312,6 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
                 outer.enlist(*trees)
                 return _transact.run(fn)
         body = _transact.Body(self, fn, trees)
-        options = transaction_options(timeout, idempotency_key, isolation, durability, on_error)
 
         def answer(text: bytes) -> Any:
             if not receipt:
@@ -343,20 +319,14 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
             secondary = body.transaction.secondary if body.transaction is not None else ()
             return body.value, Receipt.from_json(text, secondary)
 
-        return _transact.transact(body, {**options, "max_attempts": max_attempts}, answer)
+        return _transact.transact(body, {**given, "max_attempts": max_attempts}, answer)
 
     @overload
     def transactional(self, function: F) -> F: ...
 
     @overload
     def transactional(
-        self,
-        *,
-        max_attempts: Optional[int] = None,
-        timeout: Optional[float] = None,
-        isolation: Optional[str] = None,
-        durability: Optional[str] = None,
-        on_error: Optional[str] = None,
+        self, *, max_attempts: Optional[int] = None, **options: "Unpack[CommitOptions]"
     ) -> Callable[[F], F]: ...
 
     def transactional(self, function: Optional[Callable[..., Any]] = None, **options: Any) -> Any:
@@ -371,17 +341,14 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
 
         return decorate if function is None else decorate(function)
 
+    @takes(transaction_options)
     def submit(
         self,
         fn: Callable[[], T],
         *,
         max_attempts: Optional[int] = None,
-        timeout: Optional[float] = None,
-        idempotency_key: Optional[str] = None,
-        isolation: Optional[str] = None,
-        durability: Optional[str] = None,
-        on_error: Optional[str] = None,
         trees: "Sequence[Transactable]" = (),
+        **options: "Unpack[TransactionOptions]",
     ) -> "CommitFuture[T]":
         """Runs the function now, on this thread, submits its commit, and returns without waiting for it.
 
@@ -395,53 +362,34 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         self._handle.check_process()
         if open_transaction(self) is not None:
             raise errors.InvalidStateError("Nothing is submitted inside a transaction; use transact there.")
-        options = transaction_options(timeout, idempotency_key, isolation, durability, on_error)
-        return _transact.SubmittedFunction(self, fn, options, max_attempts, trees).submit()
+        given = transaction_options(**options)
+        return _transact.SubmittedFunction(self, fn, given, max_attempts, trees).submit()
 
     # --- Operations ------------------------------------------------------------------------------
 
+    @takes(transaction_options)
     def sequence(
         self,
         *operations: "Operation[Any]",
         max_attempts: Optional[int] = None,
-        timeout: Optional[float] = None,
-        idempotency_key: Optional[str] = None,
-        isolation: Optional[str] = None,
-        durability: Optional[str] = None,
-        on_error: Optional[str] = None,
+        **options: "Unpack[TransactionOptions]",
     ) -> "Operation[Any]":
         """Several operations of this store's repositories as one: a transaction in a single call, all of it
         or nothing, run again after a conflict. Its result is the list of theirs; None when the idempotency
         key was used before. Options: see `transact`."""
-        options = transaction_options(timeout, idempotency_key, isolation, durability, on_error)
-        if max_attempts is not None:
-            options["max_attempts"] = max_attempts
-        if any(step._store is not self for step in operations):
-            raise errors.InvalidArgumentError("An operation of another store cannot be a step here.")
-        return Operation(self, sequence_of(operations, options))
+        given = {**transaction_options(**options), "max_attempts": max_attempts}
+        return Operation(self, sequence_of(self, operations, given))
 
+    @takes(transaction_options)
     def operation(
         self,
         fn: Callable[[], T],
         *,
         max_attempts: Optional[int] = None,
-        timeout: Optional[float] = None,
-        idempotency_key: Optional[str] = None,
-        isolation: Optional[str] = None,
-        durability: Optional[str] = None,
-        on_error: Optional[str] = None,
+        **options: "Unpack[TransactionOptions]",
     ) -> "Operation[T]":
         """A function as an operation that runs it in a transaction each time. Options: see `transact`."""
-        return operation(
-            self,
-            fn,
-            max_attempts=max_attempts,
-            timeout=timeout,
-            idempotency_key=idempotency_key,
-            isolation=isolation,
-            durability=durability,
-            on_error=on_error,
-        )
+        return operation(self, fn, max_attempts=max_attempts, **options)
 
     # --- State -----------------------------------------------------------------------------------
 
@@ -465,9 +413,9 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
 
     # --- For the package -------------------------------------------------------------------------
 
-    def _outer(self, idempotency_key: Optional[str]) -> Optional[Transaction]:
+    def _outer(self, options: Mapping[str, Any]) -> Optional[Transaction]:
         outer = open_transaction(self)
-        if outer is not None and idempotency_key is not None:
+        if outer is not None and "idempotency_key" in options:
             raise errors.InvalidStateError("An idempotency key belongs to the outermost transaction.")
         return outer
 

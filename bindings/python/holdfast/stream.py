@@ -4,7 +4,7 @@ import ctypes
 import functools
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar, Union
 
 from . import errors
@@ -13,13 +13,16 @@ from ._handles import Handle, OfOneProcess, call, native_buffer, text_of
 from ._inbox import Inbox
 from ._interrupts import tell, tell_error
 from ._library import lib
-from ._query import Damaged, Fields, Filter, Parameters
-from ._sources import ChangeSource, QuerySource, Source, as_members, change_options, decoder
+from ._options import takes
+from ._query import Filter, QueryOptions, query_options
+from ._sources import ChangeOptions, ChangeSource, QuerySource, Source, as_members, change_options, decoder
 from .changes import ChangeBatch
 from .difference import QueryEvent
 from .events import Events, is_event_thread
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from .store import Store
 
 T = TypeVar("T")
@@ -237,16 +240,9 @@ class StoreStreams:
             call(lib.hf_store_position, self.pointer, ctypes.byref(text))
             return text_of(text).decode()
 
+    @takes(change_options)
     def changes(
-        self,
-        repository: Optional[str] = None,
-        *,
-        id: Union[str, int, None] = None,
-        filter: Filter = None,
-        fields: Optional[Sequence[str]] = None,
-        old: bool = False,
-        entities: bool = True,
-        since: Optional[str] = None,
+        self, repository: Optional[str] = None, **options: "Unpack[ChangeOptions]"
     ) -> "ChangeStream[dict[str, Any]]":
         """Changes from the next commit on, or from behind the position `since`.
 
@@ -255,22 +251,11 @@ class StoreStreams:
         `old` changes have the entities' former forms; without `entities` they have ids alone. Raises
         CursorLostError where the log no longer reaches back to `since`.
         """
-        options = change_options(
-            repository, id=id, filter=filter, fields=fields, old=old, entities=entities, since=since
-        )
-        return _change_stream(self, options, as_members)
+        return _change_stream(self, change_options(repository, **options), as_members)
 
+    @takes(change_options)
     def subscribe(
-        self,
-        name: str,
-        repository: Optional[str] = None,
-        *,
-        id: Union[str, int, None] = None,
-        filter: Filter = None,
-        fields: Optional[Sequence[str]] = None,
-        old: bool = False,
-        entities: bool = True,
-        since: Optional[str] = None,
+        self, name: str, repository: Optional[str] = None, **options: "Unpack[ChangeOptions]"
     ) -> "ChangeStream[dict[str, Any]]":
         """A durable subscription: changes from behind what its `acknowledge` noted last under this name, also
         in an earlier run of the program. Each commit is told at least once.
@@ -280,10 +265,7 @@ class StoreStreams:
         InvalidStateError where one of this name is open in this process, and CursorLostError: open it again
         with the error's `position` as `since`.
         """
-        options = change_options(
-            repository, id=id, filter=filter, fields=fields, old=old, entities=entities, since=since
-        )
-        return _change_stream(self, {**options, "durable": name}, as_members)
+        return _change_stream(self, {**change_options(repository, **options), "durable": name}, as_members)
 
     def changes_since(
         self,
@@ -318,33 +300,13 @@ class RepositoryStreams(Generic[T]):
     _codec: Codec[T]
     _store: "Store"
 
-    def changes(
-        self,
-        *,
-        id: Union[str, int, None] = None,
-        filter: Filter = None,
-        fields: Optional[Sequence[str]] = None,
-        old: bool = False,
-        entities: bool = True,
-        since: Optional[str] = None,
-    ) -> "ChangeStream[T]":
+    @takes(change_options)
+    def changes(self, **options: "Unpack[ChangeOptions]") -> "ChangeStream[T]":
         """Changes of this repository, with entities of its class: see `Store.changes`."""
-        options = change_options(
-            self.name, id=id, filter=filter, fields=fields, old=old, entities=entities, since=since
-        )
-        return _change_stream(self._store, options, decoder(self._codec))
+        return _change_stream(self._store, change_options(self.name, **options), decoder(self._codec))
 
-    def observe(
-        self,
-        filter: Filter = None,
-        *,
-        sort: Optional[Mapping[str, int]] = None,
-        skip: int = 0,
-        limit: Optional[int] = None,
-        fields: Fields = None,
-        parameters: Parameters = None,
-        damaged: Damaged = "refuse",
-    ) -> "LiveQuery[T]":
+    @takes(query_options)
+    def observe(self, filter: Filter = None, **options: "Unpack[QueryOptions]") -> "LiveQuery[T]":
         """What `find` answers, and then how it changes: `for event in songs.observe({"plays": {"$gt": 9}})`.
 
         Each event has the whole result as `entities`; a `Difference` says what is removed, inserted, moved
@@ -352,17 +314,7 @@ class RepositoryStreams(Generic[T]):
         without `sort` the order is that of the ids.
         """
         self._store._handle.check_process()
-        source = QuerySource(
-            self,
-            filter,
-            sort=sort,
-            skip=skip,
-            limit=limit,
-            fields=fields,
-            parameters=parameters,
-            damaged=damaged,
-        )
-        return LiveQuery(self._store._events, source)
+        return LiveQuery(self._store._events, QuerySource(self, filter, **options))
 
 
 def _change_stream(store: Any, options: Mapping[str, Any], decode: Any) -> "ChangeStream[Any]":

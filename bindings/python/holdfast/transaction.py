@@ -7,7 +7,6 @@ import asyncio
 import ctypes
 import enum
 import inspect
-import math
 import sys
 import types
 import weakref
@@ -430,23 +429,3 @@ def savepoint_of(pointer: Any) -> int:
     savepoint = ctypes.c_uint64()
     call_members(lib.hf_transaction_savepoint, pointer, ctypes.byref(savepoint))
     return savepoint.value
-
-
-def transaction_options(
-    timeout: Optional[float],
-    idempotency_key: Optional[str],
-    isolation: Optional[str],
-    durability: Optional[str],
-    on_error: Optional[str],
-    name: Optional[str] = None,
-) -> dict[str, Any]:
-    """A transaction's options by their names in the library, without those that are None."""
-    options = {
-        "timeout_ms": None if timeout is None else math.ceil(timeout * 1000),
-        "idempotency_key": idempotency_key,
-        "isolation": isolation,
-        "durability": durability,
-        "on_error": on_error,
-        "name": name,
-    }
-    return {name: value for name, value in options.items() if value is not None}

@@ -35,6 +35,33 @@ def test_a_public_function_is_annotated(name: str) -> None:
     assert all(parameter.annotation is not inspect.Parameter.empty for parameter in parameters)
 
 
+# Their options are the library's own, by its names.
+OPEN_TO_ALL = {"open", "open_provider", "Store.transactional"}
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, value in public_names().items() if inspect.isfunction(value)]
+)
+def test_a_public_function_shows_its_options_by_their_names(name: str) -> None:
+    kinds = {it.kind for it in inspect.signature(public_names()[name]).parameters.values()}
+    assert (inspect.Parameter.VAR_KEYWORD in kinds) == (name in OPEN_TO_ALL)
+
+
+def test_a_name_that_is_no_option_is_refused() -> None:
+    with holdfast.open("memory:") as store:
+        songs = store.repository("songs")
+        for call in (store.begin, songs.find, songs.iterate, songs.explain, songs.changes, songs.observe):
+            with pytest.raises(TypeError):
+                call(limits=1)
+        for call in (store.transact, store.submit, store.operation):
+            with pytest.raises(TypeError):
+                call(list, name="one")
+        with pytest.raises(TypeError):
+            songs.first(limit=1)
+        with pytest.raises(TypeError), store.transaction(limits=1):
+            pass
+
+
 def test_what_is_public_is_the_package_s_own() -> None:
     modules = {getattr(value, "__module__", "holdfast") for value in public_names().values()}
     assert {module.partition(".")[0] for module in modules} == {"holdfast"}

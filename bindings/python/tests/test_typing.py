@@ -19,6 +19,8 @@ PROGRAM = """
         async with holdfast.aio.open("memory:") as store:
             reveal_type(store)
             reveal_type(await store.repository("songs").count())
+            await store.repository("songs").first(limit=1)  # type: ignore[call-arg]
+            store.begin(timeout="long")  # type: ignore[arg-type]
 """
 
 
@@ -29,7 +31,13 @@ def test_the_names_of_the_package_and_of_aio_are_their_own(
     names = [f"{package.__name__}.{name}" for package in (holdfast, holdfast.aio) for name in package.__all__]
     program.write_text("\n".join([textwrap.dedent(PROGRAM), *names, ""]))
     monkeypatch.setenv("MYPYPATH", str(Path(holdfast.__file__).parents[1]))
-    arguments = ["--no-implicit-reexport", "--follow-imports=silent", "--cache-dir", str(tmp_path / "cache")]
+    arguments = [
+        "--no-implicit-reexport",
+        "--warn-unused-ignores",
+        "--follow-imports=silent",
+        "--cache-dir",
+        str(tmp_path / "cache"),
+    ]
     told, _, _ = mypy.api.run([*arguments, str(program)])
     revealed = [line.split('"')[1] for line in told.splitlines() if "Revealed type" in line]
     assert revealed[:4] == [

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar
 
 from .. import errors
 from .._handles import Handle, OfOneProcess
+from .._options import TransactionOptions, takes, transaction_options
 from ..deferred import Description
 from ..operation import Subscription as BlockingSubscription
 from ..operation import native
@@ -14,6 +15,8 @@ from ._events import CommitFuture, OperationSubmission
 
 if TYPE_CHECKING:
     import asyncio
+
+    from typing_extensions import Unpack
 
     from .store import Store
 
@@ -102,25 +105,15 @@ class FunctionOperation(Operation[T]):
         return self._store.submit(self._fn, **self._options)
 
 
+@takes(transaction_options)
 def operation(
     store: "Store",
     fn: Callable[[], Awaitable[T]],
     *,
     max_attempts: Optional[int] = None,
-    timeout: Optional[float] = None,
-    idempotency_key: Optional[str] = None,
-    isolation: Optional[str] = None,
-    durability: Optional[str] = None,
-    on_error: Optional[str] = None,
+    **options: "Unpack[TransactionOptions]",
 ) -> Operation[T]:
     """A coroutine function as an operation: each run is a transaction of the store. Options: see
     `Store.transact`."""
-    options = {
-        "max_attempts": max_attempts,
-        "timeout": timeout,
-        "idempotency_key": idempotency_key,
-        "isolation": isolation,
-        "durability": durability,
-        "on_error": on_error,
-    }
-    return FunctionOperation(store, fn, options)
+    transaction_options(**options)  # refuses what is none
+    return FunctionOperation(store, fn, {**options, "max_attempts": max_attempts})

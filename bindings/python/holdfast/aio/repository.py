@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar, Uni
 from .. import repository as blocking
 from .._codec import Codec
 from .._handles import OfOneProcess
-from .._query import Damaged, Fields, Filter, Parameters
+from .._options import takes
+from .._query import Damaged, ExplainOptions, Filter, FirstOptions, Parameters, QueryOptions, query_options
 from ..cache import Cache, cache_options
 from ..deferred import DeferredRepository, ModifyResult
 from ._events import started
@@ -15,6 +16,8 @@ from .operation import Operation
 from .stream import RepositoryStreams
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from .. import cursor
     from .store import Store
 
@@ -152,36 +155,15 @@ class Repository(OfOneProcess, RepositoryStreams[T]):
         """Whether there is an entity of this id."""
         return await self.deferred.contains(id)
 
-    async def find(
-        self,
-        filter: Filter = None,
-        *,
-        sort: Optional[Mapping[str, int]] = None,
-        skip: int = 0,
-        limit: Optional[int] = None,
-        fields: Fields = None,
-        parameters: Parameters = None,
-        damaged: Damaged = "refuse",
-    ) -> list[Any]:
+    @takes(query_options)
+    async def find(self, filter: Filter = None, **options: "Unpack[QueryOptions]") -> list[Any]:
         """The entities that match a filter: a dict or an expression of `F`."""
-        return await self.deferred.find(
-            filter, sort=sort, skip=skip, limit=limit, fields=fields, parameters=parameters, damaged=damaged
-        )
+        return await self.deferred.find(filter, **options)
 
-    async def first(
-        self,
-        filter: Filter = None,
-        *,
-        sort: Optional[Mapping[str, int]] = None,
-        skip: int = 0,
-        fields: Fields = None,
-        parameters: Parameters = None,
-        damaged: Damaged = "refuse",
-    ) -> Optional[Any]:
+    @takes(query_options, without=("limit",))
+    async def first(self, filter: Filter = None, **options: "Unpack[FirstOptions]") -> Optional[Any]:
         """The first entity that `find` would answer, or None."""
-        return await self.deferred.first(
-            filter, sort=sort, skip=skip, fields=fields, parameters=parameters, damaged=damaged
-        )
+        return await self.deferred.first(filter, **options)
 
     async def count(
         self, filter: Filter = None, *, parameters: Parameters = None, damaged: Damaged = "refuse"
@@ -201,7 +183,8 @@ class Repository(OfOneProcess, RepositoryStreams[T]):
         """The distinct values that a path leads to in the entities that match."""
         return await self.deferred.distinct(path, filter, parameters=parameters, damaged=damaged)
 
-    def iterate(self, filter: Filter = None, **options: Any) -> "Cursor[T]":
+    @takes(query_options)
+    def iterate(self, filter: Filter = None, **options: "Unpack[QueryOptions]") -> "Cursor[Any]":
         """What `find` would answer, read in pieces: `async for song in songs.iterate(...)`."""
         return Cursor(lambda: self._in_thread(lambda songs: songs.iterate(filter, **options)), self._store)
 
@@ -240,7 +223,8 @@ class Repository(OfOneProcess, RepositoryStreams[T]):
         """Holds the indexes against the entities."""
         return await self._in_thread(lambda songs: songs.verify())
 
-    async def explain(self, filter: Filter = None, **options: Any) -> dict[str, Any]:
+    @takes(query_options, without=("fields",))
+    async def explain(self, filter: Filter = None, **options: "Unpack[ExplainOptions]") -> dict[str, Any]:
         """How `find` carries the query out."""
         return await self._in_thread(lambda songs: songs.explain(filter, **options))
 

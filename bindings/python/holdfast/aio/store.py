@@ -19,13 +19,14 @@ from .._codec import options_of
 from .._handles import OfOneProcess, call
 from .._library import lib
 from .._limits import LIMITS
+from .._options import TransactionOptions, takes, transaction_options
 from .._signatures import hf_transaction
 from .._transact import MAX_ATTEMPTS
 from ..cache import Cache, Clock
 from ..operation import sequence_of
 from ..provider import StorageProvider
 from ..provider import open_provider as blocking_open_provider
-from ..transaction import open_transaction, transaction_options
+from ..transaction import open_transaction
 from . import transaction as transactions
 from ._events import LoopEvents, in_thread
 from .maintenance import Maintenance
@@ -36,6 +37,8 @@ from .stream import StoreStreams
 from .transaction import Transaction
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from ..tree import Transactable
 
 T = TypeVar("T")
@@ -179,21 +182,11 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
 
     # --- Transactions ----------------------------------------------------------------------------
 
-    def begin(
-        self,
-        *,
-        timeout: Optional[float] = None,
-        idempotency_key: Optional[str] = None,
-        isolation: Optional[str] = None,
-        durability: Optional[str] = None,
-        on_error: Optional[str] = None,
-        name: Optional[str] = None,
-    ) -> Transaction:
+    @takes(transaction_options)
+    def begin(self, *, name: Optional[str] = None, **options: "Unpack[TransactionOptions]") -> Transaction:
         """Begins a transaction that the caller commits, submits or rolls back. Options: see
         `holdfast.Store.begin`."""
-        return self._begin(
-            transaction_options(timeout, idempotency_key, isolation, durability, on_error, name)
-        )
+        return self._begin({**transaction_options(**options), "name": name})
 
     def _begin(self, options: Mapping[str, Any]) -> Transaction:
         pointer = ctypes.POINTER(hf_transaction)()
@@ -207,15 +200,9 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         return open_transaction(self._blocking)
 
     @contextlib.asynccontextmanager
+    @takes(transaction_options)
     async def transaction(
-        self,
-        *trees: "Transactable",
-        timeout: Optional[float] = None,
-        idempotency_key: Optional[str] = None,
-        isolation: Optional[str] = None,
-        durability: Optional[str] = None,
-        on_error: Optional[str] = None,
-        name: Optional[str] = None,
+        self, *trees: "Transactable", name: Optional[str] = None, **options: "Unpack[TransactionOptions]"
     ) -> AsyncIterator[Transaction]:
         """A transaction for the block: commits at its end, rolls back on an exception. Object trees and
         options: see `holdfast.Store.transaction`.
@@ -229,14 +216,14 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         from those, and joins it, too: begin it with a context in which no transaction is current, as
         `asyncio.create_task(work(), context=contextvars.Context())`, or before.
         """
-        outer = self._blocking._outer(idempotency_key)
+        given = {**transaction_options(**options), "name": name}
+        outer = self._blocking._outer(given)
         if outer is not None:
             async with outer._awaited_part():
                 outer.enlist(*trees)
                 yield outer
             return
-        options = transaction_options(timeout, idempotency_key, isolation, durability, on_error, name)
-        async with self._begin(options) as transaction:
+        async with self._begin(given) as transaction:
             transaction.enlist(*trees)
             yield transaction
 
@@ -244,36 +231,35 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         """Inside a transaction: rolls back what the block wrote on an exception, which goes on its way."""
         return transactions.savepoint(self.current_transaction)
 
+    @takes(transaction_options)
     async def transact(
         self,
         fn: Callable[[], Awaitable[T]],
         *,
         max_attempts: Optional[int] = None,
-        timeout: Optional[float] = None,
-        idempotency_key: Optional[str] = None,
-        isolation: Optional[str] = None,
-        durability: Optional[str] = None,
-        on_error: Optional[str] = None,
         trees: "Sequence[Transactable]" = (),
         receipt: bool = False,
+        **options: "Unpack[TransactionOptions]",
     ) -> Any:
         """Runs the coroutine function in a transaction and commits it; on a conflict runs it again on the
         newest state. Options, result and errors: see `holdfast.Store.transact`."""
-        outer = self._blocking._outer(idempotency_key)
+        given = transaction_options(**options)
+        outer = self._blocking._outer(given)
         if outer is not None:
             if receipt:
                 raise errors.InvalidStateError("What joins a transaction has no receipt of its own.")
             async with outer._awaited_part():
                 outer.enlist(*trees)
                 return await fn()
-        if idempotency_key is not None:
-            lookup: Operation[Any] = Operation(self, sequence_of((), {"idempotency_key": idempotency_key}))
+        if "idempotency_key" in given:
+            only_key = {"idempotency_key": given["idempotency_key"]}
+            lookup: Operation[Any] = Operation(self, sequence_of(self, (), only_key))
             used = lookup.submit()
             if await used is None:
                 return (None, used.receipt) if receipt else None
-        options = transaction_options(timeout, idempotency_key, isolation, durability, on_error)
+        timeout = options.get("timeout")
         deadline = None if timeout is None else time.monotonic() + timeout
-        transaction = self._begin(options)
+        transaction = self._begin(given)
         for attempt in itertools.count(1):
             try:
                 async with transaction:
@@ -283,11 +269,11 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
                 lost = transaction
                 remaining = None if deadline is None else max(0.0, deadline - time.monotonic())
                 if remaining is not None:
-                    options["timeout_ms"] = max(1, int(remaining * 1000))
+                    given["timeout_ms"] = max(1, int(remaining * 1000))
                 try:
                     if attempt >= (max_attempts or MAX_ATTEMPTS):
                         raise
-                    transaction = await asyncio.wait_for(transactions.again(self, lost, options), remaining)
+                    transaction = await asyncio.wait_for(transactions.again(self, lost, given), remaining)
                 except asyncio.CancelledError as error:
                     transactions.note_outcome(error)
                     raise
@@ -320,29 +306,29 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
 
     # --- Operations ------------------------------------------------------------------------------
 
+    @takes(transaction_options)
     def sequence(
         self,
         *operations: "Operation[Any]",
         max_attempts: Optional[int] = None,
-        timeout: Optional[float] = None,
-        idempotency_key: Optional[str] = None,
-        isolation: Optional[str] = None,
-        durability: Optional[str] = None,
-        on_error: Optional[str] = None,
+        **options: "Unpack[TransactionOptions]",
     ) -> "Operation[Any]":
         """Several operations of this store's repositories as one: a transaction in a single call. See
         `holdfast.Store.sequence`."""
-        options = transaction_options(timeout, idempotency_key, isolation, durability, on_error)
-        if max_attempts is not None:
-            options["max_attempts"] = max_attempts
-        if any(step._store is not self for step in operations):
-            raise errors.InvalidArgumentError("An operation of another store cannot be a step here.")
-        return Operation(self, sequence_of(operations, options))
+        given = {**transaction_options(**options), "max_attempts": max_attempts}
+        return Operation(self, sequence_of(self, operations, given))
 
-    def operation(self, fn: Callable[[], Awaitable[T]], **options: Any) -> "Operation[T]":
+    @takes(transaction_options)
+    def operation(
+        self,
+        fn: Callable[[], Awaitable[T]],
+        *,
+        max_attempts: Optional[int] = None,
+        **options: "Unpack[TransactionOptions]",
+    ) -> "Operation[T]":
         """A coroutine function as an operation that runs it in a transaction each time. Options: see
         `transact`."""
-        return operation(self, fn, **options)
+        return operation(self, fn, max_attempts=max_attempts, **options)
 
     # --- State -----------------------------------------------------------------------------------
 

@@ -12,13 +12,16 @@ from .._handles import Handle, OfOneProcess, call
 from .._inbox import Inbox
 from .._interrupts import tell, tell_error
 from .._library import lib
-from .._query import Filter
-from .._sources import ChangeSource, QuerySource, Source, as_members, change_options, decoder
+from .._options import takes
+from .._query import Filter, QueryOptions, query_options
+from .._sources import ChangeOptions, ChangeSource, QuerySource, Source, as_members, change_options, decoder
 from ..changes import ChangeBatch
 from ..difference import QueryEvent
 from ._events import in_thread, started
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from .store import Store
 
 T = TypeVar("T")
@@ -231,12 +234,16 @@ class StoreStreams:
         """The token of the newest visible commit's place in the store's history."""
         return await self._in_thread(lambda: self._blocking.position)
 
-    def changes(self, repository: Optional[str] = None, **options: Any) -> "ChangeStream[dict[str, Any]]":
+    @takes(change_options)
+    def changes(
+        self, repository: Optional[str] = None, **options: "Unpack[ChangeOptions]"
+    ) -> "ChangeStream[dict[str, Any]]":
         """Changes: `async for batch in store.changes("songs")`. Options: see `holdfast.Store.changes`."""
         return _change_stream(self, change_options(repository, **options), as_members)
 
+    @takes(change_options)
     def subscribe(
-        self, name: str, repository: Optional[str] = None, **options: Any
+        self, name: str, repository: Optional[str] = None, **options: "Unpack[ChangeOptions]"
     ) -> "ChangeStream[dict[str, Any]]":
         """A durable subscription. Options: see `holdfast.Store.subscribe`."""
         return _change_stream(self, {**change_options(repository, **options), "durable": name}, as_members)
@@ -256,12 +263,14 @@ class RepositoryStreams(Generic[T]):
     _store: "Store"
     _open: Callable[[], Any]
 
-    def changes(self, **options: Any) -> "ChangeStream[T]":
+    @takes(change_options)
+    def changes(self, **options: "Unpack[ChangeOptions]") -> "ChangeStream[T]":
         """Changes of this repository, with entities of its class. Options: see
         `holdfast.Repository.changes`."""
         return _change_stream(self._store, change_options(self.name, **options), decoder(self._codec))
 
-    def observe(self, filter: Filter = None, **options: Any) -> "LiveQuery[T]":
+    @takes(query_options)
+    def observe(self, filter: Filter = None, **options: "Unpack[QueryOptions]") -> "LiveQuery[T]":
         """What `find` answers, and then how it changes: `async for event in songs.observe({...})`. Options:
         see `holdfast.Repository.observe`."""
         return LiveQuery(self._store, lambda: QuerySource(self._open(), filter, **options))

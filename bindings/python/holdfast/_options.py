@@ -1,0 +1,62 @@
+"""Options: keyword arguments that several methods take, each list of them said once.
+
+The classes are for checkers of types. The functions that the keywords go to in the end say the defaults, and
+refuse every other name.
+"""
+
+import inspect
+import math
+from typing import Any, Callable, Optional, TypedDict, TypeVar
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class CommitOptions(TypedDict, total=False):
+    """How a transaction is run, as often as wanted."""
+
+    timeout: Optional[float]
+    isolation: Optional[str]
+    durability: Optional[str]
+    on_error: Optional[str]
+
+
+class TransactionOptions(CommitOptions, total=False):
+    """How one transaction is run: `holdfast.Store.begin` tells of each."""
+
+    idempotency_key: Optional[str]
+
+
+def transaction_options(
+    *,
+    timeout: Optional[float] = None,
+    idempotency_key: Optional[str] = None,
+    isolation: Optional[str] = None,
+    durability: Optional[str] = None,
+    on_error: Optional[str] = None,
+) -> dict[str, Any]:
+    """A transaction's options by their names in the library, without those that are None."""
+    options = {
+        "timeout_ms": None if timeout is None else math.ceil(timeout * 1000),
+        "idempotency_key": idempotency_key,
+        "isolation": isolation,
+        "durability": durability,
+        "on_error": on_error,
+    }
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def takes(options: Callable[..., Any], *, without: tuple[str, ...] = ()) -> Callable[[F], F]:
+    """Has help() and `inspect` show `**options` as the keywords of the function that they go to."""
+
+    def show(function: F) -> F:
+        own = inspect.signature(function)
+        named = [it for it in own.parameters.values() if it.kind is not it.VAR_KEYWORD]
+        taken = [
+            it
+            for it in inspect.signature(options).parameters.values()
+            if it.kind is it.KEYWORD_ONLY and it.name not in without
+        ]
+        function.__signature__ = own.replace(parameters=[*named, *taken])  # type: ignore[attr-defined]
+        return function
+
+    return show
