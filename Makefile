@@ -22,7 +22,8 @@ C_WARNINGS := -Wall -Wextra -Wpedantic -Werror
 HEADERS := $(wildcard include/holdfast/*.h)
 GUIDES := $(wildcard include/guides/*.md)
 C_FILES = $(shell find include Sources Tests bindings -name '*.[ch]' -not -path '*/build/*')
-ABI_SHARED := $(addprefix Tests/ABI/,support.c actions.c indexes.c listener.c members.c shelf.c every_function.c)
+ABI_SHARED := $(addprefix Tests/ABI/,support.c actions.c indexes.c listener.c members.c scene.c shelf.c state_table.c \
+    every_function.c)
 ABI_TESTS := $(patsubst Tests/ABI/%.c,%,$(wildcard Tests/ABI/test_*.c))
 TEST_PARTS := test-headers test-payload test-abi test-symbols test-torture-short test-simulator test-fuzz-short \
     test-races test-growth test-mutants test-benchmarks test-swift documentation test-thread-sanitizer test-package test-python \
