@@ -15,6 +15,7 @@ from ._library import lib
 from ._limits import LIMITS
 from ._signatures import HF_OK, hf_buffer, hf_entity, hf_entity_list, hf_error
 
+C = TypeVar("C", bound="Closing")
 T = TypeVar("T")
 
 
@@ -39,6 +40,20 @@ class OfOneProcess:
         raise TypeError(
             f"A holdfast.{type(self).__name__} cannot be pickled; open the store in the other process."
         )
+
+
+class Closing:
+    """What is closed at the end of its `with` block."""
+
+    def close(self) -> None:
+        """Ends it."""
+        raise NotImplementedError
+
+    def __enter__(self: C) -> C:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
 
 
 class Handle:

@@ -10,6 +10,10 @@ from typing import Any, Callable, Optional
 #: `raise_kept`, when that has returned to the thread of this number. Almost always empty.
 kept: dict[int, BaseException] = {}
 
+#: What subscribers may give to hear of the end, and of an error.
+OnFinished = Optional[Callable[[], object]]
+OnError = Optional[Callable[[BaseException], object]]
+
 _log = logging.getLogger("holdfast")
 
 
@@ -90,7 +94,7 @@ def tell(function: Optional[Callable[..., Any]], *arguments: Any) -> Any:
     return None
 
 
-def tell_error(on_error: Optional[Callable[[BaseException], object]], error: BaseException) -> None:
+def tell_error(on_error: OnError, error: BaseException) -> None:
     """Tells a subscriber of an error; it is logged where none wants to hear. Ctrl-C is raised."""
     if is_interrupt(error):
         raise error

@@ -6,7 +6,11 @@ refuse every other name.
 
 import inspect
 import math
-from typing import Any, Callable, Optional, TypedDict, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Callable, Optional, TypedDict, TypeVar
+
+if TYPE_CHECKING:
+    from .tree import Transactable
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -24,6 +28,13 @@ class TransactionOptions(CommitOptions, total=False):
     """How one transaction is run: `holdfast.Store.begin` tells of each."""
 
     idempotency_key: Optional[str]
+
+
+class TransactOptions(TransactionOptions, total=False):
+    """How a function is run in one: `holdfast.Store.transact` tells of each."""
+
+    max_attempts: Optional[int]
+    trees: "Sequence[Transactable]"
 
 
 def transaction_options(

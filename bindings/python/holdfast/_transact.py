@@ -17,7 +17,7 @@ from ._interrupts import raise_kept
 from ._library import lib
 from ._signatures import HF_CONFLICT, HF_HOST_ERROR, HF_OK, hf_transaction_fn
 from .events import CommitFuture, Submission
-from .transaction import Transaction
+from .transaction import Transaction, begun
 
 if TYPE_CHECKING:
     from .store import Store
@@ -144,7 +144,7 @@ class SubmittedFunction(Generic[T]):
 
     def submit(self) -> "CommitFuture[T]":
         """Runs the function here and submits its commit."""
-        transaction = self._store._begin(self._options)
+        transaction = begun(Transaction, self._store, self._options)
         future: CommitFuture[T] = CommitFuture(transaction)
         self._future = future
         try:

@@ -17,7 +17,7 @@ from ._controllers import (
     json_of,
     reduced,
 )
-from ._handles import OfOneProcess
+from ._handles import Closing, OfOneProcess
 from ._interrupts import tell
 from .events import is_event_thread
 from .repository import Repository
@@ -33,7 +33,7 @@ def reduce(action: Union[Action, bytes], state: Union[State, bytes, None] = None
     return load(reduced(json_of(action), None if state is None else json_of(state)))
 
 
-class Controller(OfOneProcess, Generic[T]):
+class Controller(OfOneProcess, Closing, Generic[T]):
     """Saves, deletes and requests by actions, of one repository: a context manager that closes it.
 
     Actions and states are the dicts that holdfast/controller.h describes. An action's "element" may be of the
@@ -69,12 +69,6 @@ class Controller(OfOneProcess, Generic[T]):
         # The thread that the middleware is called on.
         self._middleware_thread: Optional[int] = None
         self._native = NativeController(self, repository, store._events, middleware is not None)
-
-    def __enter__(self) -> "Controller[T]":
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"<holdfast.Controller of {self._repository!r}>"

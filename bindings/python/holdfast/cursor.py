@@ -4,14 +4,14 @@ import ctypes
 from collections.abc import Iterator
 from typing import Any, Callable, Generic, TypeVar
 
-from ._handles import Handle, OfOneProcess, call, native_list
+from ._handles import Closing, Handle, OfOneProcess, call, native_list
 from ._library import lib
 from ._signatures import hf_cursor
 
 T = TypeVar("T")
 
 
-class Cursor(OfOneProcess, Generic[T]):
+class Cursor(OfOneProcess, Closing, Generic[T]):
     """Iterates over what a query finds, on one snapshot; `Repository.iterate` opens it.
 
     A snapshot that is too old, or in the way of others, is taken back; the cursor then goes on with a newer
@@ -26,12 +26,6 @@ class Cursor(OfOneProcess, Generic[T]):
         self._decode_many = decode_many
         self._piece: Iterator[T] = iter(())
         self._is_at_end = False
-
-    def __enter__(self) -> "Cursor[T]":
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def __iter__(self) -> Iterator[T]:
         return self

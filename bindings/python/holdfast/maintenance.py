@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Callable, Optional, Union
+from typing import IO, TYPE_CHECKING, Any, Callable, Optional, TypedDict, Union
 
 from . import _callbacks, errors
 from ._callbacks import Callbacks, Progress
@@ -25,6 +25,15 @@ if TYPE_CHECKING:
 StrPath = Union[str, "os.PathLike[str]"]
 #: One upgrade. What it does through the store joins the transaction that records the new version.
 Upgrade = Callable[["Store"], object]
+
+
+class ExportOptions(TypedDict, total=False):
+    """What is exported and how: `Maintenance.export_lines` tells of each."""
+
+    repositories: Optional[Sequence[str]]
+    resume: bool
+    damaged: Damaged
+    progress: Optional[Progress]
 
 
 def restore(

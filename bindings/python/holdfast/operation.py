@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar
 from . import errors
 from ._codec import dump
 from ._handles import Handle, OfOneProcess, Result, call, native_buffer
-from ._interrupts import tell, tell_error
+from ._interrupts import OnError, OnFinished, tell, tell_error
 from ._library import lib
 from ._options import TransactionOptions, takes, transaction_options
 from ._signatures import hf_operation
@@ -28,12 +28,7 @@ T = TypeVar("T")
 class Subscription:
     """One run of an operation, whose subscriber hears of its value and then of its end, or of its error."""
 
-    def __init__(
-        self,
-        on_value: Callable[[Any], object],
-        on_finished: Optional[Callable[[], object]],
-        on_error: Optional[Callable[[BaseException], object]],
-    ) -> None:
+    def __init__(self, on_value: Callable[[Any], object], on_finished: OnFinished, on_error: OnError) -> None:
         self._on_value = on_value
         self._on_finished = on_finished
         self._on_error = on_error
@@ -110,10 +105,7 @@ class Operation(OfOneProcess, Generic[T]):
         return self._start(None)
 
     def subscribe(
-        self,
-        on_value: Callable[[T], object],
-        on_finished: Optional[Callable[[], object]] = None,
-        on_error: Optional[Callable[[BaseException], object]] = None,
+        self, on_value: Callable[[T], object], on_finished: OnFinished = None, on_error: OnError = None
     ) -> Subscription:
         """Starts a run whose subscriber hears one value and then the end, or one error, on the store's event
         thread. What `on_value` raises goes to `on_error`; without that, errors are logged."""
@@ -163,10 +155,7 @@ class FunctionOperation(Operation[T]):
         return self._store.submit(self._fn, **self._options)
 
     def subscribe(
-        self,
-        on_value: Callable[[T], object],
-        on_finished: Optional[Callable[[], object]] = None,
-        on_error: Optional[Callable[[BaseException], object]] = None,
+        self, on_value: Callable[[T], object], on_finished: OnFinished = None, on_error: OnError = None
     ) -> Subscription:
         """Runs the function now, on this thread; its exceptions too go to the subscriber."""
         subscription = Subscription(on_value, on_finished, on_error)

@@ -6,7 +6,7 @@ from typing import Any, Callable, Optional
 
 from ._codec import load
 from ._controllers import Action, initial
-from ._handles import OfOneProcess
+from ._handles import Closing, OfOneProcess
 from .controller import Controller, reduce
 from .repository import Repository
 
@@ -79,7 +79,7 @@ class Middleware(OfOneProcess):
         self._dispatch(action)
 
 
-class PersistenceMiddleware(Middleware):
+class PersistenceMiddleware(Middleware, Closing):
     """Persistence of one repository for a store in Redux's way: a context manager that closes it.
 
         outcomes = queue.SimpleQueue()
@@ -105,12 +105,6 @@ class PersistenceMiddleware(Middleware):
     ) -> None:
         super().__init__(repository.name if name is None else name, schedule)
         self._controller = Controller(repository, self._see)
-
-    def __enter__(self) -> "PersistenceMiddleware":
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Ends the requests: when this returns nothing is dispatched any more. May be called again."""

@@ -11,17 +11,16 @@ import warnings
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Literal, Optional, TypeVar, Union, overload
 
 from . import _transact, errors
-from ._codec import dump, native_text, options_of
+from ._codec import dump, native_text
 from ._handles import Handle, OfOneProcess, Registry, call
 from ._interrupts import untold
 from ._library import lib
 from ._limits import LIMITS
-from ._options import CommitOptions, TransactionOptions, takes, transaction_options
-from ._signatures import HF_TIMEOUT, hf_store, hf_transaction
+from ._options import CommitOptions, TransactionOptions, TransactOptions, takes, transaction_options
+from ._signatures import HF_TIMEOUT, hf_store
 from .cache import Cache, Clock, set_clock
 from .events import CommitFuture, Events, Submission
 from .maintenance import Maintenance
@@ -30,7 +29,7 @@ from .preferences import Preferences
 from .receipt import Receipt
 from .repository import Repository
 from .stream import StoreStreams
-from .transaction import Transaction, open_transaction
+from .transaction import Transaction, begun, open_transaction
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -125,12 +124,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
     def __enter__(self) -> "Store":
         return self
 
-    def __exit__(
-        self,
-        kind: Optional[type[BaseException]],
-        error: Optional[BaseException],
-        traceback: Optional[TracebackType],
-    ) -> None:
+    def __exit__(self, kind: Any, error: Optional[BaseException], traceback: Any) -> None:
         if self._handle.is_foreign:
             return
         if error is None:
@@ -199,14 +193,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         every later call and the commit raise that failure, until it is rolled back, or to a savepoint.
         `describe` tells the `name` while it holds a snapshot.
         """
-        return self._begin({**transaction_options(**options), "name": name})
-
-    def _begin(self, options: Mapping[str, Any]) -> Transaction:
-        """Begins a transaction with options by their names in the library."""
-        pointer = ctypes.POINTER(hf_transaction)()
-        transaction = Transaction(self, pointer)
-        call(lib.hf_transaction_begin, self.pointer, options_of(options), ctypes.byref(pointer))
-        return transaction
+        return begun(Transaction, self, {**transaction_options(**options), "name": name})
 
     @property
     def current_transaction(self) -> Optional[Transaction]:
@@ -241,7 +228,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
                 outer.enlist(*trees)
                 yield outer
             return
-        with self._begin(given) as transaction:
+        with begun(Transaction, self, given) as transaction:
             transaction.enlist(*trees)
             yield transaction
 
@@ -264,24 +251,12 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
 
     @overload
     def transact(
-        self,
-        fn: Callable[[], T],
-        *,
-        max_attempts: Optional[int] = None,
-        trees: "Sequence[Transactable]" = (),
-        receipt: Literal[False] = False,
-        **options: "Unpack[TransactionOptions]",
+        self, fn: Callable[[], T], *, receipt: Literal[False] = False, **options: "Unpack[TransactOptions]"
     ) -> T: ...
 
     @overload
     def transact(
-        self,
-        fn: Callable[[], T],
-        *,
-        max_attempts: Optional[int] = None,
-        trees: "Sequence[Transactable]" = (),
-        receipt: Literal[True],
-        **options: "Unpack[TransactionOptions]",
+        self, fn: Callable[[], T], *, receipt: Literal[True], **options: "Unpack[TransactOptions]"
     ) -> tuple[T, Receipt]: ...
 
     @takes(transaction_options)

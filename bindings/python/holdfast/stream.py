@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar, Uni
 
 from . import errors
 from ._codec import Codec, native_text, options_of
-from ._handles import Handle, OfOneProcess, call, native_buffer, text_of
+from ._handles import Closing, Handle, OfOneProcess, call, native_buffer, text_of
 from ._inbox import Inbox
-from ._interrupts import tell, tell_error
+from ._interrupts import OnError, OnFinished, tell, tell_error
 from ._library import lib
 from ._options import takes
 from ._query import Filter, QueryOptions, query_options
@@ -44,7 +44,7 @@ class _Signal:
             serve()
 
 
-class Stream(OfOneProcess, Generic[E]):
+class Stream(OfOneProcess, Closing, Generic[E]):
     """Events in the order of commits: an iterator, and a context manager that closes it.
 
     Iterating waits for the next event, and ends when the stream or the store is closed. An error is raised
@@ -62,12 +62,6 @@ class Stream(OfOneProcess, Generic[E]):
         # Held while an event is read, so that lists follow in order, and while a subscriber is called.
         self._reading = threading.RLock()
         self._begin()
-
-    def __enter__(self) -> Any:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def __iter__(self) -> Iterator[E]:
         return self
@@ -99,10 +93,7 @@ class Stream(OfOneProcess, Generic[E]):
                 return event
 
     def subscribe(
-        self,
-        on_event: Callable[[E], object],
-        on_finished: Optional[Callable[[], object]] = None,
-        on_error: Optional[Callable[[BaseException], object]] = None,
+        self, on_event: Callable[[E], object], on_finished: OnFinished = None, on_error: OnError = None
     ) -> "Stream[E]":
         """Has each event handed to a function, on the store's event thread, until the stream is closed.
 
@@ -183,12 +174,7 @@ class Stream(OfOneProcess, Generic[E]):
             self._begin_anew()
         return None
 
-    def _serve(
-        self,
-        on_event: Callable[[E], object],
-        on_finished: Optional[Callable[[], object]],
-        on_error: Optional[Callable[[BaseException], object]],
-    ) -> None:
+    def _serve(self, on_event: Callable[[E], object], on_finished: OnFinished, on_error: OnError) -> None:
         """Hands over what there is."""
         with self._reading:
             while self._signal.serve is not None:

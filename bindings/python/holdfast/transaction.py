@@ -10,24 +10,26 @@ import inspect
 import sys
 import types
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import Context, copy_context
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar
 
 from . import errors
 from ._callbacks import scopes
+from ._codec import options_of
 from ._handles import Handle, OfOneProcess, call, native_buffer, text_of
 from ._library import lib
 from ._members import Raised, call_members, enlist
-from ._signatures import hf_transaction_state
+from ._signatures import hf_transaction, hf_transaction_state
 from .events import CommitFuture, Submission
 from .receipt import Receipt
 
 if TYPE_CHECKING:
     from .store import Store
     from .tree import Transactable
+
+H = TypeVar("H", bound="TransactionHandle")
 
 
 class TransactionState(enum.IntEnum):
@@ -405,12 +407,7 @@ class Transaction(TransactionHandle):
         self._enter()
         return self
 
-    def __exit__(
-        self,
-        kind: Optional[type[BaseException]],
-        error: Optional[BaseException],
-        traceback: Optional[TracebackType],
-    ) -> None:
+    def __exit__(self, kind: Any, error: Optional[BaseException], traceback: Any) -> None:
         self._leave()
         try:
             if error is None and not self._settled:
@@ -422,6 +419,14 @@ class Transaction(TransactionHandle):
             if error is not None and not self._settled:
                 with errors.secondary_to(error):
                     self.rollback()
+
+
+def begun(kind: Callable[[Any, Any], H], store: Any, options: Mapping[str, Any]) -> H:
+    """A transaction of a store, with options by their names in the library."""
+    pointer = ctypes.POINTER(hf_transaction)()
+    transaction = kind(store, pointer)
+    call(lib.hf_transaction_begin, store.pointer, options_of(options), ctypes.byref(pointer))
+    return transaction
 
 
 def savepoint_of(pointer: Any) -> int:

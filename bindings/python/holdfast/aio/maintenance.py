@@ -1,16 +1,20 @@
 """The care of a store, awaited."""
 
 import functools
-from collections.abc import Mapping, Sequence
-from typing import IO, Any, Callable, Optional, Union
+from collections.abc import Mapping
+from typing import IO, TYPE_CHECKING, Any, Callable, Optional, Union
 
 from .. import maintenance as blocking
 from .._callbacks import Progress
-from .._query import Damaged
-from ..maintenance import StrPath, Upgrade
+from .._options import takes
+from ..maintenance import ExportOptions, StrPath, Upgrade
 from ._events import in_thread
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
+
+@takes(blocking.restore)
 async def restore(backup: StrPath, url: StrPath, **options: Any) -> None:
     """Makes a store from a backup: see `holdfast.restore`."""
     await in_thread(functools.partial(blocking.restore, backup, url, **options))
@@ -35,33 +39,21 @@ class Maintenance:
         """See `holdfast.Maintenance.compact`."""
         return await self._in_thread(self._blocking.compact)
 
+    @takes(blocking.Maintenance.export_lines)
     async def export_lines(
-        self,
-        target: Union[StrPath, IO[bytes]],
-        *,
-        repositories: Optional[Sequence[str]] = None,
-        resume: bool = False,
-        damaged: Damaged = "refuse",
-        progress: Optional[Progress] = None,
+        self, target: Union[StrPath, IO[bytes]], **options: "Unpack[ExportOptions]"
     ) -> dict[str, Any]:
         """See `holdfast.Maintenance.export_lines`."""
-        return await self._in_thread(
-            functools.partial(
-                self._blocking.export_lines,
-                target,
-                repositories=repositories,
-                resume=resume,
-                damaged=damaged,
-                progress=progress,
-            )
-        )
+        return await self._in_thread(functools.partial(self._blocking.export_lines, target, **options))
 
+    @takes(blocking.Maintenance.import_lines)
     async def import_lines(
         self, source: Union[StrPath, IO[bytes], IO[str]], **options: Any
     ) -> dict[str, Any]:
         """See `holdfast.Maintenance.import_lines`."""
         return await self._in_thread(functools.partial(self._blocking.import_lines, source, **options))
 
+    @takes(blocking.Maintenance.import_table)
     async def import_table(self, path: StrPath, table: str, **options: Any) -> dict[str, Any]:
         """See `holdfast.Maintenance.import_table`."""
         return await self._in_thread(functools.partial(self._blocking.import_table, path, table, **options))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar
 
 from .. import errors
 from .._handles import Handle, OfOneProcess
+from .._interrupts import OnError, OnFinished
 from .._options import TransactionOptions, takes, transaction_options
 from ..deferred import Description
 from ..operation import Subscription as BlockingSubscription
@@ -65,10 +66,7 @@ class Operation(OfOneProcess, Generic[T]):
         return self._start()
 
     def subscribe(
-        self,
-        on_value: Callable[[T], object],
-        on_finished: Optional[Callable[[], object]] = None,
-        on_error: Optional[Callable[[BaseException], object]] = None,
+        self, on_value: Callable[[T], object], on_finished: OnFinished = None, on_error: OnError = None
     ) -> Subscription:
         """Starts a run whose subscriber hears one value and then the end, or one error, from the loop. What
         `on_value` raises goes to `on_error`; without that, errors are logged."""

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import ctypes
 import dataclasses
 import functools
 import itertools
@@ -10,23 +9,20 @@ import os
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Generator, Mapping, Sequence
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, Union
 
 from .. import errors
 from .. import store as blocking
-from .._codec import options_of
 from .._handles import OfOneProcess, call
 from .._library import lib
 from .._limits import LIMITS
 from .._options import TransactionOptions, takes, transaction_options
-from .._signatures import hf_transaction
 from .._transact import MAX_ATTEMPTS
 from ..cache import Cache, Clock
 from ..operation import sequence_of
 from ..provider import StorageProvider
 from ..provider import open_provider as blocking_open_provider
-from ..transaction import open_transaction
+from ..transaction import begun, open_transaction
 from . import transaction as transactions
 from ._events import LoopEvents, in_thread
 from .maintenance import Maintenance
@@ -75,12 +71,7 @@ class Opening(OfOneProcess):
         self._store = await self._open()
         return self._store
 
-    async def __aexit__(
-        self,
-        kind: Optional[type[BaseException]],
-        error: Optional[BaseException],
-        traceback: Optional[TracebackType],
-    ) -> None:
+    async def __aexit__(self, kind: Any, error: Optional[BaseException], traceback: Any) -> None:
         assert self._store is not None
         await self._store.__aexit__(kind, error, traceback)
 
@@ -140,12 +131,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
     async def __aenter__(self) -> "Store":
         return self
 
-    async def __aexit__(
-        self,
-        kind: Optional[type[BaseException]],
-        error: Optional[BaseException],
-        traceback: Optional[TracebackType],
-    ) -> None:
+    async def __aexit__(self, kind: Any, error: Optional[BaseException], traceback: Any) -> None:
         if self._blocking._handle.is_foreign:
             return
         if error is None:
@@ -186,13 +172,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
     def begin(self, *, name: Optional[str] = None, **options: "Unpack[TransactionOptions]") -> Transaction:
         """Begins a transaction that the caller commits, submits or rolls back. Options: see
         `holdfast.Store.begin`."""
-        return self._begin({**transaction_options(**options), "name": name})
-
-    def _begin(self, options: Mapping[str, Any]) -> Transaction:
-        pointer = ctypes.POINTER(hf_transaction)()
-        transaction = Transaction(self, pointer)
-        call(lib.hf_transaction_begin, self.pointer, options_of(options), ctypes.byref(pointer))
-        return transaction
+        return begun(Transaction, self, {**transaction_options(**options), "name": name})
 
     @property
     def current_transaction(self) -> Optional[Transaction]:
@@ -223,7 +203,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
                 outer.enlist(*trees)
                 yield outer
             return
-        async with self._begin(given) as transaction:
+        async with begun(Transaction, self, given) as transaction:
             transaction.enlist(*trees)
             yield transaction
 
@@ -259,7 +239,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
                 return (None, used.receipt) if receipt else None
         timeout = options.get("timeout")
         deadline = None if timeout is None else time.monotonic() + timeout
-        transaction = self._begin(given)
+        transaction = begun(Transaction, self, given)
         for attempt in itertools.count(1):
             try:
                 async with transaction:

@@ -10,7 +10,7 @@ from .. import stream as blocking
 from .._codec import Codec, native_text
 from .._handles import Handle, OfOneProcess, call
 from .._inbox import Inbox
-from .._interrupts import tell, tell_error
+from .._interrupts import OnError, OnFinished, tell, tell_error
 from .._library import lib
 from .._options import takes
 from .._query import Filter, QueryOptions, query_options
@@ -86,10 +86,7 @@ class Stream(OfOneProcess, Generic[E]):
                 return event
 
     def subscribe(
-        self,
-        on_event: Callable[[E], object],
-        on_finished: Optional[Callable[[], object]] = None,
-        on_error: Optional[Callable[[BaseException], object]] = None,
+        self, on_event: Callable[[E], object], on_finished: OnFinished = None, on_error: OnError = None
     ) -> "Stream[E]":
         """Has each event handed to a function, on the loop, until the stream is closed; answers the stream.
         `on_finished` hears that the store was closed; `on_error` of errors, and of what `on_event` raises;
@@ -185,10 +182,7 @@ class Stream(OfOneProcess, Generic[E]):
         return None
 
     async def _serve(
-        self,
-        on_event: Callable[[E], object],
-        on_finished: Optional[Callable[[], object]],
-        on_error: Optional[Callable[[BaseException], object]],
+        self, on_event: Callable[[E], object], on_finished: OnFinished, on_error: OnError
     ) -> None:
         while True:
             try:

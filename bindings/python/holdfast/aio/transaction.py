@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import ctypes
 from collections.abc import AsyncIterator, Mapping
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Optional
 
 from .. import errors
@@ -109,12 +108,7 @@ class Transaction(TransactionHandle):
         self._enter()
         return self
 
-    async def __aexit__(
-        self,
-        kind: Optional[type[BaseException]],
-        error: Optional[BaseException],
-        traceback: Optional[TracebackType],
-    ) -> None:
+    async def __aexit__(self, kind: Any, error: Optional[BaseException], traceback: Any) -> None:
         self._leave()
         if not self._settled:
             note_outcome(error)

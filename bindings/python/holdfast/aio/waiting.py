@@ -12,16 +12,8 @@ from ..waiting import Done, timed_out
 async def await_result(
     starter: Callable[[Done], object], timeout: Optional[float] = 10, identifier: Optional[str] = None
 ) -> Any:
-    """Runs the starter, and awaits that what it started calls `done`.
-
-    `starter(done)` starts something that will call `done(result)`, or `done(error=exception)`, from any
-    thread, perhaps at once. The first call wins, and answers True; later ones answer False and change
-    nothing. What the starter itself raises is raised here.
-
-    `timeout` is in seconds from before the starter runs, on a steady clock; None waits for ever, 0 not at
-    all. When it has passed TimeoutError is raised, with the `identifier` and the pending `future`, which can
-    be awaited again.
-    """
+    """Runs the starter, and awaits that what it started calls `done`. Parameters as of
+    `holdfast.await_result`; the `future` of a TimeoutError can be awaited again."""
     deadline = None if timeout is None else time.monotonic() + timeout
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
