@@ -171,14 +171,14 @@ final class Checkpointer: Sendable {
             if state.isStopped { return nil }
             // After a sync that failed another one says nothing of the same pages. The log must first be written anew, by
             // the next commit or the close: were it copied now, a power cut could leave half of it in the database, and
-            // not the log to finish from.
-            guard !doubt.lasts, (try? check()) != nil else {
+            // not the log to finish from. Where no connection can be opened no sync has failed: of files that were
+            // displaced the log still has the commits, for whoever closes the store.
+            guard !doubt.lasts, (try? check()) != nil, let connection = try? state.connection ?? connect() else {
                 postpone(before, &state)
                 return nil
             }
+            state.connection = connection
             do throws(HoldfastError) {
-                let connection = if let open = state.connection { open } else { try connect() }
-                state.connection = connection
                 // So it is after another process's. Files that are open are told of those that come behind this look.
                 guard !doubt.isElsewhere else {
                     postpone(before, &state)

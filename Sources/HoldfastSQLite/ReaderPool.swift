@@ -44,10 +44,8 @@ final class ReaderPool: Sendable {
     /// As `Storage.changeToken`.
     var changeToken: ChangeToken? { isImmutable ? ChangeToken(0) : walHeader().map { ChangeToken($0.words) } }
 
-    private func open() throws(HoldfastError) -> Connection {
-        try files.check(walHeader)
-        return try connect()
-    }
+    /// A connection for reading, of whoever asks.
+    func open() throws(HoldfastError) -> Connection { try files.open(walHeader, by: connect) }
 
     /// A reader in whose transaction the newest commit is `sequence`.
     func begin() throws(HoldfastError) -> (reader: Reader, lease: UInt64, sequence: CommitSequence) {

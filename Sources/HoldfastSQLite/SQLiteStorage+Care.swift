@@ -30,7 +30,7 @@ extension SQLiteStorage {
     private func copyPages(
         to copy: DatabaseCopy, _ progress: Progress, mayBeTakenBack: Bool
     ) throws(HoldfastError) -> CommitSequence? {
-        let source = try connectReader()
+        let source = try readers.open()
         try source.run(.begin, "reading")
         let head = try source.head()
         let pages = try PageCopy(from: source, to: copy.path, environment.limits)
@@ -110,7 +110,12 @@ extension SQLiteStorage {
     public func stopCompacting() { compacting.withLock { _ = $0?.interrupt() } }
 
     public func problems() throws(HoldfastError) -> [String] {
-        let connection = try connectReader()
+        let connection: Connection
+        do throws(HoldfastError) {
+            connection = try readers.open()
+        } catch  where error.status == .corrupt {
+            return [error.message]
+        }
         return try Interrupt.whileAsking(environment.limits, stop: connection.interrupt) { () throws(HoldfastError) in
             try connection.run(.begin, "reading")
             return try connection.problems(limit: 100)

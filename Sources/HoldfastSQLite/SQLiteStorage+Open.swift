@@ -113,7 +113,9 @@ extension SQLiteStorage {
             check: { () throws(HoldfastError) in try files.check(readers.walHeader) },
             isHeldUp: { readers.hasLingering }, takeBackCopies: { copies.takeBack() },
             connect: { () throws(HoldfastError) in
-                let connection = try connect(path, .readWrite, limits, cacheBytes: limits.checkpointPageBytes)
+                let connection = try files.open(readers.walHeader) { () throws(HoldfastError) in
+                    try connect(path, .readWrite, limits, cacheBytes: limits.checkpointPageBytes)
+                }
                 connection.whenSyncFails = { doubt.noteFailedSync() }
                 return connection
             })
@@ -124,7 +126,7 @@ extension SQLiteStorage {
             files: files, storeLock: storeLock, queue: WriteQueue(storeLock, environment), traces: nil,
             copies: copies,
             logLimit: options.walLimitBytes,
-            environment: environment, connectWriter: connectWriter, connectReader: connectReader)
+            environment: environment, connectWriter: connectWriter)
     }
 
     private static func openForReading(
@@ -156,8 +158,7 @@ extension SQLiteStorage {
         return SQLiteStorage(
             path: path, writer: nil, readers: readers, checkpointer: nil, doubt: Doubt(nil), files: files,
             storeLock: storeLock, queue: nil, traces: traces, copies: PageCopies(),
-            logLimit: options.walLimitBytes, environment: environment, connectWriter: connectReader,
-            connectReader: connectReader)
+            logLimit: options.walLimitBytes, environment: environment, connectWriter: connectReader)
     }
 
     private static func connect(

@@ -37,7 +37,6 @@ public final class SQLiteStorage: Storage {
     let compacting = Lock<Connection?>(nil)
     private let lastCommit = Lock<(head: CommitSequence, header: WALHeader)?>(nil)
     private let connectWriter: @Sendable () throws(HoldfastError) -> Connection
-    let connectReader: @Sendable () throws(HoldfastError) -> Connection
     /// nil once the store is closed.
     let storeLock: Lock<StoreLock?>
     /// nil for a store that is only read, and once it is closed.
@@ -56,8 +55,7 @@ public final class SQLiteStorage: Storage {
         path: String, writer: Connection?, readers: ReaderPool, checkpointer: Checkpointer?, doubt: Doubt,
         files: StoreFiles, storeLock: StoreLock, queue: WriteQueue?, traces: SideFiles?,
         copies: PageCopies, logLimit: UInt64,
-        environment: Environment, connectWriter: @escaping @Sendable () throws(HoldfastError) -> Connection,
-        connectReader: @escaping @Sendable () throws(HoldfastError) -> Connection
+        environment: Environment, connectWriter: @escaping @Sendable () throws(HoldfastError) -> Connection
     ) {
         location = path
         isReadOnly = writer == nil
@@ -73,7 +71,6 @@ public final class SQLiteStorage: Storage {
         self.logLimit = Int(clamping: logLimit)
         self.environment = environment
         self.connectWriter = connectWriter
-        self.connectReader = connectReader
     }
 
     deinit { letGo() }
@@ -233,8 +230,8 @@ public final class SQLiteStorage: Storage {
         try writer.withLock { writer throws(HoldfastError) in
             if isReadOnly { return }
             let connection = try usable(writer)
-            if doubt.lasts { throw Self.doubtful(location) }
             try files.check(readers.walHeader)
+            if doubt.lasts { throw Self.doubtful(location) }
             do throws(HoldfastError) {
                 try connection.walFile?.sync()
             } catch {
@@ -254,6 +251,8 @@ public final class SQLiteStorage: Storage {
         // With no connection left in any process, the next one reads the log anew, and so finds a transaction whose
         // frames were written and only their sync failed. With another process there, they are written over.
         try checkpointer.pausing { () throws(HoldfastError) in
+            // Notes what the log has lost, while there is its index, which alone tells how long it must be.
+            _ = files.damage(readers.walHeader)
             readers.closeAll()
             try reopenWriter()
         }
@@ -266,8 +265,7 @@ public final class SQLiteStorage: Storage {
         try writer.withLock { writer throws(HoldfastError) in
             writer?.close()
             writer = nil
-            try files.check(readers.walHeader)
-            let connection = try connectWriter()
+            let connection = try files.open(readers.walHeader, by: connectWriter)
             // What failed may have been a compaction, and may turn out to be done.
             files.allowShrinking(to: Int(clamping: try connection.databaseBytes()))
             try connection.settle(isFirst: false, environment.limits)

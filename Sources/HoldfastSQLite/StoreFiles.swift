@@ -14,9 +14,12 @@ import Synchronization
 /// commit, so whoever commits again at once goes without.
 ///
 /// New connections are opened by name and must not be where another file stands: SQLite would write this store's log
-/// into that file or, finding it empty, delete the log.
+/// into that file or, finding it empty, delete the log; and what it found in another log it would take for this one's. So
+/// it is looked before, and again once all is open (`open`).
 ///
 /// What is displaced behind that look, and before the COMMIT that relies on it has ended, counts as displaced after it.
+/// A file that was found to be cut short stays so: a copying of the log that is under way makes it as long as before,
+/// with a hole in it.
 final class StoreFiles: Sendable {
     private struct File {
         let path: String
@@ -57,6 +60,8 @@ final class StoreFiles: Sendable {
     /// The database's file, which never becomes shorter than it was seen (`least`), unless it was compacted: then it may
     /// get as short as that (`shrunk`), until it is seen so.
     private let sizes = Lock((least: 0, shrunk: Int.max))
+    /// That a file has lost its end.
+    private let loss = Lock<HoldfastError?>(nil)
 
     /// To be made when all the files are there.
     init(_ path: String, readOnly: Bool, _ environment: Environment) throws(HoldfastError) {
@@ -105,7 +110,25 @@ final class StoreFiles: Sendable {
         _ = try lock?.size(Self.reopen)
     }
 
+    /// A connection to the files that are open; `header` reads the log's index. SQLite opens the log when it reads first.
+    func open(
+        _ header: () -> WALHeader?, by connect: () throws(HoldfastError) -> Connection
+    ) throws(HoldfastError) -> Connection {
+        try check(header)
+        let connection = try connect()
+        do throws(HoldfastError) {
+            _ = try connection.head()
+        } catch {
+            // What is read from other files says nothing of these.
+            try check(header)
+            throw error
+        }
+        try check(header)
+        return connection
+    }
+
     func checkDatabase() throws(HoldfastError) {
+        if let error = loss.withLock({ $0 }) { throw error }
         // Looked at with the lock held, lest it be compacted, and cut, between the look and the comparison.
         try sizes.withLock { sizes throws(HoldfastError) in
             let size = try database.size(Self.moveBack)
@@ -140,7 +163,9 @@ final class StoreFiles: Sendable {
     }
 
     private func cutShort(_ file: File) -> HoldfastError {
-        HoldfastError(
+        let error = HoldfastError(
             .corrupt, "\(file.path) was cut short while the store was open: close the store and restore a backup")
+        loss.withLock { $0 = error }
+        return error
     }
 }

@@ -28,6 +28,8 @@ static long begun_syncs;
 static int fault_operations, fault_error;
 static long fault_nth, fault_seen;
 static bool fault_forever;
+static int awaited_file;
+static void (*before_open)(void);
 
 static void append(vfs_record record) {
     if (!is_recording)
@@ -171,7 +173,12 @@ static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int 
     opened->file = is_wal ? FILE_WAL : is_journal ? FILE_JOURNAL : FILE_DATABASE;
     pthread_mutex_lock(&mutex);
     int code = fault(VFS_OPEN);
+    void (*body)(void) = opened->file == awaited_file ? before_open : NULL;
+    if (body)
+        before_open = NULL;
     pthread_mutex_unlock(&mutex);
+    if (body)
+        body();
     if (code == SQLITE_OK)
         code = real_vfs->xOpen(real_vfs, name, opened->real, flags, out_flags);
     if (code == SQLITE_OK)
@@ -250,6 +257,13 @@ long vfs_operation_count(void) {
     long seen = fault_seen;
     pthread_mutex_unlock(&mutex);
     return seen;
+}
+
+void vfs_before_open(int file, void (*body)(void)) {
+    pthread_mutex_lock(&mutex);
+    awaited_file = file;
+    before_open = body;
+    pthread_mutex_unlock(&mutex);
 }
 
 void vfs_swallow_syncs(bool on) {

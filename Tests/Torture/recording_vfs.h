@@ -63,6 +63,10 @@ void vfs_swallow_syncs(bool on);
 /* Each sync takes so much longer: a disk with a long queue. */
 void vfs_slow_syncs(uint32_t milliseconds);
 
+/* Runs the body once, in the thread that opens it, before the next file of this kind is opened; asked again
+ * with NULL, none does. */
+void vfs_before_open(int file, void (*body)(void));
+
 /* How many syncs have begun so far. */
 long vfs_begun_syncs(void);
 
