@@ -50,6 +50,22 @@ void close_diary(diary *d) {
     free_diary(d);
 }
 
+void in_room_with_diary(fixture *f, void (*scenario)(void)) {
+    room r = open_room(f, NULL);
+    diary *d = keep_diary(r.things);
+    ((void (*)(room, diary *))scenario)(r, d);
+    close_diary(d);
+    close_room(r);
+}
+
+void with_diary(fixture *f, void (*scenario)(void)) {
+    room r = open_room(f, NULL);
+    diary *d = keep_diary(r.things);
+    ((void (*)(diary *))scenario)(d);
+    close_diary(d);
+    close_room(r);
+}
+
 char *state_part(diary *d, const char *path) {
     hf_buffer state = HF_BUFFER_INIT;
     expect_ok(hf_controller_state, d->controller, &state);

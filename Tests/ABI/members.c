@@ -127,6 +127,13 @@ void close_tree_room(tree_room *r) {
     hf_store_free(r->store);
 }
 
+void in_tree_room(fixture *f, void (*scenario)(void)) {
+    tree_room r;
+    open_tree_room(f, &r, NULL);
+    ((void (*)(tree_room *))scenario)(&r);
+    close_tree_room(&r);
+}
+
 hf_transaction *begin_enlisted(tree_room *r, const char *options) {
     hf_transaction *t = begin(r->store, options);
     expect_ok(hf_transaction_enlist, t, r->child.handle);

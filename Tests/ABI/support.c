@@ -43,6 +43,14 @@ static void remove_directory(const char *path) {
     rmdir(path);
 }
 
+void in_fixture(fixture *f, void (*scenario)(void)) { ((void (*)(fixture *))scenario)(f); }
+
+void in_room(fixture *f, void (*scenario)(void)) {
+    room r = open_room(f, NULL);
+    ((void (*)(room))scenario)(r);
+    close_room(r);
+}
+
 static void run_instance(void **state) {
     instance *i = *state;
     running = i->name;
@@ -58,7 +66,7 @@ static void run_instance(void **state) {
     }
     size_t before = hf_handle_count(NULL);
     alarm(SECONDS_FOR_ONE_SCENARIO);
-    i->scenario->run(&i->fixture);
+    i->scenario->setting(&i->fixture, i->scenario->run);
     alarm(0);
     assert_int_equal(hf_handle_count(NULL), before);
 }

@@ -2,8 +2,9 @@
  * What the tests of the C contract share: scenarios that run once for each engine, one factory for each
  * resource, and expectations that say which call answered what.
  *
- * A scenario is a function whose name is a sentence. It gets a fixture with a URL that nobody used before;
- * what it opens it frees, for the runner counts the handles that live afterwards and expects none.
+ * A scenario is a function whose name is a sentence. It gets a fixture with a URL that nobody used before, or
+ * what its parameters ask for instead, made before it and freed behind it: see SETTING_OF. What it opens it
+ * frees, for the runner counts the handles that live afterwards and expects none.
  */
 #ifndef SUPPORT_H
 #define SUPPORT_H
@@ -37,19 +38,41 @@ typedef struct fixture {
 
 enum { ON_MEMORY = 1, ON_SQLITE = 2, ON_BOTH = 3 };
 
+/* What most scenarios need: a store with the repository "things". */
+typedef struct room {
+    hf_store *store;
+    hf_repository *things;
+} room;
+
+/* Makes what a scenario happens in, runs it there, and frees that. */
+typedef void setting(fixture *f, void (*scenario)(void));
+setting in_fixture, in_room, in_tree_room, with_diary, in_room_with_diary;
+
+struct tree_room; /* see members.h */
+struct diary;     /* see actions.h */
+/* clang-format off */
+#define SETTING_OF(function)                                                                                 \
+    _Generic(&(function),                                                                                    \
+        void (*)(fixture *): in_fixture,                                                                     \
+        void (*)(room): in_room,                                                                             \
+        void (*)(struct tree_room *): in_tree_room,                                                          \
+        void (*)(struct diary *): with_diary,                                                                \
+        void (*)(room, struct diary *): in_room_with_diary)
+/* clang-format on */
+
 typedef struct scenario {
     const char *sentence;
-    void (*run)(fixture *);
+    setting *setting;
+    void (*run)(void);
     int engines;
 } scenario;
 
-#define EACH_ENGINE(function)                                                                                \
-    { #function, function, ON_BOTH }
-#define SQLITE_ONLY(function)                                                                                \
-    { #function, function, ON_SQLITE }
+#define SCENARIO(function, engines)                                                                          \
+    { #function, SETTING_OF(function), (void (*)(void))(function), engines }
+#define EACH_ENGINE(function) SCENARIO(function, ON_BOTH)
+#define SQLITE_ONLY(function) SCENARIO(function, ON_SQLITE)
 /* For what does not depend on the engine. */
-#define ONCE(function)                                                                                       \
-    { #function, function, ON_MEMORY }
+#define ONCE(function) SCENARIO(function, ON_MEMORY)
 
 /* Runs the scenarios on the engines they ask for; answers the number of failures, for main to return. */
 int run_scenarios(const char *group, const scenario *scenarios, size_t count);
@@ -60,12 +83,6 @@ hf_store *open_store(const fixture *f, const char *options);
 hf_store *open_store_at(const char *url, const char *options);
 hf_repository *open_repository(hf_store *store, const char *name);
 hf_transaction *begin(hf_store *store, const char *options);
-
-/* What most scenarios need: a store with the repository "things". */
-typedef struct room {
-    hf_store *store;
-    hf_repository *things;
-} room;
 
 room open_room(const fixture *f, const char *options);
 void close_room(room r);

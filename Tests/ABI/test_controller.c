@@ -5,9 +5,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-static void a_save_goes_through_processing_to_succeeded_with_the_id_that_was_assigned(fixture *f) {
-    room r = open_room(f, NULL);
-    diary *d = keep_diary(r.things);
+static void a_save_goes_through_processing_to_succeeded_with_the_id_that_was_assigned(room r, diary *d) {
     expect_part(d, "persist", "{\"state\":\"initial\"}");
     dispatch(d, "{\"action\":\"save\",\"element\":{\"n\":1.5}}");
     await_part(d, "persist.state", "\"succeeded\"");
@@ -28,8 +26,6 @@ static void a_save_goes_through_processing_to_succeeded_with_the_id_that_was_ass
     expect_count(r.things, NULL, NULL, 1);
     free(element);
     hf_entity_free(&stored);
-    close_diary(d);
-    close_room(r);
 }
 
 static hf_status refuse(hf_transaction *transaction, const char *id, size_t id_length, const char *entity,
@@ -39,9 +35,7 @@ static hf_status refuse(hf_transaction *transaction, const char *id, size_t id_l
     return HF_REFUSED;
 }
 
-static void a_failed_save_holds_its_element_and_is_tried_again_only_when_it_is_dispatched(fixture *f) {
-    room r = open_room(f, NULL);
-    diary *d = keep_diary(r.things);
+static void a_failed_save_holds_its_element_and_is_tried_again_only_when_it_is_dispatched(room r, diary *d) {
     expect_ok(hf_repository_set_validator, r.things, refuse, NULL, NULL);
     dispatch(d, "{\"action\":\"save\",\"element\":{\"id\":\"a\",\"n\":1}}");
     await_part(d, "persist.state", "\"failed\"");
@@ -59,13 +53,9 @@ static void a_failed_save_holds_its_element_and_is_tried_again_only_when_it_is_d
     expect_lane(d, "persist", "initial processing failed processing succeeded");
     expect_entity(r.things, NULL, "a", "{\"id\":\"a\",\"n\":1}");
     free(element);
-    close_diary(d);
-    close_room(r);
 }
 
-static void what_is_no_entity_fails_in_the_state_and_what_is_no_action_in_the_call(fixture *f) {
-    room r = open_room(f, NULL);
-    diary *d = keep_diary(r.things);
+static void what_is_no_entity_fails_in_the_state_and_what_is_no_action_in_the_call(diary *d) {
     dispatch(d, "{\"action\":\"save\",\"id\":\"a\",\"element\":[1]}");
     await_part(d, "saves.a.error.status", "\"HF_INVALID_ENTITY\"");
     dispatch(d, "{\"action\":\"delete\",\"id\":\"b\",\"element\":{\"n\":1}}");
@@ -74,13 +64,9 @@ static void what_is_no_entity_fails_in_the_state_and_what_is_no_action_in_the_ca
     expect(HF_INVALID_JSON, hf_controller_dispatch, d->controller, "{\"action\"", HF_NTS);
     expect(HF_INVALID_ARGUMENT, hf_controller_dispatch, d->controller, NULL, HF_NTS);
     assert_int_equal(json_array_size(d->entries), 4);
-    close_diary(d);
-    close_room(r);
 }
 
-static void deleting_what_is_missing_fails_unless_that_is_allowed(fixture *f) {
-    room r = open_room(f, NULL);
-    diary *d = keep_diary(r.things);
+static void deleting_what_is_missing_fails_unless_that_is_allowed(room r, diary *d) {
     save(r.things, NULL, "{\"id\":\"a\"}");
     dispatch(d, "{\"action\":\"delete\",\"element\":{\"id\":\"a\",\"whatever\":1}}");
     await_part(d, "delete",
@@ -95,13 +81,9 @@ static void deleting_what_is_missing_fails_unless_that_is_allowed(fixture *f) {
     dispatch(d, "{\"action\":\"delete\",\"element\":{\"id\":\"a\"},\"missing_ok\":true}");
     await_part(d, "delete.state", "\"succeeded\"");
     expect_lane(d, "delete", "initial processing succeeded processing failed processing succeeded");
-    close_diary(d);
-    close_room(r);
 }
 
-static void parallel_saves_and_deletes_each_report_their_own_outcome(fixture *f) {
-    room r = open_room(f, NULL);
-    diary *d = keep_diary(r.things);
+static void parallel_saves_and_deletes_each_report_their_own_outcome(room r, diary *d) {
     char action[128], path[32];
     for (int i = 0; i < 30; i++) {
         snprintf(action, sizeof action, "{\"action\":\"save\",\"id\":%d,\"element\":%s{\"id\":\"%d\"}%s}", i,
@@ -122,13 +104,9 @@ static void parallel_saves_and_deletes_each_report_their_own_outcome(fixture *f)
         snprintf(path, sizeof path, "deletes.%d.state", i);
         await_part(d, path, i % 3 == 0 ? "\"failed\"" : "\"succeeded\"");
     }
-    close_diary(d);
-    close_room(r);
 }
 
-static void two_saves_of_one_id_under_way_at_once_both_tell_their_outcomes(fixture *f) {
-    room r = open_room(f, NULL);
-    diary *d = keep_diary(r.things);
+static void two_saves_of_one_id_under_way_at_once_both_tell_their_outcomes(room r, diary *d) {
     for (int i = 0; i < 5; i++) {
         char action[128];
         snprintf(action, sizeof action,
@@ -152,8 +130,6 @@ static void two_saves_of_one_id_under_way_at_once_both_tell_their_outcomes(fixtu
     for (i = 0; i < COUNT_OF(told); i++)
         assert_true(told[i]);
     assert_int_equal(integer_in(r.things, NULL, "a", "n"), json_integer_value(json_object_get(last, "n")));
-    close_diary(d);
-    close_room(r);
 }
 
 /* --- Order, threads ------------------------------------------------------------------------------- */
@@ -166,9 +142,7 @@ static void save_more(diary *d, const json_t *action) {
     expect_part(d, "saves", "{}");
 }
 
-static void what_is_dispatched_inside_the_middleware_is_handled_after_its_action(fixture *f) {
-    room r = open_room(f, NULL);
-    diary *d = keep_diary(r.things);
+static void what_is_dispatched_inside_the_middleware_is_handled_after_its_action(diary *d) {
     d->then = save_more;
     dispatch(d, "{\"action\":\"save\",\"id\":\"first\",\"element\":{\"id\":\"first\"}}");
     assert_true(noted(d, "save", "second") == 1);
@@ -179,8 +153,6 @@ static void what_is_dispatched_inside_the_middleware_is_handled_after_its_action
         json_t *action = json_object_get(json_array_get(d->entries, i), "action");
         assert_string_equal(json_string_value(json_object_get(action, "id")), order[i]);
     }
-    close_diary(d);
-    close_room(r);
 }
 
 typedef struct dispatcher {
@@ -204,9 +176,7 @@ static void *dispatch_many(void *argument) {
 }
 
 /* The diary of all actions, run through the reducer, gives the states that it saw. */
-static void many_threads_dispatch_and_the_reducer_alone_explains_every_state(fixture *f) {
-    room r = open_room(f, NULL);
-    diary *d = keep_diary(r.things);
+static void many_threads_dispatch_and_the_reducer_alone_explains_every_state(room r, diary *d) {
     pthread_t threads[4];
     dispatcher dispatchers[4];
     for (int i = 0; i < 4; i++) {
@@ -238,8 +208,6 @@ static void many_threads_dispatch_and_the_reducer_alone_explains_every_state(fix
     assert_string_equal(now.data, state.data);
     hf_buffer_free(&now);
     hf_buffer_free(&state);
-    close_diary(d);
-    close_room(r);
 }
 
 /* --- Being told ------------------------------------------------------------------------------------ */
@@ -346,8 +314,7 @@ static void free_controller(diary *d, const json_t *action) {
     assert_int_equal(d->freed, 0);
 }
 
-static void a_controller_is_freed_inside_its_middleware_and_then_nothing_is_told(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_controller_is_freed_inside_its_middleware_and_then_nothing_is_told(room r) {
     diary *d = keep_diary(r.things);
     d->then = free_controller;
     hf_controller *controller = d->controller;
@@ -356,7 +323,6 @@ static void a_controller_is_freed_inside_its_middleware_and_then_nothing_is_told
     assert_int_equal(json_array_size(d->entries), 1);
     expect(HF_INVALID_HANDLE, hf_controller_dispatch, controller, "{\"action\":\"cancelRequest\"}", HF_NTS);
     free_diary(d);
-    close_room(r);
 }
 
 static pid_t children[2];
@@ -368,9 +334,7 @@ static void fork_twice(diary *d, const json_t *action) {
         alarm(120);
 }
 
-static void a_child_that_is_forked_inside_the_middleware_has_no_part_in_it(fixture *f) {
-    room r = open_room(f, NULL);
-    diary *d = keep_diary(r.things);
+static void a_child_that_is_forked_inside_the_middleware_has_no_part_in_it(diary *d) {
     d->then = fork_twice;
     hf_status status = hf_controller_dispatch(d->controller, "{\"action\":\"request\"}", HF_NTS, NULL);
     if (children[0] == 0)
@@ -382,12 +346,9 @@ static void a_child_that_is_forked_inside_the_middleware_has_no_part_in_it(fixtu
         assert_int_equal(waitpid(children[i], &ending, 0), children[i]);
         assert_int_equal(ending, 0);
     }
-    close_diary(d);
-    close_room(r);
 }
 
-static void user_data_is_freed_once_also_where_nothing_is_made(fixture *f) {
-    room r = open_room(f, NULL);
+static void user_data_is_freed_once_also_where_nothing_is_made(room r) {
     diary *d = keep_diary(NULL);
     expect(HF_INVALID_ARGUMENT, hf_controller_create, r.things, note_action, note_state, d, note_freed, NULL);
     assert_int_equal(d->freed, 1);
@@ -408,7 +369,6 @@ static void user_data_is_freed_once_also_where_nothing_is_made(fixture *f) {
     assert_int_equal(d->freed, 4);
     d->freed = 1;
     free_diary(d);
-    close_room(r);
 }
 
 static void a_closed_store_is_a_result_and_a_controller_of_one_opened_anew_works(fixture *f) {

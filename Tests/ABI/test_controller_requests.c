@@ -38,9 +38,7 @@ static void a_request_brings_one_snapshot_and_then_what_each_commit_changes(fixt
     close_room(r);
 }
 
-static void of_three_requests_the_middle_one_is_canceled_and_the_others_hear_of_the_commit(fixture *f) {
-    room r = open_room(f, NULL);
-    diary *d = keep_diary(r.things);
+static void of_three_requests_the_middle_one_is_canceled_and_the_others_hear_of_the_commit(room r, diary *d) {
     save_rows(r.things, 3);
     dispatch(d, REQUEST("one", "\"filter\":{\"n\":{\"$gte\":1}}"));
     dispatch(d, REQUEST("two", BY_N));
@@ -55,13 +53,9 @@ static void of_three_requests_the_middle_one_is_canceled_and_the_others_hear_of_
     expect_part(d, "requests.two.state", "\"canceled\"");
     assert_int_equal(noted(d, "changed", "two"), 0);
     expect_part(d, "request.token", "\"three\"");
-    close_diary(d);
-    close_room(r);
 }
 
-static void rollbacks_and_commits_that_change_nothing_relevant_send_nothing(fixture *f) {
-    room r = open_room(f, NULL);
-    diary *d = keep_diary(r.things);
+static void rollbacks_and_commits_that_change_nothing_relevant_send_nothing(room r, diary *d) {
     hf_repository *others = open_repository(r.store, "others");
     save_rows(r.things, 3);
     dispatch(d, REQUEST("t", "\"filter\":{\"n\":{\"$lt\":10}},\"fields\":[\"n\"]," BY_N));
@@ -77,8 +71,6 @@ static void rollbacks_and_commits_that_change_nothing_relevant_send_nothing(fixt
     await_part(d, "request.ids", "[\"a\",\"b\",\"c\",\"relevant\"]");
     assert_int_equal(noted(d, "changed", NULL), 1);
     hf_repository_free(others);
-    close_diary(d);
-    close_room(r);
 }
 
 static void entities_move_enter_leave_and_stand_at_the_edge_of_a_limit(fixture *f) {
@@ -111,9 +103,7 @@ static void entities_move_enter_leave_and_stand_at_the_edge_of_a_limit(fixture *
     close_room(r);
 }
 
-static void of_a_hundred_commits_in_a_burst_the_changes_in_order_give_the_final_state(fixture *f) {
-    room r = open_room(f, NULL);
-    diary *d = keep_diary(r.things);
+static void of_a_hundred_commits_in_a_burst_the_changes_in_order_give_the_final_state(room r, diary *d) {
     dispatch(d, REQUEST("t", BY_N));
     char json[64];
     for (int i = 0; i < 100; i++) {
@@ -122,13 +112,9 @@ static void of_a_hundred_commits_in_a_burst_the_changes_in_order_give_the_final_
     }
     await_found(d, "t", r.things, NULL, SORTED);
     assert_int_equal(noted(d, "received", NULL), 1);
-    close_diary(d);
-    close_room(r);
 }
 
-static void a_request_with_a_token_in_use_ends_the_former_and_lives(fixture *f) {
-    room r = open_room(f, NULL);
-    diary *d = keep_diary(r.things);
+static void a_request_with_a_token_in_use_ends_the_former_and_lives(room r, diary *d) {
     save_rows(r.things, 3);
     dispatch(d, REQUEST("t", "\"filter\":{\"n\":0}"));
     await_part(d, "request.ids", "[\"a\"]");
@@ -145,8 +131,6 @@ static void a_request_with_a_token_in_use_ends_the_former_and_lives(fixture *f) 
     dispatch(d, REQUEST("t", "\"filter\":{\"n\":2}"));
     await_part(d, "request.ids", "[\"c\"]");
     expect_part(d, "request.request", "{\"filter\":{\"n\":2}}");
-    close_diary(d);
-    close_room(r);
 }
 
 /* --- Cancelling ----------------------------------------------------------------------------------- */
@@ -172,9 +156,7 @@ static void dawdle(diary *d, const json_t *action) {
         sleep_milliseconds(2);
 }
 
-static void when_a_cancel_has_returned_nothing_of_its_token_is_told_any_more(fixture *f) {
-    room r = open_room(f, NULL);
-    diary *d = keep_diary(r.things);
+static void when_a_cancel_has_returned_nothing_of_its_token_is_told_any_more(room r, diary *d) {
     d->then = dawdle;
     writer w = {r.things, false};
     pthread_t thread;
@@ -198,8 +180,6 @@ static void when_a_cancel_has_returned_nothing_of_its_token_is_told_any_more(fix
     }
     w.is_over = true;
     pthread_join(thread, NULL);
-    close_diary(d);
-    close_room(r);
 }
 
 static void cancel_it(diary *d, const json_t *action) {
@@ -207,9 +187,7 @@ static void cancel_it(diary *d, const json_t *action) {
         dispatch(d, CANCEL("t"));
 }
 
-static void a_request_is_canceled_inside_its_own_event(fixture *f) {
-    room r = open_room(f, NULL);
-    diary *d = keep_diary(r.things);
+static void a_request_is_canceled_inside_its_own_event(room r, diary *d) {
     d->then = cancel_it;
     dispatch(d, REQUEST("t", ""));
     await_part(d, "request.state", "\"received\"");
@@ -220,8 +198,6 @@ static void a_request_is_canceled_inside_its_own_event(fixture *f) {
     assert_int_equal(noted(d, "changed", "t"), 1);
     /* The change itself had come before. */
     expect_lane(d, "request", "initial loading received canceled");
-    close_diary(d);
-    close_room(r);
 }
 
 static void cancel_by_event(const hf_event *event, void *user_data) {
@@ -231,8 +207,7 @@ static void cancel_by_event(const hf_event *event, void *user_data) {
         dispatch(d, CANCEL("t"));
 }
 
-static void a_request_is_canceled_inside_the_callback_that_tells_of_the_state(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_request_is_canceled_inside_the_callback_that_tells_of_the_state(room r) {
     diary *d = keep_diary(NULL);
     expect_ok(hf_controller_create, r.things, note_action, cancel_by_event, d, note_freed, &d->controller);
     dispatch(d, REQUEST("t", ""));
@@ -241,7 +216,6 @@ static void a_request_is_canceled_inside_the_callback_that_tells_of_the_state(fi
     sleep_milliseconds(20);
     assert_int_equal(noted(d, "changed", "t"), 0);
     close_diary(d);
-    close_room(r);
 }
 
 static void under_queue_delivery_a_request_is_canceled_inside_its_own_event_too(fixture *f) {
@@ -267,9 +241,7 @@ static void under_queue_delivery_a_request_is_canceled_inside_its_own_event_too(
 
 /* --- Failing --------------------------------------------------------------------------------------- */
 
-static void a_request_that_cannot_be_opened_fails_with_itself_and_works_when_it_is_mended(fixture *f) {
-    room r = open_room(f, NULL);
-    diary *d = keep_diary(r.things);
+static void a_request_that_cannot_be_opened_fails_with_itself_and_works_when_it_is_mended(diary *d) {
     dispatch(d, REQUEST("t", "\"filter\":{\"n\":{\"$near\":1}}"));
     await_part(d, "request.state", "\"failed\"");
     expect_part(d, "request.error.status", "\"HF_INVALID_QUERY\"");
@@ -281,8 +253,6 @@ static void a_request_that_cannot_be_opened_fails_with_itself_and_works_when_it_
     dispatch(d, REQUEST("t", ""));
     await_part(d, "request.state", "\"received\"");
     expect_part(d, "requests.u.state", "\"failed\"");
-    close_diary(d);
-    close_room(r);
 }
 
 static void an_entity_that_cannot_be_read_fails_its_request_by_name_and_hides_no_other(fixture *f) {
@@ -305,9 +275,7 @@ static void an_entity_that_cannot_be_read_fails_its_request_by_name_and_hides_no
     close_room(r);
 }
 
-static void a_change_that_does_not_fit_is_a_failure_and_then_a_fresh_snapshot(fixture *f) {
-    room r = open_room(f, NULL);
-    diary *d = keep_diary(r.things);
+static void a_change_that_does_not_fit_is_a_failure_and_then_a_fresh_snapshot(room r, diary *d) {
     save_rows(r.things, 3);
     dispatch(d, REQUEST("t", BY_N));
     await_found(d, "t", r.things, NULL, SORTED);
@@ -317,13 +285,9 @@ static void a_change_that_does_not_fit_is_a_failure_and_then_a_fresh_snapshot(fi
     assert_int_equal(noted(d, "request", "t"), 2);
     save(r.things, NULL, "{\"id\":\"g\",\"n\":2}");
     await_found(d, "t", r.things, NULL, SORTED);
-    close_diary(d);
-    close_room(r);
 }
 
-static void closing_the_store_fails_the_requests_that_live_and_says_so(fixture *f) {
-    room r = open_room(f, NULL);
-    diary *d = keep_diary(r.things);
+static void closing_the_store_fails_the_requests_that_live_and_says_so(room r, diary *d) {
     dispatch(d, REQUEST("t", BY_N));
     dispatch(d, REQUEST("u", ""));
     dispatch(d, REQUEST("gone", ""));
@@ -343,12 +307,9 @@ static void closing_the_store_fails_the_requests_that_live_and_says_so(fixture *
     assert_true(d->states > states);
     dispatch(d, REQUEST("t", BY_N));
     expect_part(d, "requests.t.error.status", "\"HF_CLOSED\"");
-    close_diary(d);
-    close_room(r);
 }
 
-static void two_features_of_one_store_have_states_of_their_own(fixture *f) {
-    room r = open_room(f, NULL);
+static void two_features_of_one_store_have_states_of_their_own(room r) {
     hf_repository *titles = open_repository(r.store, "titles");
     diary *d = keep_diary(r.things), *e = keep_diary(titles);
     dispatch(d, REQUEST("all", ""));
@@ -366,11 +327,9 @@ static void two_features_of_one_store_have_states_of_their_own(fixture *f) {
     dispatch(e, "{\"action\":\"delete\",\"element\":{\"id\":\"title\"}}");
     await_part(e, "requests.all.ids", "[]");
     close_diary(e);
-    close_room(r);
 }
 
-static void freeing_a_controller_with_requests_ends_them(fixture *f) {
-    room r = open_room(f, NULL);
+static void freeing_a_controller_with_requests_ends_them(room r) {
     writer w = {r.things, false};
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, write_on, &w), 0);
@@ -384,7 +343,6 @@ static void freeing_a_controller_with_requests_ends_them(fixture *f) {
     }
     w.is_over = true;
     pthread_join(thread, NULL);
-    close_room(r);
 }
 
 int main(void) {

@@ -74,8 +74,7 @@ static hf_status keep(hf_transaction *t, const char *id, size_t id_length, const
     return entity == NULL && strncmp(id, "keep", 4) == 0 ? HF_REFUSED : HF_OK;
 }
 
-static void one_that_may_not_be_deleted_keeps_no_other(fixture *f) {
-    room r = open_room(f, NULL);
+static void one_that_may_not_be_deleted_keeps_no_other(room r) {
     hf_repository *others = open_repository(r.store, "others");
     expect_ok(hf_repository_create_index, r.things, after_a_minute, NULL, NULL);
     expect_ok(hf_repository_create_index, others, after_a_minute, NULL, NULL);
@@ -98,7 +97,6 @@ static void one_that_may_not_be_deleted_keeps_no_other(fixture *f) {
     expect_ok(hf_repository_set_validator, r.things, NULL, NULL, NULL);
     wait_for(r.things, 0);
     hf_repository_free(others);
-    close_room(r);
 }
 
 static void one_whose_text_is_lost_keeps_no_other(fixture *f) {
@@ -148,25 +146,21 @@ static void they_go_too_when_the_store_is_opened_again(fixture *f) {
     close_room(r);
 }
 
-static void they_stay_when_the_index_is_dropped(fixture *f) {
-    room r = open_room(f, NULL);
+static void they_stay_when_the_index_is_dropped(room r) {
     expect_ok(hf_repository_create_index, r.things, after_a_minute, NULL, NULL);
     expect_ok(hf_repository_drop_index, r.things, "seen");
     save_seen(r.things, "old", 1);
     sleep_milliseconds(1500);
     assert_int_equal(count_of(r.things), 1);
-    close_room(r);
 }
 
-static void only_one_path_can_lead_to_a_time(fixture *f) {
-    room r = open_room(f, NULL);
+static void only_one_path_can_lead_to_a_time(room r) {
     expect(HF_INVALID_OPTION, hf_repository_create_index, r.things,
            "{\"fields\":{\"a\":1,\"b\":1},\"expire_after_ms\":1}", NULL, NULL);
     expect(HF_INVALID_OPTION, hf_repository_create_index, r.things,
            "{\"fields\":{\"a\":1},\"expire_after_ms\":-1}", NULL, NULL);
     expect_ok(hf_repository_create_index, r.things, "{\"fields\":{\"seen\":1}}", NULL, NULL);
     expect(HF_EXISTS, hf_repository_create_index, r.things, after_a_minute, NULL, NULL);
-    close_room(r);
 }
 
 int main(void) {

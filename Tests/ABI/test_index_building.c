@@ -3,8 +3,7 @@
 
 #include <sys/wait.h>
 
-static void a_unique_index_is_not_created_over_values_that_occur_twice(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_unique_index_is_not_created_over_values_that_occur_twice(room r) {
     hf_transaction *t = begin(r.store, NULL);
     for (int i = 0; i < 1200; i++) {
         char text[64];
@@ -17,7 +16,6 @@ static void a_unique_index_is_not_created_over_values_that_occur_twice(fixture *
     expect_indexes(r, "[]");
     create_index(r, "{\"fields\":{\"n\":1}}");
     assert_int_equal(index_entries(r), 1200);
-    close_room(r);
 }
 
 static const char *unique_n = "{\"fields\":{\"n\":1},\"unique\":true}";
@@ -171,8 +169,7 @@ static bool count_calls(uint64_t entities, void *user_data) {
     return true;
 }
 
-static void whoever_says_stop_gets_no_index_however_late_that_is(fixture *f) {
-    room r = open_room(f, NULL);
+static void whoever_says_stop_gets_no_index_however_late_that_is(room r) {
     for (int things = 0; things <= 1; things++) {
         if (things > 0)
             save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
@@ -187,7 +184,6 @@ static void whoever_says_stop_gets_no_index_however_late_that_is(fixture *f) {
             expect_indexes(r, "[]");
         }
     }
-    close_room(r);
 }
 
 /* Another, who builds the same index, is faster, and was told that it is there. */
@@ -197,8 +193,7 @@ static bool let_another_finish(uint64_t entities, void *things) {
     return false;
 }
 
-static void whoever_says_stop_takes_no_index_from_another_that_has_built_it(fixture *f) {
-    room r = open_room(f, NULL);
+static void whoever_says_stop_takes_no_index_from_another_that_has_built_it(room r) {
     save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
     expect(HF_CANCELLED, hf_repository_create_index, r.things, "{\"fields\":{\"n\":1}}", let_another_finish,
            r.things);
@@ -206,23 +201,19 @@ static void whoever_says_stop_takes_no_index_from_another_that_has_built_it(fixt
     expect_ok(hf_repository_indexes, r.things, &indexes);
     assert_non_null(strstr(indexes.data, "\"state\":\"ready\""));
     hf_buffer_free(&indexes);
-    close_room(r);
 }
 
 /* What Swift takes for one text is two names to everybody else. */
-static void names_that_are_written_otherwise_are_two_indexes(fixture *f) {
-    room r = open_room(f, NULL);
+static void names_that_are_written_otherwise_are_two_indexes(room r) {
     expect_ok(hf_repository_create_index, r.things, "{\"fields\":{\"n\":1},\"name\":\"\xC3\xA9\"}", NULL,
               NULL);
     expect_ok(hf_repository_create_index, r.things, "{\"fields\":{\"m\":1},\"name\":\"e\xCC\x81\"}", NULL,
               NULL);
     expect_ok(hf_repository_drop_index, r.things, "e\xCC\x81");
     expect_ok(hf_repository_drop_index, r.things, "\xC3\xA9");
-    close_room(r);
 }
 
-static void an_index_is_built_between_commits_and_tells_how_far_it_is(fixture *f) {
-    room r = open_room(f, NULL);
+static void an_index_is_built_between_commits_and_tells_how_far_it_is(room r) {
     hf_transaction *t = begin(r.store, NULL);
     for (int i = 0; i < 3700; i++) {
         char text[64];
@@ -239,7 +230,6 @@ static void an_index_is_built_between_commits_and_tells_how_far_it_is(fixture *f
     assert_true(p.calls >= 4 && p.last >= 3700);
     /* Of those that were changed meanwhile, each has two. */
     assert_int_equal(index_entries(r), 3700 + p.calls - 1);
-    close_room(r);
 }
 
 /* Saves, changes and deletes entities until it is told to stop. */
@@ -301,8 +291,7 @@ static char *combining(int id, int elements, int length) {
     return text;
 }
 
-static void an_entity_with_too_many_bytes_of_keys_is_refused(fixture *f) {
-    room r = open_room(f, NULL);
+static void an_entity_with_too_many_bytes_of_keys_is_refused(room r) {
     char *text = combining(1, 5000, 200);
     save(r.things, NULL, text);
     hf_error *error = error_of(HF_INVALID_ENTITY, hf_repository_create_index, r.things,
@@ -318,7 +307,6 @@ static void an_entity_with_too_many_bytes_of_keys_is_refused(fixture *f) {
     save(r.things, NULL, text);
     assert_int_equal(index_entries(r), 5000);
     free(text);
-    close_room(r);
 }
 
 static void a_commit_with_too_many_bytes_of_keys_is_refused(fixture *f) {

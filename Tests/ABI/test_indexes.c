@@ -1,8 +1,7 @@
 /* Indexes: listed and dropped, kept by every write, unique ones, and what queries do with them. */
 #include "indexes.h"
 
-static void an_index_is_created_listed_and_dropped(fixture *f) {
-    room r = open_room(f, NULL);
+static void an_index_is_created_listed_and_dropped(room r) {
     expect_indexes(r, "[]");
     create_index(r, "{\"fields\":{\"o.city\":1,\"n\":-1}}");
     create_index(r, "{\"fields\":{\"n\":1},\"unique\":true,\"name\":\"numbers\"}");
@@ -18,7 +17,6 @@ static void an_index_is_created_listed_and_dropped(fixture *f) {
     expect(HF_NOT_FOUND, hf_repository_drop_index, r.things, "numbers");
     expect_ok(hf_repository_drop_index, r.things, "o.city_-n");
     expect_indexes(r, "[]");
-    close_room(r);
 }
 
 static void an_index_says_what_is_wrong_with_its_options(fixture *f) {
@@ -42,8 +40,7 @@ static void an_index_says_what_is_wrong_with_its_options(fixture *f) {
     close_room(r);
 }
 
-static void every_write_keeps_the_indexes_right(fixture *f) {
-    room r = open_room(f, NULL);
+static void every_write_keeps_the_indexes_right(room r) {
     save(r.things, NULL, "{\"id\":\"before\",\"tags\":[\"x\",\"y\",\"x\"]}");
     create_index(r, "{\"fields\":{\"tags\":1}}");
     create_index(r, "{\"fields\":{\"n\":1,\"tags\":-1}}");
@@ -65,11 +62,9 @@ static void every_write_keeps_the_indexes_right(fixture *f) {
     assert_int_equal(index_entries(r), 6 + 2 + 2);
     expect_ok(hf_repository_delete_all, r.things, NULL, NULL, 0, NULL, NULL);
     assert_int_equal(index_entries(r), 0);
-    close_room(r);
 }
 
-static void a_unique_violation_names_both_ids_and_the_value(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_unique_violation_names_both_ids_and_the_value(room r) {
     create_index(r, "{\"fields\":{\"mail\":1,\"at\":1},\"unique\":true,\"name\":\"address\"}");
     save(r.things, NULL, "{\"id\":\"a\",\"mail\":\"m\",\"at\":1}");
     save(r.things, NULL, "{\"id\":\"b\",\"mail\":\"m\",\"at\":2}");
@@ -85,11 +80,9 @@ static void a_unique_violation_names_both_ids_and_the_value(fixture *f) {
     expect(HF_UNIQUE_VIOLATION, hf_repository_save_many, r.things, NULL,
            "[{\"id\":\"d\",\"at\":5},{\"id\":\"e\",\"at\":5}]", HF_NTS, NULL);
     assert_int_equal(index_entries(r), 2);
-    close_room(r);
 }
 
-static void two_entities_may_exchange_their_unique_values(fixture *f) {
-    room r = open_room(f, NULL);
+static void two_entities_may_exchange_their_unique_values(room r) {
     create_index(r, "{\"fields\":{\"seat\":1},\"unique\":true}");
     save(r.things, NULL, "{\"id\":\"a\",\"seat\":1}");
     save(r.things, NULL, "{\"id\":\"b\",\"seat\":2}");
@@ -103,7 +96,6 @@ static void two_entities_may_exchange_their_unique_values(fixture *f) {
     expect(HF_UNIQUE_VIOLATION, hf_transaction_commit, t, NULL);
     hf_transaction_free(t);
     assert_int_equal(index_entries(r), 2);
-    close_room(r);
 }
 
 /* The explanation of a query, and that its answers are as many as it says. */
@@ -124,8 +116,7 @@ static void check_explained(room r, const char *filter, const char *options, con
 #define expect_explained(r, filter, options, expected)                                                       \
     check_explained(r, filter, options, expected, __FILE__, __LINE__)
 
-static void an_explanation_tells_the_index_its_bounds_and_what_was_examined(fixture *f) {
-    room r = open_room(f, NULL);
+static void an_explanation_tells_the_index_its_bounds_and_what_was_examined(room r) {
     for (int i = 0; i < 100; i++) {
         char text[80];
         snprintf(text, sizeof text, "{\"id\":%d,\"n\":%d,\"m\":%d,\"s\":\"x\"}", i, i % 10, i % 4);
@@ -155,7 +146,6 @@ static void an_explanation_tells_the_index_its_bounds_and_what_was_examined(fixt
     expect_explained(r, "{}", "{\"sort\":{\"m\":-1},\"limit\":4}",
                      "{\"access\":\"index\",\"index\":\"m\",\"bounds\":{},\"exact\":true,\"sort\":\"index\","
                      "\"examined\":0,\"matched\":4}");
-    close_room(r);
 }
 
 static void a_pattern_that_begins_with_a_text_is_looked_up_under_it(fixture *f) {

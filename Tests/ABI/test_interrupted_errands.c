@@ -193,8 +193,7 @@ static bool is_asked_while_many_are_deleted(room r, const char *ids) {
     return is_asked;
 }
 
-static void many_are_written_in_a_transaction_all_or_none(fixture *f) {
-    room r = open_room(f, NULL);
+static void many_are_written_in_a_transaction_all_or_none(room r) {
     fill(r, MANY);
     char *ids = malloc(MANY * 9 + 2), *end = ids;
     for (int i = 0; i < MANY; i++)
@@ -214,7 +213,6 @@ static void many_are_written_in_a_transaction_all_or_none(fixture *f) {
     commit_quietly(t);
     expect_count(r.things, NULL, "{}", 2);
     free(ids);
-    close_room(r);
 }
 
 /* Long after the work was done. */
@@ -224,8 +222,7 @@ static void answer_late(void *of) {
         wait_a_moment(NULL);
 }
 
-static void what_was_done_while_the_caller_was_asked_counts(fixture *f) {
-    room r = open_room(f, NULL);
+static void what_was_done_while_the_caller_was_asked_counts(room r) {
     char *batch = malloc(MANY * 16 + 2), *end = batch;
     for (int i = 0; i < MANY; i++)
         end += sprintf(end, "%c{\"id\":\"%05d\"}", i == 0 ? '[' : ',', i);
@@ -244,7 +241,6 @@ static void what_was_done_while_the_caller_was_asked_counts(fixture *f) {
     }
     assert_int_equal(status, HF_OK);
     free(batch);
-    close_room(r);
 }
 
 int main(void) {

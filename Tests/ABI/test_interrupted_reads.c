@@ -218,8 +218,7 @@ static void *count_elsewhere(void *things) {
     return NULL;
 }
 
-static void one_thread_is_asked_and_no_other(fixture *f) {
-    room r = open_room(f, NULL);
+static void one_thread_is_asked_and_no_other(room r) {
     fill(r, MANY);
     check c = {.end_at = 1};
     hf_set_interrupt_check(is_to_end, &c);
@@ -230,7 +229,6 @@ static void one_thread_is_asked_and_no_other(fixture *f) {
     hf_set_interrupt_check(NULL, NULL);
     count_elsewhere(r.things);
     assert_int_equal(c.asked, 0);
-    close_room(r);
 }
 
 typedef struct called {
@@ -249,8 +247,7 @@ static void ask_and_count(const hf_event *event, void *user_data) {
     atomic_store(&o->is_over, true);
 }
 
-static void a_thread_of_the_library_is_never_asked(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_thread_of_the_library_is_never_asked(room r) {
     fill(r, MANY);
     called o = {.things = r.things, .c = {.end_at = 1}};
     hf_transaction *t = begin(r.store, NULL);
@@ -262,7 +259,6 @@ static void a_thread_of_the_library_is_never_asked(fixture *f) {
     assert_int_equal(o.c.asked, 0);
     assert_int_equal(o.status, HF_OK);
     assert_int_equal(o.count, MANY);
-    close_room(r);
 }
 
 static void close_it(void *of) {
@@ -285,8 +281,7 @@ static void a_check_may_close_the_store_that_is_read(fixture *f) {
     close_room(r);
 }
 
-static void a_cursor_that_was_ended_goes_on_and_hands_out_all(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_cursor_that_was_ended_goes_on_and_hands_out_all(room r) {
     fill(r, MANY);
     static const char *options[] = {NULL, "{\"sort\":{\"n\":1}}", "{\"sort\":{\"n\":-1},\"skip\":3}"};
     for (size_t i = 0; i < COUNT_OF(options); i++) {
@@ -309,11 +304,9 @@ static void a_cursor_that_was_ended_goes_on_and_hands_out_all(fixture *f) {
             hf_cursor_free(cursor);
         }
     }
-    close_room(r);
 }
 
-static void a_live_query_that_is_opened_meanwhile_begins_with_all_or_not_at_all(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_live_query_that_is_opened_meanwhile_begins_with_all_or_not_at_all(room r) {
     fill(r, MANY);
     for (int end_at = 0; end_at < 4; end_at++) {
         listener l;
@@ -331,7 +324,6 @@ static void a_live_query_that_is_opened_meanwhile_begins_with_all_or_not_at_all(
             assert_int_equal(event_count(&l), 0);
         end_listening(&l);
     }
-    close_room(r);
 }
 
 static hf_transaction *begin_with_many(room r) {
@@ -344,8 +336,7 @@ static hf_transaction *begin_with_many(room r) {
     return t;
 }
 
-static void what_a_transaction_has_written_itself_is_searched_with_questions(fixture *f) {
-    room r = open_room(f, NULL);
+static void what_a_transaction_has_written_itself_is_searched_with_questions(room r) {
     for (int others = 0; others < 3; others += 2) {
         hf_transaction *t = begin_with_many(r);
         check c = {0};
@@ -364,7 +355,6 @@ static void what_a_transaction_has_written_itself_is_searched_with_questions(fix
         save(r.things, NULL, "{\"id\":\"00400x\",\"n\":1}");
         save(r.things, NULL, "{\"id\":\"z\",\"n\":1}");
     }
-    close_room(r);
 }
 
 int main(void) {

@@ -32,8 +32,7 @@ static void expect_no_index(hf_repository *things) {
     }
 }
 
-static void an_index_that_is_not_to_be_built_on_leaves_no_record(fixture *f) {
-    room r = open_room(f, NULL);
+static void an_index_that_is_not_to_be_built_on_leaves_no_record(room r) {
     fill(r, MANY);
     for (int end_at = 1; end_at < 8; end_at++) {
         check c = {.end_at = end_at};
@@ -44,7 +43,6 @@ static void an_index_that_is_not_to_be_built_on_leaves_no_record(fixture *f) {
     }
     create_index(r, "{\"fields\":{\"n\":1}}");
     assert_int_equal(index_entries(r), MANY);
-    close_room(r);
 }
 
 typedef struct lock {
@@ -123,8 +121,7 @@ static void what_takes_care_of_a_store_ends_and_leaves_nothing_behind(fixture *f
     close_room(r);
 }
 
-static void compacting_ends_as_it_was_or_is_done(fixture *f) {
-    room r = open_room(f, NULL);
+static void compacting_ends_as_it_was_or_is_done(room r) {
     fill(r, MANY);
     for (int end_at = 1; end_at < 6; end_at++) {
         check c = {.end_at = end_at};
@@ -138,11 +135,9 @@ static void compacting_ends_as_it_was_or_is_done(fixture *f) {
         save(r.things, NULL, "{\"id\":\"00001\",\"n\":1}");
     }
     expect_ok(hf_store_compact, r.store, NULL);
-    close_room(r);
 }
 
-static void many_at_once_are_stored_all_or_none(fixture *f) {
-    room r = open_room(f, NULL);
+static void many_at_once_are_stored_all_or_none(room r) {
     enum { LARGE = 400 };
     char *batch = malloc(LARGE * 4200), *end = batch;
     for (int i = 0; i < LARGE; i++)
@@ -163,7 +158,6 @@ static void many_at_once_are_stored_all_or_none(fixture *f) {
         expect_ok(hf_repository_delete_all, r.things, NULL, NULL, 0, NULL, &deleted);
     }
     free(batch);
-    close_room(r);
 }
 
 /* --- Waiting ------------------------------------------------------------------------------------ */
@@ -269,8 +263,7 @@ static void hold(const hf_event *event, void *user_data) {
         sleep_milliseconds(1);
 }
 
-static void closing_ends_its_wait_and_can_be_called_again(fixture *f) {
-    room r = open_room(f, NULL);
+static void closing_ends_its_wait_and_can_be_called_again(room r) {
     atomic_int may_go_on = 0;
     hf_transaction *t = begin(r.store, NULL);
     save(r.things, t, "{\"id\":\"a\"}");
@@ -282,7 +275,6 @@ static void closing_ends_its_wait_and_can_be_called_again(fixture *f) {
     hf_set_interrupt_check(NULL, NULL);
     atomic_store(&may_go_on, 1);
     expect_ok(hf_store_close, r.store, -1);
-    close_room(r);
 }
 
 static void opening_does_not_wait_on_behind_who_is_at_the_door(fixture *f) {

@@ -74,8 +74,7 @@ static bool goes_on(void *user_data) {
     return false;
 }
 
-static void a_thread_that_is_asked_syncs_without_a_new_one(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_thread_that_is_asked_syncs_without_a_new_one(room r) {
     save(r.things, NULL, "{\"id\":1}");
     hf_set_interrupt_check(goes_on, NULL);
     int before = left;
@@ -83,7 +82,6 @@ static void a_thread_that_is_asked_syncs_without_a_new_one(fixture *f) {
         expect_ok(hf_store_sync, r.store);
     assert_int_equal(left, before);
     hf_set_interrupt_check(NULL, NULL);
-    close_room(r);
 }
 
 static void an_operation_without_a_thread_is_refused_and_the_store_stays_open(fixture *f) {

@@ -149,8 +149,7 @@ static void no_phantom_passes_after_very_many_changes(fixture *f) {
     a_phantom_is_refused_after(f, very_many);
 }
 
-static void a_pattern_beyond_its_steps_is_interpreted_and_finds_the_same(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_pattern_beyond_its_steps_is_interpreted_and_finds_the_same(room r) {
     save(r.things, NULL, "{\"id\":\"1\",\"name\":\"\"}");
     save(r.things, NULL, "{\"id\":\"2\",\"name\":\"Anna and Otto\"}");
     save(r.things, NULL, "{\"id\":\"3\",\"name\":\"abcabcabcabc\"}");
@@ -159,7 +158,6 @@ static void a_pattern_beyond_its_steps_is_interpreted_and_finds_the_same(fixture
     expect_count(r.things, NULL,
                  "{\"name\":{\"$regex\":\"\\\\b(\\\\w)(\\\\w)\\\\2\\\\1\\\\b\",\"$options\":\"i\"}}", 1);
     expect_count(r.things, NULL, "{\"name\":{\"$not\":{\"$regex\":\"[^a-c]\"}}}", 2);
-    close_room(r);
 }
 
 /* In a process of its own, because the library looks once. `check` answers which of its steps went wrong. */
@@ -267,8 +265,7 @@ static void what_validators_write_is_validated_in_so_many_rounds(fixture *f) {
     with_limits("validationRounds=2", validators_write_twice);
 }
 
-static void a_list_beyond_the_ranges_of_an_index_is_looked_for_as_a_whole(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_list_beyond_the_ranges_of_an_index_is_looked_for_as_a_whole(room r) {
     hf_transaction *t = begin(r.store, NULL);
     for (int i = 0; i < 20; i++) {
         char json[64];
@@ -283,7 +280,6 @@ static void a_list_beyond_the_ranges_of_an_index_is_looked_for_as_a_whole(fixtur
     expect_count(r.things, NULL, "{\"n\":{\"$in\":[9,8,7,6,5,4,3,2,1,0,-1]}}", 10);
     expect_count(r.things, NULL, "{\"even\":{\"$in\":[0,1]},\"n\":{\"$in\":[1,2,3]}}", 3);
     expect_count(r.things, NULL, "{\"id\":{\"$in\":[1,2,3,4,5,6]}}", 6);
-    close_room(r);
 }
 
 int main(void) {

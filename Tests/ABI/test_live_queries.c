@@ -7,8 +7,7 @@ static void remove_if_there(hf_repository *things, hf_transaction *t, const char
     assert_true(status == HF_OK || status == HF_NOT_FOUND);
 }
 
-static void the_result_comes_first_then_each_commit_that_changes_it(fixture *f) {
-    room r = open_room(f, NULL);
+static void the_result_comes_first_then_each_commit_that_changes_it(room r) {
     save(r.things, NULL, "{\"id\":\"b\",\"n\":2}");
     save(r.things, NULL, "{\"id\":\"a\",\"n\":5}");
     listener l;
@@ -39,11 +38,9 @@ static void the_result_comes_first_then_each_commit_that_changes_it(fixture *f) 
                  "\"changed\":[{\"position\":0,\"id\":\"a\",\"entity\":{\"id\":\"a\",\"n\":5,\"x\":1}}]}");
     expect_followed(&l, r.things, "{\"n\":{\"$gt\":1}}", "{\"sort\":{\"n\":1}}");
     end_listening(&l);
-    close_room(r);
 }
 
-static void deleting_three_of_six_in_one_commit_is_one_difference(fixture *f) {
-    room r = open_room(f, NULL);
+static void deleting_three_of_six_in_one_commit_is_one_difference(room r) {
     for (int i = 0; i < 6; i++) {
         char json[32];
         snprintf(json, sizeof json, "{\"id\":\"r%d\"}", i);
@@ -66,11 +63,9 @@ static void deleting_three_of_six_in_one_commit_is_one_difference(fixture *f) {
     expect_followed(&l, r.things, NULL, NULL);
     assert_int_equal(event_count(&l), 3);
     end_listening(&l);
-    close_room(r);
 }
 
-static void what_changes_nothing_that_it_shows_tells_nothing(fixture *f) {
-    room r = open_room(f, NULL);
+static void what_changes_nothing_that_it_shows_tells_nothing(room r) {
     hf_repository *others = open_repository(r.store, "others");
     save(r.things, NULL, "{\"id\":\"a\",\"n\":1,\"note\":\"x\"}");
     listener l;
@@ -94,11 +89,9 @@ static void what_changes_nothing_that_it_shows_tells_nothing(fixture *f) {
     assert_int_equal(event_count(&l), 2);
     end_listening(&l);
     hf_repository_free(others);
-    close_room(r);
 }
 
-static void a_slow_consumer_is_told_of_several_commits_at_once(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_slow_consumer_is_told_of_several_commits_at_once(room r) {
     listener l;
     begin_listening(&l);
     observe_query(&l, r.things, NULL, NULL);
@@ -132,7 +125,6 @@ static void a_slow_consumer_is_told_of_several_commits_at_once(fixture *f) {
     pthread_mutex_unlock(&l.lock);
     assert_true(most > 10);
     end_listening(&l);
-    close_room(r);
 }
 
 /* --- Random commits against random queries ---------------------------------------------------------- */
@@ -273,8 +265,7 @@ static void moves_at_the_edge_of_a_limit_ask_the_storage_nothing(fixture *f) {
     end_shelf(&s);
 }
 
-static void each_of_many_queries_with_ranges_of_their_own_hears_of_what_comes_into_its_range(fixture *f) {
-    room r = open_room(f, NULL);
+static void each_of_many_queries_with_ranges_of_their_own_hears_of_what_comes_into_its_range(room r) {
     enum { RANGES = 9 };
     listener listeners[RANGES];
     char text[64];
@@ -291,7 +282,6 @@ static void each_of_many_queries_with_ranges_of_their_own_hears_of_what_comes_in
     }
     for (int i = 0; i < RANGES; i++)
         end_listening(&listeners[i]);
-    close_room(r);
 }
 
 typedef struct busy_writer {
@@ -330,8 +320,7 @@ static void what_is_committed_while_it_is_opened_is_not_missed(fixture *f) {
     close_room(r);
 }
 
-static void a_live_query_pins_no_snapshot_of_the_past(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_live_query_pins_no_snapshot_of_the_past(room r) {
     listener l;
     begin_listening(&l);
     observe_query(&l, r.things, NULL, NULL);
@@ -346,11 +335,9 @@ static void a_live_query_pins_no_snapshot_of_the_past(fixture *f) {
                          json_integer_value(json_object_get(description, "sequence")));
     json_decref(description);
     end_listening(&l);
-    close_room(r);
 }
 
-static void a_wrong_query_is_refused_at_once(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_wrong_query_is_refused_at_once(room r) {
     listener l;
     begin_listening(&l);
     expect(HF_INVALID_QUERY, hf_stream_open_query, r.things, "{\"$nope\":1}", HF_NTS, NULL, hear, &l, let_go,
@@ -363,7 +350,6 @@ static void a_wrong_query_is_refused_at_once(fixture *f) {
     assert_int_equal(l.freed, 3);
     assert_null(l.stream);
     end_listening(&l);
-    close_room(r);
 }
 
 int main(void) {

@@ -342,8 +342,7 @@ static void run_with_less_and_less(const fixture *f, const char *name, memory_ca
     assert_false(run_in_a_process(f, name, run, (size_t)1 << 30));
 }
 
-static void an_answer_without_memory_says_that_the_commit_is_stored(fixture *f) {
-    room r = open_room(f, NULL);
+static void an_answer_without_memory_says_that_the_commit_is_stored(room r) {
     size_t length;
     char *text = large_entity(&length);
     hf_entity out = HF_ENTITY_INIT;
@@ -363,7 +362,6 @@ static void an_answer_without_memory_says_that_the_commit_is_stored(fixture *f) 
     hf_transaction_free(t);
     hf_entity_free(&out);
     free(text);
-    close_room(r);
 }
 
 #define CASE(function)                                                                                       \
@@ -390,8 +388,7 @@ CASE(imports_a_large_line)
 CASE(exports_a_large_entity)
 CASE(reduces_a_large_state)
 
-static void lengths_beyond_all_memory_are_refused(fixture *f) {
-    room r = open_room(f, NULL);
+static void lengths_beyond_all_memory_are_refused(room r) {
     hf_future *future = NULL;
     expect_ok(hf_future_create, &future);
     hf_buffer buffer = HF_BUFFER_INIT;
@@ -408,7 +405,6 @@ static void lengths_beyond_all_memory_are_refused(fixture *f) {
     assert_false(hf_buffer_set(&buffer, "x", SIZE_MAX - 1));
     assert_false(hf_future_is_ended(future));
     hf_future_free(future);
-    close_room(r);
 }
 
 int main(void) {

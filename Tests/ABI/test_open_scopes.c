@@ -8,8 +8,7 @@ static uint64_t begin_scope(hf_transaction *t) {
     return scope;
 }
 
-static void what_is_under_way_is_not_stored_by_half(fixture *f) {
-    room r = open_room(f, NULL);
+static void what_is_under_way_is_not_stored_by_half(room r) {
     hf_transaction *t = begin(r.store, NULL);
     save(r.things, t, "{\"id\":\"a\"}");
     uint64_t scope = begin_scope(t);
@@ -25,7 +24,6 @@ static void what_is_under_way_is_not_stored_by_half(fixture *f) {
     commit_quietly(t);
     expect_entity(r.things, NULL, "a", "{\"id\":\"a\"}");
     expect_count(r.things, NULL, NULL, 1);
-    close_room(r);
 }
 
 static hf_status begin_a_scope_and_return(hf_transaction *t, void *user_data) {
@@ -35,11 +33,9 @@ static hf_status begin_a_scope_and_return(hf_transaction *t, void *user_data) {
     return HF_OK;
 }
 
-static void a_body_that_leaves_its_scope_under_way_is_rolled_back(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_body_that_leaves_its_scope_under_way_is_rolled_back(room r) {
     expect(HF_INVALID_STATE, hf_store_transact, r.store, begin_a_scope_and_return, r.things, NULL, NULL);
     expect_count(r.things, NULL, NULL, 0);
-    close_room(r);
 }
 
 static void a_tree_alone_is_not_committed_while_a_scope_is_under_way(fixture *f) {
@@ -58,8 +54,7 @@ static void a_tree_alone_is_not_committed_while_a_scope_is_under_way(fixture *f)
     free_member(&saving);
 }
 
-static void a_scope_that_fails_around_another_says_that_this_one_was_under_way(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_scope_that_fails_around_another_says_that_this_one_was_under_way(room r) {
     hf_transaction *t = begin(r.store, NULL);
     uint64_t outer = begin_scope(t);
     uint64_t inner = begin_scope(t);
@@ -71,11 +66,9 @@ static void a_scope_that_fails_around_another_says_that_this_one_was_under_way(f
     hf_error_free(error);
     hf_transaction_free(t);
     expect_count(r.things, NULL, NULL, 0);
-    close_room(r);
 }
 
-static void a_scope_is_no_savepoint(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_scope_is_no_savepoint(room r) {
     hf_transaction *t = begin(r.store, NULL);
     uint64_t scope = begin_scope(t);
     save(r.things, t, "{\"id\":\"a\"}");
@@ -84,7 +77,6 @@ static void a_scope_is_no_savepoint(fixture *f) {
     expect_ok(hf_transaction_end_scope, t, scope, true);
     commit_quietly(t);
     expect_count(r.things, NULL, NULL, 1);
-    close_room(r);
 }
 
 int main(void) {

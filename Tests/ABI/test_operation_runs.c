@@ -26,8 +26,7 @@ static hf_status count_and_write(hf_transaction *transaction, hf_buffer *result,
     return hf_repository_add(things, transaction, json, HF_NTS, NULL, NULL);
 }
 
-static void a_function_of_the_host_is_an_operation_too(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_function_of_the_host_is_an_operation_too(room r) {
     recorder *rec = new_recorder(3);
     hf_operation *operation = NULL;
     expect_ok(hf_operation_create_function, r.store, count_and_write, r.things, NULL, NULL, &operation);
@@ -60,7 +59,6 @@ static void a_function_of_the_host_is_an_operation_too(fixture *f) {
     wait_for_freed(rec, 3);
     hf_entity_free(&result);
     free_recorder(rec);
-    close_room(r);
 }
 
 static hf_status wait_in_function(hf_transaction *transaction, hf_buffer *result, void *future) {
@@ -69,8 +67,7 @@ static hf_status wait_in_function(hf_transaction *transaction, hf_buffer *result
     return hf_future_wait(future, NULL, 5000, NULL, NULL, NULL);
 }
 
-static void waiting_inside_an_asynchronous_function_would_deadlock_and_says_so(fixture *f) {
-    room r = open_room(f, NULL);
+static void waiting_inside_an_asynchronous_function_would_deadlock_and_says_so(room r) {
     hf_operation *operation = NULL;
     hf_future *never = NULL, *future = NULL;
     expect_ok(hf_future_create, &never);
@@ -80,7 +77,6 @@ static void waiting_inside_an_asynchronous_function_would_deadlock_and_says_so(f
     hf_future_free(never);
     hf_future_free(future);
     hf_operation_free(operation);
-    close_room(r);
 }
 
 /* --- Subscriptions, cancelling, closing
@@ -111,8 +107,7 @@ static void wait_for_end(heard *h) {
         sleep_milliseconds(1);
 }
 
-static void a_subscription_brings_one_value_and_an_end_or_one_failure(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_subscription_brings_one_value_and_an_end_or_one_failure(room r) {
     hf_operation *add = describe_operation(r, ADD_ONE);
     heard first = {0}, second = {0};
     expect_ok(hf_operation_subscribe, add, NULL, hear, &first, note_freed, NULL);
@@ -127,7 +122,6 @@ static void a_subscription_brings_one_value_and_an_end_or_one_failure(fixture *f
     assert_int_equal(second.ends, 1);
     assert_int_equal(second.last_status, HF_EXISTS);
     assert_int_equal(first.freed, 1);
-    close_room(r);
 }
 
 static hf_status enlist_and_save(hf_transaction *transaction, hf_buffer *result, void *user_data) {
@@ -215,8 +209,7 @@ static hf_status hold(hf_transaction *transaction, hf_buffer *result, void *user
     return HF_OK;
 }
 
-static void a_read_is_cancelled_or_answers_never_both(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_read_is_cancelled_or_answers_never_both(room r) {
     hf_operation *count = describe_operation(r, STEP("count", ""));
     for (size_t i = 0; i < 20000; i++) {
         hf_future *future = NULL;
@@ -230,11 +223,9 @@ static void a_read_is_cancelled_or_answers_never_both(fixture *f) {
         hf_future_free(future);
     }
     hf_operation_free(count);
-    close_room(r);
 }
 
-static void what_has_not_begun_or_not_reached_its_commit_can_be_cancelled(fixture *f) {
-    room r = open_room(f, NULL);
+static void what_has_not_begun_or_not_reached_its_commit_can_be_cancelled(room r) {
     gate g = {PTHREAD_MUTEX_INITIALIZER, 0};
     hf_operation *blocker = NULL;
     hf_operation *fetch = describe_operation(r, STEP("count", ""));
@@ -255,7 +246,6 @@ static void what_has_not_begun_or_not_reached_its_commit_can_be_cancelled(fixtur
     hf_future_free(waiting);
     hf_operation_free(blocker);
     hf_operation_free(fetch);
-    close_room(r);
 }
 
 typedef struct stubborn {
@@ -271,8 +261,7 @@ static hf_status stumble(hf_transaction *transaction, hf_buffer *result, void *u
     return HF_CONFLICT;
 }
 
-static void what_was_cancelled_while_it_ran_does_not_run_again(fixture *f) {
-    room r = open_room(f, NULL);
+static void what_was_cancelled_while_it_ran_does_not_run_again(room r) {
     stubborn s = {{PTHREAD_MUTEX_INITIALIZER, 0}, 0};
     hf_operation *operation = NULL;
     hf_future *future = NULL;
@@ -295,11 +284,9 @@ static void what_was_cancelled_while_it_ran_does_not_run_again(fixture *f) {
     assert_int_equal(s.runs, 1);
     hf_operation_free(fetch);
     hf_operation_free(operation);
-    close_room(r);
 }
 
-static void a_run_is_attempted_as_often_as_it_may_be(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_run_is_attempted_as_often_as_it_may_be(room r) {
     for (int most = 1; most <= 3; most++) {
         stubborn s = {{PTHREAD_MUTEX_INITIALIZER, 0}, 0};
         char options[64];
@@ -313,7 +300,6 @@ static void a_run_is_attempted_as_often_as_it_may_be(fixture *f) {
         hf_future_free(future);
         hf_operation_free(operation);
     }
-    close_room(r);
 }
 
 static void an_abandoned_run_goes_on(fixture *f) {

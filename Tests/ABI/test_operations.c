@@ -26,8 +26,7 @@ static void expect_refused(room r, hf_transaction *transaction, const char *json
 #define STEP(operation, members) "{\"operation\":\"" operation "\",\"repository\":\"things\"" members "}"
 #define ADD_ONE STEP("add", ",\"entity\":{\"id\":\"s1\",\"plays\":0}")
 
-static void what_takes_a_receipt_is_empty_where_there_is_none(fixture *f) {
-    room r = open_room(f, NULL);
+static void what_takes_a_receipt_is_empty_where_there_is_none(room r) {
     hf_operation *add = describe_operation(r, ADD_ONE), *count = describe_operation(r, STEP("count", ""));
     hf_entity value = HF_ENTITY_INIT;
     hf_buffer receipt = HF_BUFFER_INIT;
@@ -40,7 +39,6 @@ static void what_takes_a_receipt_is_empty_where_there_is_none(fixture *f) {
     hf_entity_free(&value);
     hf_buffer_free(&receipt);
     hf_operation_free(add), hf_operation_free(count);
-    close_room(r);
 }
 
 /* --- Every call of a repository ------------------------------------------------------------------------ */
@@ -149,8 +147,7 @@ static void asynchronous_runs_answer_what_performing_answers(fixture *f) {
 /* --- Values ----------------------------------------------------------------------------------------------
  */
 
-static void making_an_operation_does_nothing_and_each_run_runs_again(fixture *f) {
-    room r = open_room(f, NULL);
+static void making_an_operation_does_nothing_and_each_run_runs_again(room r) {
     save(r.things, NULL, "{\"id\":\"s1\"}");
     hf_operation *add = describe_operation(r, ADD_ONE);
     expect(HF_EXISTS, hf_operation_perform, add, NULL, NULL, NULL);
@@ -175,7 +172,6 @@ static void making_an_operation_does_nothing_and_each_run_runs_again(fixture *f)
     expect_ok(hf_operation_perform, anonymous, NULL, NULL, NULL);
     hf_operation_free(anonymous);
     expect_count(r.things, NULL, NULL, 3);
-    close_room(r);
 }
 
 static void what_is_wrong_with_a_description_is_named(fixture *f) {
@@ -250,8 +246,7 @@ static void one_value_is_performed_by_several_threads_as_independent_runs(fixtur
 /* --- Sequences
  * ---------------------------------------------------------------------------------------------- */
 
-static void a_sequence_is_one_commit_or_none(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_sequence_is_one_commit_or_none(room r) {
     hf_buffer receipt = HF_BUFFER_INIT;
     hf_entity result = HF_ENTITY_INIT;
     hf_operation *both = describe_operation(
@@ -284,11 +279,9 @@ static void a_sequence_is_one_commit_or_none(fixture *f) {
     hf_operation_free(both);
     hf_buffer_free(&receipt);
     hf_entity_free(&result);
-    close_room(r);
 }
 
-static void a_key_makes_a_sequence_run_once(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_key_makes_a_sequence_run_once(room r) {
     hf_operation *order = describe_operation(
         r, "{\"steps\":[" STEP("modify", ",\"id\":\"n\",\"update\":{\"$inc\":{\"n\":1}},\"initial\":"
                                          "{}") "],"
@@ -308,7 +301,6 @@ static void a_key_makes_a_sequence_run_once(fixture *f) {
     assert_int_equal(integer_in(r.things, NULL, "n", "n"), 1);
     hf_buffer_free(&receipt);
     hf_operation_free(order);
-    close_room(r);
 }
 
 int main(void) {

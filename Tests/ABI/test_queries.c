@@ -24,8 +24,7 @@ static void save_five(hf_repository *things) {
               HF_NTS, NULL);
 }
 
-static void a_list_is_one_json_array_and_its_views_point_into_it(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_list_is_one_json_array_and_its_views_point_into_it(room r) {
     hf_entity_list list = HF_ENTITY_LIST_INIT;
     expect_ok(hf_repository_fetch_all, r.things, NULL, &list);
     assert_int_equal(list.count, 0);
@@ -45,11 +44,9 @@ static void a_list_is_one_json_array_and_its_views_point_into_it(fixture *f) {
     expect_ids(&list, "a b");
     assert_null(list.items);
     assert_int_equal(list.count, 0);
-    close_room(r);
 }
 
-static void lists_are_ordered_by_the_bytes_of_the_ids(fixture *f) {
-    room r = open_room(f, NULL);
+static void lists_are_ordered_by_the_bytes_of_the_ids(room r) {
     hf_entity_list list = HF_ENTITY_LIST_INIT;
     expect_ok(
         hf_repository_save_many, r.things, NULL,
@@ -65,11 +62,9 @@ static void lists_are_ordered_by_the_bytes_of_the_ids(fixture *f) {
     expect_ok(hf_repository_find, r.things, t, NULL, 0, NULL, &list);
     expect_ids(&list, "-1 10 9 B a aa ab ~ \xc3\xa4 \xef\xbf\xbd \xf0\x9f\x98\x80");
     hf_transaction_free(t);
-    close_room(r);
 }
 
-static void limit_and_skip_cut_from_the_order(fixture *f) {
-    room r = open_room(f, NULL);
+static void limit_and_skip_cut_from_the_order(room r) {
     hf_entity_list list = HF_ENTITY_LIST_INIT;
     save_five(r.things);
     expect_ok(hf_repository_find, r.things, NULL, NULL, 0, "{\"limit\":2}", &list);
@@ -82,7 +77,6 @@ static void limit_and_skip_cut_from_the_order(fixture *f) {
     expect_ids(&list, "c");
     expect_ok(hf_repository_find, r.things, NULL, NULL, 0, "{\"skip\":9007199254740992}", &list);
     expect_ids(&list, "");
-    close_room(r);
 }
 
 static void filters_match_as_in_mongodb(fixture *f) {
@@ -139,15 +133,13 @@ static void filters_match_as_in_mongodb(fixture *f) {
     close_room(r);
 }
 
-static void fetch_many_answers_in_the_order_asked_and_leaves_out_what_is_missing(fixture *f) {
-    room r = open_room(f, NULL);
+static void fetch_many_answers_in_the_order_asked_and_leaves_out_what_is_missing(room r) {
     hf_entity_list list = HF_ENTITY_LIST_INIT;
     save_five(r.things);
     expect_ok(hf_repository_fetch_many, r.things, NULL, "[\"d\",\"zz\",\"a\",\"d\"]", HF_NTS, &list);
     expect_ids(&list, "d a d");
     expect_ok(hf_repository_fetch_many, r.things, NULL, "[]", HF_NTS, &list);
     expect_ids(&list, "");
-    close_room(r);
 }
 
 /* Expects a batch to be refused for its element 1, and nothing of it stored. */
@@ -193,8 +185,7 @@ static void a_batch_is_stored_as_a_whole_or_not_at_all_and_says_at_which_index(f
     close_room(r);
 }
 
-static void a_refused_batch_leaves_its_transaction_as_it_was(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_refused_batch_leaves_its_transaction_as_it_was(room r) {
     hf_transaction *t = begin(r.store, NULL);
     save(r.things, t, "{\"id\":\"a\",\"n\":1}");
     expect(HF_EXISTS, hf_repository_add_many, r.things, t, "[{\"id\":\"b\"},{\"id\":\"a\"}]", HF_NTS, NULL);
@@ -205,11 +196,9 @@ static void a_refused_batch_leaves_its_transaction_as_it_was(fixture *f) {
     commit_quietly(t);
     expect_entity(r.things, NULL, "a", "{\"id\":\"a\",\"n\":1}");
     expect_count(r.things, NULL, NULL, 1);
-    close_room(r);
 }
 
-static void batches_answer_the_entities_as_stored_in_the_order_given(fixture *f) {
-    room r = open_room(f, NULL);
+static void batches_answer_the_entities_as_stored_in_the_order_given(room r) {
     hf_entity_list list = HF_ENTITY_LIST_INIT;
     expect_ok(hf_repository_add_many, r.things, NULL, "[{\"id\":\"b\"}, {\"id\":\"a\"} ]", HF_NTS, &list);
     assert_int_equal(list.items[0].version, version_of(r.things, NULL, "b"));
@@ -227,20 +216,16 @@ static void batches_answer_the_entities_as_stored_in_the_order_given(fixture *f)
     expect_ok(hf_repository_update_many, r.things, NULL, "[]", HF_NTS, &list);
     expect_ids(&list, "");
     expect_count(r.things, NULL, NULL, 4);
-    close_room(r);
 }
 
-static void of_an_id_saved_twice_in_a_batch_the_last_stays(fixture *f) {
-    room r = open_room(f, NULL);
+static void of_an_id_saved_twice_in_a_batch_the_last_stays(room r) {
     expect_ok(hf_repository_save_many, r.things, NULL, "[{\"id\":7,\"n\":1},{\"id\":\"7\",\"n\":2}]", HF_NTS,
               NULL);
     expect_entity(r.things, NULL, "7", "{\"id\":\"7\",\"n\":2}");
     expect_count(r.things, NULL, NULL, 1);
-    close_room(r);
 }
 
-static void delete_all_deletes_what_matches_and_counts_it(fixture *f) {
-    room r = open_room(f, NULL);
+static void delete_all_deletes_what_matches_and_counts_it(room r) {
     uint64_t n = 0;
     save_five(r.things);
     hf_transaction *t = begin(r.store, NULL);
@@ -255,7 +240,6 @@ static void delete_all_deletes_what_matches_and_counts_it(fixture *f) {
     assert_int_equal(n, 3);
     expect_ok(hf_repository_delete_all, r.things, NULL, NULL, 0, NULL, &n);
     assert_int_equal(n, 0);
-    close_room(r);
 }
 
 static void ten_thousand_entities_go_in_and_come_out_in_one_call_each(fixture *f) {

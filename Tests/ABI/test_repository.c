@@ -12,15 +12,12 @@ static void the_bytes_of_an_entity_are_kept(fixture *f) {
     close_room(r);
 }
 
-static void white_space_around_an_entity_is_not_part_of_it(fixture *f) {
-    room r = open_room(f, NULL);
+static void white_space_around_an_entity_is_not_part_of_it(room r) {
     save(r.things, NULL, " \n{\"id\":\"s1\"}\t ");
     expect_entity(r.things, NULL, "s1", "{\"id\":\"s1\"}");
-    close_room(r);
 }
 
-static void lengths_are_in_bytes_and_need_no_nul(fixture *f) {
-    room r = open_room(f, NULL);
+static void lengths_are_in_bytes_and_need_no_nul(room r) {
     hf_entity entity = HF_ENTITY_INIT;
     const char text[] = "{\"id\":\"s1\"}{\"id\":\"s2\"}";
     expect_ok(hf_repository_save, r.things, NULL, text, 11, NULL);
@@ -28,11 +25,9 @@ static void lengths_are_in_bytes_and_need_no_nul(fixture *f) {
     assert_string_equal(entity.data, "{\"id\":\"s1\"}");
     expect_absent(r.things, NULL, "s2");
     hf_entity_free(&entity);
-    close_room(r);
 }
 
-static void add_refuses_an_id_that_is_taken(fixture *f) {
-    room r = open_room(f, NULL);
+static void add_refuses_an_id_that_is_taken(room r) {
     expect_ok(hf_repository_add, r.things, NULL, "{\"id\":\"s1\",\"n\":1}", HF_NTS, NULL);
     expect_detail(
         error_of(HF_EXISTS, hf_repository_add, r.things, NULL, "{\"id\":\"s1\",\"n\":2}", HF_NTS, NULL), "id",
@@ -44,11 +39,9 @@ static void add_refuses_an_id_that_is_taken(fixture *f) {
     expect(HF_EXISTS, hf_repository_add, r.things, t, "{\"id\":\"s2\"}", HF_NTS, NULL);
     commit_quietly(t);
     expect_count(r.things, NULL, NULL, 2);
-    close_room(r);
 }
 
-static void an_entity_without_an_id_is_given_one_as_its_first_member(fixture *f) {
-    room r = open_room(f, NULL);
+static void an_entity_without_an_id_is_given_one_as_its_first_member(room r) {
     hf_entity entity = HF_ENTITY_INIT;
     char previous[37] = "";
     for (int i = 0; i < 100; i++) {
@@ -69,11 +62,9 @@ static void an_entity_without_an_id_is_given_one_as_its_first_member(fixture *f)
     }
     expect_count(r.things, NULL, NULL, 100);
     hf_entity_free(&entity);
-    close_room(r);
 }
 
-static void the_integer_42_and_the_text_42_are_one_id(fixture *f) {
-    room r = open_room(f, NULL);
+static void the_integer_42_and_the_text_42_are_one_id(room r) {
     expect_ok(hf_repository_add, r.things, NULL, "{\"id\":42,\"n\":1}", HF_NTS, NULL);
     expect(HF_EXISTS, hf_repository_add, r.things, NULL, "{\"id\":\"42\"}", HF_NTS, NULL);
     expect_entity(r.things, NULL, "42", "{\"id\":42,\"n\":1}");
@@ -86,11 +77,9 @@ static void the_integer_42_and_the_text_42_are_one_id(fixture *f) {
     save(r.things, NULL, "{\"id\":-9223372036854775808}");
     expect_entity(r.things, NULL, "-9223372036854775808", "{\"id\":-9223372036854775808}");
     expect_count(r.things, NULL, NULL, 1);
-    close_room(r);
 }
 
-static void update_replaces_what_is_there_and_refuses_what_is_not(fixture *f) {
-    room r = open_room(f, NULL);
+static void update_replaces_what_is_there_and_refuses_what_is_not(room r) {
     expect_detail(
         error_of(HF_NOT_FOUND, hf_repository_update, r.things, NULL, "{\"id\":\"s1\"}", HF_NTS, 0, NULL),
         "id", "\"s1\"");
@@ -107,11 +96,9 @@ static void update_replaces_what_is_there_and_refuses_what_is_not(fixture *f) {
     expect_entity(r.things, NULL, "s1", "{\"id\":\"s1\",\"b\":3}");
     commit_quietly(t);
     expect_entity(r.things, NULL, "s1", "{\"id\":\"s1\",\"b\":4}");
-    close_room(r);
 }
 
-static void a_version_rises_with_every_change_and_can_be_expected(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_version_rises_with_every_change_and_can_be_expected(room r) {
     hf_entity entity = HF_ENTITY_INIT;
     expect_ok(hf_repository_save, r.things, NULL, "{\"id\":\"s1\",\"n\":1}", HF_NTS, &entity);
     uint64_t first = entity.version;
@@ -137,11 +124,9 @@ static void a_version_rises_with_every_change_and_can_be_expected(fixture *f) {
     assert_true(entity.version > second);
     expect_ok(hf_repository_delete, r.things, NULL, "s1", 2, entity.version);
     hf_entity_free(&entity);
-    close_room(r);
 }
 
-static void an_expected_version_holds_inside_a_transaction(fixture *f) {
-    room r = open_room(f, NULL);
+static void an_expected_version_holds_inside_a_transaction(room r) {
     save(r.things, NULL, "{\"id\":\"s1\"}");
     uint64_t version = version_of(r.things, NULL, "s1");
     hf_transaction *t = begin(r.store, NULL);
@@ -155,16 +140,13 @@ static void an_expected_version_holds_inside_a_transaction(fixture *f) {
     commit_quietly(t);
     assert_true(version_of(r.things, NULL, "s1") > version);
     hf_entity_free(&entity);
-    close_room(r);
 }
 
-static void save_stores_what_is_new_and_what_is_not(fixture *f) {
-    room r = open_room(f, NULL);
+static void save_stores_what_is_new_and_what_is_not(room r) {
     save(r.things, NULL, "{\"id\":\"s1\",\"n\":1}");
     save(r.things, NULL, "{\"id\":\"s1\",\"n\":2}");
     expect_entity(r.things, NULL, "s1", "{\"id\":\"s1\",\"n\":2}");
     expect_count(r.things, NULL, NULL, 1);
-    close_room(r);
 }
 
 static void a_patch_keeps_the_bytes_that_it_does_not_touch(fixture *f) {
@@ -220,8 +202,7 @@ static void a_patch_merges_as_rfc_7396_says(fixture *f) {
     close_room(r);
 }
 
-static void a_patch_cannot_change_or_remove_the_id(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_patch_cannot_change_or_remove_the_id(room r) {
     save(r.things, NULL, "{\"id\":\"s1\"}");
     expect(HF_INVALID_ENTITY, hf_repository_patch, r.things, NULL, "s1", 2, "{\"id\":\"s2\"}", HF_NTS, 0,
            NULL);
@@ -229,20 +210,16 @@ static void a_patch_cannot_change_or_remove_the_id(fixture *f) {
     expect(HF_NOT_FOUND, hf_repository_patch, r.things, NULL, "s2", 2, "{\"n\":1}", HF_NTS, 0, NULL);
     expect_entity(r.things, NULL, "s1", "{\"id\":\"s1\"}");
     expect_count(r.things, NULL, NULL, 1);
-    close_room(r);
 }
 
-static void patches_outside_a_transaction_add_up(fixture *f) {
-    room r = open_room(f, NULL);
+static void patches_outside_a_transaction_add_up(room r) {
     save(r.things, NULL, "{\"id\":\"s1\"}");
     expect_ok(hf_repository_patch, r.things, NULL, "s1", 2, "{\"a\":1}", HF_NTS, 0, NULL);
     expect_ok(hf_repository_patch, r.things, NULL, "s1", 2, "{\"b\":2}", HF_NTS, 0, NULL);
     expect_entity(r.things, NULL, "s1", "{\"id\":\"s1\",\"a\":1,\"b\":2}");
-    close_room(r);
 }
 
-static void delete_removes_what_is_there_and_refuses_what_is_not(fixture *f) {
-    room r = open_room(f, NULL);
+static void delete_removes_what_is_there_and_refuses_what_is_not(room r) {
     bool contains = false;
     save(r.things, NULL, "{\"id\":\"s1\"}");
     expect_ok(hf_repository_contains, r.things, NULL, "s1", 2, &contains);
@@ -253,7 +230,6 @@ static void delete_removes_what_is_there_and_refuses_what_is_not(fixture *f) {
     expect(HF_NOT_FOUND, hf_repository_delete, r.things, NULL, "s1", 2, 0);
     expect_absent(r.things, NULL, "s1");
     expect_ok(hf_repository_add, r.things, NULL, "{\"id\":\"s1\"}", HF_NTS, NULL);
-    close_room(r);
 }
 
 static void the_id_lies_under_the_key_of_the_repository(fixture *f) {
@@ -284,8 +260,7 @@ static void names_that_differ_in_case_alone_are_refused(fixture *f) {
     hf_store_free(store);
 }
 
-static void repositories_do_not_see_each_other(fixture *f) {
-    room r = open_room(f, NULL);
+static void repositories_do_not_see_each_other(room r) {
     hf_repository *albums = open_repository(r.store, "albums");
     save(r.things, NULL, "{\"id\":\"x\",\"n\":1}");
     save(albums, NULL, "{\"id\":\"x\",\"n\":2}");
@@ -294,7 +269,6 @@ static void repositories_do_not_see_each_other(fixture *f) {
     expect_count(r.things, NULL, NULL, 1);
     expect_count(albums, NULL, NULL, 0);
     hf_repository_free(albums);
-    close_room(r);
 }
 
 static void a_list_that_is_passed_again_gives_up_what_it_held(fixture *f) {

@@ -85,8 +85,7 @@ static void free_attempt(attempt a) {
     hf_transaction_free(a.transaction);
 }
 
-static void losers_have_their_turn_one_after_the_other_in_the_order_in_which_they_asked(fixture *f) {
-    room r = open_room(f, NULL);
+static void losers_have_their_turn_one_after_the_other_in_the_order_in_which_they_asked(room r) {
     attempt a[5];
     for (int i = 0; i < 5; i++)
         a[i] = again(loser(r, "hot"));
@@ -113,11 +112,9 @@ static void losers_have_their_turn_one_after_the_other_in_the_order_in_which_the
         if (i != 3)
             free_attempt(a[i]);
     free_attempt(elsewhere);
-    close_room(r);
 }
 
-static void who_loses_once_more_keeps_its_turn(fixture *f) {
-    room r = open_room(f, NULL);
+static void who_loses_once_more_keeps_its_turn(room r) {
     attempt first = again(loser(r, "hot")), second = again(loser(r, "hot"));
     for (int i = 0; i < 3; i++) {
         expect_turn(first, true);
@@ -133,27 +130,22 @@ static void who_loses_once_more_keeps_its_turn(fixture *f) {
     free_attempt(first);
     expect_turn(second, true);
     free_attempt(second);
-    close_room(r);
 }
 
-static void a_turn_that_lasts_long_holds_up_nobody_for_ever(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_turn_that_lasts_long_holds_up_nobody_for_ever(room r) {
     attempt forgotten = again(loser(r, "hot")), next = again(loser(r, "hot"));
     expect_turn(forgotten, true);
     expect_turn(next, true);
     free_attempt(next);
     free_attempt(forgotten);
-    close_room(r);
 }
 
-static void nobody_waits_for_a_turn_in_a_store_that_closes(fixture *f) {
-    room r = open_room(f, NULL);
+static void nobody_waits_for_a_turn_in_a_store_that_closes(room r) {
     attempt first = again(loser(r, "hot")), second = again(loser(r, "hot"));
     expect_ok(hf_store_close, r.store, -1);
     expect(HF_CLOSED, hf_future_wait, second.turn, NULL, 120000, NULL, NULL);
     free_attempt(first);
     free_attempt(second);
-    close_room(r);
 }
 
 static void only_what_has_failed_or_was_rolled_back_is_begun_again(fixture *f) {

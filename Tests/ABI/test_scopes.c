@@ -20,8 +20,7 @@ static size_t resident_bytes(void) {
 
 /* --- Writes ------------------------------------------------------------------------------------- */
 
-static void a_scope_that_fails_takes_its_own_writes_with_it(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_scope_that_fails_takes_its_own_writes_with_it(room r) {
     hf_transaction *t = begin(r.store, NULL);
     save(r.things, t, "{\"id\":\"a\",\"n\":1}");
     uint64_t scope = begin_scope(t);
@@ -33,11 +32,9 @@ static void a_scope_that_fails_takes_its_own_writes_with_it(fixture *f) {
     commit_quietly(t);
     expect_entity(r.things, NULL, "a", "{\"id\":\"a\",\"n\":1}");
     expect_count(r.things, NULL, NULL, 2);
-    close_room(r);
 }
 
-static void a_scope_that_succeeds_stays_and_goes_with_the_one_around_it(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_scope_that_succeeds_stays_and_goes_with_the_one_around_it(room r) {
     hf_transaction *t = begin(r.store, NULL);
     uint64_t outer = begin_scope(t);
     uint64_t inner = begin_scope(t);
@@ -50,11 +47,9 @@ static void a_scope_that_succeeds_stays_and_goes_with_the_one_around_it(fixture 
     expect_ok(hf_transaction_end_scope, t, inner, false);
     commit_quietly(t);
     expect_count(r.things, NULL, NULL, 0);
-    close_room(r);
 }
 
-static void what_a_failed_scope_has_read_still_counts(fixture *f) {
-    room r = open_room(f, NULL);
+static void what_a_failed_scope_has_read_still_counts(room r) {
     save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
     hf_transaction *t = begin(r.store, NULL);
     uint64_t scope = begin_scope(t);
@@ -64,11 +59,9 @@ static void what_a_failed_scope_has_read_still_counts(fixture *f) {
     save(r.things, NULL, "{\"id\":\"a\",\"n\":2}");
     expect(HF_CONFLICT, hf_transaction_commit, t, NULL);
     hf_transaction_free(t);
-    close_room(r);
 }
 
-static void a_savepoint_that_is_rolled_back_to_inside_a_scope_leaves_the_scope(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_savepoint_that_is_rolled_back_to_inside_a_scope_leaves_the_scope(room r) {
     hf_transaction *t = begin(r.store, NULL);
     uint64_t savepoint = 0, later = 0;
     expect_ok(hf_transaction_savepoint, t, &savepoint);
@@ -84,11 +77,9 @@ static void a_savepoint_that_is_rolled_back_to_inside_a_scope_leaves_the_scope(f
     expect_absent(r.things, t, "c");
     commit_quietly(t);
     expect_count(r.things, NULL, NULL, 0);
-    close_room(r);
 }
 
-static void a_released_savepoint_is_gone_and_what_was_written_stays(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_released_savepoint_is_gone_and_what_was_written_stays(room r) {
     hf_transaction *t = begin(r.store, NULL);
     uint64_t first = 0, second = 0;
     expect_ok(hf_transaction_savepoint, t, &first);
@@ -99,12 +90,10 @@ static void a_released_savepoint_is_gone_and_what_was_written_stays(fixture *f) 
     expect(HF_INVALID_ARGUMENT, hf_transaction_release, t, first);
     commit_quietly(t);
     expect_count(r.things, NULL, NULL, 1);
-    close_room(r);
 }
 
 /* What two tasks of one transaction do, one after the other. */
-static void a_scope_that_fails_beside_another_leaves_nothing_half_stored(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_scope_that_fails_beside_another_leaves_nothing_half_stored(room r) {
     for (int first_fails = 0; first_fails < 2; first_fails++) {
         hf_transaction *t = begin(r.store, NULL);
         uint64_t before = 0, one = 0, other = 0;
@@ -125,7 +114,6 @@ static void a_scope_that_fails_beside_another_leaves_nothing_half_stored(fixture
         hf_transaction_free(t);
     }
     expect_count(r.things, NULL, NULL, 0);
-    close_room(r);
 }
 
 /* A scope that each change has for itself costs the memory of one change, in a scope around them too. */
@@ -157,30 +145,27 @@ static void a_thousand_changes_of_one_large_entity_are_not_all_kept(fixture *f) 
 
 /* --- Object trees ------------------------------------------------------------------------------- */
 
-static void a_scope_that_fails_brings_members_with_savepoints_back(fixture *f) {
-    tree_room r;
-    open_tree_room(f, &r, NULL);
+static void a_scope_that_fails_brings_members_with_savepoints_back(tree_room *r) {
     member saving, late;
     make_saving_member(&saving, "saving", NULL);
     make_saving_member(&late, "late", NULL);
-    hf_transaction *t = begin(r.store, NULL);
+    hf_transaction *t = begin(r->store, NULL);
     expect_ok(hf_transaction_enlist, t, saving.handle);
     saving.value = 1;
     uint64_t scope = begin_scope(t);
     saving.value = 2;
     expect_ok(hf_transaction_enlist, t, late.handle);
     late.value = 7;
-    save(r.things, t, "{\"id\":\"a\"}");
+    save(r->things, t, "{\"id\":\"a\"}");
     expect_ok(hf_transaction_end_scope, t, scope, false);
     assert_int_equal(saving.value, 1);
     assert_int_equal(late.value, 0);
     commit_quietly(t);
-    expect_absent(r.things, NULL, "a");
+    expect_absent(r->things, NULL, "a");
     expect_calls(&saving, 1, 1, 1, 0);
     expect_calls(&late, 1, 1, 1, 0);
     free_member(&late);
     free_member(&saving);
-    close_tree_room(&r);
 }
 
 static void where_a_member_cannot_go_back_everything_must(fixture *f) {
@@ -219,27 +204,23 @@ static hf_status write_and_fail(hf_participant *participant, void *user_data) {
     return HF_NOT_FOUND;
 }
 
-static void a_tree_s_body_inside_a_store_s_transaction_takes_its_writes_with_it(fixture *f) {
-    tree_room r;
-    open_tree_room(f, &r, NULL);
+static void a_tree_s_body_inside_a_store_s_transaction_takes_its_writes_with_it(tree_room *r) {
     member saving;
     make_saving_member(&saving, "saving", NULL);
-    hf_transaction *t = begin(r.store, NULL);
+    hf_transaction *t = begin(r->store, NULL);
     expect_ok(hf_transaction_enlist, t, saving.handle);
-    save(r.things, t, "{\"id\":\"a\"}");
-    void *both[] = {r.things, t};
+    save(r->things, t, "{\"id\":\"a\"}");
+    void *both[] = {r->things, t};
     expect(HF_NOT_FOUND, hf_participant_transact, saving.handle, write_and_fail, both);
     commit_quietly(t);
-    expect_entity(r.things, NULL, "a", "{\"id\":\"a\"}");
-    expect_absent(r.things, NULL, "b");
+    expect_entity(r->things, NULL, "a", "{\"id\":\"a\"}");
+    expect_absent(r->things, NULL, "b");
     free_member(&saving);
-    close_tree_room(&r);
 }
 
 /* --- "on_error": "abort" ------------------------------------------------------------------------ */
 
-static void the_first_failed_write_is_what_the_rest_answers(fixture *f) {
-    room r = open_room(f, NULL);
+static void the_first_failed_write_is_what_the_rest_answers(room r) {
     save(r.things, NULL, "{\"id\":\"a\"}");
     hf_transaction *t = begin(r.store, "{\"on_error\":\"abort\"}");
     hf_entity entity = HF_ENTITY_INIT;
@@ -257,11 +238,9 @@ static void the_first_failed_write_is_what_the_rest_answers(fixture *f) {
     assert_int_equal(state, HF_TRANSACTION_FAILED);
     hf_transaction_free(t);
     expect_count(r.things, NULL, NULL, 1);
-    close_room(r);
 }
 
-static void every_way_for_a_write_to_fail_counts(fixture *f) {
-    room r = open_room(f, NULL);
+static void every_way_for_a_write_to_fail_counts(room r) {
     for (int way = 0; way < 6; way++) {
         hf_transaction *t = begin(r.store, "{\"on_error\":\"abort\"}");
         hf_status expected = HF_NOT_FOUND;
@@ -301,11 +280,9 @@ static void every_way_for_a_write_to_fail_counts(fixture *f) {
         hf_transaction_free(t);
     }
     expect_count(r.things, NULL, NULL, 0);
-    close_room(r);
 }
 
-static void only_a_scope_that_was_begun_can_be_ended(fixture *f) {
-    room r = open_room(f, NULL);
+static void only_a_scope_that_was_begun_can_be_ended(room r) {
     hf_transaction *t = begin(r.store, NULL);
     uint64_t scope = begin_scope(t);
     save(r.things, t, "{\"id\":\"a\"}");
@@ -314,21 +291,17 @@ static void only_a_scope_that_was_begun_can_be_ended(fixture *f) {
     expect_ok(hf_transaction_end_scope, t, scope, false);
     commit_quietly(t);
     expect_count(r.things, NULL, NULL, 1);
-    close_room(r);
 }
 
-static void a_fetch_of_nothing_is_no_failed_write(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_fetch_of_nothing_is_no_failed_write(room r) {
     hf_transaction *t = begin(r.store, "{\"on_error\":\"abort\"}");
     expect_absent(r.things, t, "a");
     save(r.things, t, "{\"id\":\"b\"}");
     commit_quietly(t);
     expect_count(r.things, NULL, NULL, 1);
-    close_room(r);
 }
 
-static void nothing_is_said_to_be_missing_after_a_write_that_found_nothing(fixture *f) {
-    room r = open_room(f, NULL);
+static void nothing_is_said_to_be_missing_after_a_write_that_found_nothing(room r) {
     save(r.things, NULL, "{\"id\":\"a\"}");
     hf_transaction *t = begin(r.store, "{\"on_error\":\"abort\"}");
     expect(HF_NOT_FOUND, hf_repository_delete, r.things, t, "zzz", 3, 0);
@@ -344,11 +317,9 @@ static void nothing_is_said_to_be_missing_after_a_write_that_found_nothing(fixtu
     expect(HF_NOT_FOUND, hf_transaction_commit, t, NULL);
     hf_transaction_free(t);
     expect_count(r.things, NULL, NULL, 1);
-    close_room(r);
 }
 
-static void a_savepoint_or_scope_before_the_failure_leads_back(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_savepoint_or_scope_before_the_failure_leads_back(room r) {
     hf_transaction *t = begin(r.store, "{\"on_error\":\"abort\"}");
     uint64_t savepoint = 0;
     save(r.things, t, "{\"id\":\"a\"}");
@@ -365,7 +336,6 @@ static void a_savepoint_or_scope_before_the_failure_leads_back(fixture *f) {
     commit_quietly(t);
     expect_absent(r.things, NULL, "b");
     expect_count(r.things, NULL, NULL, 2);
-    close_room(r);
 }
 
 static hf_status add_twice_unseen(hf_transaction *t, void *user_data) {
@@ -375,8 +345,7 @@ static hf_status add_twice_unseen(hf_transaction *t, void *user_data) {
     return HF_OK;
 }
 
-static void transact_answers_what_its_body_has_not_seen(fixture *f) {
-    room r = open_room(f, NULL);
+static void transact_answers_what_its_body_has_not_seen(room r) {
     expect(HF_EXISTS, hf_store_transact, r.store, add_twice_unseen, r.things, "{\"on_error\":\"abort\"}",
            NULL);
     expect_count(r.things, NULL, NULL, 0);
@@ -384,20 +353,16 @@ static void transact_answers_what_its_body_has_not_seen(fixture *f) {
     expect_count(r.things, NULL, NULL, 1);
     expect(HF_INVALID_OPTION, hf_store_transact, r.store, add_twice_unseen, r.things, "{\"on_error\":\"no\"}",
            NULL);
-    close_room(r);
 }
 
-static void an_aborted_transaction_rolls_its_tree_back_and_asks_nobody(fixture *f) {
-    tree_room r;
-    open_tree_room(f, &r, NULL);
-    hf_transaction *t = begin_enlisted(&r, "{\"on_error\":\"abort\"}");
-    r.child.value = 5;
-    expect(HF_NOT_FOUND, hf_repository_delete, r.things, t, "zzz", 3, 0);
+static void an_aborted_transaction_rolls_its_tree_back_and_asks_nobody(tree_room *r) {
+    hf_transaction *t = begin_enlisted(r, "{\"on_error\":\"abort\"}");
+    r->child.value = 5;
+    expect(HF_NOT_FOUND, hf_repository_delete, r->things, t, "zzz", 3, 0);
     expect(HF_NOT_FOUND, hf_transaction_commit, t, NULL);
-    expect_calls(&r.child, 1, 0, 0, 1);
-    assert_int_equal(r.child.value, 0);
+    expect_calls(&r->child, 1, 0, 0, 1);
+    assert_int_equal(r->child.value, 0);
     hf_transaction_free(t);
-    close_tree_room(&r);
 }
 
 int main(void) {

@@ -7,8 +7,7 @@ static void save_numbered(hf_repository *things, int number) {
     save(things, NULL, json);
 }
 
-static void of_three_live_queries_the_middle_one_is_freed_and_the_others_go_on(fixture *f) {
-    room r = open_room(f, NULL);
+static void of_three_live_queries_the_middle_one_is_freed_and_the_others_go_on(room r) {
     listener l[3];
     for (int i = 0; i < 3; i++) {
         begin_listening(&l[i]);
@@ -24,7 +23,6 @@ static void of_three_live_queries_the_middle_one_is_freed_and_the_others_go_on(f
     assert_int_equal(event_count(&l[1]), heard);
     for (int i = 0; i < 3; i++)
         end_listening(&l[i]);
-    close_room(r);
 }
 
 static void free_itself(listener *l, const hf_event *event) {
@@ -49,8 +47,7 @@ static void wait_for_letting_go(listener *l) {
     assert_int_equal(l->freed, 1);
 }
 
-static void a_stream_may_be_freed_inside_its_own_callback(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_stream_may_be_freed_inside_its_own_callback(room r) {
     listener l;
     begin_listening(&l);
     l.inside = free_itself;
@@ -61,7 +58,6 @@ static void a_stream_may_be_freed_inside_its_own_callback(fixture *f) {
     wait_for_letting_go(&l);
     assert_int_equal(event_count(&l), 1);
     end_listening(&l);
-    close_room(r);
 }
 
 static void free_the_other(listener *l, const hf_event *event) {
@@ -71,8 +67,7 @@ static void free_the_other(listener *l, const hf_event *event) {
     assert_int_equal(other->freed, 1);
 }
 
-static void a_stream_may_free_another_inside_its_callback(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_stream_may_free_another_inside_its_callback(room r) {
     listener first, second;
     begin_listening(&first);
     begin_listening(&second);
@@ -86,7 +81,6 @@ static void a_stream_may_free_another_inside_its_callback(fixture *f) {
     assert_int_equal(event_count(&second), 0);
     end_listening(&first);
     end_listening(&second);
-    close_room(r);
 }
 
 static void *free_stream(void *l) {
@@ -95,8 +89,7 @@ static void *free_stream(void *l) {
     return NULL;
 }
 
-static void freeing_waits_for_a_callback_that_is_running(fixture *f) {
-    room r = open_room(f, NULL);
+static void freeing_waits_for_a_callback_that_is_running(room r) {
     listener l;
     begin_listening(&l);
     l.is_held = true;
@@ -113,7 +106,6 @@ static void freeing_waits_for_a_callback_that_is_running(fixture *f) {
     pthread_mutex_unlock(&l.lock);
     pthread_join(thread, NULL);
     end_listening(&l);
-    close_room(r);
 }
 
 static void wait_for_the_end(listener *l) {
@@ -122,8 +114,7 @@ static void wait_for_the_end(listener *l) {
     assert_int_equal(l->end, HF_CLOSED);
 }
 
-static void closing_the_store_ends_its_streams_behind_what_was_committed(fixture *f) {
-    room r = open_room(f, NULL);
+static void closing_the_store_ends_its_streams_behind_what_was_committed(room r) {
     listener changes, query;
     begin_listening(&changes);
     begin_listening(&query);
@@ -144,7 +135,6 @@ static void closing_the_store_ends_its_streams_behind_what_was_committed(fixture
     expect(HF_CLOSED, hf_stream_open_query, r.things, NULL, 0, NULL, NULL, NULL, NULL, &late);
     end_listening(&changes);
     end_listening(&query);
-    close_room(r);
 }
 
 static void close_the_store(listener *l, const hf_event *event) {
@@ -152,8 +142,7 @@ static void close_the_store(listener *l, const hf_event *event) {
         expect_ok(hf_store_close, l->hook, -1);
 }
 
-static void a_store_may_be_closed_inside_a_stream_s_callback(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_store_may_be_closed_inside_a_stream_s_callback(room r) {
     listener l;
     begin_listening(&l);
     l.inside = close_the_store;
@@ -162,7 +151,6 @@ static void a_store_may_be_closed_inside_a_stream_s_callback(fixture *f) {
     save_numbered(r.things, 1);
     wait_for_the_end(&l);
     end_listening(&l);
-    close_room(r);
 }
 
 static void open_another(listener *l, const hf_event *event) {
@@ -178,8 +166,7 @@ static void open_another(listener *l, const hf_event *event) {
     }
 }
 
-static void a_stream_may_be_opened_and_a_commit_made_inside_a_callback(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_stream_may_be_opened_and_a_commit_made_inside_a_callback(room r) {
     listener l;
     begin_listening(&l);
     room inside = r;
@@ -194,7 +181,6 @@ static void a_stream_may_be_opened_and_a_commit_made_inside_a_callback(fixture *
     end_listening(second);
     free(second);
     end_listening(&l);
-    close_room(r);
 }
 
 /* --- With completions ------------------------------------------------------------------------------- */

@@ -3,8 +3,7 @@
 
 #include <sys/stat.h>
 
-static void an_observer_is_told_of_each_commit_in_order(fixture *f) {
-    room r = open_room(f, NULL);
+static void an_observer_is_told_of_each_commit_in_order(room r) {
     save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
     listener l;
     begin_listening(&l);
@@ -29,11 +28,9 @@ static void an_observer_is_told_of_each_commit_in_order(fixture *f) {
         "\"old\":{\"id\":\"b\",\"n\":2}},{\"repository\":\"things\",\"id\":\"c\",\"operation\":"
         "\"insert\",\"entity\":{\"id\":\"c\"}}]}]}");
     end_listening(&l);
-    close_room(r);
 }
 
-static void it_hears_only_of_what_it_asks_for(fixture *f) {
-    room r = open_room(f, NULL);
+static void it_hears_only_of_what_it_asks_for(room r) {
     hf_repository *others = open_repository(r.store, "others");
     save(r.things, NULL, "{\"id\":\"a\",\"n\":1,\"m\":1}");
     static const char *wanted[] = {
@@ -71,11 +68,9 @@ static void it_hears_only_of_what_it_asks_for(fixture *f) {
     for (size_t i = 0; i < COUNT_OF(wanted); i++)
         end_listening(&l[i]);
     hf_repository_free(others);
-    close_room(r);
 }
 
-static void nobody_hears_of_what_is_rolled_back_or_refused(fixture *f) {
-    room r = open_room(f, NULL);
+static void nobody_hears_of_what_is_rolled_back_or_refused(room r) {
     save(r.things, NULL, "{\"id\":\"a\"}");
     listener l;
     begin_listening(&l);
@@ -92,7 +87,6 @@ static void nobody_hears_of_what_is_rolled_back_or_refused(fixture *f) {
         "\"entity\":{\"id\":\"c\"}}]}]}");
     assert_int_equal(event_count(&l), 1);
     end_listening(&l);
-    close_room(r);
 }
 
 /* What it was told, one sign for each change: the last sign of the id. */
@@ -122,8 +116,7 @@ static void wait_for_spelling(listener *l, const char *expected) {
     assert_string_equal(text, expected);
 }
 
-static void a_stream_may_begin_in_the_past(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_stream_may_begin_in_the_past(room r) {
     save_one(r.things, 'a');
     char *position = position_of(r.store), options[128];
     save_one(r.things, 'b');
@@ -136,11 +129,9 @@ static void a_stream_may_begin_in_the_past(fixture *f) {
     wait_for_spelling(&l, "bcd");
     end_listening(&l);
     free(position);
-    close_room(r);
 }
 
-static void a_feed_answers_in_pieces_from_a_position_that_the_caller_keeps(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_feed_answers_in_pieces_from_a_position_that_the_caller_keeps(room r) {
     for (char id = 'a'; id <= 'g'; id++)
         save_one(r.things, id);
     save_one(r.things, 'a'); /* what it was before is not known any more */
@@ -167,11 +158,9 @@ static void a_feed_answers_in_pieces_from_a_position_that_the_caller_keeps(fixtu
     assert_string_equal(position, newest);
     free(newest);
     free(position);
-    close_room(r);
 }
 
-static void a_receipt_has_the_position_of_its_commit(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_receipt_has_the_position_of_its_commit(room r) {
     hf_transaction *t = begin(r.store, NULL);
     save(r.things, t, "{\"id\":\"a\"}");
     json_t *receipt = commit(t);
@@ -179,7 +168,6 @@ static void a_receipt_has_the_position_of_its_commit(fixture *f) {
     assert_string_equal(json_string_value(json_object_get(receipt, "position")), position);
     json_decref(receipt);
     free(position);
-    close_room(r);
 }
 
 static void acknowledge_last(listener *l) {
@@ -224,8 +212,7 @@ static void a_durable_subscription_goes_on_behind_what_was_acknowledged(fixture 
     close_room(r);
 }
 
-static void what_was_acknowledged_stays_so_when_an_earlier_position_is_acknowledged(fixture *f) {
-    room r = open_room(f, NULL);
+static void what_was_acknowledged_stays_so_when_an_earlier_position_is_acknowledged(room r) {
     listener l;
     begin_listening(&l);
     observe(&l, r.store, "{\"durable\":\"mailer\"}");
@@ -242,11 +229,9 @@ static void what_was_acknowledged_stays_so_when_an_earlier_position_is_acknowled
     wait_for_spelling(&l, "c");
     end_listening(&l);
     free(early);
-    close_room(r);
 }
 
-static void what_is_wrong_is_refused_by_name(fixture *f) {
-    room r = open_room(f, NULL);
+static void what_is_wrong_is_refused_by_name(room r) {
     static const struct {
         const char *options;
         hf_status status;
@@ -280,7 +265,6 @@ static void what_is_wrong_is_refused_by_name(fixture *f) {
     hf_stream_free(l.stream);
     l.stream = NULL;
     end_listening(&l);
-    close_room(r);
 }
 
 /* More than may wait for it. */

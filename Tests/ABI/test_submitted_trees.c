@@ -45,11 +45,9 @@ static void note_arrival(const hf_event *event, void *context) {
     atomic_store(&a->status, event->status);
 }
 
-static void members_hear_before_the_event_does(fixture *f) {
-    tree_room r;
-    open_tree_room(f, &r, NULL);
+static void members_hear_before_the_event_does(tree_room *r) {
     arrival a = {"", -1};
-    hf_transaction *t = begin_change(&r, 60);
+    hf_transaction *t = begin_change(r, 60);
     expect_ok(hf_transaction_submit, t, note_arrival, &a, NULL);
     hf_transaction_free(t);
     while (atomic_load(&a.status) == -1)
@@ -57,27 +55,23 @@ static void members_hear_before_the_event_does(fixture *f) {
     assert_int_equal(atomic_load(&a.status), HF_OK);
     assert_string_equal(a.journal, "begin root, begin child, validate root, validate child, commit child, "
                                    "commit root");
-    expect_agreement(&r);
-    close_tree_room(&r);
+    expect_agreement(r);
 }
 
-static void a_future_ends_after_its_members_were_told(fixture *f) {
-    tree_room r;
-    open_tree_room(f, &r, NULL);
+static void a_future_ends_after_its_members_were_told(tree_room *r) {
     for (int i = 1; i <= 20; i++) {
-        hf_transaction *t = begin_change(&r, i);
+        hf_transaction *t = begin_change(r, i);
         hf_future *future = NULL;
         expect_ok(hf_transaction_submit_future, t, &future);
         expect_ok(hf_future_wait, future, NULL, 120000, NULL, NULL);
         // It has ended: nobody needs to wait for it any more.
-        expect(HF_INVALID_STATE, hf_transaction_enlist, t, r.root.handle);
+        expect(HF_INVALID_STATE, hf_transaction_enlist, t, r->root.handle);
         hf_transaction_free(t);
-        expect_calls(&r.child, i, i, i, 0);
-        expect_agreement(&r);
+        expect_calls(&r->child, i, i, i, 0);
+        expect_agreement(r);
         hf_future_free(future);
         journal[0] = '\0';
     }
-    close_tree_room(&r);
 }
 
 static void closing_with_many_in_flight_tells_every_tree(fixture *f) {
@@ -316,46 +310,40 @@ static hf_status count_in_tree(hf_transaction *t, hf_buffer *result, void *conte
     return HF_OK;
 }
 
-static void a_run_of_an_operation_goes_again_on_objects_as_they_were(fixture *f) {
-    tree_room r;
-    open_tree_room(f, &r, NULL);
-    work w = {&r, 0, 3};
+static void a_run_of_an_operation_goes_again_on_objects_as_they_were(tree_room *r) {
+    work w = {r, 0, 3};
     hf_operation *operation = NULL;
     hf_future *future = NULL;
-    expect_ok(hf_operation_create_function, r.store, count_in_tree, &w, NULL, NULL, &operation);
+    expect_ok(hf_operation_create_function, r->store, count_in_tree, &w, NULL, NULL, &operation);
     expect_ok(hf_operation_start, operation, NULL, &future);
     expect_ok(hf_future_wait, future, NULL, 120000, NULL, NULL);
     hf_future_free(future);
     assert_int_equal(w.runs, 4);
-    assert_int_equal(r.child.value, 1);
-    expect_calls(&r.child, 4, 4, 1, 3);
-    expect_agreement(&r);
+    assert_int_equal(r->child.value, 1);
+    expect_calls(&r->child, 4, 4, 1, 3);
+    expect_agreement(r);
     expect_ok(hf_operation_perform, operation, NULL, NULL, NULL);
-    assert_int_equal(r.child.value, 2);
-    expect_agreement(&r);
+    assert_int_equal(r->child.value, 2);
+    expect_agreement(r);
     hf_operation_free(operation);
-    close_tree_room(&r);
 }
 
-static void a_refused_run_of_an_operation_takes_the_objects_back(fixture *f) {
-    tree_room r;
-    open_tree_room(f, &r, NULL);
-    work w = {&r, 0, 0};
-    r.child.answer = HF_REFUSED, r.child.code = 5, r.child.message = "not today";
+static void a_refused_run_of_an_operation_takes_the_objects_back(tree_room *r) {
+    work w = {r, 0, 0};
+    r->child.answer = HF_REFUSED, r->child.code = 5, r->child.message = "not today";
     hf_operation *operation = NULL;
     hf_future *future = NULL;
-    expect_ok(hf_operation_create_function, r.store, count_in_tree, &w, NULL, NULL, &operation);
+    expect_ok(hf_operation_create_function, r->store, count_in_tree, &w, NULL, NULL, &operation);
     expect_ok(hf_operation_start, operation, NULL, &future);
     hf_error *error = error_of(HF_REFUSED, hf_future_wait, future, NULL, 120000, NULL, NULL);
     assert_string_equal(hf_error_message(error), "not today");
     hf_error_free(error);
     hf_future_free(future);
     assert_int_equal(w.runs, 1);
-    assert_int_equal(r.child.value, 0);
-    expect_calls(&r.child, 1, 1, 0, 1);
-    expect_absent(r.things, NULL, "child");
+    assert_int_equal(r->child.value, 0);
+    expect_calls(&r->child, 1, 1, 0, 1);
+    expect_absent(r->things, NULL, "child");
     hf_operation_free(operation);
-    close_tree_room(&r);
 }
 
 int main(void) {

@@ -54,8 +54,7 @@ static void *commit_one_by_one(void *argument) {
     return (void *)failures;
 }
 
-static void sixty_four_threads_commit_and_read_what_they_wrote(fixture *f) {
-    room r = open_room(f, NULL);
+static void sixty_four_threads_commit_and_read_what_they_wrote(room r) {
     run_threads(r, MOST_THREADS, commit_one_by_one, NULL, NULL);
     expect_count(r.things, NULL, NULL, MOST_THREADS * COMMITS_EACH);
     hf_entity_list list = HF_ENTITY_LIST_INIT;
@@ -66,7 +65,6 @@ static void sixty_four_threads_commit_and_read_what_they_wrote(fixture *f) {
         }
     }
     hf_entity_list_free(&list);
-    close_room(r);
 }
 
 static hf_status add_one(hf_transaction *transaction, void *user_data) {
@@ -93,12 +91,10 @@ static void *increment_often(void *argument) {
     return (void *)failures;
 }
 
-static void no_increment_of_a_shared_counter_is_lost(fixture *f) {
-    room r = open_room(f, NULL);
+static void no_increment_of_a_shared_counter_is_lost(room r) {
     save(r.things, NULL, "{\"id\":\"counter\",\"n\":0}");
     run_threads(r, 8, increment_often, NULL, NULL);
     assert_int_equal(integer_in(r.things, NULL, "counter", "n"), 8 * COMMITS_EACH);
-    close_room(r);
 }
 
 static void *write_into_one(void *argument) {
@@ -112,15 +108,13 @@ static void *write_into_one(void *argument) {
     return (void *)failures;
 }
 
-static void threads_take_turns_on_one_transaction(fixture *f) {
-    room r = open_room(f, NULL);
+static void threads_take_turns_on_one_transaction(room r) {
     hf_transaction *t = begin(r.store, NULL);
     run_threads(r, 8, write_into_one, NULL, t);
     expect_count(r.things, t, NULL, 8 * COMMITS_EACH);
     expect_count(r.things, NULL, NULL, 0);
     commit_quietly(t);
     expect_count(r.things, NULL, NULL, 8 * COMMITS_EACH);
-    close_room(r);
 }
 
 /* Transfers between two accounts; whoever reads both sees the same sum. */
@@ -155,13 +149,11 @@ static void *transfer_or_audit(void *argument) {
     return (void *)failures;
 }
 
-static void no_reader_sees_half_a_commit(fixture *f) {
-    room r = open_room(f, NULL);
+static void no_reader_sees_half_a_commit(room r) {
     atomic_int stop = 0;
     save(r.things, NULL, "{\"id\":\"a\",\"n\":1000}");
     save(r.things, NULL, "{\"id\":\"b\",\"n\":0}");
     run_threads(r, 5, transfer_or_audit, &stop, NULL);
-    close_room(r);
 }
 
 static void *write_until_told(void *argument) {

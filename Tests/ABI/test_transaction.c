@@ -8,8 +8,7 @@
         assert_int_equal(state_, expected);                                                                  \
     } while (0)
 
-static void writes_are_seen_inside_at_once_and_outside_after_the_commit(fixture *f) {
-    room r = open_room(f, NULL);
+static void writes_are_seen_inside_at_once_and_outside_after_the_commit(room r) {
     hf_transaction *t = begin(r.store, NULL), *other = begin(r.store, NULL);
     save(r.things, t, "{\"id\":\"a\"}");
     expect_entity(r.things, t, "a", "{\"id\":\"a\"}");
@@ -19,11 +18,9 @@ static void writes_are_seen_inside_at_once_and_outside_after_the_commit(fixture 
     expect_entity(r.things, NULL, "a", "{\"id\":\"a\"}");
     expect_absent(r.things, other, "a");
     hf_transaction_free(other);
-    close_room(r);
 }
 
-static void a_rollback_changes_nothing(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_rollback_changes_nothing(room r) {
     save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
     uint64_t version = version_of(r.things, NULL, "a");
     hf_transaction *t = begin(r.store, NULL);
@@ -38,20 +35,16 @@ static void a_rollback_changes_nothing(fixture *f) {
     expect_entity(r.things, NULL, "a", "{\"id\":\"a\",\"n\":1}");
     assert_int_equal(version_of(r.things, NULL, "a"), version);
     expect_count(r.things, NULL, NULL, 1);
-    close_room(r);
 }
 
-static void a_freed_transaction_is_rolled_back(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_freed_transaction_is_rolled_back(room r) {
     hf_transaction *t = begin(r.store, NULL);
     save(r.things, t, "{\"id\":\"a\"}");
     hf_transaction_free(t);
     expect_absent(r.things, NULL, "a");
-    close_room(r);
 }
 
-static void an_ended_transaction_refuses_everything_but_its_end(fixture *f) {
-    room r = open_room(f, NULL);
+static void an_ended_transaction_refuses_everything_but_its_end(room r) {
     hf_transaction *committed = begin(r.store, NULL), *rolled_back = begin(r.store, NULL);
     save(r.things, committed, "{\"id\":\"a\"}");
     expect_ok(hf_transaction_commit, committed, NULL);
@@ -72,11 +65,9 @@ static void an_ended_transaction_refuses_everything_but_its_end(fixture *f) {
     expect(HF_INVALID_STATE, hf_transaction_rollback, committed);
     hf_transaction_free(committed), hf_transaction_free(rolled_back);
     expect_count(r.things, NULL, NULL, 1);
-    close_room(r);
 }
 
-static void a_receipt_tells_the_final_changes_in_order(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_receipt_tells_the_final_changes_in_order(room r) {
     hf_repository *albums = open_repository(r.store, "albums");
     save(r.things, NULL, "{\"id\":\"gone\"}");
     hf_transaction *t = begin(r.store, NULL);
@@ -108,11 +99,9 @@ static void a_receipt_tells_the_final_changes_in_order(fixture *f) {
     json_decref(description);
     json_decref(receipt);
     hf_repository_free(albums);
-    close_room(r);
 }
 
-static void a_commit_of_nothing_has_no_sequence(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_commit_of_nothing_has_no_sequence(room r) {
     save(r.things, NULL, "{\"id\":\"a\"}");
     hf_transaction *t = begin(r.store, NULL);
     expect_entity(r.things, t, "a", "{\"id\":\"a\"}");
@@ -121,11 +110,9 @@ static void a_commit_of_nothing_has_no_sequence(fixture *f) {
     assert_null(json_string_value(json_object_get(receipt, "position")));
     assert_int_equal(json_array_size(json_object_get(receipt, "changes")), 0);
     json_decref(receipt);
-    close_room(r);
 }
 
-static void a_relaxed_commit_is_visible_and_says_so(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_relaxed_commit_is_visible_and_says_so(room r) {
     hf_transaction *t = begin(r.store, "{\"durability\":\"relaxed\"}");
     save(r.things, t, "{\"id\":\"a\"}");
     json_t *receipt = commit(t);
@@ -133,11 +120,9 @@ static void a_relaxed_commit_is_visible_and_says_so(fixture *f) {
     json_decref(receipt);
     expect_entity(r.things, NULL, "a", "{\"id\":\"a\"}");
     expect_ok(hf_store_sync, r.store);
-    close_room(r);
 }
 
-static void a_transaction_of_another_store_is_refused(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_transaction_of_another_store_is_refused(room r) {
     hf_store *other = open_store_at("memory:", NULL);
     hf_transaction *t = begin(other, NULL);
     hf_entity entity = HF_ENTITY_INIT;
@@ -145,11 +130,9 @@ static void a_transaction_of_another_store_is_refused(fixture *f) {
     expect(HF_INVALID_ARGUMENT, hf_repository_fetch, r.things, t, "a", 1, &entity);
     commit_quietly(t);
     hf_store_free(other);
-    close_room(r);
 }
 
-static void a_savepoint_takes_back_what_was_written_after_it(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_savepoint_takes_back_what_was_written_after_it(room r) {
     hf_transaction *t = begin(r.store, NULL);
     uint64_t first = 0, second = 0;
     save(r.things, NULL, "{\"id\":\"old\"}");
@@ -177,11 +160,9 @@ static void a_savepoint_takes_back_what_was_written_after_it(fixture *f) {
     commit_quietly(t);
     expect_entity(r.things, NULL, "a", "{\"id\":\"a\",\"n\":1}");
     expect_count(r.things, NULL, NULL, 3);
-    close_room(r);
 }
 
-static void what_was_read_before_a_rollback_to_a_savepoint_still_counts(fixture *f) {
-    room r = open_room(f, NULL);
+static void what_was_read_before_a_rollback_to_a_savepoint_still_counts(room r) {
     save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
     hf_transaction *t = begin(r.store, NULL);
     uint64_t savepoint = 0;
@@ -192,7 +173,6 @@ static void what_was_read_before_a_rollback_to_a_savepoint_still_counts(fixture 
     save(r.things, NULL, "{\"id\":\"a\",\"n\":2}");
     expect(HF_CONFLICT, hf_transaction_commit, t, NULL);
     hf_transaction_free(t);
-    close_room(r);
 }
 
 static json_t *commit_with_key(room r, const char *json, hf_status expected) {
@@ -206,8 +186,7 @@ static json_t *commit_with_key(room r, const char *json, hf_status expected) {
     return NULL;
 }
 
-static void a_key_used_again_for_the_same_writes_answers_the_first_receipt(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_key_used_again_for_the_same_writes_answers_the_first_receipt(room r) {
     json_t *first = commit_with_key(r, "{\"id\":\"a\",\"n\":1}", HF_OK);
     assert_true(json_is_false(json_object_get(first, "replayed")));
     save(r.things, NULL, "{\"id\":\"a\",\"n\":2}");
@@ -217,28 +196,23 @@ static void a_key_used_again_for_the_same_writes_answers_the_first_receipt(fixtu
     assert_true(json_equal(json_object_get(first, "changes"), json_object_get(second, "changes")));
     json_decref(first), json_decref(second);
     expect_entity(r.things, NULL, "a", "{\"id\":\"a\",\"n\":2}");
-    close_room(r);
 }
 
-static void a_key_used_again_for_other_writes_is_refused(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_key_used_again_for_other_writes_is_refused(room r) {
     json_decref(commit_with_key(r, "{\"id\":\"a\",\"n\":1}", HF_OK));
     commit_with_key(r, "{\"id\":\"a\",\"n\":2}", HF_KEY_REUSED);
     commit_with_key(r, "{\"id\":\"b\",\"n\":1}", HF_KEY_REUSED);
     expect_entity(r.things, NULL, "a", "{\"id\":\"a\",\"n\":1}");
     expect_count(r.things, NULL, NULL, 1);
-    close_room(r);
 }
 
-static void a_key_holds_for_entities_whose_id_is_assigned(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_key_holds_for_entities_whose_id_is_assigned(room r) {
     json_t *first = commit_with_key(r, "{\"n\":1}", HF_OK);
     json_t *second = commit_with_key(r, "{\"n\":1}", HF_OK);
     assert_true(json_is_true(json_object_get(second, "replayed")));
     assert_true(json_equal(json_object_get(first, "changes"), json_object_get(second, "changes")));
     json_decref(first), json_decref(second);
     expect_count(r.things, NULL, NULL, 1);
-    close_room(r);
 }
 
 static void a_key_is_remembered_across_reopening(fixture *f) {
@@ -323,12 +297,10 @@ static hf_status end_it_yourself(hf_transaction *transaction, void *user_data) {
     return HF_OK;
 }
 
-static void the_body_cannot_end_its_transaction(fixture *f) {
-    room r = open_room(f, NULL);
+static void the_body_cannot_end_its_transaction(room r) {
     int refusals = 0;
     expect_ok(hf_store_transact, r.store, end_it_yourself, &refusals, NULL, NULL);
     assert_int_equal(refusals, 3);
-    close_room(r);
 }
 
 static void transact_with_a_used_key_does_not_run_the_body(fixture *f) {

@@ -184,8 +184,7 @@ static void an_import_that_was_cut_short_is_gone_on_with(fixture *f) {
     hf_store_free(other);
 }
 
-static void what_is_there_is_refused_replaced_or_left(fixture *f) {
-    room r = open_room(f, NULL);
+static void what_is_there_is_refused_replaced_or_left(room r) {
     save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
     const char *both = "{\"id\":\"a\",\"n\":2}\n\r\n{\"id\":\"b\",\"n\":2}";
     text t = lines(both);
@@ -209,7 +208,6 @@ static void what_is_there_is_refused_replaced_or_left(fixture *f) {
     expect_entity(r.things, NULL, "a", "{\"id\":\"a\",\"n\":2}");
     hf_buffer_free(&report);
     free(t.bytes);
-    close_room(r);
 }
 
 /* Hands over a line at a time. The entity is changed once the first line was read. */
@@ -247,8 +245,7 @@ static void what_replaces_an_entity_has_a_greater_version(fixture *f) {
     hf_store_free(source);
 }
 
-static void an_import_that_leaves_out_what_is_there_tells_the_line_of_what_it_cannot_store(fixture *f) {
-    room r = open_room(f, NULL);
+static void an_import_that_leaves_out_what_is_there_tells_the_line_of_what_it_cannot_store(room r) {
     expect_ok(hf_repository_create_index, r.things, "{\"fields\":{\"n\":1},\"unique\":true}", NULL, NULL);
     save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
     save(r.things, NULL, "{\"id\":\"b\",\"n\":2}");
@@ -257,11 +254,9 @@ static void an_import_that_leaves_out_what_is_there_tells_the_line_of_what_it_ca
                                "{\"repository\":\"things\",\"existing\":\"skip\"}", give, NULL, &t, NULL);
     expect_detail(error, "line", "4");
     free(t.bytes);
-    close_room(r);
 }
 
-static void lines_that_only_look_like_an_exports_are_entities(fixture *f) {
-    room r = open_room(f, NULL);
+static void lines_that_only_look_like_an_exports_are_entities(room r) {
     hf_repository *songs = open_repository(r.store, "songs");
     save(songs, NULL, "{\"id\":\"s1\",\"plays\":1}");
     text t = lines("{\"id\":\"x\",\"repository\":\"songs\",\"entity\":{\"id\":\"s1\",\"plays\":99}}\n \t\r\n"
@@ -274,7 +269,6 @@ static void lines_that_only_look_like_an_exports_are_entities(fixture *f) {
     expect_entity(r.things, NULL, "y", "{\"id\":\"y\",\"end\":true,\"entities\":7}");
     free(t.bytes);
     hf_repository_free(songs);
-    close_room(r);
 }
 
 #define EXPORT "{\"holdfast_export\":1,\"sequence\":4,\"repositories\":[]}\n"

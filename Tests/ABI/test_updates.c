@@ -118,8 +118,7 @@ static void the_limits_of_entities_hold_for_what_an_update_makes(fixture *f) {
     close_room(r);
 }
 
-static void an_update_keeps_to_the_expected_version(fixture *f) {
-    room r = open_room(f, NULL);
+static void an_update_keeps_to_the_expected_version(room r) {
     save(r.things, NULL, "{\"id\":\"s\",\"n\":1}");
     uint64_t first = version_of(r.things, NULL, "s");
     expect_ok(hf_repository_modify, r.things, NULL, "s", 1, "{\"$inc\":{\"n\":1}}", HF_NTS, NULL, 0, first,
@@ -127,7 +126,6 @@ static void an_update_keeps_to_the_expected_version(fixture *f) {
     expect(HF_VERSION_MISMATCH, hf_repository_modify, r.things, NULL, "s", 1, "{\"$inc\":{\"n\":1}}", HF_NTS,
            NULL, 0, first, NULL);
     expect_entity(r.things, NULL, "s", "{\"id\":\"s\",\"n\":2}");
-    close_room(r);
 }
 
 static void a_missing_entity_begins_with_the_initial_one_or_is_not_found(fixture *f) {
@@ -149,8 +147,7 @@ static void a_missing_entity_begins_with_the_initial_one_or_is_not_found(fixture
     close_room(r);
 }
 
-static void updates_in_a_transaction_add_up_and_see_its_snapshot(fixture *f) {
-    room r = open_room(f, NULL);
+static void updates_in_a_transaction_add_up_and_see_its_snapshot(room r) {
     save(r.things, NULL, "{\"id\":\"s\",\"n\":1}");
     hf_transaction *t = begin(r.store, NULL);
     modify(r.things, t, "{\"$inc\":{\"n\":1}}");
@@ -165,11 +162,9 @@ static void updates_in_a_transaction_add_up_and_see_its_snapshot(fixture *f) {
     expect(HF_CONFLICT, hf_transaction_commit, t, NULL);
     hf_transaction_free(t);
     expect_entity(r.things, NULL, "s", "{\"id\":\"s\",\"n\":13}");
-    close_room(r);
 }
 
-static void modify_all_counts_what_matches_and_what_it_changed(fixture *f) {
-    room r = open_room(f, NULL);
+static void modify_all_counts_what_matches_and_what_it_changed(room r) {
     uint64_t matched = 9, modified = 9;
     expect_ok(hf_repository_save_many, r.things, NULL,
               "[{\"id\":\"a\",\"k\":1,\"t\":[1]},{\"id\":\"b\",\"k\":1,\"t\":[2]},{\"id\":\"c\",\"k\":2}]",
@@ -200,13 +195,11 @@ static void modify_all_counts_what_matches_and_what_it_changed(fixture *f) {
     expect_ok(hf_repository_modify_all, r.things, NULL, "{\"k\":7}", HF_NTS, "{\"$inc\":{\"k\":1}}", HF_NTS,
               NULL, &matched, &modified);
     assert_int_equal(matched + modified, 0);
-    close_room(r);
 }
 
 /* The entity says something else when the work is repeated: the key must count what was asked, not what came
  * of it. */
-static void a_key_holds_for_updates_whose_result_has_changed_since(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_key_holds_for_updates_whose_result_has_changed_since(room r) {
     save(r.things, NULL, "{\"id\":\"s\",\"n\":1}");
     json_t *receipts[2];
     for (int i = 0; i < 2; i++) {
@@ -232,7 +225,6 @@ static void a_key_holds_for_updates_whose_result_has_changed_since(fixture *f) {
         hf_transaction_free(t);
     }
     expect_entity(r.things, NULL, "s", "{\"id\":\"s\",\"n\":2,\"m\":1}");
-    close_room(r);
 }
 
 enum { THREADS = 8, COUNTS_EACH = 100 };
@@ -246,8 +238,7 @@ static void *count_often(void *argument) {
     return (void *)failures;
 }
 
-static void eight_threads_count_in_one_entity_and_nothing_is_lost_or_conflicts(fixture *f) {
-    room r = open_room(f, NULL);
+static void eight_threads_count_in_one_entity_and_nothing_is_lost_or_conflicts(room r) {
     pthread_t threads[THREADS];
     for (size_t i = 0; i < THREADS; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, count_often, r.things), 0);
@@ -264,7 +255,6 @@ static void eight_threads_count_in_one_entity_and_nothing_is_lost_or_conflicts(f
     assert_int_equal(json_array_size(json_object_get(song, "t")), THREADS * COUNTS_EACH);
     json_decref(song);
     hf_entity_free(&entity);
-    close_room(r);
 }
 
 int main(void) {

@@ -363,14 +363,12 @@ static hf_status warn(hf_transaction *t, const char *id, size_t id_length, const
     return HF_OK;
 }
 
-static void an_error_counts_for_nothing_where_the_answer_is_that_all_is_well(fixture *f) {
-    room r = open_room(f, NULL);
+static void an_error_counts_for_nothing_where_the_answer_is_that_all_is_well(room r) {
     expect_ok(hf_repository_set_validator, r.things, warn, NULL, NULL);
     size_t errors = hf_handle_count("error");
     save(r.things, NULL, "{\"id\":\"a\"}");
     expect_entity(r.things, NULL, "a", "{\"id\":\"a\"}");
     assert_int_equal(hf_handle_count("error"), errors);
-    close_room(r);
 }
 
 static void user_data_without_a_validator_is_freed_at_once(fixture *f) {
