@@ -26,7 +26,7 @@ public func hf_cursor_next(
     answer(out_error) { () throws(HoldfastError) in
         let result = try required(out_entities, "out_entities")
         try HandleTable.use(cursor, .cursor, Cursor.self) { cursor throws(HoldfastError) in
-            try fill(result, with: cursor.next(count))
+            try cursor.next(count) { entities throws(HoldfastError) in try fill(result, with: entities) }
         }
     }
 }

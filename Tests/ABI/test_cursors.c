@@ -99,6 +99,107 @@ static void a_cursor_in_a_transaction_sees_what_was_written_before(fixture *f) {
     close_room(r);
 }
 
+/* --- Writes between two pieces ---------------------------------------------------------------------- */
+
+/* Entities as they were read, in their order. */
+typedef struct reading {
+    char *lines[200]; /* the id and the text */
+    size_t count;
+} reading;
+
+static void note(reading *o, const hf_entity_list *list) {
+    for (size_t i = 0; i < list->count; i++) {
+        const hf_entity_view *view = &list->items[i];
+        assert_true(o->count < COUNT_OF(o->lines));
+        int length = asprintf(&o->lines[o->count++], "%.*s %.*s", (int)view->id_length, view->id,
+                              (int)view->length, view->data);
+        assert_true(length > 0);
+    }
+}
+
+static void forget(reading *o) {
+    while (o->count > 0)
+        free(o->lines[--o->count]);
+}
+
+static int compare_lines(const void *left, const void *right) {
+    return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+/* Saves, adds and deletes here and there, and takes some of it back. */
+static void write_at_random(room r, hf_transaction *t, unsigned *seed) {
+    uint64_t savepoint = 0;
+    bool goes_back = t != NULL && rand_r(seed) % 4 == 0;
+    if (goes_back)
+        expect_ok(hf_transaction_savepoint, t, &savepoint);
+    for (int left = rand_r(seed) % 8; left > 0; left--) {
+        char id[8], json[64];
+        snprintf(id, sizeof id, "%02d", rand_r(seed) % 60);
+        snprintf(json, sizeof json, "{\"id\":\"%s\",\"n\":%d,\"m\":%d}", id, rand_r(seed) % 9, rand_r(seed));
+        if (rand_r(seed) % 3 > 0) {
+            save(r.things, t, json);
+        } else {
+            hf_status status = hf_repository_delete(r.things, t, id, HF_NTS, 0, NULL);
+            assert_true(status == HF_OK || status == HF_NOT_FOUND);
+        }
+    }
+    if (goes_back)
+        expect_ok(hf_transaction_rollback_to, t, savepoint);
+}
+
+static void a_cursor_in_a_transaction_gives_what_was_there_when_it_began(fixture *f) {
+    static const struct {
+        const char *filter, *options;
+        bool is_ordered;
+    } queries[] = {
+        {NULL, NULL, false},
+        {"{\"n\":{\"$gte\":3}}", NULL, false},
+        {NULL, "{\"sort\":{\"n\":1}}", true},
+        {NULL, "{\"sort\":{\"n\":-1},\"skip\":3}", true},
+        {"{\"n\":{\"$lt\":7}}", "{\"sort\":{\"n\":1,\"m\":-1},\"limit\":20}", true},
+        {"{\"n\":{\"$ne\":4}}", "{\"sort\":{\"m\":1},\"fields\":[\"m\"]}", true},
+    };
+    unsigned seed = (unsigned)time(NULL);
+    print_message("seed %u\n", seed);
+    room r = open_room(f, NULL);
+    for (int round = 0; round < 60; round++) {
+        size_t query = (size_t)round % COUNT_OF(queries);
+        if (round == 30)
+            expect_ok(hf_repository_create_index, r.things, "{\"fields\":{\"n\":1}}", NULL, NULL);
+        write_at_random(r, NULL, &seed);
+        hf_transaction *t = begin(r.store, NULL);
+        if (rand_r(&seed) % 2)
+            write_at_random(r, t, &seed);
+        reading expected = {0}, found = {0};
+        hf_entity_list list = HF_ENTITY_LIST_INIT;
+        const char *filter = queries[query].filter == NULL ? "{}" : queries[query].filter;
+        expect_ok(hf_repository_find, r.things, t, filter, HF_NTS, queries[query].options, &list);
+        note(&expected, &list);
+        hf_cursor *cursor = open_cursor(r, t, queries[query].filter, queries[query].options);
+        do {
+            expect_ok(hf_cursor_next, cursor, 1 + (uint64_t)rand_r(&seed) % 5, &list);
+            note(&found, &list);
+            write_at_random(r, t, &seed);
+        } while (list.count > 0);
+        if (!queries[query].is_ordered) {
+            qsort(expected.lines, expected.count, sizeof(char *), compare_lines);
+            qsort(found.lines, found.count, sizeof(char *), compare_lines);
+        }
+        assert_int_equal(found.count, expected.count);
+        for (size_t i = 0; i < found.count; i++)
+            assert_string_equal(found.lines[i], expected.lines[i]);
+        forget(&expected);
+        forget(&found);
+        hf_entity_list_free(&list);
+        hf_cursor_free(cursor);
+        if (rand_r(&seed) % 2)
+            commit_quietly(t);
+        else
+            hf_transaction_free(t);
+    }
+    close_room(r);
+}
+
 static void a_cursor_reads_one_snapshot(fixture *f) {
     room r = open_filled_room(f, 1000);
     hf_cursor *cursor = open_cursor(r, NULL, NULL, NULL);
@@ -153,6 +254,7 @@ int main(void) {
     static const scenario scenarios[] = {
         EACH_ENGINE(a_cursor_hands_out_each_entity_once_whatever_the_pieces),
         EACH_ENGINE(a_cursor_in_a_transaction_sees_what_was_written_before),
+        EACH_ENGINE(a_cursor_in_a_transaction_gives_what_was_there_when_it_began),
         EACH_ENGINE(a_cursor_reads_one_snapshot),
         EACH_ENGINE(what_a_transaction_saw_through_a_cursor_is_judged_when_it_commits),
         SQLITE_ONLY(a_cursor_over_many_entities_takes_little_memory),

@@ -26,12 +26,16 @@ static size_t address_space(void) {
 
 /* The C library's comes behind this one. A result grows by it in the caller's memory, and nothing else is so
  * large. */
-extern void *__libc_realloc(void *memory, size_t bytes);
+extern void *__libc_realloc(void *memory, size_t bytes), *__libc_malloc(size_t bytes);
 static bool results_are_refused;
+/* The views of a list lie with its ids in a block of their own, of so many bytes. */
+static size_t refused_views;
 
 void *realloc(void *memory, size_t bytes) {
     return results_are_refused && bytes > MIB ? NULL : __libc_realloc(memory, bytes);
 }
+
+void *malloc(size_t bytes) { return bytes == refused_views && bytes > 0 ? NULL : __libc_malloc(bytes); }
 
 static struct rlimit before;
 
@@ -184,6 +188,44 @@ static hf_status sorts_many(room r, size_t bytes) {
     add_the_many(r);
     hf_entity_list out = HF_ENTITY_LIST_INIT;
     return LEAVING(bytes, hf_repository_find, r.things, NULL, NULL, 0, "{\"sort\":{\"id\":-1}}", &out);
+}
+
+/* Whatever is refused on the way, each entity is handed out once. */
+static hf_status takes_pieces(room r, const char *options, size_t bytes) {
+    size_t length;
+    char *text = large_entity(&length);
+    require(hf_repository_save(r.things, NULL, text, length, NULL, NULL) == HF_OK, "it is written", NULL);
+    for (int i = 0; i < 3; i++) {
+        char small[16];
+        snprintf(small, sizeof small, "{\"id\":\"n%d\"}", i);
+        require(hf_repository_save(r.things, NULL, small, HF_NTS, NULL, NULL) == HF_OK, "it is written",
+                NULL);
+    }
+    hf_cursor *cursor = NULL;
+    require(hf_cursor_open(r.things, NULL, NULL, 0, options, &cursor, NULL) == HF_OK, "opening", NULL);
+    hf_entity_list out = HF_ENTITY_LIST_INIT;
+    hf_status worst = HF_OK;
+    size_t count = 0;
+    while (true) {
+        hf_status status = LEAVING(bytes, hf_cursor_next, cursor, 1, &out);
+        if (status != HF_OK) {
+            worst = status;
+            require(hf_cursor_next(cursor, 1, &out, NULL) == HF_OK, "the piece comes again", NULL);
+        }
+        if (out.count == 0)
+            break;
+        count += out.count;
+    }
+    require(count == 4, "each is handed out", NULL);
+    hf_entity_list_free(&out);
+    hf_cursor_free(cursor);
+    return worst;
+}
+
+static hf_status takes_pieces_as_they_lie(room r, size_t bytes) { return takes_pieces(r, NULL, bytes); }
+
+static hf_status takes_pieces_in_order(room r, size_t bytes) {
+    return takes_pieces(r, "{\"sort\":{\"id\":-1}}", bytes);
 }
 
 static hf_status tells_many_values_apart(room r, size_t bytes) {
@@ -364,6 +406,44 @@ static void an_answer_without_memory_says_that_the_commit_is_stored(room r) {
     free(text);
 }
 
+/* Whatever of a piece is refused: the array's last bracket, for which a text of this length leaves no room,
+ * or the views. */
+static void a_piece_that_could_not_be_handed_over_comes_again(fixture *f) {
+    enum { COUNT = 5, LENGTH = MIB / 3 * 2 };
+    room r = open_room(f, NULL);
+    static char text[LENGTH + 64];
+    for (int i = 0; i < COUNT; i++) {
+        int length = snprintf(text, sizeof text, "{\"id\":\"%03d\",\"text\":\"", i);
+        memset(text + length, 'x', LENGTH);
+        strcpy(text + length + LENGTH, "\"}");
+        save(r.things, NULL, text);
+    }
+    static const char *const orders[] = {NULL, "{\"sort\":{\"id\":1}}", "{\"sort\":{\"id\":1},\"skip\":1}"};
+    for (size_t order = 0; order < COUNT_OF(orders); order++) {
+        hf_transaction *t = begin(r.store, NULL);
+        hf_cursor *cursor = NULL;
+        expect_ok(hf_cursor_open, r.things, t, NULL, 0, orders[order], &cursor);
+        hf_entity_list list = HF_ENTITY_LIST_INIT;
+        int first = order == 2;
+        for (int i = first; i < COUNT; i++) {
+            results_are_refused = i == first;
+            refused_views = results_are_refused ? 0 : sizeof(hf_entity_view) + 3;
+            expect(HF_NO_MEMORY, hf_cursor_next, cursor, 1, &list);
+            results_are_refused = false;
+            refused_views = 0;
+            expect_ok(hf_cursor_next, cursor, 1, &list);
+            assert_int_equal(list.count, 1);
+            assert_int_equal(list.items[0].id[2], '0' + i);
+        }
+        expect_ok(hf_cursor_next, cursor, 1, &list);
+        assert_int_equal(list.count, 0);
+        hf_entity_list_free(&list);
+        hf_cursor_free(cursor);
+        hf_transaction_free(t);
+    }
+    close_room(r);
+}
+
 #define CASE(function)                                                                                       \
     static void function##_or_is_refused(fixture *f) { run_with_less_and_less(f, #function, function); }
 
@@ -377,6 +457,8 @@ CASE(fetches_a_large_entity)
 CASE(changes_a_large_entity)
 CASE(finds_many)
 CASE(sorts_many)
+CASE(takes_pieces_as_they_lie)
+CASE(takes_pieces_in_order)
 CASE(tells_many_values_apart)
 CASE(asks_for_one_of_many)
 CASE(fetches_many)
@@ -421,6 +503,9 @@ int main(void) {
         EACH_ENGINE(changes_a_large_entity_or_is_refused),
         EACH_ENGINE(finds_many_or_is_refused),
         EACH_ENGINE(sorts_many_or_is_refused),
+        EACH_ENGINE(takes_pieces_as_they_lie_or_is_refused),
+        EACH_ENGINE(takes_pieces_in_order_or_is_refused),
+        EACH_ENGINE(a_piece_that_could_not_be_handed_over_comes_again),
         EACH_ENGINE(tells_many_values_apart_or_is_refused),
         EACH_ENGINE(asks_for_one_of_many_or_is_refused),
         EACH_ENGINE(fetches_many_or_is_refused),

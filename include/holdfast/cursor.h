@@ -47,6 +47,7 @@ HF_WARN_UNUSED hf_status hf_cursor_open(hf_repository *HF_NULLABLE repository,
  *
  * count: at most so many; 0 for as many as make a piece of about 256 KiB, which also ends any other.
  * out_entities: receives them, in place of those that it held; empty once all were handed out.
+ * A call that fails has handed nothing out: the next one begins with the same entities.
  *
  * Errors: HF_CONFLICT (retryable: open the cursor, or begin the transaction, again), HF_CORRUPT (an entity or
  * the index along which it goes is damaged; the message names it).

@@ -93,6 +93,16 @@ struct QueryScan {
         scan.isFinished = scan.goesOn
     }
 
+    /// What the transaction had written of this entity when the scan began, if it had.
+    func ownEntry(of id: EntityID) -> WriteBuffer.Entry? {
+        var (start, end) = (0, own.count)
+        while start < end {
+            let middle = (start + end) / 2
+            if own[middle].key.id < id { start = middle + 1 } else { end = middle }
+        }
+        return start < own.count && own[start].key.id == id ? own[start].entry : nil
+    }
+
     private mutating func choosePlan(
         _ repository: RepositoryID, on snapshot: any StorageSnapshot
     ) throws(HoldfastError) {

@@ -9,7 +9,7 @@ public final class Cursor: Sendable {
     private struct State {
         var scan: QueryScan
         /// The ids of all that match, in order, where no index gives the order; `next` of them were handed out.
-        var ids: [EntityID]?
+        var ids: FoundIDs?
         var next = 0
         var skip: UInt64
         /// The text of the last piece, like which the next one will be.
@@ -43,24 +43,34 @@ public final class Cursor: Sendable {
     deinit { if isOwn { transaction.abandon() } }
 
     /// The next entities, at most `count` (0: as many as make a good piece); none once all were handed out.
-    public func next(_ count: UInt64) throws(HoldfastError) -> EntityList {
+    public func next(_ count: UInt64) throws(HoldfastError) -> EntityList { try next(count) { $0 } }
+
+    /// The same, for somebody who does more with them before they are his: where that throws, as where anything else here
+    /// does, the same entities come again.
+    public func next<Result>(
+        _ count: UInt64, _ hand: (EntityList) throws(HoldfastError) -> Result
+    ) throws(HoldfastError) -> Result {
         try repository.store.requireOutsideProvider()
         var state = try take()
         defer { if !repository.store.isForeign { giveBack(state) } }
+        var after = state
         let wanted = min(count == 0 ? .max : count, state.remaining ?? .max)
         var list = EntityList(expecting: state.pieceBytes)
-        if wanted == 0 {
-            // The limit was reached.
-        } else if state.ids != nil {
-            try fetch(wanted, &state, &list)
-        } else if !state.scan.isFinished {
-            try walk(wanted, &state, &list)
-            if state.ids != nil { try fetch(wanted, &state, &list) }
+        // Else the limit was reached.
+        if wanted > 0 {
+            if after.ids == nil, !after.scan.isFinished { try walk(wanted, &after, &list) }
+            if after.ids != nil {
+                // The order was worked out, and stays so, whatever comes of the piece.
+                state = after
+                try fetch(wanted, &after, &list)
+            }
         }
-        if let remaining = state.remaining { state.remaining = remaining - UInt64(list.count) }
+        if let remaining = after.remaining { after.remaining = remaining - UInt64(list.count) }
         try list.finish()
-        state.pieceBytes = list.json.count + 1
-        return list
+        after.pieceBytes = list.json.count + 1
+        let result = try hand(list)
+        state = after
+        return result
     }
 
     private func take() throws(HoldfastError) -> State {
@@ -109,28 +119,28 @@ public final class Cursor: Sendable {
             return UInt64(piece.count) < wanted && piece.json.count < repository.store.environment.limits.pieceBytes
         }
         if sorter != nil {
-            var ids: [EntityID] = []
+            var ids = FoundIDs()
             for item in try sorter!.finish().dropFirst(Int(clamping: skip)) {
-                try item.withView { view in ids.append(EntityID(unchecked: Array(view.id))) }
+                try item.withView { view throws(HoldfastError) in try ids.append(asking: view.id) }
             }
             state.ids = ids
         }
-        // Not before: what has thrown begins again.
         state.scan = scan
         state.skip = 0
         list = piece
     }
 
     private func fetch(_ wanted: UInt64, _ state: inout State, _ list: inout EntityList) throws(HoldfastError) {
-        let ids = state.ids!
-        var next = state.next
-        while next < ids.count, UInt64(list.count) < wanted,
+        let (ids, scan) = (state.ids!, state.scan)
+        while state.next < ids.count, UInt64(list.count) < wanted,
             list.json.count < repository.store.environment.limits.pieceBytes
         {
-            let id = ids[next]
+            let id = ids[state.next]
             var found: (version: CommitSequence, text: [UInt8])?
-            _ = try transaction.fetch(repository.key(id)) { version, text in found = (version, Array(text)) }
-            next += 1
+            _ = try transaction.fetch(repository.key(id), asSeenBy: scan) { version, text throws(HoldfastError) in
+                found = (version, try Array(asking: text))
+            }
+            state.next += 1
             guard let found else { continue }
             try id.bytes.withBytes { id throws(HoldfastError) in
                 try found.text.withBytes { text throws(HoldfastError) in
@@ -138,7 +148,5 @@ public final class Cursor: Sendable {
                 }
             }
         }
-        // Not before: a piece that has thrown is given again, from its beginning.
-        state.next = next
     }
 }

@@ -1,4 +1,4 @@
-/// The ids that a query has found, packed, because most transactions end without anybody asking for them.
+/// The ids that a query has found, packed: they may be many, and most transactions end without anybody asking for them.
 struct FoundIDs: Sendable {
     private var bytes: [UInt8] = []
     /// Where each id ends.
@@ -9,6 +9,17 @@ struct FoundIDs: Sendable {
     mutating func append(_ id: UnsafeRawBufferPointer) {
         bytes.append(contentsOf: id)
         ends.append(bytes.count)
+    }
+
+    /// The same for any number of them.
+    mutating func append(asking id: UnsafeRawBufferPointer) throws(HoldfastError) {
+        try bytes.askToGrow(by: id.count)
+        try ends.askToGrow()
+        append(id)
+    }
+
+    subscript(index: Int) -> EntityID {
+        EntityID(unchecked: Array(bytes[(index == 0 ? 0 : ends[index - 1])..<ends[index]]))
     }
 
     /// The first that is meant.

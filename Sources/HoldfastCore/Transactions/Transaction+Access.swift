@@ -104,12 +104,15 @@ extension Transaction {
 
     // MARK: Reading
 
-    /// Lends the entity to `body`, or answers false. `body` may be called again when a snapshot is taken back.
+    /// Lends the entity to `body`, or answers false. `body` may be called again when a snapshot is taken back. `scan`: one
+    /// that saw what the transaction had written by then, and nothing later.
     func fetch(
-        _ key: EntityKey, _ body: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
+        _ key: EntityKey, asSeenBy scan: QueryScan? = nil,
+        _ body: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
     ) throws(HoldfastError) -> Bool {
         try withOpen(isRead: true) { state throws(HoldfastError) in
-            if let own = state.buffer[key] {
+            let own = if let scan { scan.ownEntry(of: key.id) } else { state.buffer[key] }
+            if let own {
                 guard let text = own.body else { return false }
                 try text.withBytes { bytes throws(HoldfastError) in try body(0, bytes) }
                 return true
