@@ -82,7 +82,7 @@ struct StoredChanges {
         var size = 0
         let began = environment.time.monotonicNanoseconds()
         try fetch(keys) { index, view throws(HoldfastError) in
-            piece.texts[index] = Array(view.body)
+            piece.texts[index] = try Array(asking: view.body)
             size += view.body.count
         }
         readingTime += environment.time.monotonicNanoseconds() &- began

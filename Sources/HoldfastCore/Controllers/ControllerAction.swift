@@ -93,16 +93,16 @@ extension ControllerAction {
     }
 
     private static func element(_ reader: inout PayloadReader) throws(HoldfastError) -> [UInt8] {
-        Array(try reader.required("element"))
+        try Array(asking: reader.required("element"))
     }
 
     private static func request(_ reader: inout PayloadReader) throws(HoldfastError) -> [UInt8] {
-        try reader.object("request").map { Array($0) } ?? Array("{}".utf8)
+        try reader.object("request").map { text throws(HoldfastError) in try Array(asking: text) } ?? Array("{}".utf8)
     }
 
     private static func error(_ reader: inout PayloadReader) throws(HoldfastError) -> [UInt8] {
         _ = try reader.object("error")
-        return Array(try reader.required("error"))
+        return try Array(asking: reader.required("error"))
     }
 
     public var json: [UInt8] {

@@ -186,7 +186,7 @@ extension PayloadReader {
 
     fileprivate mutating func error() throws(HoldfastError) -> [UInt8] {
         _ = try object("error")
-        return Array(try required("error"))
+        return try Array(asking: required("error"))
     }
 }
 
@@ -194,11 +194,13 @@ extension ControllerState.RequestEntry {
     fileprivate init(_ text: UnsafeRawBufferPointer) throws(HoldfastError) {
         var reader = try PayloadReader(text, what: "state of a request")
         let phase = try reader.phase(["loading", "received", "failed", "canceled"])
-        request = try reader.object("request").map { Array($0) } ?? Array("{}".utf8)
+        request =
+            try reader.object("request").map { text throws(HoldfastError) in try Array(asking: text) }
+            ?? Array("{}".utf8)
         switch phase {
         case "received":
             var texts: [[UInt8]] = []
-            try reader.elements("elements") { text throws(HoldfastError) in texts.append(Array(text)) }
+            try reader.elements("elements") { text throws(HoldfastError) in texts.append(try Array(asking: text)) }
             self.phase = .received(
                 position: try reader.options.text("position") ?? "",
                 elements: try ResultChange.entities(texts, ids: reader.text("ids"), versions: reader.text("versions")))
@@ -214,7 +216,7 @@ extension ControllerState.ProcessEntry {
     fileprivate init(_ text: UnsafeRawBufferPointer) throws(HoldfastError) {
         var reader = try PayloadReader(text, what: "state of a save or delete")
         let phase = try reader.phase(["processing", "succeeded", "failed"])
-        element = Array(try reader.required("element"))
+        element = try Array(asking: reader.required("element"))
         switch phase {
         case "succeeded": self.phase = .succeeded(version: CommitSequence(try reader.count("version") ?? 0))
         case "failed": self.phase = .failed(error: try reader.error())

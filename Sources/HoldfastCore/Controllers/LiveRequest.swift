@@ -65,7 +65,7 @@ final class LiveRequest: StreamObserver, FutureObserver, OperationFunction {
                 let name = try walker.decode(name)
                 let text = walker.walker.bytes(value, end)
                 if name.elementsEqual("filter".utf8) {
-                    filter = Array(text)
+                    filter = try Array(asking: text)
                 } else {
                     options.member(utf8: name)
                     options.raw(text)

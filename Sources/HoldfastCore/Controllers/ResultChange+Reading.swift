@@ -8,7 +8,7 @@ extension ResultChange {
         merged = try reader.count("merged") ?? 0
         if reader.text("snapshot") != nil {
             var texts: [[UInt8]] = []
-            try reader.elements("snapshot") { text throws(HoldfastError) in texts.append(Array(text)) }
+            try reader.elements("snapshot") { text throws(HoldfastError) in texts.append(try Array(asking: text)) }
             snapshot = try Self.entities(texts, ids: ids, versions: reader.text("versions"))
             return
         }
@@ -32,7 +32,7 @@ extension ResultChange {
         return Placed(
             position: try one.place("position"),
             entity: Entity(
-                id: try one.id("id") ?? unknown, text: Array(try one.required("entity")),
+                id: try one.id("id") ?? unknown, text: try Array(asking: one.required("entity")),
                 version: CommitSequence(try one.count("version") ?? 0)))
     }
 

@@ -82,7 +82,7 @@ struct OperationStep: Sendable {
             let name = try walker.decode(name)
             let text = walker.walker.bytes(value, end)
             if let known = Self.texts.first(where: { $0.utf8.elementsEqual(name) }) {
-                texts[known] = Array(text)
+                texts[known] = try Array(asking: text)
                 members.append(JSONValue.Member(name: name, value: .null))
             } else if try walker.kind(at: value) == .string {
                 members.append(JSONValue.Member(name: name, value: .string(try walker.string(at: value))))

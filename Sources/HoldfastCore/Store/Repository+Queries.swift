@@ -179,6 +179,8 @@ extension Repository {
 extension EntityList {
     mutating func append(_ view: EntityView, _ projection: Projection?) throws(HoldfastError) {
         guard let projection else { return try append(id: view.id, version: view.version, text: view.body) }
+        // No more than the whole.
+        try Memory.ask(for: view.body.count)
         var text: [UInt8] = []
         try projection.append(view.body, to: &text)
         try text.withBytes { text throws(HoldfastError) in try append(id: view.id, version: view.version, text: text) }

@@ -40,8 +40,9 @@ struct CommittedBatch: Sendable {
         if !keys.isEmpty {
             let ordered = keys.sorted()
             for key in ordered { former[key] = .absent }
-            try write.fetch(ordered) { number, view in
-                former[ordered[number]] = EntityCheck.isJSON(view.body) ? .text(Array(view.body)) : .unknown
+            try write.fetch(ordered) { number, view throws(HoldfastError) in
+                former[ordered[number]] =
+                    EntityCheck.isJSON(view.body) ? .text(try Array(asking: view.body)) : .unknown
             }
         }
         var size = 0
