@@ -147,7 +147,7 @@ static void write_at_random(room r, hf_transaction *t, unsigned *seed) {
         expect_ok(hf_transaction_rollback_to, t, savepoint);
 }
 
-static void a_cursor_in_a_transaction_gives_what_was_there_when_it_began(fixture *f) {
+static void a_cursor_in_a_transaction_gives_what_was_there_when_it_began(room r) {
     static const struct {
         const char *filter, *options;
         bool is_ordered;
@@ -161,7 +161,6 @@ static void a_cursor_in_a_transaction_gives_what_was_there_when_it_began(fixture
     };
     unsigned seed = (unsigned)time(NULL);
     print_message("seed %u\n", seed);
-    room r = open_room(f, NULL);
     for (int round = 0; round < 60; round++) {
         size_t query = (size_t)round % COUNT_OF(queries);
         if (round == 30)
@@ -197,7 +196,6 @@ static void a_cursor_in_a_transaction_gives_what_was_there_when_it_began(fixture
         else
             hf_transaction_free(t);
     }
-    close_room(r);
 }
 
 static void a_cursor_reads_one_snapshot(fixture *f) {

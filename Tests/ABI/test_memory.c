@@ -408,9 +408,8 @@ static void an_answer_without_memory_says_that_the_commit_is_stored(room r) {
 
 /* Whatever of a piece is refused: the array's last bracket, for which a text of this length leaves no room,
  * or the views. */
-static void a_piece_that_could_not_be_handed_over_comes_again(fixture *f) {
+static void a_piece_that_could_not_be_handed_over_comes_again(room r) {
     enum { COUNT = 5, LENGTH = MIB / 3 * 2 };
-    room r = open_room(f, NULL);
     static char text[LENGTH + 64];
     for (int i = 0; i < COUNT; i++) {
         int length = snprintf(text, sizeof text, "{\"id\":\"%03d\",\"text\":\"", i);
@@ -441,7 +440,6 @@ static void a_piece_that_could_not_be_handed_over_comes_again(fixture *f) {
         hf_cursor_free(cursor);
         hf_transaction_free(t);
     }
-    close_room(r);
 }
 
 #define CASE(function)                                                                                       \
