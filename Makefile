@@ -19,6 +19,10 @@ PACKAGES := build-essential chromium chromium-driver clang-format iso-codes libc
     libpcre2-dev libsqlite3-dev pkg-config python3-venv sqlite3 valgrind zsh
 
 C_WARNINGS := -Wall -Wextra -Wpedantic -Werror
+# How the tests' programs in C are compiled, and linked with the library that lies in a folder.
+C_TEST_FLAGS := -D_GNU_SOURCE -g -Wall -Wextra -Werror -Iinclude
+linked_with = -L$(1) -lholdfast -Wl,-rpath,$(1)
+LINKED := $(call linked_with,$(LIBRARY_DIRECTORY))
 HEADERS := $(wildcard include/holdfast/*.h)
 GUIDES := $(wildcard include/guides/*.md)
 C_FILES = $(shell find include Sources Tests bindings -name '*.[ch]' -not -path '*/build/*')
@@ -165,9 +169,8 @@ test-abi: library $(addprefix $(BUILD)/abi/,$(ABI_TESTS)) ## The C contract, aga
 
 $(BUILD)/abi/%: Tests/ABI/%.c $(ABI_SHARED) $(wildcard Tests/ABI/*.h) include/holdfast.h $(HEADERS)
 	@mkdir -p $(BUILD)/abi
-	$(CC) -std=c99 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror -DHOLDFAST_VERSION='"$(VERSION)"' -Iinclude \
-	    $< $(ABI_SHARED) -o $@ -L$(LIBRARY_DIRECTORY) -lholdfast -Wl,-rpath,$(LIBRARY_DIRECTORY) \
-	    -lcmocka -ljansson -pthread
+	$(CC) -std=c99 -O1 $(C_TEST_FLAGS) -DHOLDFAST_VERSION='"$(VERSION)"' $< $(ABI_SHARED) -o $@ \
+	    $(LINKED) -lcmocka -ljansson -pthread
 
 test-symbols: library ## What the library exports, needs and weighs
 	Tests/Symbols/check.sh $(LIBRARY) $(SONAME)

@@ -69,13 +69,7 @@ void with_diary(fixture *f, void (*scenario)(void)) {
 char *state_part(diary *d, const char *path) {
     hf_buffer state = HF_BUFFER_INIT;
     expect_ok(hf_controller_state, d->controller, &state);
-    json_t *root = json_loadb(state.data, state.length, 0, NULL), *value = root;
-    char copy[128], *rest = NULL;
-    snprintf(copy, sizeof copy, "%s", path);
-    for (char *name = strtok_r(copy, ".", &rest); name != NULL; name = strtok_r(NULL, ".", &rest))
-        value = json_object_get(value, name);
-    char *text = value == NULL ? NULL : json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-    json_decref(root);
+    char *text = part_of(state.data, state.length, path);
     hf_buffer_free(&state);
     return text;
 }

@@ -5,6 +5,14 @@ void begin_shelf(shelf *s) {
     pthread_mutex_init(&s->lock, NULL);
 }
 
+void with_shelf(fixture *f, void (*scenario)(void)) {
+    (void)f;
+    shelf s;
+    begin_shelf(&s);
+    ((void (*)(shelf *))scenario)(&s);
+    end_shelf(&s);
+}
+
 void end_shelf(shelf *s) {
     assert_int_equal(s->freed, 1);
     pthread_mutex_destroy(&s->lock);

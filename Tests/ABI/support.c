@@ -219,6 +219,16 @@ void save(hf_repository *repository, hf_transaction *transaction, const char *js
     expect_ok(hf_repository_save, repository, transaction, json, HF_NTS, NULL);
 }
 
+void save_in_one(room r, int count, const char *format, int divisor) {
+    hf_transaction *t = begin(r.store, NULL);
+    for (int i = 0; i < count; i++) {
+        char json[128];
+        snprintf(json, sizeof json, format, i, i % divisor);
+        save(r.things, t, json);
+    }
+    commit_quietly(t);
+}
+
 uint64_t version_of(hf_repository *repository, hf_transaction *transaction, const char *id) {
     hf_entity entity = HF_ENTITY_INIT;
     expect_ok(hf_repository_fetch, repository, transaction, id, HF_NTS, &entity);
@@ -291,6 +301,38 @@ void sleep_milliseconds(long milliseconds) {
     struct timespec span = {milliseconds / 1000, milliseconds % 1000 * 1000000};
     while (nanosleep(&span, &span) != 0 && errno == EINTR) {
     }
+}
+
+char *part_of(const char *json, size_t length, const char *path) {
+    json_t *root = json_loadb(json, length, 0, NULL), *value = root;
+    char copy[128], *rest = NULL;
+    snprintf(copy, sizeof copy, "%s", path);
+    for (char *name = strtok_r(copy, ".", &rest); name != NULL; name = strtok_r(NULL, ".", &rest))
+        value = json_object_get(value, name);
+    char *text = value == NULL ? NULL : json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+    json_decref(root);
+    return text;
+}
+
+/* --- Writing beside the test --------------------------------------------------------------------- */
+
+static void *write_on(void *opaque) {
+    writer *w = opaque;
+    for (int i = 0; !w->is_over; i++)
+        w->write(w->things, i);
+    return NULL;
+}
+
+void begin_writing(writer *w, hf_repository *things, void (*write)(hf_repository *things, int number)) {
+    w->things = things;
+    w->write = write;
+    w->is_over = false;
+    assert_int_equal(pthread_create(&w->thread, NULL, write_on, w), 0);
+}
+
+void end_writing(writer *w) {
+    w->is_over = true;
+    pthread_join(w->thread, NULL);
 }
 
 /* --- Outcomes of submitted commits ------------------------------------------------------------------- */

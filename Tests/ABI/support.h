@@ -46,18 +46,22 @@ typedef struct room {
 
 /* Makes what a scenario happens in, runs it there, and frees that. */
 typedef void setting(fixture *f, void (*scenario)(void));
-setting in_fixture, in_room, in_tree_room, with_diary, in_room_with_diary;
+setting in_fixture, in_room, in_tree_room, with_diary, in_room_with_diary, with_shelf;
 
 struct tree_room; /* see members.h */
 struct diary;     /* see actions.h */
+struct shelf;     /* see shelf.h */
+/* Those of one file, which defines this anew. */
+#define OWN_SETTINGS
 /* clang-format off */
 #define SETTING_OF(function)                                                                                 \
-    _Generic(&(function),                                                                                    \
+    _Generic(&(function), OWN_SETTINGS                                                                       \
         void (*)(fixture *): in_fixture,                                                                     \
         void (*)(room): in_room,                                                                             \
         void (*)(struct tree_room *): in_tree_room,                                                          \
         void (*)(struct diary *): with_diary,                                                                \
-        void (*)(room, struct diary *): in_room_with_diary)
+        void (*)(room, struct diary *): in_room_with_diary,                                               \
+        void (*)(struct shelf *): with_shelf)
 /* clang-format on */
 
 typedef struct scenario {
@@ -143,10 +147,20 @@ void check_entity(hf_repository *repository, hf_transaction *transaction, const 
         assert_int_equal(count_, expected);                                                                  \
     } while (0)
 
+#define expect_state(transaction, expected)                                                                  \
+    do {                                                                                                     \
+        hf_transaction_state state_ = 0;                                                                     \
+        expect_ok(hf_transaction_get_state, transaction, &state_);                                           \
+        assert_int_equal(state_, expected);                                                                  \
+    } while (0)
+
 /* --- Shorthands --------------------------------------------------------------------------------- */
 
 /* Saves an entity; the transaction may be NULL. */
 void save(hf_repository *repository, hf_transaction *transaction, const char *json);
+/* Saves so many entities in one transaction, each of this format for its number, from 0 on, and what is left
+ * of that when it is divided. */
+void save_in_one(room r, int count, const char *format, int divisor);
 uint64_t version_of(hf_repository *repository, hf_transaction *transaction, const char *id);
 /* The integer under `name`, which must be there. */
 int64_t integer_in(hf_repository *repository, hf_transaction *transaction, const char *id, const char *name);
@@ -160,6 +174,23 @@ double seconds_now(void);
 void sleep_milliseconds(long milliseconds);
 /* Has the sqlite3 program run statements on a file. */
 void run_sqlite(const char *path, const char *sql);
+
+/* A part of a JSON text, members joined by dots, as compact JSON that the caller frees; NULL where there is
+ * none. */
+char *part_of(const char *json, size_t length, const char *path);
+
+/* --- Writing beside the test --------------------------------------------------------------------- */
+
+/* A thread that calls `write` again and again, with a number that rises, until it is told to end. */
+typedef struct writer {
+    hf_repository *things;
+    void (*write)(hf_repository *things, int number);
+    atomic_bool is_over;
+    pthread_t thread;
+} writer;
+
+void begin_writing(writer *w, hf_repository *things, void (*write)(hf_repository *things, int number));
+void end_writing(writer *w);
 
 /* --- Outcomes of submitted commits ------------------------------------------------------------------- */
 

@@ -67,9 +67,7 @@ static void open_transactions_are_rolled_back(fixture *f) {
     hf_transaction *t = begin(r.store, NULL);
     save(r.things, t, "{\"id\":\"lost\"}");
     expect_ok(hf_store_close, r.store, -1);
-    hf_transaction_state state = 0;
-    expect_ok(hf_transaction_get_state, t, &state);
-    assert_int_equal(state, HF_TRANSACTION_ROLLED_BACK);
+    expect_state(t, HF_TRANSACTION_ROLLED_BACK);
     hf_transaction_free(t);
     close_watched_room(r);
     r = open_watched_room(f, 1);

@@ -135,19 +135,10 @@ static void a_request_with_a_token_in_use_ends_the_former_and_lives(room r, diar
 
 /* --- Cancelling ----------------------------------------------------------------------------------- */
 
-typedef struct writer {
-    hf_repository *things;
-    atomic_bool is_over;
-} writer;
-
-static void *write_on(void *argument) {
-    writer *w = argument;
+static void save_one_of_ten(hf_repository *things, int number) {
     char json[64];
-    for (int i = 0; !w->is_over; i++) {
-        snprintf(json, sizeof json, "{\"id\":\"%d\",\"n\":%d}", i % 10, i);
-        save(w->things, NULL, json);
-    }
-    return NULL;
+    snprintf(json, sizeof json, "{\"id\":\"%d\",\"n\":%d}", number % 10, number);
+    save(things, NULL, json);
 }
 
 static void dawdle(diary *d, const json_t *action) {
@@ -158,9 +149,8 @@ static void dawdle(diary *d, const json_t *action) {
 
 static void when_a_cancel_has_returned_nothing_of_its_token_is_told_any_more(room r, diary *d) {
     d->then = dawdle;
-    writer w = {r.things, false};
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, write_on, &w), 0);
+    writer w;
+    begin_writing(&w, r.things, save_one_of_ten);
     for (int i = 0; i < 20; i++) {
         size_t before = noted(d, "changed", "t");
         dispatch(d, REQUEST("t", BY_N));
@@ -178,8 +168,7 @@ static void when_a_cancel_has_returned_nothing_of_its_token_is_told_any_more(roo
         expect_part(d, "", before_it);
         free(before_it);
     }
-    w.is_over = true;
-    pthread_join(thread, NULL);
+    end_writing(&w);
 }
 
 static void cancel_it(diary *d, const json_t *action) {
@@ -330,9 +319,8 @@ static void two_features_of_one_store_have_states_of_their_own(room r) {
 }
 
 static void freeing_a_controller_with_requests_ends_them(room r) {
-    writer w = {r.things, false};
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, write_on, &w), 0);
+    writer w;
+    begin_writing(&w, r.things, save_one_of_ten);
     for (int i = 0; i < 20; i++) {
         diary *d = keep_diary(r.things);
         dispatch(d, REQUEST("t", BY_N));
@@ -341,8 +329,7 @@ static void freeing_a_controller_with_requests_ends_them(room r) {
             await_part(d, "requests.t.state", "\"received\"");
         close_diary(d);
     }
-    w.is_over = true;
-    pthread_join(thread, NULL);
+    end_writing(&w);
 }
 
 int main(void) {

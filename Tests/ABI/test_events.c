@@ -72,9 +72,7 @@ static void a_conflict_comes_as_an_event_with_its_error(fixture *f) {
     wait_for_freed(rec, 1);
     assert_int_equal(rec->outcomes[0].status, HF_CONFLICT);
     assert_int_equal(rec->outcomes[0].sequence, 0);
-    hf_transaction_state state = 0;
-    expect_ok(hf_transaction_get_state, t, &state);
-    assert_int_equal(state, HF_TRANSACTION_FAILED);
+    expect_state(t, HF_TRANSACTION_FAILED);
     hf_transaction_free(t);
     expect_absent(r.things, NULL, "b");
     close_room(r);

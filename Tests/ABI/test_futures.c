@@ -256,11 +256,9 @@ static void waiting_on_the_callback_thread_would_deadlock_and_says_so(fixture *f
 
 /* --- Commits ---------------------------------------------------------------------------------------- */
 
-static void the_future_of_a_commit_brings_the_receipt(fixture *f) {
-    hf_store *store = open_store(f, NULL);
-    hf_repository *songs = open_repository(store, "songs");
-    hf_transaction *t = begin(store, NULL);
-    save(songs, t, "{\"id\":\"s\"}");
+static void the_future_of_a_commit_brings_the_receipt(room r) {
+    hf_transaction *t = begin(r.store, NULL);
+    save(r.things, t, "{\"id\":\"s\"}");
     hf_future *future = NULL;
     expect_ok(hf_transaction_submit_future, t, &future);
     hf_transaction_free(t);
@@ -271,10 +269,10 @@ static void the_future_of_a_commit_brings_the_receipt(fixture *f) {
     hf_future_free(future);
 
     /* A conflict reaches whoever waits as it is. */
-    hf_transaction *loser = begin(store, NULL);
-    expect_entity(songs, loser, "s", "{\"id\":\"s\"}");
-    save(songs, loser, "{\"id\":\"s\",\"n\":1}");
-    save(songs, NULL, "{\"id\":\"s\",\"n\":2}");
+    hf_transaction *loser = begin(r.store, NULL);
+    expect_entity(r.things, loser, "s", "{\"id\":\"s\"}");
+    save(r.things, loser, "{\"id\":\"s\",\"n\":1}");
+    save(r.things, NULL, "{\"id\":\"s\",\"n\":2}");
     expect_ok(hf_transaction_submit_future, loser, &future);
     hf_error *error = error_of(HF_CONFLICT, hf_future_wait, future, NULL, 120000, NULL, NULL);
     assert_true(hf_error_is_retryable(error));
@@ -282,8 +280,6 @@ static void the_future_of_a_commit_brings_the_receipt(fixture *f) {
     hf_future_free(future);
     hf_transaction_free(loser);
     hf_buffer_free(&receipt);
-    hf_repository_free(songs);
-    hf_store_free(store);
 }
 
 static void a_refused_submission_leaves_no_future(fixture *f) {

@@ -4,13 +4,7 @@
 #include <sys/wait.h>
 
 static void a_unique_index_is_not_created_over_values_that_occur_twice(room r) {
-    hf_transaction *t = begin(r.store, NULL);
-    for (int i = 0; i < 1200; i++) {
-        char text[64];
-        snprintf(text, sizeof text, "{\"id\":%d,\"n\":%d}", i, i % 1100);
-        save(r.things, t, text);
-    }
-    commit_quietly(t);
+    save_in_one(r, 1200, "{\"id\":%d,\"n\":%d}", 1100);
     expect(HF_UNIQUE_VIOLATION, hf_repository_create_index, r.things,
            "{\"fields\":{\"n\":1},\"unique\":true}", NULL, NULL);
     expect_indexes(r, "[]");
@@ -214,13 +208,7 @@ static void names_that_are_written_otherwise_are_two_indexes(room r) {
 }
 
 static void an_index_is_built_between_commits_and_tells_how_far_it_is(room r) {
-    hf_transaction *t = begin(r.store, NULL);
-    for (int i = 0; i < 3700; i++) {
-        char text[64];
-        snprintf(text, sizeof text, "{\"id\":%d,\"n\":%d}", i, i % 10);
-        save(r.things, t, text);
-    }
-    commit_quietly(t);
+    save_in_one(r, 3700, "{\"id\":%d,\"n\":%d}", 10);
     progress p = {r.things, 0, 0, false};
     expect(HF_CANCELLED, hf_repository_create_index, r.things, "{\"fields\":{\"n\":1}}", note_progress, &p);
     assert_int_equal(p.calls, 1);
@@ -232,49 +220,31 @@ static void an_index_is_built_between_commits_and_tells_how_far_it_is(room r) {
     assert_int_equal(index_entries(r), 3700 + p.calls - 1);
 }
 
-/* Saves, changes and deletes entities until it is told to stop. */
-typedef struct writer {
-    hf_repository *things;
-    atomic_bool stops;
-} writer;
-
-static void *write_until_told(void *opaque) {
-    writer *w = opaque;
-    for (unsigned i = 1; !atomic_load(&w->stops); i++) {
-        char text[80];
-        unsigned id = i * 2654435761u % 5000;
-        snprintf(text, sizeof text, "{\"id\":%u,\"n\":[%u,%u],\"m\":%u}", id, i % 7, i % 11, i);
-        if (i % 5 == 0) {
-            hf_status status = hf_repository_delete_many(w->things, NULL, "[5,6]", HF_NTS, NULL);
-            assert_true(status == HF_OK || status == HF_NOT_FOUND);
-        } else {
-            save(w->things, NULL, text);
-        }
+static void save_or_delete(hf_repository *things, int number) {
+    char text[80];
+    unsigned i = (unsigned)number + 1, id = i * 2654435761u % 5000;
+    snprintf(text, sizeof text, "{\"id\":%u,\"n\":[%u,%u],\"m\":%u}", id, i % 7, i % 11, i);
+    if (i % 5 == 0) {
+        hf_status status = hf_repository_delete_many(things, NULL, "[5,6]", HF_NTS, NULL);
+        assert_true(status == HF_OK || status == HF_NOT_FOUND);
+    } else {
+        save(things, NULL, text);
     }
-    return NULL;
 }
 
 static void an_index_that_is_built_while_others_write_is_right(fixture *f) {
     room r = {open_store(f, "{\"durability\":\"relaxed\"}"), NULL};
     r.things = open_repository(r.store, "things");
-    hf_transaction *t = begin(r.store, NULL);
-    for (int i = 0; i < 5000; i++) {
-        char text[64];
-        snprintf(text, sizeof text, "{\"id\":%d,\"n\":%d}", i, i % 10);
-        save(r.things, t, text);
-    }
-    commit_quietly(t);
-    writer w = {r.things, false};
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, write_until_told, &w), 0);
+    save_in_one(r, 5000, "{\"id\":%d,\"n\":%d}", 10);
+    writer w;
+    begin_writing(&w, r.things, save_or_delete);
     for (int i = 0; i < 4; i++) {
         create_index(r, "{\"fields\":{\"n\":1},\"name\":\"n\"}");
         index_entries(r);
         if (i < 3)
             expect_ok(hf_repository_drop_index, r.things, "n");
     }
-    atomic_store(&w.stops, true);
-    pthread_join(thread, NULL);
+    end_writing(&w);
     index_entries(r);
     close_room(r);
 }
@@ -334,13 +304,7 @@ static void an_index_that_a_killed_process_began_is_kept_and_gone_on_with(fixtur
     pid_t child = fork();
     if (child == 0) {
         room r = open_room(f, NULL);
-        hf_transaction *t = begin(r.store, NULL);
-        for (int i = 0; i < 2000; i++) {
-            char text[64];
-            snprintf(text, sizeof text, "{\"id\":\"%04d\",\"n\":%d}", i, i);
-            save(r.things, t, text);
-        }
-        commit_quietly(t);
+        save_in_one(r, 2000, "{\"id\":\"%04d\",\"n\":%d}", 2000);
         hf_repository_create_index(r.things, "{\"fields\":{\"n\":1}}", die, NULL, NULL);
         _exit(1);
     }

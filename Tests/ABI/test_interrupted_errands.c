@@ -123,11 +123,6 @@ static void a_sync_that_takes_long_ends_and_the_next_is_done(fixture *f) {
     close_room(r);
 }
 
-static void *save_elsewhere(void *things) {
-    save(things, NULL, "{\"id\":\"other\"}");
-    return NULL;
-}
-
 static void a_sync_behind_a_commit_that_waits_ends(fixture *f) {
     room r = open_room(f, NULL);
     FILE *shell = lock_file(f->url);

@@ -33,11 +33,6 @@ static void wait_for_another_commit(void *of) {
     hf_transaction_free(t);
 }
 
-static void *save_elsewhere(void *things) {
-    save(things, NULL, "{\"id\":\"other\"}");
-    return NULL;
-}
-
 static void others_lead_while_an_owner_is_asked(fixture *f) {
     room r = open_room(f, NULL);
     waiting w = {.r = r, .shell = lock_file(f->url)};

@@ -162,11 +162,6 @@ static void many_at_once_are_stored_all_or_none(room r) {
 
 /* --- Waiting ------------------------------------------------------------------------------------ */
 
-static void *save_elsewhere(void *things) {
-    save(things, NULL, "{\"id\":\"other\"}");
-    return NULL;
-}
-
 static void a_commit_that_waits_for_another_program_is_withdrawn_and_no_other_is(fixture *f) {
     room r = open_room(f, NULL);
     save(r.things, NULL, "{\"id\":\"first\"}");

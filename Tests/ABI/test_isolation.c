@@ -25,6 +25,14 @@ static void close_pair(pair p) {
     hf_store_free(p.store);
 }
 
+static void in_pair(fixture *f, void (*scenario)(void)) {
+    pair p = open_pair(f, NULL);
+    ((void (*)(pair))scenario)(p);
+    close_pair(p);
+}
+#undef OWN_SETTINGS
+#define OWN_SETTINGS void (*)(pair) : in_pair,
+
 static void put(pair p, hf_transaction *t, const char *id, int n) {
     char json[64];
     snprintf(json, sizeof json, "{\"id\":\"%s\",\"n\":%d}", id, n);
@@ -36,8 +44,7 @@ static int64_t get(pair p, hf_transaction *t, const char *id) { return integer_i
 #define expect_commit(p, t) expect_ok(hf_transaction_commit, (p).t, NULL)
 #define expect_conflict(p, t) hf_error_free(error_of(HF_CONFLICT, hf_transaction_commit, (p).t, NULL))
 
-static void a_lost_update_is_refused(fixture *f) {
-    pair p = open_pair(f, NULL);
+static void a_lost_update_is_refused(pair p) {
     put(p, p.one, "a", (int)get(p, p.one, "a") + 10);
     put(p, p.two, "a", (int)get(p, p.two, "a") + 1);
     expect_commit(p, one);
@@ -48,15 +55,11 @@ static void a_lost_update_is_refused(fixture *f) {
     assert_non_null(strstr(hf_error_detail(error, NULL), "\"a\""));
     hf_error_free(error);
     assert_int_equal(get(p, NULL, "a"), 110);
-    hf_transaction_state state = 0;
-    expect_ok(hf_transaction_get_state, p.two, &state);
-    assert_int_equal(state, HF_TRANSACTION_FAILED);
+    expect_state(p.two, HF_TRANSACTION_FAILED);
     expect(HF_INVALID_STATE, hf_transaction_rollback, p.two);
-    close_pair(p);
 }
 
-static void a_read_repeats_itself_and_does_not_move(fixture *f) {
-    pair p = open_pair(f, NULL);
+static void a_read_repeats_itself_and_does_not_move(pair p) {
     assert_int_equal(get(p, p.one, "a"), 100);
     put(p, NULL, "a", 1);
     put(p, NULL, "b", 1);
@@ -66,84 +69,67 @@ static void a_read_repeats_itself_and_does_not_move(fixture *f) {
     assert_int_equal(get(p, p.one, "a"), 100);
     expect_count(p.accounts, p.one, NULL, 2);
     expect_commit(p, one);
-    close_pair(p);
 }
 
-static void the_snapshot_is_fixed_at_the_first_read_and_not_at_begin(fixture *f) {
-    pair p = open_pair(f, NULL);
+static void the_snapshot_is_fixed_at_the_first_read_and_not_at_begin(pair p) {
     put(p, NULL, "a", 5);
     assert_int_equal(get(p, p.one, "a"), 5);
     put(p, NULL, "a", 6);
     assert_int_equal(get(p, p.one, "a"), 5);
-    close_pair(p);
 }
 
-static void write_skew_is_refused(fixture *f) {
-    pair p = open_pair(f, NULL);
+static void write_skew_is_refused(pair p) {
     put(p, p.one, "a", (int)(get(p, p.one, "a") - get(p, p.one, "b")));
     put(p, p.two, "b", (int)(get(p, p.two, "b") - get(p, p.two, "a")));
     expect_commit(p, one);
     expect_conflict(p, two);
     assert_int_equal(get(p, NULL, "b"), 100);
-    close_pair(p);
 }
 
-static void a_phantom_in_a_count_is_refused(fixture *f) {
-    pair p = open_pair(f, NULL);
+static void a_phantom_in_a_count_is_refused(pair p) {
     expect_count(p.accounts, p.one, "{\"n\":100}", 2);
     put(p, p.one, "sum", 2);
     put(p, NULL, "c", 100);
     expect_conflict(p, one);
-    close_pair(p);
 }
 
-static void a_phantom_in_a_query_with_a_limit_is_refused(fixture *f) {
-    pair p = open_pair(f, NULL);
+static void a_phantom_in_a_query_with_a_limit_is_refused(pair p) {
     hf_entity_list list = HF_ENTITY_LIST_INIT;
     expect_ok(hf_repository_find, p.accounts, p.one, "{\"n\":100}", HF_NTS, "{\"limit\":1}", &list);
     hf_entity_list_free(&list);
     put(p, p.one, "sum", 1);
     put(p, NULL, "c", 100);
     expect_conflict(p, one);
-    close_pair(p);
 }
 
-static void an_entity_that_leaves_a_query_is_refused(fixture *f) {
-    pair p = open_pair(f, NULL);
+static void an_entity_that_leaves_a_query_is_refused(pair p) {
     expect_count(p.accounts, p.one, "{\"n\":100}", 2);
     put(p, p.one, "sum", 2);
     put(p, NULL, "a", 1);
     expect_conflict(p, one);
-    close_pair(p);
 }
 
-static void a_change_beside_the_query_is_no_conflict(fixture *f) {
-    pair p = open_pair(f, NULL);
+static void a_change_beside_the_query_is_no_conflict(pair p) {
     expect_count(p.accounts, p.one, "{\"n\":100}", 2);
     put(p, p.one, "sum", 2);
     put(p, NULL, "c", 7);
     put(p, NULL, "c", 8);
     expect_commit(p, one);
     assert_int_equal(get(p, NULL, "sum"), 2);
-    close_pair(p);
 }
 
-static void an_entity_found_missing_that_appears_is_refused(fixture *f) {
-    pair p = open_pair(f, NULL);
+static void an_entity_found_missing_that_appears_is_refused(pair p) {
     expect_absent(p.accounts, p.one, "c");
     put(p, p.one, "sum", 2);
     put(p, NULL, "c", 1);
     expect_conflict(p, one);
-    close_pair(p);
 }
 
-static void adding_the_same_id_twice_is_refused(fixture *f) {
-    pair p = open_pair(f, NULL);
+static void adding_the_same_id_twice_is_refused(pair p) {
     expect_ok(hf_repository_add, p.accounts, p.one, "{\"id\":\"c\"}", HF_NTS, NULL);
     expect_ok(hf_repository_add, p.accounts, p.two, "{\"id\":\"c\"}", HF_NTS, NULL);
     expect_commit(p, one);
     expect_conflict(p, two);
-    close_pair(p);
 }
 
 static void every_way_of_reading_counts(fixture *f) {
@@ -187,23 +173,19 @@ static void every_way_of_reading_counts(fixture *f) {
     }
 }
 
-static void a_transaction_that_only_saves_never_conflicts(fixture *f) {
-    pair p = open_pair(f, NULL);
+static void a_transaction_that_only_saves_never_conflicts(pair p) {
     put(p, p.one, "a", 1);
     put(p, p.two, "a", 2);
     expect_commit(p, one);
     expect_commit(p, two);
     assert_int_equal(get(p, NULL, "a"), 2);
-    close_pair(p);
 }
 
-static void a_transaction_that_wrote_nothing_never_conflicts(fixture *f) {
-    pair p = open_pair(f, NULL);
+static void a_transaction_that_wrote_nothing_never_conflicts(pair p) {
     expect_count(p.accounts, p.one, NULL, 2);
     put(p, NULL, "a", 1);
     put(p, NULL, "c", 1);
     expect_commit(p, one);
-    close_pair(p);
 }
 
 static void under_snapshot_isolation_write_skew_passes_and_a_lost_update_does_not(fixture *f) {
@@ -234,8 +216,7 @@ static void under_snapshot_isolation_the_first_committer_wins_also_where_the_sec
     close_pair(p);
 }
 
-static void outside_a_transaction_a_write_is_judged_on_the_newest_state(fixture *f) {
-    pair p = open_pair(f, NULL);
+static void outside_a_transaction_a_write_is_judged_on_the_newest_state(pair p) {
     assert_int_equal(get(p, p.one, "a"), 100);
     put(p, NULL, "a", 1);
     expect_ok(hf_repository_patch, p.accounts, NULL, "a", 1, "{\"m\":1}", HF_NTS, 0, NULL);
@@ -244,7 +225,6 @@ static void outside_a_transaction_a_write_is_judged_on_the_newest_state(fixture 
     expect(HF_NOT_FOUND, hf_repository_update, p.accounts, NULL, "{\"id\":\"a\"}", HF_NTS, 0, NULL);
     expect_ok(hf_repository_add, p.accounts, NULL, "{\"id\":\"a\"}", HF_NTS, NULL);
     expect(HF_EXISTS, hf_repository_add, p.accounts, NULL, "{\"id\":\"a\"}", HF_NTS, NULL);
-    close_pair(p);
 }
 
 static void a_snapshot_taken_back_moves_forward_unless_what_was_read_has_changed(fixture *f) {

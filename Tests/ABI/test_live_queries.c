@@ -200,13 +200,7 @@ static void following_gives_what_the_query_finds_anew(fixture *f) {
 /* Rows come and go at the limit until what is kept behind it is used up. */
 static void at_the_edge_of_a_limit_it_reads_on_when_it_must(fixture *f) {
     room r = open_room(f, NULL);
-    hf_transaction *t = begin(r.store, NULL);
-    for (int i = 0; i < 200; i++) {
-        char json[48];
-        snprintf(json, sizeof json, "{\"id\":\"e%03d\",\"n\":%d}", i, i);
-        save(r.things, t, json);
-    }
-    commit_quietly(t);
+    save_in_one(r, 200, "{\"id\":\"e%03d\",\"n\":%d}", 200);
     listener l;
     begin_listening(&l);
     observe_query(&l, r.things, NULL, "{\"sort\":{\"n\":1},\"skip\":5,\"limit\":10}");
@@ -284,19 +278,10 @@ static void each_of_many_queries_with_ranges_of_their_own_hears_of_what_comes_in
         end_listening(&listeners[i]);
 }
 
-typedef struct busy_writer {
-    hf_repository *things;
-    atomic_int stop;
-} busy_writer;
-
-static void *write_on(void *opaque) {
-    busy_writer *w = opaque;
-    for (int i = 0; !w->stop; i++) {
-        char json[64];
-        snprintf(json, sizeof json, "{\"id\":\"e%d\",\"n\":%d}", i % 20, i);
-        save(w->things, NULL, json);
-    }
-    return NULL;
+static void save_one_of_twenty(hf_repository *things, int number) {
+    char json[64];
+    snprintf(json, sizeof json, "{\"id\":\"e%d\",\"n\":%d}", number % 20, number);
+    save(things, NULL, json);
 }
 
 static void what_is_committed_while_it_is_opened_is_not_missed(fixture *f) {
@@ -305,14 +290,12 @@ static void what_is_committed_while_it_is_opened_is_not_missed(fixture *f) {
     begin_listening(&first);
     observe(&first, r.store, NULL);
     for (int round = 0; round < 100; round++) {
-        busy_writer w = {r.things, 0};
-        pthread_t writer;
-        assert_int_equal(pthread_create(&writer, NULL, write_on, &w), 0);
+        writer w;
+        begin_writing(&w, r.things, save_one_of_twenty);
         sleep_milliseconds(2);
         begin_listening(&l);
         observe_query(&l, r.things, NULL, NULL);
-        w.stop = 1;
-        pthread_join(writer, NULL);
+        end_writing(&w);
         expect_followed(&l, r.things, NULL, NULL);
         end_listening(&l);
     }

@@ -22,6 +22,16 @@ static void free_family(family *f) {
     }
 }
 
+static void in_family(fixture *fixture, void (*scenario)(void)) {
+    (void)fixture;
+    family f;
+    make_family(&f);
+    ((void (*)(family *))scenario)(&f);
+    free_family(&f);
+}
+#undef OWN_SETTINGS
+#define OWN_SETTINGS void (*)(family *) : in_family,
+
 #define expect_family_calls(f, ...)                                                                          \
     do {                                                                                                     \
         expect_calls(&(f).root, __VA_ARGS__);                                                                \
@@ -33,138 +43,110 @@ static void free_family(family *f) {
 
 /* --- Order and counts ----------------------------------------------------------------------------------- */
 
-static void parents_begin_and_validate_before_children_and_end_after_them(fixture *fixture) {
-    (void)fixture;
-    family f;
-    make_family(&f);
-    expect_ok(hf_participant_begin, f.root.handle, NULL);
+static void parents_begin_and_validate_before_children_and_end_after_them(family *f) {
+    expect_ok(hf_participant_begin, f->root.handle, NULL);
     expect_journal("begin root, begin a, begin b, begin c, begin d");
-    expect_ok(hf_participant_commit, f.root.handle, NULL);
+    expect_ok(hf_participant_commit, f->root.handle, NULL);
     expect_journal("validate root, validate a, validate b, validate c, validate d, "
                    "commit b, commit c, commit a, commit d, commit root");
-    expect_ok(hf_participant_begin, f.c.handle, NULL);
+    expect_ok(hf_participant_begin, f->c.handle, NULL);
     journal[0] = '\0';
-    expect_ok(hf_participant_rollback, f.b.handle, NULL);
+    expect_ok(hf_participant_rollback, f->b.handle, NULL);
     expect_journal("rollback b, rollback c, rollback a, rollback d, rollback root");
-    expect_family_calls(f, 2, 1, 1, 1);
-    free_family(&f);
+    expect_family_calls(*f, 2, 1, 1, 1);
 }
 
-static void a_commit_from_a_leaf_commits_every_member_once(fixture *fixture) {
-    (void)fixture;
-    family f;
-    make_family(&f);
-    expect_ok(hf_participant_begin, f.a.handle, NULL);
-    expect_ok(hf_participant_commit, f.b.handle, NULL);
-    expect_family_calls(f, 1, 1, 1, 0);
-    assert_false(is_active(&f.root) || is_active(&f.a) || is_active(&f.b) || is_active(&f.c) ||
-                 is_active(&f.d));
-    free_family(&f);
+static void a_commit_from_a_leaf_commits_every_member_once(family *f) {
+    expect_ok(hf_participant_begin, f->a.handle, NULL);
+    expect_ok(hf_participant_commit, f->b.handle, NULL);
+    expect_family_calls(*f, 1, 1, 1, 0);
+    assert_false(is_active(&f->root) || is_active(&f->a) || is_active(&f->b) || is_active(&f->c) ||
+                 is_active(&f->d));
 }
 
-static void a_second_begin_is_refused_at_every_node_and_calls_nobody(fixture *fixture) {
-    (void)fixture;
-    family f;
-    make_family(&f);
-    expect_ok(hf_participant_begin, f.root.handle, NULL);
-    expect(HF_TRANSACTION_ACTIVE, hf_participant_begin, f.root.handle, NULL);
-    expect(HF_TRANSACTION_ACTIVE, hf_participant_begin, f.b.handle, NULL);
-    expect_family_calls(f, 1, 0, 0, 0);
-    expect_ok(hf_participant_rollback, f.root.handle, NULL);
-    free_family(&f);
+static void a_second_begin_is_refused_at_every_node_and_calls_nobody(family *f) {
+    expect_ok(hf_participant_begin, f->root.handle, NULL);
+    expect(HF_TRANSACTION_ACTIVE, hf_participant_begin, f->root.handle, NULL);
+    expect(HF_TRANSACTION_ACTIVE, hf_participant_begin, f->b.handle, NULL);
+    expect_family_calls(*f, 1, 0, 0, 0);
+    expect_ok(hf_participant_rollback, f->root.handle, NULL);
 }
 
-static void the_end_of_nothing_is_refused_and_calls_nobody(fixture *fixture) {
-    (void)fixture;
-    family f;
-    make_family(&f);
+static void the_end_of_nothing_is_refused_and_calls_nobody(family *f) {
     uint8_t any[HF_DESCRIPTOR_BYTES] = {0}, stale[HF_DESCRIPTOR_BYTES];
-    expect(HF_TRANSACTION_NOT_ACTIVE, hf_participant_commit, f.root.handle, NULL);
-    expect(HF_TRANSACTION_NOT_ACTIVE, hf_participant_rollback, f.b.handle, any);
-    expect_ok(hf_participant_begin, f.root.handle, stale);
-    expect_ok(hf_participant_rollback, f.root.handle, stale);
+    expect(HF_TRANSACTION_NOT_ACTIVE, hf_participant_commit, f->root.handle, NULL);
+    expect(HF_TRANSACTION_NOT_ACTIVE, hf_participant_rollback, f->b.handle, any);
+    expect_ok(hf_participant_begin, f->root.handle, stale);
+    expect_ok(hf_participant_rollback, f->root.handle, stale);
     /* A descriptor that names a transaction is checked before whether one is active. */
-    expect(HF_WRONG_DESCRIPTOR, hf_participant_commit, f.root.handle, stale);
-    expect(HF_WRONG_DESCRIPTOR, hf_participant_rollback, f.b.handle, stale);
-    expect_ok(hf_participant_begin, f.root.handle, NULL);
-    expect(HF_WRONG_DESCRIPTOR, hf_participant_commit, f.root.handle, stale);
-    expect(HF_WRONG_DESCRIPTOR, hf_participant_rollback, f.d.handle, stale);
-    expect_family_calls(f, 2, 0, 0, 1);
-    assert_true(is_active(&f.root));
-    expect_ok(hf_participant_rollback, f.root.handle, any);
-    free_family(&f);
+    expect(HF_WRONG_DESCRIPTOR, hf_participant_commit, f->root.handle, stale);
+    expect(HF_WRONG_DESCRIPTOR, hf_participant_rollback, f->b.handle, stale);
+    expect_ok(hf_participant_begin, f->root.handle, NULL);
+    expect(HF_WRONG_DESCRIPTOR, hf_participant_commit, f->root.handle, stale);
+    expect(HF_WRONG_DESCRIPTOR, hf_participant_rollback, f->d.handle, stale);
+    expect_family_calls(*f, 2, 0, 0, 1);
+    assert_true(is_active(&f->root));
+    expect_ok(hf_participant_rollback, f->root.handle, any);
 }
 
-static void a_descriptor_names_its_transaction_in_every_callback_and_no_longer(fixture *fixture) {
-    (void)fixture;
-    family f;
-    make_family(&f);
+static void a_descriptor_names_its_transaction_in_every_callback_and_no_longer(family *f) {
     uint8_t first[HF_DESCRIPTOR_BYTES], second[HF_DESCRIPTOR_BYTES], now[HF_DESCRIPTOR_BYTES];
     const uint8_t none[HF_DESCRIPTOR_BYTES] = {0};
     bool active = true;
-    expect_ok(hf_participant_begin, f.root.handle, first);
+    expect_ok(hf_participant_begin, f->root.handle, first);
     assert_memory_not_equal(first, none, sizeof none);
-    assert_true(f.b.was_active);
-    assert_memory_equal(f.b.seen, first, sizeof first);
-    expect_ok(hf_participant_active, f.c.handle, &active, now);
+    assert_true(f->b.was_active);
+    assert_memory_equal(f->b.seen, first, sizeof first);
+    expect_ok(hf_participant_active, f->c.handle, &active, now);
     assert_true(active);
     assert_memory_equal(now, first, sizeof first);
-    memset(f.b.seen, 0, sizeof f.b.seen), memset(f.root.seen, 0, sizeof f.root.seen);
-    expect_ok(hf_participant_commit, f.c.handle, first);
-    assert_memory_equal(f.b.seen, first, sizeof first);
-    assert_memory_equal(f.root.seen, first, sizeof first);
-    expect_ok(hf_participant_active, f.c.handle, &active, now);
+    memset(f->b.seen, 0, sizeof f->b.seen), memset(f->root.seen, 0, sizeof f->root.seen);
+    expect_ok(hf_participant_commit, f->c.handle, first);
+    assert_memory_equal(f->b.seen, first, sizeof first);
+    assert_memory_equal(f->root.seen, first, sizeof first);
+    expect_ok(hf_participant_active, f->c.handle, &active, now);
     assert_false(active);
     assert_memory_equal(now, none, sizeof none);
-    expect_ok(hf_participant_begin, f.root.handle, second);
+    expect_ok(hf_participant_begin, f->root.handle, second);
     assert_memory_not_equal(first, second, sizeof first);
-    expect_ok(hf_participant_rollback, f.root.handle, second);
-    assert_memory_equal(f.b.seen, second, sizeof second);
-    free_family(&f);
+    expect_ok(hf_participant_rollback, f->root.handle, second);
+    assert_memory_equal(f->b.seen, second, sizeof second);
 }
 
 /* --- Validation ----------------------------------------------------------------------------------------- */
 
-static void a_refusal_leaves_the_transaction_open_for_repair(fixture *fixture) {
-    (void)fixture;
-    family f;
-    make_family(&f);
-    f.root.answer = HF_REFUSED, f.root.code = -17, f.root.message = "the sum is not 100";
-    expect_ok(hf_participant_begin, f.root.handle, NULL);
-    f.b.value = 5;
-    hf_error *error = error_of(HF_REFUSED, hf_participant_commit, f.b.handle, NULL);
+static void a_refusal_leaves_the_transaction_open_for_repair(family *f) {
+    f->root.answer = HF_REFUSED, f->root.code = -17, f->root.message = "the sum is not 100";
+    expect_ok(hf_participant_begin, f->root.handle, NULL);
+    f->b.value = 5;
+    hf_error *error = error_of(HF_REFUSED, hf_participant_commit, f->b.handle, NULL);
     assert_string_equal(hf_error_message(error), "the sum is not 100");
-    assert_ptr_equal(hf_error_participant(error), f.root.handle);
-    assert_ptr_equal(hf_participant_user_data(hf_error_participant(error)), &f.root);
+    assert_ptr_equal(hf_error_participant(error), f->root.handle);
+    assert_ptr_equal(hf_participant_user_data(hf_error_participant(error)), &f->root);
     expect_detail(error, "code", "-17");
     hf_error_free(error);
-    expect_calls(&f.root, 1, 1, 0, 0);
-    expect_calls(&f.a, 1, 0, 0, 0);
-    assert_true(is_active(&f.root));
-    assert_int_equal(f.b.value, 5);
-    f.root.answer = HF_OK;
-    expect_ok(hf_participant_commit, f.root.handle, NULL);
-    expect_calls(&f.root, 1, 2, 1, 0);
-    expect_calls(&f.b, 1, 1, 1, 0);
-    assert_int_equal(f.b.value, 5);
-    free_family(&f);
+    expect_calls(&f->root, 1, 1, 0, 0);
+    expect_calls(&f->a, 1, 0, 0, 0);
+    assert_true(is_active(&f->root));
+    assert_int_equal(f->b.value, 5);
+    f->root.answer = HF_OK;
+    expect_ok(hf_participant_commit, f->root.handle, NULL);
+    expect_calls(&f->root, 1, 2, 1, 0);
+    expect_calls(&f->b, 1, 1, 1, 0);
+    assert_int_equal(f->b.value, 5);
 }
 
-static void the_first_refusal_ends_the_validation(fixture *fixture) {
-    (void)fixture;
-    family f;
-    make_family(&f);
-    f.b.answer = f.d.answer = (hf_status)4711;
-    expect_ok(hf_participant_begin, f.root.handle, NULL);
-    hf_error *error = error_of(HF_REFUSED, hf_participant_commit, f.root.handle, NULL);
-    assert_ptr_equal(hf_error_participant(error), f.b.handle);
+static void the_first_refusal_ends_the_validation(family *f) {
+    f->b.answer = f->d.answer = (hf_status)4711;
+    expect_ok(hf_participant_begin, f->root.handle, NULL);
+    hf_error *error = error_of(HF_REFUSED, hf_participant_commit, f->root.handle, NULL);
+    assert_ptr_equal(hf_error_participant(error), f->b.handle);
     expect_detail(error, "code", "4711");
     hf_error_free(error);
-    expect_calls(&f.a, 1, 1, 0, 0);
-    expect_calls(&f.b, 1, 1, 0, 0);
-    expect_calls(&f.c, 1, 0, 0, 0);
-    expect_ok(hf_participant_rollback, f.root.handle, NULL);
-    free_family(&f);
+    expect_calls(&f->a, 1, 1, 0, 0);
+    expect_calls(&f->b, 1, 1, 0, 0);
+    expect_calls(&f->c, 1, 0, 0, 0);
+    expect_ok(hf_participant_rollback, f->root.handle, NULL);
 }
 
 /* --- With a body ---------------------------------------------------------------------------------------- */
@@ -201,41 +183,30 @@ static hf_status end_by_itself_and_fail(hf_participant *participant, void *user_
     return HF_EXISTS;
 }
 
-static void a_body_commits_at_its_end(fixture *fixture) {
-    (void)fixture;
-    family f;
-    make_family(&f);
-    expect_ok(hf_participant_transact, f.b.handle, change, &f.b);
-    expect_family_calls(f, 1, 1, 1, 0);
-    assert_int_equal(f.b.value, 60);
-    free_family(&f);
+static void a_body_commits_at_its_end(family *f) {
+    expect_ok(hf_participant_transact, f->b.handle, change, &f->b);
+    expect_family_calls(*f, 1, 1, 1, 0);
+    assert_int_equal(f->b.value, 60);
 }
 
-static void a_nested_body_joins_and_calls_nobody(fixture *fixture) {
-    (void)fixture;
-    family f;
-    make_family(&f);
-    expect_ok(hf_participant_transact, f.root.handle, nest, &f.b);
-    expect_family_calls(f, 1, 1, 1, 0);
-    free_family(&f);
+static void a_nested_body_joins_and_calls_nobody(family *f) {
+    expect_ok(hf_participant_transact, f->root.handle, nest, &f->b);
+    expect_family_calls(*f, 1, 1, 1, 0);
 }
 
-static void a_nested_body_that_fails_leaves_what_can_only_be_rolled_back(fixture *fixture) {
-    (void)fixture;
-    family f;
-    make_family(&f);
-    hf_error *error = error_of(HF_UNSUPPORTED, hf_participant_transact, f.root.handle, nest_and_catch, &f.b);
+static void a_nested_body_that_fails_leaves_what_can_only_be_rolled_back(family *f) {
+    hf_error *error =
+        error_of(HF_UNSUPPORTED, hf_participant_transact, f->root.handle, nest_and_catch, &f->b);
     assert_non_null(strstr(hf_error_message(error), "takes no part in savepoints: roll all back"));
     hf_error_free(error);
-    expect_family_calls(f, 1, 0, 0, 1);
-    assert_int_equal(f.b.value, 0);
-    assert_false(is_active(&f.root));
-    expect_ok(hf_participant_begin, f.root.handle, NULL);
-    expect(HF_NOT_FOUND, hf_participant_transact, f.a.handle, change_and_fail, &f.b);
-    expect(HF_UNSUPPORTED, hf_participant_commit, f.root.handle, NULL);
-    expect_ok(hf_participant_rollback, f.root.handle, NULL);
-    assert_int_equal(f.b.value, 0);
-    free_family(&f);
+    expect_family_calls(*f, 1, 0, 0, 1);
+    assert_int_equal(f->b.value, 0);
+    assert_false(is_active(&f->root));
+    expect_ok(hf_participant_begin, f->root.handle, NULL);
+    expect(HF_NOT_FOUND, hf_participant_transact, f->a.handle, change_and_fail, &f->b);
+    expect(HF_UNSUPPORTED, hf_participant_commit, f->root.handle, NULL);
+    expect_ok(hf_participant_rollback, f->root.handle, NULL);
+    assert_int_equal(f->b.value, 0);
 }
 
 static void a_nested_body_that_fails_takes_back_what_it_changed_where_members_can(fixture *fixture) {
@@ -253,41 +224,29 @@ static void a_nested_body_that_fails_takes_back_what_it_changed_where_members_ca
     free_member(&saving);
 }
 
-static void a_failing_body_rolls_back_and_its_answer_travels_out(fixture *fixture) {
-    (void)fixture;
-    family f;
-    make_family(&f);
-    f.b.value = 50;
-    expect(HF_NOT_FOUND, hf_participant_transact, f.root.handle, change_and_fail, &f.b);
-    expect_family_calls(f, 1, 0, 0, 1);
-    assert_int_equal(f.b.value, 50);
-    free_family(&f);
+static void a_failing_body_rolls_back_and_its_answer_travels_out(family *f) {
+    f->b.value = 50;
+    expect(HF_NOT_FOUND, hf_participant_transact, f->root.handle, change_and_fail, &f->b);
+    expect_family_calls(*f, 1, 0, 0, 1);
+    assert_int_equal(f->b.value, 50);
 }
 
-static void a_refused_body_rolls_back_and_the_refusal_travels_out(fixture *fixture) {
-    (void)fixture;
-    family f;
-    make_family(&f);
-    f.b.value = 50;
-    f.d.answer = HF_REFUSED, f.d.code = 3, f.d.message = "never";
-    hf_error *error = error_of(HF_REFUSED, hf_participant_transact, f.root.handle, change, &f.b);
+static void a_refused_body_rolls_back_and_the_refusal_travels_out(family *f) {
+    f->b.value = 50;
+    f->d.answer = HF_REFUSED, f->d.code = 3, f->d.message = "never";
+    hf_error *error = error_of(HF_REFUSED, hf_participant_transact, f->root.handle, change, &f->b);
     assert_string_equal(hf_error_message(error), "never");
     hf_error_free(error);
-    expect_family_calls(f, 1, 1, 0, 1);
-    assert_int_equal(f.b.value, 50);
-    assert_false(is_active(&f.root));
-    free_family(&f);
+    expect_family_calls(*f, 1, 1, 0, 1);
+    assert_int_equal(f->b.value, 50);
+    assert_false(is_active(&f->root));
 }
 
-static void a_body_that_ends_the_transaction_itself_hides_nothing(fixture *fixture) {
-    (void)fixture;
-    family f;
-    make_family(&f);
-    expect_ok(hf_participant_transact, f.root.handle, end_by_itself, &f.b);
-    expect(HF_EXISTS, hf_participant_transact, f.root.handle, end_by_itself_and_fail, &f.b);
-    expect_family_calls(f, 2, 0, 0, 2);
-    assert_int_equal(f.b.value, 0);
-    free_family(&f);
+static void a_body_that_ends_the_transaction_itself_hides_nothing(family *f) {
+    expect_ok(hf_participant_transact, f->root.handle, end_by_itself, &f->b);
+    expect(HF_EXISTS, hf_participant_transact, f->root.handle, end_by_itself_and_fail, &f->b);
+    expect_family_calls(*f, 2, 0, 0, 2);
+    assert_int_equal(f->b.value, 0);
 }
 
 /* --- Size ----------------------------------------------------------------------------------------------- */

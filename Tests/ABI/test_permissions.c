@@ -14,12 +14,16 @@ static void make_store_with_one_song(const fixture *f) {
     hf_store_free(store);
 }
 
-static void a_file_that_may_not_be_written_is_read_only(fixture *f) {
+static void expect_refusal_where(fixture *f, mode_t mode, hf_status expected) {
     make_store_with_one_song(f);
-    assert_int_equal(chmod(f->url, 0400), 0);
+    assert_int_equal(chmod(f->url, mode), 0);
     hf_store *store = NULL;
-    expect(HF_READ_ONLY, hf_store_open, f->url, NULL, &store);
+    expect(expected, hf_store_open, f->url, NULL, &store);
     assert_null(store);
+}
+
+static void a_file_that_may_not_be_written_is_read_only(fixture *f) {
+    expect_refusal_where(f, 0400, HF_READ_ONLY);
 }
 
 static void a_file_that_may_not_be_written_can_be_read(fixture *f) {
@@ -33,11 +37,7 @@ static void a_file_that_may_not_be_written_can_be_read(fixture *f) {
 }
 
 static void a_file_that_may_not_be_read_cannot_be_opened(fixture *f) {
-    make_store_with_one_song(f);
-    assert_int_equal(chmod(f->url, 0), 0);
-    hf_store *store = NULL;
-    expect(HF_CANNOT_OPEN, hf_store_open, f->url, NULL, &store);
-    assert_null(store);
+    expect_refusal_where(f, 0, HF_CANNOT_OPEN);
 }
 
 static void nothing_can_be_created_in_a_directory_that_may_not_be_written(fixture *f) {

@@ -63,18 +63,14 @@ static hf_status refuse_token(shelf *s, const char *function, hf_error **out_err
     return HF_HOST_ERROR;
 }
 
-static void a_provider_that_cannot_tell_its_token_is_not_opened(fixture *f) {
-    (void)f;
-    shelf s;
-    begin_shelf(&s);
-    s.before = refuse_token;
-    hf_provider provider = provider_of(&s, CAN_TELL_CHANGES);
+static void a_provider_that_cannot_tell_its_token_is_not_opened(shelf *s) {
+    s->before = refuse_token;
+    hf_provider provider = provider_of(s, CAN_TELL_CHANGES);
     hf_store *store = NULL;
     hf_error *error = error_of(HF_HOST_ERROR, hf_store_open_provider, &provider, NULL, &store);
     assert_string_equal(hf_error_message(error), "the provider could not tell its change token: no token");
     expect_detail(error, "code", "5");
     assert_null(store);
-    end_shelf(&s);
 }
 
 static void a_provider_of_another_size_is_refused_untouched(fixture *f) {
@@ -113,29 +109,22 @@ static void what_is_stored_lies_with_the_provider_and_is_found_by_the_next_store
     }
 }
 
-static void a_store_that_is_read_only_reads_and_gives_the_provider_nothing(fixture *f) {
-    (void)f;
-    shelf s;
-    begin_shelf(&s);
-    put_book(&s, "a", "{\"id\":\"a\"}");
-    room r = open_shelf(&s, CAN_SYNC, "{\"read_only\":true}");
+static void a_store_that_is_read_only_reads_and_gives_the_provider_nothing(shelf *s) {
+    put_book(s, "a", "{\"id\":\"a\"}");
+    room r = open_shelf(s, CAN_SYNC, "{\"read_only\":true}");
     expect_entity(r.things, NULL, "a", "{\"id\":\"a\"}");
     expect_count(r.things, NULL, NULL, 1);
     expect(HF_READ_ONLY, hf_repository_save, r.things, NULL, "{\"id\":\"b\"}", HF_NTS, NULL);
     close_room(r);
-    assert_int_equal(s.writes + s.syncs, 0);
-    end_shelf(&s);
+    assert_int_equal(s->writes + s->syncs, 0);
 }
 
 /* --- Failing -------------------------------------------------------------------------------------------- */
 
-static void a_failure_names_what_could_not_be_done_and_keeps_the_hosts_error(fixture *f) {
-    (void)f;
-    shelf s;
-    begin_shelf(&s);
-    room r = open_shelf(&s, 0, NULL);
-    s.fail_from = 1;
-    s.fail_to = 2;
+static void a_failure_names_what_could_not_be_done_and_keeps_the_hosts_error(shelf *s) {
+    room r = open_shelf(s, 0, NULL);
+    s->fail_from = 1;
+    s->fail_to = 2;
     hf_error *error =
         error_of(HF_HOST_ERROR, hf_repository_save, r.things, NULL, "{\"id\":\"a\"}", HF_NTS, NULL);
     assert_string_equal(hf_error_message(error),
@@ -152,7 +141,6 @@ static void a_failure_names_what_could_not_be_done_and_keeps_the_hosts_error(fix
     expect_detail(error, "code", "7001");
     save(r.things, NULL, "{\"id\":\"a\"}");
     close_room(r);
-    end_shelf(&s);
 }
 
 /* Stores six entities, changes, deletes and adds some in one transaction whose n-th write fails, and expects
@@ -215,11 +203,8 @@ static void a_commit_whose_nth_write_fails_leaves_nothing(fixture *f) {
     assert_int_equal(n, 2);
 }
 
-static void a_commit_that_cannot_be_taken_back_is_unknown_and_the_store_goes_on(fixture *f) {
-    (void)f;
-    shelf s;
-    begin_shelf(&s);
-    room r = open_shelf(&s, 0, NULL);
+static void a_commit_that_cannot_be_taken_back_is_unknown_and_the_store_goes_on(shelf *s) {
+    room r = open_shelf(s, 0, NULL);
     save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
     uint64_t version = version_of(r.things, NULL, "a");
     hf_transaction *reader = begin(r.store, NULL), *t = begin(r.store, NULL);
@@ -228,8 +213,8 @@ static void a_commit_that_cannot_be_taken_back_is_unknown_and_the_store_goes_on(
     save(r.things, t, "{\"id\":\"a\",\"n\":2}");
     save(r.things, t, "{\"id\":\"b\",\"n\":2}");
     /* The second write fails, and so does what should take back the first. */
-    s.fail_from = s.writes + 2;
-    s.fail_to = s.fail_from + 2;
+    s->fail_from = s->writes + 2;
+    s->fail_to = s->fail_from + 2;
     hf_error *error = error_of(HF_HOST_ERROR, hf_transaction_commit, t, NULL);
     assert_int_equal(hf_error_commit_state(error), HF_COMMIT_UNKNOWN);
     assert_non_null(strstr(hf_error_message(error), "could not be taken back"));
@@ -242,7 +227,6 @@ static void a_commit_that_cannot_be_taken_back_is_unknown_and_the_store_goes_on(
     save(r.things, NULL, "{\"id\":\"a\",\"n\":3}");
     expect_entity(r.things, NULL, "a", "{\"id\":\"a\",\"n\":3}");
     close_room(r);
-    end_shelf(&s);
 }
 
 static void objects_go_back_where_it_is_unknown_whether_the_entities_are_stored(fixture *f) {
@@ -289,26 +273,22 @@ static hf_status refuse(shelf *s, const char *function, hf_error **out_error) {
     return (hf_status)12345;
 }
 
-static void a_failed_read_fails_that_read_alone(fixture *f) {
-    (void)f;
-    shelf s;
-    begin_shelf(&s);
-    room r = open_shelf(&s, 0, NULL);
+static void a_failed_read_fails_that_read_alone(shelf *s) {
+    room r = open_shelf(s, 0, NULL);
     save(r.things, NULL, "{\"id\":\"a\"}");
     hf_transaction *t = begin(r.store, NULL);
     hf_entity entity = HF_ENTITY_INIT;
     uint64_t count;
-    s.before = refuse;
+    s->before = refuse;
     hf_error *error = error_of(HF_HOST_ERROR, hf_repository_fetch, r.things, t, "a", HF_NTS, &entity);
     expect_detail(error, "code", "12345");
     expect(HF_HOST_ERROR, hf_repository_count, r.things, t, NULL, 0, NULL, &count);
-    s.before = NULL;
+    s->before = NULL;
     expect_entity(r.things, t, "a", "{\"id\":\"a\"}");
     save(r.things, t, "{\"id\":\"b\"}");
     commit_quietly(t);
     hf_entity_free(&entity);
     close_room(r);
-    end_shelf(&s);
 }
 
 static void a_receipt_says_whether_all_was_stored_at_once(fixture *f) {
@@ -384,43 +364,36 @@ static void what_is_no_entity_of_its_id_is_corrupt_and_hides_no_other(fixture *f
     }
 }
 
-static void ids_that_come_twice_or_are_none_are_corrupt(fixture *f) {
-    (void)f;
-    shelf s;
-    begin_shelf(&s);
-    room r = open_shelf(&s, 0, NULL);
-    put_book(&s, "b", "{\"id\":\"b\"}");
-    put_book(&s, "a", "{\"id\":\"a\"}");
+static void ids_that_come_twice_or_are_none_are_corrupt(shelf *s) {
+    room r = open_shelf(s, 0, NULL);
+    put_book(s, "b", "{\"id\":\"b\"}");
+    put_book(s, "a", "{\"id\":\"a\"}");
     hf_entity_list list = HF_ENTITY_LIST_INIT;
     expect_ok(hf_repository_fetch_all, r.things, NULL, &list);
     assert_string_equal(list.json, "[{\"id\":\"a\"},{\"id\":\"b\"}]");
-    s.books[s.count++] = s.books[0];
+    s->books[s->count++] = s->books[0];
     hf_error *error = error_of(HF_CORRUPT, hf_repository_fetch_all, r.things, NULL, &list);
     expect_detail(error, "id", "\"b\"");
-    strcpy(s.books[2].id, "with\nline");
+    strcpy(s->books[2].id, "with\nline");
     expect(HF_CORRUPT, hf_repository_fetch_all, r.things, NULL, &list);
     hf_entity_list_free(&list);
     close_room(r);
-    end_shelf(&s);
 }
 
 /* --- Who else writes ------------------------------------------------------------------------------------ */
 
-static void what_others_write_is_seen_and_conflicts_where_it_is_told(fixture *f) {
-    (void)f;
-    shelf s;
-    begin_shelf(&s);
-    room r = open_shelf(&s, CAN_TELL_CHANGES, NULL);
+static void what_others_write_is_seen_and_conflicts_where_it_is_told(shelf *s) {
+    room r = open_shelf(s, CAN_TELL_CHANGES, NULL);
     expect_ok(hf_repository_create_index, r.things, "{\"fields\":{\"n\":1}}", NULL, NULL);
     save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
     expect_entity(r.things, NULL, "a", "{\"id\":\"a\",\"n\":1}");
-    size_t reads = s.reads;
+    size_t reads = s->reads;
     expect_entity(r.things, NULL, "a", "{\"id\":\"a\",\"n\":1}");
-    assert_int_equal(s.reads, reads); /* cached */
+    assert_int_equal(s->reads, reads); /* cached */
     uint64_t version = version_of(r.things, NULL, "a");
     hf_transaction *t = begin(r.store, NULL);
     expect_entity(r.things, t, "a", "{\"id\":\"a\",\"n\":1}");
-    put_book(&s, "a", "{\"id\":\"a\",\"n\":2}");
+    put_book(s, "a", "{\"id\":\"a\",\"n\":2}");
     expect_entity(r.things, NULL, "a", "{\"id\":\"a\",\"n\":2}");
     assert_true(version_of(r.things, NULL, "a") > version);
     expect_count(r.things, NULL, "{\"n\":2}", 1);
@@ -431,7 +404,6 @@ static void what_others_write_is_seen_and_conflicts_where_it_is_told(fixture *f)
     expect(HF_VERSION_MISMATCH, hf_repository_update, r.things, NULL, "{\"id\":\"a\"}", HF_NTS, version,
            NULL);
     close_room(r);
-    end_shelf(&s);
 }
 
 static void without_a_token_nothing_is_cached_unless_it_is_asked_for(fixture *f) {
@@ -449,11 +421,8 @@ static void without_a_token_nothing_is_cached_unless_it_is_asked_for(fixture *f)
     }
 }
 
-static void a_query_reaches_the_provider_with_its_parameters_and_is_matched_again(fixture *f) {
-    (void)f;
-    shelf s;
-    begin_shelf(&s);
-    room r = open_shelf(&s, CAN_FIND, NULL);
+static void a_query_reaches_the_provider_with_its_parameters_and_is_matched_again(shelf *s) {
+    room r = open_shelf(s, CAN_FIND, NULL);
     for (int i = 0; i < 5; i++) {
         char entity[64];
         snprintf(entity, sizeof entity, "{\"id\":\"e%d\",\"n\":%d}", i, i);
@@ -463,9 +432,8 @@ static void a_query_reaches_the_provider_with_its_parameters_and_is_matched_agai
     expect_ok(hf_repository_count, r.things, NULL, "{\"n\":{\"$gte\":{\"$param\":\"least\"}}}", HF_NTS,
               "{\"parameters\":{\"least\":3}}", &count);
     assert_int_equal(count, 2);
-    assert_string_equal(s.filter, "{\"n\":{\"$gte\":3}}");
+    assert_string_equal(s->filter, "{\"n\":{\"$gte\":3}}");
     close_room(r);
-    end_shelf(&s);
 }
 
 int main(void) {

@@ -82,22 +82,18 @@ static hf_status free_everything(shelf *s, const char *function, hf_error **out_
     return HF_OK;
 }
 
-static void a_provider_may_free_and_close_what_calls_it(fixture *f) {
-    (void)f;
-    shelf s;
-    begin_shelf(&s);
-    room r = open_shelf(&s, 0, NULL);
+static void a_provider_may_free_and_close_what_calls_it(shelf *s) {
+    room r = open_shelf(s, 0, NULL);
     save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
     hf_transaction *t = begin(r.store, NULL);
     callback c = {{r.store, r.things, t}, 0, 0};
-    s.hook = &c;
-    s.before = free_everything;
+    s->hook = &c;
+    s->before = free_everything;
     hf_entity entity = HF_ENTITY_INIT;
     (void)hf_repository_fetch(r.things, t, "a", HF_NTS, &entity, NULL);
     hf_entity_free(&entity);
-    for (int i = 0; i < 20000 && s.freed == 0; i++)
+    for (int i = 0; i < 20000 && s->freed == 0; i++)
         sleep_milliseconds(5);
-    end_shelf(&s);
 }
 
 static hf_status fork_inside(shelf *s, const char *function, hf_error **out_error) {
@@ -151,18 +147,15 @@ static void *read_slowly(void *things) {
     return status == HF_OK || status == HF_CLOSED ? things : NULL;
 }
 
-static void a_provider_that_blocks_holds_up_the_close_and_no_submission(fixture *f) {
-    (void)f;
-    shelf s;
-    begin_shelf(&s);
-    room r = open_shelf(&s, 0, NULL);
+static void a_provider_that_blocks_holds_up_the_close_and_no_submission(shelf *s) {
+    room r = open_shelf(s, 0, NULL);
     save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
     atomic_bool released = false;
-    s.hook = &released;
-    s.before = wait_for_hook;
+    s->hook = &released;
+    s->before = wait_for_hook;
     pthread_t reader;
     pthread_create(&reader, NULL, read_slowly, r.things);
-    while (s.reads < 2)
+    while (s->reads < 2)
         sleep_milliseconds(1);
     hf_transaction *t = begin(r.store, NULL);
     save(r.things, t, "{\"id\":\"b\"}");
@@ -174,10 +167,9 @@ static void a_provider_that_blocks_holds_up_the_close_and_no_submission(fixture 
     pthread_join(reader, &answered);
     assert_non_null(answered);
     expect_ok(hf_store_close, r.store, -1);
-    assert_string_equal(find_book(&s, "b"), "{\"id\":\"b\"}");
+    assert_string_equal(find_book(s, "b"), "{\"id\":\"b\"}");
     hf_repository_free(r.things);
     hf_store_free(r.store);
-    end_shelf(&s);
 }
 
 static hf_status linger(shelf *s, const char *function, hf_error **out_error) {
@@ -223,16 +215,13 @@ static size_t walk(hf_cursor *cursor, const char *word) {
     return count;
 }
 
-static void cursors_that_take_turns_each_find_their_own(fixture *f) {
-    (void)f;
-    shelf s;
-    begin_shelf(&s);
-    room r = open_shelf(&s, CAN_FIND | FINDS_LITERALLY, NULL);
+static void cursors_that_take_turns_each_find_their_own(shelf *s) {
+    room r = open_shelf(s, CAN_FIND | FINDS_LITERALLY, NULL);
     for (int i = 0; i < 60; i++) {
         char id[8], json[64];
         snprintf(id, sizeof id, "%02d", i);
         snprintf(json, sizeof json, "{\"id\":\"%02d\",\"kind\":\"%s\"}", i, i % 2 == 0 ? "even" : "odd");
-        put_book(&s, id, json);
+        put_book(s, id, json);
     }
     hf_transaction *t = begin(r.store, NULL);
     hf_cursor *even = NULL, *odd = NULL, *all = NULL;
@@ -249,22 +238,18 @@ static void cursors_that_take_turns_each_find_their_own(fixture *f) {
     assert_int_equal(odds, 30);
     assert_int_equal(everything, 60);
     /* Each was listed once, and nothing again for a piece. */
-    assert_in_range(s.reads, 3, 6);
+    assert_in_range(s->reads, 3, 6);
     hf_cursor_free(even);
     hf_cursor_free(odd);
     hf_cursor_free(all);
     hf_transaction_free(t);
     close_room(r);
-    end_shelf(&s);
 }
 
-static void what_can_be_taken_back_is_although_a_part_cannot(fixture *f) {
-    (void)f;
-    shelf s;
-    begin_shelf(&s);
-    room r = open_shelf(&s, 0, NULL);
+static void what_can_be_taken_back_is_although_a_part_cannot(shelf *s) {
+    room r = open_shelf(s, 0, NULL);
     for (const char *id = "abcd"; *id != 0; id++)
-        put_book(&s, (char[]){*id, 0}, "{}");
+        put_book(s, (char[]){*id, 0}, "{}");
     hf_transaction *t = begin(r.store, NULL);
     for (const char *id = "abcd"; *id != 0; id++) {
         char json[32];
@@ -272,18 +257,17 @@ static void what_can_be_taken_back_is_although_a_part_cannot(fixture *f) {
         save(r.things, t, json);
     }
     /* The fourth fails, and taking back the third, which comes next. */
-    s.fail_from = s.writes + 4;
-    s.fail_to = s.writes + 6;
+    s->fail_from = s->writes + 4;
+    s->fail_to = s->writes + 6;
     hf_error *error = error_of(HF_HOST_ERROR, hf_transaction_commit, t, NULL);
     assert_int_equal(hf_error_commit_state(error), HF_COMMIT_UNKNOWN);
     hf_error_free(error);
     hf_transaction_free(t);
-    assert_string_equal(find_book(&s, "a"), "{}");
-    assert_string_equal(find_book(&s, "b"), "{}");
-    assert_string_equal(find_book(&s, "c"), "{\"id\":\"c\",\"n\":1}");
-    assert_string_equal(find_book(&s, "d"), "{}");
+    assert_string_equal(find_book(s, "a"), "{}");
+    assert_string_equal(find_book(s, "b"), "{}");
+    assert_string_equal(find_book(s, "c"), "{\"id\":\"c\",\"n\":1}");
+    assert_string_equal(find_book(s, "d"), "{}");
     close_room(r);
-    end_shelf(&s);
 }
 
 int main(void) {

@@ -195,9 +195,7 @@ static void beyond_max_in_flight_a_commit_is_busy_until_events_are_taken(fixture
     hf_error_free(error);
     assert_true(seconds_now() - start >= 0.04);
     assert_int_equal(rec->freed, 1);
-    hf_transaction_state state = 0;
-    expect_ok(hf_transaction_get_state, t, &state);
-    assert_int_equal(state, HF_TRANSACTION_OPEN);
+    expect_state(t, HF_TRANSACTION_OPEN);
     while (rec->count < 2) {
         take(r, -1);
     }

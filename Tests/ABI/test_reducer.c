@@ -1,26 +1,27 @@
 /* The reducer alone: what each action makes of each state, without any store. */
 #include "support.h"
 
-/* Begins as the first state. Freed by the scenario. */
+/* Begins as the first state. */
 typedef struct reduced {
     hf_buffer state;
 } reduced;
+
+static void reducing(fixture *f, void (*scenario)(void)) {
+    (void)f;
+    reduced r = {HF_BUFFER_INIT};
+    ((void (*)(reduced *))scenario)(&r);
+    hf_buffer_free(&r.state);
+}
+#undef OWN_SETTINGS
+#define OWN_SETTINGS void (*)(reduced *) : reducing,
 
 static void act(reduced *r, const char *action) {
     expect_ok(hf_reduce, action, HF_NTS, r->state.data, r->state.length, &r->state);
     assert_int_equal(strlen(r->state.data), r->state.length);
 }
 
-/* A part of the state, written as compact JSON: members joined by dots. NULL where there is none. */
 static char *part(const reduced *r, const char *path) {
-    json_t *root = json_loadb(r->state.data, r->state.length, 0, NULL), *value = root;
-    char copy[128], *rest = NULL;
-    snprintf(copy, sizeof copy, "%s", path);
-    for (char *name = strtok_r(copy, ".", &rest); name != NULL; name = strtok_r(NULL, ".", &rest))
-        value = json_object_get(value, name);
-    char *text = value == NULL ? NULL : json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-    json_decref(root);
-    return text;
+    return part_of(r->state.data, r->state.length, path);
 }
 
 static void expect_part(const reduced *r, const char *path, const char *expected) {
@@ -35,71 +36,59 @@ static void expect_part(const reduced *r, const char *path, const char *expected
 #define ERROR "{\"status\":\"HF_FULL\",\"message\":\"m\"}"
 #define SONGS "{\"filter\":{\"kind\":\"song\"},\"limit\":3}"
 
-static void every_lane_starts_at_initial(fixture *f) {
-    (void)f;
-    reduced r = {HF_BUFFER_INIT};
+static void every_lane_starts_at_initial(reduced *r) {
     /* Nothing is known of what this tells. */
-    act(&r, "{\"action\":\"cancelRequest\"}");
-    assert_string_equal(r.state.data,
+    act(r, "{\"action\":\"cancelRequest\"}");
+    assert_string_equal(r->state.data,
                         "{\"request\":{\"state\":\"initial\"},\"persist\":{\"state\":\"initial\"},"
                         "\"delete\":{\"state\":\"initial\"},\"requests\":{},\"saves\":{},\"deletes\":{}}");
-    hf_buffer_free(&r.state);
 }
 
-static void a_save_is_processing_and_then_succeeded_with_the_entity_as_it_is_stored(fixture *f) {
-    (void)f;
-    reduced r = {HF_BUFFER_INIT};
-    act(&r, "{\"action\":\"save\",\"element\":{\"n\":1.50}}");
+static void a_save_is_processing_and_then_succeeded_with_the_entity_as_it_is_stored(reduced *r) {
+    act(r, "{\"action\":\"save\",\"element\":{\"n\":1.50}}");
     assert_non_null(
-        strstr(r.state.data, "{\"id\":\"default\",\"state\":\"processing\",\"element\":{\"n\":1.50}}"));
-    act(&r, "{\"action\":\"saved\",\"element\":{\"id\":\"x\",\"n\":1.50},\"version\":7}");
-    assert_non_null(strstr(r.state.data,
+        strstr(r->state.data, "{\"id\":\"default\",\"state\":\"processing\",\"element\":{\"n\":1.50}}"));
+    act(r, "{\"action\":\"saved\",\"element\":{\"id\":\"x\",\"n\":1.50},\"version\":7}");
+    assert_non_null(strstr(r->state.data,
                            "\"persist\":{\"id\":\"default\",\"state\":\"succeeded\",\"version\":7,"
                            "\"element\":{\"id\":\"x\",\"n\":1.50}}"));
-    expect_part(&r, "request", "{\"state\":\"initial\"}");
-    expect_part(&r, "delete", "{\"state\":\"initial\"}");
-    hf_buffer_free(&r.state);
+    expect_part(r, "request", "{\"state\":\"initial\"}");
+    expect_part(r, "delete", "{\"state\":\"initial\"}");
 }
 
-static void a_failure_holds_the_element_and_dispatching_it_again_is_a_retry(fixture *f) {
-    (void)f;
-    reduced r = {HF_BUFFER_INIT};
+static void a_failure_holds_the_element_and_dispatching_it_again_is_a_retry(reduced *r) {
     static const char *const verbs[][2] = {{"save", "persist"}, {"delete", "delete"}};
     for (size_t i = 0; i < COUNT_OF(verbs); i++) {
         char action[256];
         snprintf(action, sizeof action, "{\"action\":\"%s\",\"id\":5,\"element\":{\"id\":\"s\"}}",
                  verbs[i][0]);
-        act(&r, action);
+        act(r, action);
         snprintf(action, sizeof action,
                  "{\"action\":\"%sFailed\",\"id\":\"5\",\"error\":" ERROR ",\"element\":{\"id\":\"s\"}}",
                  verbs[i][0]);
-        act(&r, action);
-        expect_part(&r, verbs[i][1],
+        act(r, action);
+        expect_part(r, verbs[i][1],
                     "{\"id\":\"5\",\"state\":\"failed\",\"error\":" ERROR ",\"element\":{\"id\":\"s\"}}");
-        char *element = part(&r, i == 0 ? "saves.5.element" : "deletes.5.element");
+        char *element = part(r, i == 0 ? "saves.5.element" : "deletes.5.element");
         snprintf(action, sizeof action, "{\"action\":\"%s\",\"id\":\"5\",\"element\":%s}", verbs[i][0],
                  element);
-        act(&r, action);
-        expect_part(&r, verbs[i][1], "{\"id\":\"5\",\"state\":\"processing\",\"element\":{\"id\":\"s\"}}");
+        act(r, action);
+        expect_part(r, verbs[i][1], "{\"id\":\"5\",\"state\":\"processing\",\"element\":{\"id\":\"s\"}}");
         free(element);
     }
-    hf_buffer_free(&r.state);
 }
 
-static void parallel_saves_each_keep_their_own_outcome_and_the_lane_shows_the_latest(fixture *f) {
-    (void)f;
-    reduced r = {HF_BUFFER_INIT};
-    act(&r, "{\"action\":\"save\",\"id\":\"a\",\"element\":{\"id\":1}}");
-    act(&r, "{\"action\":\"save\",\"id\":\"b\",\"element\":{\"id\":2}}");
-    act(&r, "{\"action\":\"saveFailed\",\"id\":\"a\",\"error\":" ERROR ",\"element\":{\"id\":1}}");
-    expect_part(&r, "persist", "{\"id\":\"b\",\"state\":\"processing\",\"element\":{\"id\":2}}");
-    act(&r, "{\"action\":\"saved\",\"id\":\"b\",\"element\":{\"id\":2},\"version\":3}");
-    expect_part(&r, "saves.a.state", "\"failed\"");
-    expect_part(&r, "saves.b.state", "\"succeeded\"");
-    expect_part(&r, "persist.state", "\"succeeded\"");
-    act(&r, "{\"action\":\"saved\",\"id\":\"nobody\",\"element\":{\"id\":2}}");
-    expect_part(&r, "saves.nobody", NULL);
-    hf_buffer_free(&r.state);
+static void parallel_saves_each_keep_their_own_outcome_and_the_lane_shows_the_latest(reduced *r) {
+    act(r, "{\"action\":\"save\",\"id\":\"a\",\"element\":{\"id\":1}}");
+    act(r, "{\"action\":\"save\",\"id\":\"b\",\"element\":{\"id\":2}}");
+    act(r, "{\"action\":\"saveFailed\",\"id\":\"a\",\"error\":" ERROR ",\"element\":{\"id\":1}}");
+    expect_part(r, "persist", "{\"id\":\"b\",\"state\":\"processing\",\"element\":{\"id\":2}}");
+    act(r, "{\"action\":\"saved\",\"id\":\"b\",\"element\":{\"id\":2},\"version\":3}");
+    expect_part(r, "saves.a.state", "\"failed\"");
+    expect_part(r, "saves.b.state", "\"succeeded\"");
+    expect_part(r, "persist.state", "\"succeeded\"");
+    act(r, "{\"action\":\"saved\",\"id\":\"nobody\",\"element\":{\"id\":2}}");
+    expect_part(r, "saves.nobody", NULL);
 }
 
 /* --- Requests ------------------------------------------------------------------------------------- */
@@ -119,32 +108,26 @@ static reduced received(void) {
     return r;
 }
 
-static void a_request_is_loading_then_received_and_canceled(fixture *f) {
-    (void)f;
-    reduced r = {HF_BUFFER_INIT};
-    act(&r, REQUEST("t"));
-    expect_part(&r, "request", "{\"token\":\"t\",\"state\":\"loading\",\"request\":" SONGS "}");
-    act(&r, RECEIVED("t"));
-    expect_part(&r, "requests.t",
+static void a_request_is_loading_then_received_and_canceled(reduced *r) {
+    act(r, REQUEST("t"));
+    expect_part(r, "request", "{\"token\":\"t\",\"state\":\"loading\",\"request\":" SONGS "}");
+    act(r, RECEIVED("t"));
+    expect_part(r, "requests.t",
                 "{\"state\":\"received\",\"position\":\"p:1\",\"elements\":[{\"id\":\"a\"},{\"id\":\"b\"},"
                 "{\"id\":\"c\"},{\"id\":\"d\"}],\"ids\":[\"a\",\"b\",\"c\",\"d\"],\"versions\":[1,2,3,4],"
                 "\"request\":" SONGS "}");
-    expect_part(&r, "request.elements", "[{\"id\":\"a\"},{\"id\":\"b\"},{\"id\":\"c\"},{\"id\":\"d\"}]");
-    act(&r, "{\"action\":\"cancelRequest\",\"token\":\"t\"}");
-    expect_part(&r, "request", "{\"token\":\"t\",\"state\":\"canceled\",\"request\":" SONGS "}");
-    hf_buffer_free(&r.state);
+    expect_part(r, "request.elements", "[{\"id\":\"a\"},{\"id\":\"b\"},{\"id\":\"c\"},{\"id\":\"d\"}]");
+    act(r, "{\"action\":\"cancelRequest\",\"token\":\"t\"}");
+    expect_part(r, "request", "{\"token\":\"t\",\"state\":\"canceled\",\"request\":" SONGS "}");
 }
 
-static void a_failed_request_holds_what_was_requested(fixture *f) {
-    (void)f;
-    reduced r = {HF_BUFFER_INIT};
-    act(&r, REQUEST("t"));
-    act(&r, "{\"action\":\"requestFailed\",\"token\":\"t\",\"error\":" ERROR ",\"request\":" SONGS "}");
-    expect_part(&r, "request",
+static void a_failed_request_holds_what_was_requested(reduced *r) {
+    act(r, REQUEST("t"));
+    act(r, "{\"action\":\"requestFailed\",\"token\":\"t\",\"error\":" ERROR ",\"request\":" SONGS "}");
+    expect_part(r, "request",
                 "{\"token\":\"t\",\"state\":\"failed\",\"error\":" ERROR ",\"request\":" SONGS "}");
-    act(&r, REQUEST("t"));
-    expect_part(&r, "request.state", "\"loading\"");
-    hf_buffer_free(&r.state);
+    act(r, REQUEST("t"));
+    expect_part(r, "request.state", "\"loading\"");
 }
 
 /* What is "late" comes for a request that was canceled, has failed, or never was. */
@@ -169,25 +152,22 @@ static void late_results_change_nothing_and_nor_does_cancelling_what_has_ended(f
     }
 }
 
-static void several_requests_live_at_once_and_the_lane_shows_the_latest(fixture *f) {
-    (void)f;
-    reduced r = {HF_BUFFER_INIT};
-    act(&r, REQUEST("one"));
-    act(&r, REQUEST("t"));
-    act(&r, REQUEST("three"));
-    act(&r, RECEIVED("one"));
-    act(&r, RECEIVED("t"));
-    expect_part(&r, "request", "{\"token\":\"three\",\"state\":\"loading\",\"request\":" SONGS "}");
-    act(&r, "{\"action\":\"cancelRequest\",\"token\":\"t\"}");
-    expect_part(&r, "requests.one.state", "\"received\"");
-    expect_part(&r, "requests.t.state", "\"canceled\"");
-    expect_part(&r, "requests.three.state", "\"loading\"");
+static void several_requests_live_at_once_and_the_lane_shows_the_latest(reduced *r) {
+    act(r, REQUEST("one"));
+    act(r, REQUEST("t"));
+    act(r, REQUEST("three"));
+    act(r, RECEIVED("one"));
+    act(r, RECEIVED("t"));
+    expect_part(r, "request", "{\"token\":\"three\",\"state\":\"loading\",\"request\":" SONGS "}");
+    act(r, "{\"action\":\"cancelRequest\",\"token\":\"t\"}");
+    expect_part(r, "requests.one.state", "\"received\"");
+    expect_part(r, "requests.t.state", "\"canceled\"");
+    expect_part(r, "requests.three.state", "\"loading\"");
     /* Tokens are told apart byte for byte: composed and decomposed are two. */
-    act(&r, "{\"action\":\"request\",\"token\":\"\\u00e9\"}");
-    act(&r, "{\"action\":\"request\",\"token\":\"e\\u0301\"}");
-    expect_part(&r, "requests.\u00e9.state", "\"loading\"");
-    expect_part(&r, "requests.e\u0301.state", "\"loading\"");
-    hf_buffer_free(&r.state);
+    act(r, "{\"action\":\"request\",\"token\":\"\\u00e9\"}");
+    act(r, "{\"action\":\"request\",\"token\":\"e\\u0301\"}");
+    expect_part(r, "requests.\u00e9.state", "\"loading\"");
+    expect_part(r, "requests.e\u0301.state", "\"loading\"");
 }
 
 static void a_change_is_followed_as_the_stream_tells_it(fixture *f) {
@@ -242,24 +222,21 @@ static void a_change_that_does_not_fit_makes_the_request_fail(fixture *f) {
     hf_buffer_free(&r.state);
 }
 
-static void of_what_has_ended_the_latest_hundred_are_kept_and_of_what_lives_everything(fixture *f) {
-    (void)f;
-    reduced r = {HF_BUFFER_INIT};
+static void of_what_has_ended_the_latest_hundred_are_kept_and_of_what_lives_everything(reduced *r) {
     char action[128];
-    act(&r, "{\"action\":\"save\",\"id\":\"first\",\"element\":{}}");
+    act(r, "{\"action\":\"save\",\"id\":\"first\",\"element\":{}}");
     for (int i = 0; i < 150; i++) {
         snprintf(action, sizeof action, "{\"action\":\"save\",\"id\":%d,\"element\":{}}", i);
-        act(&r, action);
+        act(r, action);
         snprintf(action, sizeof action, "{\"action\":\"saved\",\"id\":%d,\"element\":{}}", i);
-        act(&r, action);
+        act(r, action);
     }
-    json_t *root = json_loadb(r.state.data, r.state.length, 0, NULL);
+    json_t *root = json_loadb(r->state.data, r->state.length, 0, NULL);
     assert_int_equal(json_object_size(json_object_get(root, "saves")), 101);
     json_decref(root);
-    expect_part(&r, "saves.first.state", "\"processing\"");
-    expect_part(&r, "saves.49", NULL);
-    expect_part(&r, "saves.50.state", "\"succeeded\"");
-    hf_buffer_free(&r.state);
+    expect_part(r, "saves.first.state", "\"processing\"");
+    expect_part(r, "saves.49", NULL);
+    expect_part(r, "saves.50.state", "\"succeeded\"");
 }
 
 static void the_reducer_changes_neither_its_inputs_nor_its_mind(fixture *f) {

@@ -108,9 +108,7 @@ static void a_scope_that_fails_beside_another_leaves_nothing_half_stored(room r)
         hf_error *error = error_of(HF_INVALID_STATE, hf_transaction_commit, t, NULL);
         assert_non_null(strstr(hf_error_message(error), "roll all back"));
         hf_error_free(error);
-        hf_transaction_state state = HF_TRANSACTION_OPEN;
-        expect_ok(hf_transaction_get_state, t, &state);
-        assert_int_equal(state, HF_TRANSACTION_FAILED);
+        expect_state(t, HF_TRANSACTION_FAILED);
         hf_transaction_free(t);
     }
     expect_count(r.things, NULL, NULL, 0);
@@ -233,9 +231,7 @@ static void the_first_failed_write_is_what_the_rest_answers(room r) {
     error = error_of(HF_EXISTS, hf_transaction_commit, t, NULL);
     assert_false(hf_error_is_retryable(error));
     expect_detail(error, "id", "\"a\"");
-    hf_transaction_state state = HF_TRANSACTION_OPEN;
-    expect_ok(hf_transaction_get_state, t, &state);
-    assert_int_equal(state, HF_TRANSACTION_FAILED);
+    expect_state(t, HF_TRANSACTION_FAILED);
     hf_transaction_free(t);
     expect_count(r.things, NULL, NULL, 1);
 }

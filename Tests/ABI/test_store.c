@@ -251,25 +251,21 @@ static void a_store_describes_itself(fixture *f) {
     hf_store_free(store);
 }
 
-static void a_buffer_is_used_again_and_kept_on_failure(fixture *f) {
-    hf_store *store = open_store(f, NULL);
-    hf_repository *songs = open_repository(store, "songs");
+static void a_buffer_is_used_again_and_kept_on_failure(room r) {
     hf_buffer buffer = HF_BUFFER_INIT;
     /* An answer that is as long each time. */
-    expect_ok(hf_repository_indexes, songs, &buffer);
+    expect_ok(hf_repository_indexes, r.things, &buffer);
     char *memory = buffer.data;
-    expect_ok(hf_repository_indexes, songs, &buffer);
+    expect_ok(hf_repository_indexes, r.things, &buffer);
     assert_ptr_equal(buffer.data, memory);
     size_t length = buffer.length;
-    expect_ok(hf_store_close, store, -1);
-    expect(HF_CLOSED, hf_repository_indexes, songs, &buffer);
+    expect_ok(hf_store_close, r.store, -1);
+    expect(HF_CLOSED, hf_repository_indexes, r.things, &buffer);
     assert_ptr_equal(buffer.data, memory);
     assert_int_equal(buffer.length, length);
     hf_buffer_free(&buffer);
     assert_null(buffer.data);
     assert_int_equal(buffer.length + buffer.capacity, 0);
-    hf_repository_free(songs);
-    hf_store_free(store);
 }
 
 static void memory_that_is_passed_again_is_written_to_its_end_and_no_further(fixture *f) {

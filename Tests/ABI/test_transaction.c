@@ -1,13 +1,6 @@
 /* A transaction: its states, receipts, savepoints, idempotency keys, and the body that runs again. */
 #include "support.h"
 
-#define expect_state(transaction, expected)                                                                  \
-    do {                                                                                                     \
-        hf_transaction_state state_ = 0;                                                                     \
-        expect_ok(hf_transaction_get_state, transaction, &state_);                                           \
-        assert_int_equal(state_, expected);                                                                  \
-    } while (0)
-
 static void writes_are_seen_inside_at_once_and_outside_after_the_commit(room r) {
     hf_transaction *t = begin(r.store, NULL), *other = begin(r.store, NULL);
     save(r.things, t, "{\"id\":\"a\"}");

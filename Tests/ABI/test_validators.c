@@ -60,6 +60,15 @@ static void close_guarded_room(guarded_room *r) {
     assert_int_equal(r->guard.freed, 1);
 }
 
+static void in_guarded_room(fixture *f, void (*scenario)(void)) {
+    guarded_room r;
+    open_guarded_room(f, &r);
+    ((void (*)(guarded_room *))scenario)(&r);
+    close_guarded_room(&r);
+}
+#undef OWN_SETTINGS
+#define OWN_SETTINGS void (*)(guarded_room *) : in_guarded_room,
+
 #define expect_seen(r, text)                                                                                 \
     do {                                                                                                     \
         assert_string_equal((r)->guard.seen, text);                                                          \
@@ -81,50 +90,44 @@ static void close_guarded_room(guarded_room *r) {
 /* --- Single writes ----------------------------------------------------------------------------------------
  */
 
-static void every_kind_of_write_is_shown_as_it_would_be_stored(fixture *f) {
-    guarded_room r;
-    open_guarded_room(f, &r);
+static void every_kind_of_write_is_shown_as_it_would_be_stored(guarded_room *r) {
     hf_entity entity = HF_ENTITY_INIT;
-    expect_ok(hf_repository_add, r.things, NULL, "{\"id\":\"b\"}", HF_NTS, &entity);
+    expect_ok(hf_repository_add, r->things, NULL, "{\"id\":\"b\"}", HF_NTS, &entity);
     assert_true(entity.version > 0);
-    assert_int_equal(entity.version, version_of(r.things, NULL, "b"));
-    expect_seen(&r, "b {\"id\":\"b\"}");
-    expect_ok(hf_repository_update, r.things, NULL, "{\"id\":\"b\",\"n\":2}", HF_NTS, entity.version, NULL);
-    expect_seen(&r, "b {\"id\":\"b\",\"n\":2}");
-    expect_ok(hf_repository_patch, r.things, NULL, "b", HF_NTS, "{\"m\":3}", HF_NTS, 0, &entity);
-    expect_seen(&r, "b {\"id\":\"b\",\"n\":2,\"m\":3}");
+    assert_int_equal(entity.version, version_of(r->things, NULL, "b"));
+    expect_seen(r, "b {\"id\":\"b\"}");
+    expect_ok(hf_repository_update, r->things, NULL, "{\"id\":\"b\",\"n\":2}", HF_NTS, entity.version, NULL);
+    expect_seen(r, "b {\"id\":\"b\",\"n\":2}");
+    expect_ok(hf_repository_patch, r->things, NULL, "b", HF_NTS, "{\"m\":3}", HF_NTS, 0, &entity);
+    expect_seen(r, "b {\"id\":\"b\",\"n\":2,\"m\":3}");
     assert_string_equal(entity.data, "{\"id\":\"b\",\"n\":2,\"m\":3}");
-    expect_ok(hf_repository_modify, r.things, NULL, "b", HF_NTS, "{\"$inc\":{\"n\":5}}", HF_NTS, NULL, 0, 0,
+    expect_ok(hf_repository_modify, r->things, NULL, "b", HF_NTS, "{\"$inc\":{\"n\":5}}", HF_NTS, NULL, 0, 0,
               NULL);
-    expect_seen(&r, "b {\"id\":\"b\",\"n\":7,\"m\":3}");
-    expect_ok(hf_repository_delete, r.things, NULL, "b", HF_NTS, 0);
-    expect_seen(&r, "b ");
-    expect_ok(hf_repository_save_many, r.things, NULL, "[{\"id\":\"d\"},{\"id\":\"c\"}]", HF_NTS, NULL);
-    expect_seen(&r, "c {\"id\":\"c\"}, d {\"id\":\"d\"}");
-    save(r.others, NULL, "{\"id\":\"x\",\"n\":-1}");
-    expect_seen(&r, "");
+    expect_seen(r, "b {\"id\":\"b\",\"n\":7,\"m\":3}");
+    expect_ok(hf_repository_delete, r->things, NULL, "b", HF_NTS, 0);
+    expect_seen(r, "b ");
+    expect_ok(hf_repository_save_many, r->things, NULL, "[{\"id\":\"d\"},{\"id\":\"c\"}]", HF_NTS, NULL);
+    expect_seen(r, "c {\"id\":\"c\"}, d {\"id\":\"d\"}");
+    save(r->others, NULL, "{\"id\":\"x\",\"n\":-1}");
+    expect_seen(r, "");
     hf_entity_free(&entity);
-    close_guarded_room(&r);
 }
 
-static void what_is_refused_is_not_stored(fixture *f) {
-    guarded_room r;
-    open_guarded_room(f, &r);
-    expect_refused("b", hf_repository_add, r.things, NULL, "{\"id\":\"b\",\"n\":-1}", HF_NTS, NULL);
-    expect_refused("a", hf_repository_patch, r.things, NULL, "a", HF_NTS, "{\"n\":-1}", HF_NTS, 0, NULL);
-    expect_refused("a", hf_repository_modify, r.things, NULL, "a", HF_NTS, "{\"$inc\":{\"n\":-2}}", HF_NTS,
+static void what_is_refused_is_not_stored(guarded_room *r) {
+    expect_refused("b", hf_repository_add, r->things, NULL, "{\"id\":\"b\",\"n\":-1}", HF_NTS, NULL);
+    expect_refused("a", hf_repository_patch, r->things, NULL, "a", HF_NTS, "{\"n\":-1}", HF_NTS, 0, NULL);
+    expect_refused("a", hf_repository_modify, r->things, NULL, "a", HF_NTS, "{\"$inc\":{\"n\":-2}}", HF_NTS,
                    NULL, 0, 0, NULL);
-    expect_refused("c", hf_repository_add_many, r.things, NULL, "[{\"id\":\"b\"},{\"id\":\"c\",\"n\":-1}]",
+    expect_refused("c", hf_repository_add_many, r->things, NULL, "[{\"id\":\"b\"},{\"id\":\"c\",\"n\":-1}]",
                    HF_NTS, NULL);
-    expect_refused("a", hf_repository_modify_all, r.things, NULL, NULL, 0, "{\"$set\":{\"n\":-1}}", HF_NTS,
+    expect_refused("a", hf_repository_modify_all, r->things, NULL, NULL, 0, "{\"$set\":{\"n\":-1}}", HF_NTS,
                    NULL, NULL, NULL);
-    expect(HF_READ_ONLY, hf_repository_delete, r.things, NULL, "pinned", HF_NTS, 0);
+    expect(HF_READ_ONLY, hf_repository_delete, r->things, NULL, "pinned", HF_NTS, 0);
     /* What is wrong for another reason says that. */
-    expect(HF_EXISTS, hf_repository_add, r.things, NULL, "{\"id\":\"a\",\"n\":-1}", HF_NTS, NULL);
-    expect(HF_NOT_FOUND, hf_repository_delete, r.things, NULL, "b", HF_NTS, 0);
-    expect_entity(r.things, NULL, "a", "{\"id\":\"a\",\"n\":1}");
-    expect_count(r.things, NULL, NULL, 2);
-    close_guarded_room(&r);
+    expect(HF_EXISTS, hf_repository_add, r->things, NULL, "{\"id\":\"a\",\"n\":-1}", HF_NTS, NULL);
+    expect(HF_NOT_FOUND, hf_repository_delete, r->things, NULL, "b", HF_NTS, 0);
+    expect_entity(r->things, NULL, "a", "{\"id\":\"a\",\"n\":1}");
+    expect_count(r->things, NULL, NULL, 2);
 }
 
 static void operations_are_checked_too_however_they_are_run(fixture *f) {
@@ -165,40 +168,34 @@ static void operations_are_checked_too_however_they_are_run(fixture *f) {
 /* --- In transactions --------------------------------------------------------------------------------------
  */
 
-static void a_transaction_is_checked_as_it_is_in_the_end(fixture *f) {
-    guarded_room r;
-    open_guarded_room(f, &r);
-    hf_transaction *t = begin(r.store, NULL);
-    save(r.things, t, "{\"id\":\"b\",\"n\":-5}");
-    save(r.things, t, "{\"id\":\"c\",\"n\":-5}");
-    save(r.things, t, "{\"id\":\"c\",\"n\":5}");
-    save(r.others, t, "{\"id\":\"x\",\"n\":-1}");
-    expect_seen(&r, "");
+static void a_transaction_is_checked_as_it_is_in_the_end(guarded_room *r) {
+    hf_transaction *t = begin(r->store, NULL);
+    save(r->things, t, "{\"id\":\"b\",\"n\":-5}");
+    save(r->things, t, "{\"id\":\"c\",\"n\":-5}");
+    save(r->things, t, "{\"id\":\"c\",\"n\":5}");
+    save(r->others, t, "{\"id\":\"x\",\"n\":-1}");
+    expect_seen(r, "");
     expect_refused("b", hf_transaction_validate, t);
     expect_refused("b", hf_transaction_commit, t, NULL);
     expect_refused("b", hf_transaction_submit, t, NULL, NULL, NULL);
-    r.guard.seen[0] = '\0';
-    save(r.things, t, "{\"id\":\"b\",\"n\":5}");
+    r->guard.seen[0] = '\0';
+    save(r->things, t, "{\"id\":\"b\",\"n\":5}");
     commit_quietly(t);
-    expect_seen(&r, "b {\"id\":\"b\",\"n\":5}, c {\"id\":\"c\",\"n\":5}");
-    expect_count(r.things, NULL, "{\"n\":5}", 2);
-    close_guarded_room(&r);
+    expect_seen(r, "b {\"id\":\"b\",\"n\":5}, c {\"id\":\"c\",\"n\":5}");
+    expect_count(r->things, NULL, "{\"n\":5}", 2);
 }
 
-static void a_submitted_transaction_needs_no_event_of_its_own_kind(fixture *f) {
-    guarded_room r;
-    open_guarded_room(f, &r);
+static void a_submitted_transaction_needs_no_event_of_its_own_kind(guarded_room *r) {
     for (int i = 0; i < 50; i++) {
-        hf_transaction *t = begin(r.store, NULL);
-        save(r.things, t, "{\"id\":\"b\",\"n\":5}");
+        hf_transaction *t = begin(r->store, NULL);
+        save(r->things, t, "{\"id\":\"b\",\"n\":5}");
         hf_future *future = NULL;
         expect_ok(hf_transaction_submit_future, t, &future);
         expect_ok(hf_future_wait, future, NULL, -1, NULL, NULL);
         hf_future_free(future);
         hf_transaction_free(t);
     }
-    assert_int_equal(r.guard.calls, 50);
-    close_guarded_room(&r);
+    assert_int_equal(r->guard.calls, 50);
 }
 
 static hf_status require_a(guard *g, hf_transaction *t, const char *id) {
@@ -210,19 +207,16 @@ static hf_status require_a(guard *g, hf_transaction *t, const char *id) {
     return limit > 3 ? HF_REFUSED : HF_OK;
 }
 
-static void what_a_validator_reads_must_still_hold_when_it_is_stored(fixture *f) {
-    guarded_room r;
-    open_guarded_room(f, &r);
-    r.guard.hook = require_a;
-    hf_transaction *t = begin(r.store, "{\"isolation\":\"snapshot\"}");
-    save(r.things, t, "{\"id\":\"b\"}");
+static void what_a_validator_reads_must_still_hold_when_it_is_stored(guarded_room *r) {
+    r->guard.hook = require_a;
+    hf_transaction *t = begin(r->store, "{\"isolation\":\"snapshot\"}");
+    save(r->things, t, "{\"id\":\"b\"}");
     expect(HF_CONFLICT, hf_transaction_commit, t, NULL);
     hf_transaction_free(t);
-    expect_absent(r.things, NULL, "b");
+    expect_absent(r->things, NULL, "b");
     /* A write of its own runs again until the validator sees what has changed. */
-    expect(HF_REFUSED, hf_repository_save, r.things, NULL, "{\"id\":\"b\"}", HF_NTS, NULL);
-    expect_absent(r.things, NULL, "b");
-    close_guarded_room(&r);
+    expect(HF_REFUSED, hf_repository_save, r->things, NULL, "{\"id\":\"b\"}", HF_NTS, NULL);
+    expect_absent(r->things, NULL, "b");
 }
 
 static hf_status write_more(guard *g, hf_transaction *t, const char *id) {
@@ -236,16 +230,13 @@ static hf_status write_more(guard *g, hf_transaction *t, const char *id) {
     return HF_OK;
 }
 
-static void what_a_validator_writes_is_stored_with_it_and_checked_too(fixture *f) {
-    guarded_room r;
-    open_guarded_room(f, &r);
-    r.guard.hook = write_more;
-    save(r.things, NULL, "{\"id\":\"b\"}");
-    expect_seen(&r, "b {\"id\":\"b\"}, sum {\"id\":\"sum\",\"n\":1}");
-    assert_int_equal(integer_in(r.things, NULL, "sum", "n"), 1);
-    expect(HF_INVALID_STATE, hf_repository_save, r.things, NULL, "{\"id\":\"endless\"}", HF_NTS, NULL);
-    expect_absent(r.things, NULL, "endless");
-    close_guarded_room(&r);
+static void what_a_validator_writes_is_stored_with_it_and_checked_too(guarded_room *r) {
+    r->guard.hook = write_more;
+    save(r->things, NULL, "{\"id\":\"b\"}");
+    expect_seen(r, "b {\"id\":\"b\"}, sum {\"id\":\"sum\",\"n\":1}");
+    assert_int_equal(integer_in(r->things, NULL, "sum", "n"), 1);
+    expect(HF_INVALID_STATE, hf_repository_save, r->things, NULL, "{\"id\":\"endless\"}", HF_NTS, NULL);
+    expect_absent(r->things, NULL, "endless");
 }
 
 static hf_status write_entity(member *m, phase p, hf_transaction *t) {
@@ -254,13 +245,11 @@ static hf_status write_entity(member *m, phase p, hf_transaction *t) {
     return HF_OK;
 }
 
-static void members_and_entities_are_validated_together(fixture *f) {
-    guarded_room r;
-    open_guarded_room(f, &r);
+static void members_and_entities_are_validated_together(guarded_room *r) {
     member m;
     make_member(&m, "m", NULL);
-    m.hook = write_entity, m.context = r.things;
-    hf_transaction *t = begin(r.store, NULL);
+    m.hook = write_entity, m.context = r->things;
+    hf_transaction *t = begin(r->store, NULL);
     expect_ok(hf_transaction_enlist, t, m.handle);
     m.value = -1;
     expect_refused("m", hf_transaction_commit, t, NULL);
@@ -268,9 +257,8 @@ static void members_and_entities_are_validated_together(fixture *f) {
     m.value = 1;
     commit_quietly(t);
     expect_calls(&m, 1, 2, 1, 0);
-    assert_int_equal(integer_in(r.things, NULL, "m", "n"), 1);
+    assert_int_equal(integer_in(r->things, NULL, "m", "n"), 1);
     free_member(&m);
-    close_guarded_room(&r);
 }
 
 static hf_status save_in_body(hf_transaction *t, void *context) {
@@ -278,12 +266,9 @@ static hf_status save_in_body(hf_transaction *t, void *context) {
     return HF_OK;
 }
 
-static void a_refused_body_rolls_back(fixture *f) {
-    guarded_room r;
-    open_guarded_room(f, &r);
-    expect_refused("b", hf_store_transact, r.store, save_in_body, &r, NULL, NULL);
-    expect_absent(r.things, NULL, "b");
-    close_guarded_room(&r);
+static void a_refused_body_rolls_back(guarded_room *r) {
+    expect_refused("b", hf_store_transact, r->store, save_in_body, r, NULL, NULL);
+    expect_absent(r->things, NULL, "b");
 }
 
 /* --- Forking ----------------------------------------------------------------------------------------------
@@ -315,45 +300,39 @@ static void commit_forking(hf_transaction *t) {
     hf_transaction_free(t);
 }
 
-static void who_is_asked_before_a_commit_may_fork(fixture *f) {
-    guarded_room r;
-    open_guarded_room(f, &r);
-    r.guard.hook = fork_once;
-    hf_transaction *t = begin(r.store, NULL);
-    save(r.things, t, "{\"id\":\"b\"}");
+static void who_is_asked_before_a_commit_may_fork(guarded_room *r) {
+    r->guard.hook = fork_once;
+    hf_transaction *t = begin(r->store, NULL);
+    save(r->things, t, "{\"id\":\"b\"}");
     commit_forking(t);
     member m;
     make_member(&m, "m", NULL);
     m.hook = fork_as_member;
-    t = begin(r.store, NULL);
+    t = begin(r->store, NULL);
     expect_ok(hf_transaction_enlist, t, m.handle);
-    save(r.others, t, "{\"id\":\"c\"}");
+    save(r->others, t, "{\"id\":\"c\"}");
     commit_forking(t);
     expect_calls(&m, 1, 1, 1, 0);
-    expect_entity(r.things, NULL, "b", "{\"id\":\"b\"}");
-    expect_entity(r.others, NULL, "c", "{\"id\":\"c\"}");
+    expect_entity(r->things, NULL, "b", "{\"id\":\"b\"}");
+    expect_entity(r->others, NULL, "c", "{\"id\":\"c\"}");
     free_member(&m);
-    close_guarded_room(&r);
 }
 
 /* --- Setting ----------------------------------------------------------------------------------------------
  */
 
-static void a_validator_is_replaced_and_taken_away(fixture *f) {
-    guarded_room r;
-    open_guarded_room(f, &r);
-    hf_repository *same = open_repository(r.store, "things");
-    guard second = {.things = r.things};
+static void a_validator_is_replaced_and_taken_away(guarded_room *r) {
+    hf_repository *same = open_repository(r->store, "things");
+    guard second = {.things = r->things};
     expect_ok(hf_repository_set_validator, same, check_thing, &second, count_free);
-    assert_int_equal(r.guard.freed, 1);
-    save(r.things, NULL, "{\"id\":\"b\"}");
+    assert_int_equal(r->guard.freed, 1);
+    save(r->things, NULL, "{\"id\":\"b\"}");
     assert_int_equal(second.calls, 1);
-    expect_ok(hf_repository_set_validator, r.things, NULL, NULL, NULL);
+    expect_ok(hf_repository_set_validator, r->things, NULL, NULL, NULL);
     assert_int_equal(second.freed, 1);
-    save(r.things, NULL, "{\"id\":\"b\",\"n\":-1}");
-    assert_int_equal(second.calls + r.guard.calls, 1);
+    save(r->things, NULL, "{\"id\":\"b\",\"n\":-1}");
+    assert_int_equal(second.calls + r->guard.calls, 1);
     hf_repository_free(same);
-    close_guarded_room(&r);
 }
 
 static hf_status warn(hf_transaction *t, const char *id, size_t id_length, const char *entity, size_t length,
@@ -380,15 +359,12 @@ static void user_data_without_a_validator_is_freed_at_once(fixture *f) {
     assert_int_equal(unused.freed, 1);
 }
 
-static void a_store_that_closes_lets_go_of_its_validators(fixture *f) {
-    guarded_room r;
-    open_guarded_room(f, &r);
-    expect_ok(hf_store_close, r.store, -1);
-    assert_int_equal(r.guard.freed, 1);
+static void a_store_that_closes_lets_go_of_its_validators(guarded_room *r) {
+    expect_ok(hf_store_close, r->store, -1);
+    assert_int_equal(r->guard.freed, 1);
     guard refused = {.calls = 0};
-    expect(HF_CLOSED, hf_repository_set_validator, r.things, check_thing, &refused, count_free);
+    expect(HF_CLOSED, hf_repository_set_validator, r->things, check_thing, &refused, count_free);
     assert_int_equal(refused.freed, 1);
-    close_guarded_room(&r);
 }
 
 int main(void) {

@@ -5,7 +5,7 @@
 
 BENCH_BUILD := $(BUILD)/benchmarks
 BENCH_PACKAGES := liblmdb-dev librocksdb-dev strace
-BENCH_FLAGS := -std=c99 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -Iinclude
+BENCH_FLAGS := -std=c99 -O2 $(C_TEST_FLAGS)
 BENCH_SHARED := $(addprefix Tests/Benchmarks/,documents.c measure.c documents.h engine.h measure.h)
 
 BENCH_ENGINES := $(addprefix $(BENCH_BUILD)/,holdfast sqlite lmdb rocksdb)
@@ -13,7 +13,7 @@ BENCH_FIRST_READS := $(addprefix $(BENCH_BUILD)/first_read_,holdfast sqlite)
 BENCH_OTHERS := $(addprefix $(BENCH_BUILD)/,asynchronous care floors load_library streams trees)
 BENCH_PROGRAMS := $(BENCH_ENGINES) $(BENCH_FIRST_READS) $(BENCH_OTHERS)
 
-BENCH_LIBRARIES_holdfast := -L$(LIBRARY_DIRECTORY) -lholdfast -Wl,-rpath,$(LIBRARY_DIRECTORY)
+BENCH_LIBRARIES_holdfast := $(LINKED)
 BENCH_LIBRARIES_asynchronous := $(BENCH_LIBRARIES_holdfast)
 BENCH_LIBRARIES_care := $(BENCH_LIBRARIES_holdfast)
 BENCH_LIBRARIES_streams := $(BENCH_LIBRARIES_holdfast)

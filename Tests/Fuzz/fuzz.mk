@@ -11,8 +11,10 @@ FUZZ_BUILD := $(BUILD)/fuzz
 FUZZ_TARGETS := payload entries filters updates handles stored provided actions streams
 FUZZ_SHARED := Tests/Fuzz/input.c Tests/Fuzz/input.h
 FUZZ_CC = $(dir $(shell readlink -f $$(command -v swift)))clang
-FUZZ_FLAGS := -std=gnu11 -g -O1 -Wall -Wextra -Werror -Iinclude -fuse-ld=lld -fno-sanitize-recover=all \
+FUZZ_FLAGS := -std=gnu11 -O1 $(C_TEST_FLAGS) -fuse-ld=lld -fno-sanitize-recover=all \
     -fsanitize=address,undefined
+
+FUZZ_LINKED := $(call linked_with,$(BUILD)/fuzz-library/release)
 
 .PHONY: fuzz-library test-fuzz-short fuzz
 
@@ -30,14 +32,12 @@ $(FUZZ_BUILD)/filters $(FUZZ_BUILD)/updates: Tests/Fuzz/generated_query.c Tests/
 
 $(FUZZ_BUILD)/%: Tests/Fuzz/%.c Tests/Fuzz/outcome.c Tests/Fuzz/outcome.h $(FUZZ_SHARED) $(HEADERS) | fuzz-library
 	@mkdir -p $(FUZZ_BUILD)
-	$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer $(filter %.c,$^) -o $@ -L$(BUILD)/fuzz-library/release -lholdfast \
-	    -Wl,-rpath,$(BUILD)/fuzz-library/release -ljansson -lsqlite3
+	$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer $(filter %.c,$^) -o $@ $(FUZZ_LINKED) -ljansson -lsqlite3
 
 # The damaged files of the torture, under the sanitizers.
 $(FUZZ_BUILD)/corruption: Tests/Torture/corruption.c Tests/Torture/ledger.c Tests/Torture/ledger.h $(HEADERS) | fuzz-library
 	@mkdir -p $(FUZZ_BUILD)
-	$(FUZZ_CC) $(FUZZ_FLAGS) -D_GNU_SOURCE $(filter %.c,$^) -o $@ -L$(BUILD)/fuzz-library/release -lholdfast \
-	    -Wl,-rpath,$(BUILD)/fuzz-library/release -lsqlite3
+	$(FUZZ_CC) $(FUZZ_FLAGS) $(filter %.c,$^) -o $@ $(FUZZ_LINKED) -lsqlite3
 
 test-fuzz-short: fuzz-library $(addprefix $(FUZZ_BUILD)/,$(FUZZ_TARGETS) corruption) ## Hostile input, ten seconds of each kind
 	$(FUZZ_BUILD)/corruption

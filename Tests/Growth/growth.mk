@@ -7,8 +7,7 @@ GROWTH := $(BUILD)/growth/growth
 
 $(GROWTH): Tests/Growth/growth.c
 	@mkdir -p $(dir $@)
-	$(CC) -std=c99 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Werror -Iinclude $< -o $@ \
-	    -L$(LIBRARY_DIRECTORY) -lholdfast -Wl,-rpath,$(LIBRARY_DIRECTORY) -pthread
+	$(CC) -std=c99 -O1 $(C_TEST_FLAGS) $< -o $@ $(LINKED) -pthread
 
 .PHONY: test-growth growth
 

@@ -11,26 +11,24 @@ RACES_BUILD := $(BUILD)/races
 RACES_RACES := races futures
 RACES_PROGRAMS := $(addprefix $(RACES_BUILD)/,forks $(foreach race,$(RACES_RACES),$(race) $(race)-address $(race)-thread))
 RACES_SHARED := Tests/ABI/every_function.c Tests/ABI/every_function.h $(HEADERS)
-RACES_FLAGS := -std=gnu11 -O1 -g -Wall -Wextra -Werror -Iinclude -fuse-ld=lld -pthread
+RACES_FLAGS := -std=gnu11 -O1 $(C_TEST_FLAGS) -fuse-ld=lld -pthread
 RACES_THREAD_LIBRARY := $(BUILD)/thread-sanitizer/debug
 # Clang's runtime of the thread sanitizer, as Swift brings it, needs these.
 DISPATCH_DIRECTORY = $(abspath $(dir $(FUZZ_CC))../lib/swift/linux)
 
 $(RACES_BUILD)/%-address: Tests/Races/%.c $(RACES_SHARED) | fuzz-library
 	@mkdir -p $(RACES_BUILD)
-	$(FUZZ_CC) $(RACES_FLAGS) -fsanitize=address,undefined -fno-sanitize-recover=all $(filter %.c,$^) -o $@ \
-	    -L$(BUILD)/fuzz-library/release -lholdfast -Wl,-rpath,$(BUILD)/fuzz-library/release
+	$(FUZZ_CC) $(RACES_FLAGS) -fsanitize=address,undefined -fno-sanitize-recover=all $(filter %.c,$^) -o $@ $(FUZZ_LINKED)
 
 $(RACES_BUILD)/%-thread: Tests/Races/%.c $(RACES_SHARED) | races-thread-library
 	@mkdir -p $(RACES_BUILD)
 	$(FUZZ_CC) $(RACES_FLAGS) -fsanitize=thread $(filter %.c,$^) -o $@ \
-	    -L$(RACES_THREAD_LIBRARY) -lholdfast -Wl,-rpath,$(RACES_THREAD_LIBRARY) \
+	    $(call linked_with,$(RACES_THREAD_LIBRARY)) \
 	    -L$(DISPATCH_DIRECTORY) -ldispatch -lBlocksRuntime -Wl,-rpath,$(DISPATCH_DIRECTORY)
 
 $(RACES_BUILD)/%: Tests/Races/%.c $(RACES_SHARED)
 	@mkdir -p $(RACES_BUILD)
-	$(CC) -std=c11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -Iinclude $(filter %.c,$^) -o $@ \
-	    -L$(LIBRARY_DIRECTORY) -lholdfast -Wl,-rpath,$(LIBRARY_DIRECTORY) -lsqlite3 -pthread
+	$(CC) -std=c11 -O2 $(C_TEST_FLAGS) $(filter %.c,$^) -o $@ $(LINKED) -lsqlite3 -pthread
 
 # Each race for so many seconds, three times over.
 RUN_RACES = for race in $(RACES_RACES); do \

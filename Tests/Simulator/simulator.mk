@@ -9,8 +9,7 @@ SIMULATOR_SOURCES := $(wildcard Tests/Simulator/*.c)
 # With the C library's functions in front of the system's, which must be seen by the libraries that it loads.
 $(SIMULATOR): $(SIMULATOR_SOURCES) $(wildcard Tests/Simulator/*.h) include/holdfast.h $(HEADERS)
 	@mkdir -p $(dir $@)
-	$(CC) -std=c11 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -Iinclude -rdynamic $(SIMULATOR_SOURCES) -o $@ \
-	    -L$(LIBRARY_DIRECTORY) -lholdfast -Wl,-rpath,$(LIBRARY_DIRECTORY) -pthread -ldl
+	$(CC) -std=c11 -O2 $(C_TEST_FLAGS) -rdynamic $(SIMULATOR_SOURCES) -o $@ $(LINKED) -pthread -ldl
 
 .PHONY: test-simulator simulator
 

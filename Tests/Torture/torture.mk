@@ -10,15 +10,13 @@ TORTURE_PROGRAMS := $(addprefix $(TORTURE_BUILD)/,replay kill faults processes s
 
 $(TORTURE_BUILD)/%: Tests/Torture/%.c $(TORTURE_SHARED) Tests/Torture/judge.h Tests/Torture/ledger.h Tests/Torture/recording_vfs.h
 	@mkdir -p $(TORTURE_BUILD)
-	$(CC) -std=c99 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -Iinclude $< $(TORTURE_SHARED) -o $@ \
-	    -L$(LIBRARY_DIRECTORY) -lholdfast -Wl,-rpath,$(LIBRARY_DIRECTORY) -lsqlite3 -ljansson -pthread
+	$(CC) -std=c99 -O2 $(C_TEST_FLAGS) $< $(TORTURE_SHARED) -o $@ $(LINKED) -lsqlite3 -ljansson -pthread
 
 # With the C library's functions in front of the system's, which must be seen by the libraries that it loads.
 CALLS := $(addprefix Tests/Torture/,calls.c operations.c failing_calls.c judge.c)
 $(TORTURE_BUILD)/calls: $(CALLS) $(addprefix Tests/Torture/,operations.h failing_calls.h judge.h)
 	@mkdir -p $(TORTURE_BUILD)
-	$(CC) -std=c99 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -Iinclude -rdynamic $(CALLS) -o $@ \
-	    -L$(LIBRARY_DIRECTORY) -lholdfast -Wl,-rpath,$(LIBRARY_DIRECTORY) -pthread -ldl
+	$(CC) -std=c99 -O2 $(C_TEST_FLAGS) -rdynamic $(CALLS) -o $@ $(LINKED) -pthread -ldl
 
 # With limits of the library that are drawn from a seed, which is printed with them. A program that relies on some sets those
 # itself (pin_limits). The others count what the limits as they are shipped give, or set all of their own.
@@ -27,8 +25,7 @@ DRAWN := Tests/Torture/drawn.sh
 SECOND := $(addprefix Tests/Torture/,second.c failing_calls.c judge.c)
 $(TORTURE_BUILD)/second: $(SECOND) $(addprefix Tests/Torture/,failing_calls.h judge.h)
 	@mkdir -p $(TORTURE_BUILD)
-	$(CC) -std=c99 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Werror -Iinclude -rdynamic $(SECOND) -o $@ \
-	    -L$(LIBRARY_DIRECTORY) -lholdfast -Wl,-rpath,$(LIBRARY_DIRECTORY) -pthread -ldl
+	$(CC) -std=c99 -O2 $(C_TEST_FLAGS) -rdynamic $(SECOND) -o $@ $(LINKED) -pthread -ldl
 
 .PHONY: test-torture-short torture
 
