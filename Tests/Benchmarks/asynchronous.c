@@ -25,12 +25,6 @@ enum { STEPS = 10, TAKEN = 256 };
 
 static hf_error *error;
 
-#define REQUIRE(call)                                                                                        \
-    do {                                                                                                     \
-        if ((call) != HF_OK)                                                                                 \
-            fail(#call, hf_error_message(error));                                                            \
-    } while (0)
-
 static hf_store *open_store(const char *directory, const char *options) {
     char path[4096];
     hf_store *store = NULL;
@@ -89,16 +83,6 @@ static void commit_each(const char *directory, const documents *d, size_t count,
     }
     wait_for(count);
     hf_store_free(store);
-}
-
-static int by_value(const void *left, const void *right) {
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
-static void report_time(size_t count, double rank) {
-    qsort(times, count, sizeof *times, by_value);
-    report(1, times[(size_t)((double)(count - 1) * rank)], 0, 0);
 }
 
 /* --- Events
@@ -213,7 +197,7 @@ int main(int argc, char **argv) {
     else
         fail(workload, "no such workload");
     if (is_median || is_slowest)
-        report_time(count, is_median ? 0.5 : 0.99);
+        report_time(times, count, is_median ? 0.5 : 0.99);
     else
         report(count, seconds_now() - began, 0, 0);
     free(times);

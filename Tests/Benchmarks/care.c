@@ -30,12 +30,6 @@ static char directory[400];
 static atomic_bool is_over;
 static _Atomic size_t committed;
 
-#define REQUIRE(call)                                                                                        \
-    do {                                                                                                     \
-        if ((call) != HF_OK)                                                                                 \
-            fail(#call, hf_error_message(error));                                                            \
-    } while (0)
-
 static void fill_store(void) {
     char *text = malloc(BATCH * 8192);
     for (size_t i = 0; i < all.count; i += BATCH) {

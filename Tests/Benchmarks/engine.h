@@ -62,6 +62,11 @@ typedef struct engine {
     size_t (*stream)(void *session);
 } engine;
 
+/* For the functions of these names in an engine's file. */
+#define WHAT_ALL_CAN                                                                                         \
+    .open = store_open, .close = store_close, .session_open = session_open, .session_close = session_close,  \
+    .save = save
+
 /* The engine of this program. */
 extern const engine this_engine;
 

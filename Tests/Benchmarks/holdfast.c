@@ -255,11 +255,7 @@ static void drop_index(void *opaque, const char *member) {
 }
 
 const engine this_engine = {
-    .open = store_open,
-    .close = store_close,
-    .session_open = session_open,
-    .session_close = session_close,
-    .save = save,
+    WHAT_ALL_CAN,
     .add_many = add_many,
     .submit = submit,
     .drain = drain,

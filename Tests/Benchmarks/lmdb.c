@@ -95,11 +95,7 @@ static size_t fetch(void *opaque, const document *d, const char **out_body) {
 }
 
 const engine this_engine = {
-    .open = store_open,
-    .close = store_close,
-    .session_open = session_open,
-    .session_close = session_close,
-    .save = save,
+    WHAT_ALL_CAN,
     .add_many = write_documents,
     .fetch = fetch,
 };

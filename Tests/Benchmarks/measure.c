@@ -45,3 +45,13 @@ void fail(const char *what, const char *why) {
     fprintf(stderr, "FAILED: %s: %s\n", what, why);
     exit(1);
 }
+
+static int by_value(const void *left, const void *right) {
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+void report_time(double *times, size_t count, double rank) {
+    qsort(times, count, sizeof *times, by_value);
+    report(1, times[(size_t)((double)(count - 1) * rank)], 0, 0);
+}

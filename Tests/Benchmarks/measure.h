@@ -21,4 +21,14 @@ void report(size_t operations, double seconds, size_t repeated, double megabytes
 /* Prints what failed and why, and exits: a run that did not do its whole work has no result. */
 void fail(const char *what, const char *why) __attribute__((noreturn));
 
+/* For a call of the library, which gets the `error` of the program. */
+#define REQUIRE(call)                                                                                        \
+    do {                                                                                                     \
+        if ((call) != HF_OK)                                                                                 \
+            fail(#call, hf_error_message(error));                                                            \
+    } while (0)
+
+/* Reports the time at this rank, between 0 and 1, of so many, which it sorts. */
+void report_time(double *times, size_t count, double rank);
+
 #endif

@@ -52,9 +52,5 @@ static void save(void *session, const document *d) {
 }
 
 const engine this_engine = {
-    .open = store_open,
-    .close = store_close,
-    .session_open = session_open,
-    .session_close = session_close,
-    .save = save,
+    WHAT_ALL_CAN,
 };

@@ -229,16 +229,6 @@ static void drop_index(void *session, const char *member) {
 }
 
 const engine this_engine = {
-    .open = store_open,
-    .close = store_close,
-    .session_open = session_open,
-    .session_close = session_close,
-    .save = save,
-    .add_many = add_many,
-    .fetch = fetch,
-    .increment = increment,
-    .scan = scan,
-    .create_index = create_index,
-    .drop_index = drop_index,
-    .find = find,
+    WHAT_ALL_CAN, .add_many = add_many,         .fetch = fetch,           .increment = increment,
+    .scan = scan, .create_index = create_index, .drop_index = drop_index, .find = find,
 };

@@ -30,12 +30,6 @@ static hf_store *store;
 static hf_repository *repository;
 static char path[440];
 
-#define REQUIRE(call)                                                                                        \
-    do {                                                                                                     \
-        if ((call) != HF_OK)                                                                                 \
-            fail(#call, hf_error_message(error));                                                            \
-    } while (0)
-
 static void open_all(void) {
     REQUIRE(hf_store_open(path, "{\"durability\":\"relaxed\",\"max_in_flight\":1000}", &store, &error));
     REQUIRE(hf_repository_open(store, "documents", NULL, &repository, &error));
@@ -198,16 +192,6 @@ static void measure_delays(size_t count, bool distant) {
     close_all();
 }
 
-static int by_value(const void *left, const void *right) {
-    double a = *(const double *)left, b = *(const double *)right;
-    return (a > b) - (a < b);
-}
-
-static void report_time(size_t count, double rank) {
-    qsort(times, count, sizeof *times, by_value);
-    report(1, times[(size_t)((double)(count - 1) * rank)], 0, 0);
-}
-
 int main(int argc, char **argv) {
     if (argc != 6)
         fail(argv[0], "WORKLOAD DIRECTORY DOCUMENTS COUNT QUERIES");
@@ -222,7 +206,7 @@ int main(int argc, char **argv) {
     bool median = strcmp(workload, "median") == 0;
     if (median || strcmp(workload, "slowest-hundredth") == 0) {
         measure_delays(count, distant);
-        report_time(count, median ? 0.5 : 0.99);
+        report_time(times, count, median ? 0.5 : 0.99);
         return 0;
     }
     all = documents_load(argv[3]);

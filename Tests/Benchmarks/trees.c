@@ -16,12 +16,6 @@ enum { FAN_OUT = 10 };
 static hf_error *error;
 static size_t called;
 
-#define REQUIRE(call)                                                                                        \
-    do {                                                                                                     \
-        if ((call) != HF_OK)                                                                                 \
-            fail(#call, hf_error_message(error));                                                            \
-    } while (0)
-
 static void hear(const uint8_t *descriptor, void *user_data) {
     (void)descriptor, (void)user_data;
     called++;

@@ -86,16 +86,13 @@ static void compare(const char *filter, size_t filter_length, const char *docume
     }
 }
 
+static void compare_alone(const char *filter, size_t filter_length, const char *document, size_t length) {
+    compare(filter, filter_length, document, length, false);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size > 0 && data[0] == '{') {
-        const uint8_t *tab = memchr(data, '\t', size);
-        if (tab == NULL)
-            return 0;
-        size_t length = (size_t)(data + size - tab) - 1;
-        char *filter = exact_copy(data, (size_t)(tab - data)), *document = exact_copy(tab + 1, length);
-        compare(filter, (size_t)(tab - data), document, length, false);
-        free(filter);
-        free(document);
+        with_pair(data, size, compare_alone);
         return 0;
     }
     static const char *const ids[] = {"1", "\"1\"", "\"a\"", "-7", "\"x\""};

@@ -138,3 +138,15 @@ size_t generate_update(input *in, char *out) {
     }
     return write(update, out);
 }
+
+void with_pair(const uint8_t *data, size_t size,
+               void (*use)(const char *query, size_t query_length, const char *document, size_t length)) {
+    const uint8_t *tab = memchr(data, '\t', size);
+    if (tab == NULL)
+        return;
+    size_t length = (size_t)(data + size - tab) - 1;
+    char *query = exact_copy(data, (size_t)(tab - data)), *document = exact_copy(tab + 1, length);
+    use(query, (size_t)(tab - data), document, length);
+    free(query);
+    free(document);
+}

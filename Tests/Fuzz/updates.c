@@ -95,14 +95,7 @@ static void update_document(const char *update, size_t update_length, const char
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size > 0 && data[0] == '{') {
-        const uint8_t *tab = memchr(data, '\t', size);
-        if (tab == NULL)
-            return 0;
-        size_t length = (size_t)(data + size - tab) - 1;
-        char *update = exact_copy(data, (size_t)(tab - data)), *document = exact_copy(tab + 1, length);
-        update_document(update, (size_t)(tab - data), document, length);
-        free(update);
-        free(document);
+        with_pair(data, size, update_document);
         return 0;
     }
     input in = {data, size};

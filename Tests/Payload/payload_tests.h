@@ -24,6 +24,13 @@ typedef struct text {
 #define TEXT(literal)                                                                                        \
     { literal, sizeof(literal) - 1 }
 
+/* A text that is refused, where, and in words that hold these. */
+typedef struct refusal {
+    text payload;
+    size_t position;
+    const char *words;
+} refusal;
+
 char *exact_copy(const char *bytes, size_t length);
 bool check_entity(text payload, hfp_limits limits, hfp_entity *entity, hfp_error *error);
 void assert_refused(const hfp_error *error, hfp_failure failure, size_t position, const char *words);

@@ -59,32 +59,28 @@ static void the_span_leaves_out_white_space_around_the_entity(void **state) {
     assert_int_equal(entity.length, 12);
 }
 
+static void assert_all_refused(const refusal *cases, size_t count, hfp_failure failure) {
+    for (size_t i = 0; i < count; i++) {
+        hfp_entity entity;
+        hfp_error error;
+        assert_false(check_entity(cases[i].payload, roomy, &entity, &error));
+        assert_refused(&error, failure, cases[i].position, cases[i].words);
+    }
+}
+
 static void what_is_no_object_is_refused_by_its_type(void **state) {
     (void)state;
-    static const struct {
-        text payload;
-        size_t position;
-        const char *words;
-    } cases[] = {
+    static const refusal cases[] = {
         {TEXT(" []"), 1, "an array"}, {TEXT("\"x\""), 0, "a string"}, {TEXT("-1"), 0, "a number"},
         {TEXT("1.5"), 0, "a number"}, {TEXT("true"), 0, "a boolean"}, {TEXT("\nfalse"), 1, "a boolean"},
         {TEXT("null"), 0, "null"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        hfp_entity entity;
-        hfp_error error;
-        assert_false(check_entity(cases[i].payload, roomy, &entity, &error));
-        assert_refused(&error, HFP_NOT_AN_OBJECT, cases[i].position, cases[i].words);
-    }
+    assert_all_refused(cases, sizeof cases / sizeof cases[0], HFP_NOT_AN_OBJECT);
 }
 
 static void an_invalid_id_is_refused_at_its_value(void **state) {
     (void)state;
-    static const struct {
-        text payload;
-        size_t position;
-        const char *words;
-    } cases[] = {
+    static const refusal cases[] = {
         {TEXT("{\"id\":null}"), 6, "left out to have an id assigned"},
         {TEXT("{\"id\":1.0}"), 6, "a real number"},
         {TEXT("{\"id\":1e3}"), 6, "a real number"},
@@ -100,12 +96,7 @@ static void an_invalid_id_is_refused_at_its_value(void **state) {
         {TEXT("  {\"a\":[1,{\"id\":2,\"x\":\",:\\\"\"}],\"b\":\"}{\",\"i\\u0064\" :\n null,\"c\":1}"), 53,
          "null"},
     };
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        hfp_entity entity;
-        hfp_error error;
-        assert_false(check_entity(cases[i].payload, roomy, &entity, &error));
-        assert_refused(&error, HFP_INVALID_ID, cases[i].position, cases[i].words);
-    }
+    assert_all_refused(cases, sizeof cases / sizeof cases[0], HFP_INVALID_ID);
 }
 
 static void an_integer_id_beyond_64_bits_is_a_number_out_of_range(void **state) {

@@ -117,11 +117,7 @@ static void no_tree_is_freed_without_harm(void **state) {
 
 static void malformed_text_is_refused_with_position_and_reason(void **state) {
     (void)state;
-    static const struct {
-        text payload;
-        size_t position;
-        const char *words;
-    } cases[] = {
+    static const refusal cases[] = {
         {TEXT(""), 0, "empty"},
         {TEXT(" \n\t\r "), 5, "white space"},
         {TEXT("\xEF\xBB\xBF{}"), 0, "byte-order mark"},

@@ -337,11 +337,7 @@ int main(int count, char **arguments) {
         return run(atoi(arguments[3]));
     }
     double duration = count > 1 ? atof(arguments[1]) : 3;
-    strcpy(directory, "/var/tmp/holdfast-XXXXXX");
-    if (mkdtemp(directory) == NULL) {
-        perror(directory);
-        return 2;
-    }
+    make_directory(directory, "/var/tmp");
     snprintf(path, sizeof path, "%s/store.db", directory);
     shared = board_map(path, sizeof *shared);
     pid_t pids[PROCESSES];

@@ -149,12 +149,16 @@ bool ledger_verify(const char *path, const expectation *e, bool check_integrity,
 
 /* --- Files -------------------------------------------------------------------------------------- */
 
-void ledger_directory(char *name) {
-    strcpy(name, access("/dev/shm", W_OK) == 0 ? "/dev/shm/holdfast-XXXXXX" : "/tmp/holdfast-XXXXXX");
+void make_directory(char *name, const char *inside) {
+    sprintf(name, "%s/holdfast-XXXXXX", inside);
     if (mkdtemp(name) == NULL) {
         perror(name);
         exit(2);
     }
+}
+
+void ledger_directory(char *name) {
+    make_directory(name, access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
 }
 
 void ledger_remove(const char *directory, bool with_directory) {

@@ -41,6 +41,9 @@ uint64_t ledger_sequence(const char *receipt);
  * transaction there. False, with the reason printed, when the store is not as it must be. */
 bool ledger_verify(const char *path, const expectation *e, bool check_integrity, uint32_t *out_last);
 
+/* Writes the name of a new folder in this one; ends the program where there can be none. */
+void make_directory(char *name, const char *inside);
+
 /* A directory for files, in memory where the system has that; `name` receives its path (64 bytes). */
 void ledger_directory(char *name);
 /* Removes the store's files, and the directory if asked. */

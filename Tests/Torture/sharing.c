@@ -416,11 +416,7 @@ int main(int count, char **arguments) {
     pin_limits("checkpointBytes=67108864,checkpointIdle=2000000000,checkpointRetry=1000000000,"
                "sequenceReservation=65536");
     /* On a disk, unlike the other torture: what a sync costs decides how processes take turns. */
-    strcpy(directory, "/var/tmp/holdfast-XXXXXX");
-    if (mkdtemp(directory) == NULL) {
-        perror(directory);
-        return 2;
-    }
+    make_directory(directory, "/var/tmp");
     snprintf(path, sizeof path, "%s/store.db", directory);
     shared = board_map(path, sizeof *shared);
     processes_share_counters(arguments[0], "relaxed", duration);

@@ -4,35 +4,21 @@ import asyncio
 import concurrent.futures
 import inspect
 import threading
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable
 from typing import Any, Callable, Optional
 
 import pytest
-import uvloop
 from described import Heard, Song, results
+from loops import Run
 
 import holdfast
 import holdfast.aio
 from holdfast import F
 
 
-@pytest.fixture(params=["asyncio", "uvloop"])
-def run(request: pytest.FixtureRequest) -> "Iterator[Callable[[Awaitable[Any]], Any]]":
-    """Runs a coroutine in a loop of each kind; what a loop was not told of must not be lost."""
-    loop = uvloop.new_event_loop() if request.param == "uvloop" else asyncio.new_event_loop()
-    unheard: list[dict[str, Any]] = []
-    loop.set_exception_handler(lambda _, context: unheard.append(context))
-    yield lambda main: loop.run_until_complete(asyncio.wait_for(main, 240))
-    loop.close()
-    assert not unheard
-
-
 @pytest.fixture
 def url(engine: str, path: str) -> str:
     return "memory:" if engine == "memory" else path
-
-
-Run = Callable[[Awaitable[Any]], Any]
 
 
 def test_it_has_the_package_s_names() -> None:

@@ -3,29 +3,15 @@
 import asyncio
 import contextlib
 import dataclasses
-from collections.abc import Awaitable, Iterator
 from typing import Any, Callable
 
 import pytest
-import uvloop
+from loops import Run
 from programs import Writer
 
 import holdfast
 import holdfast.aio
 from holdfast._inbox import Inbox
-
-Run = Callable[[Awaitable[Any]], Any]
-
-
-@pytest.fixture(params=["asyncio", "uvloop"])
-def run(request: pytest.FixtureRequest) -> "Iterator[Run]":
-    """Runs a coroutine in a loop of each kind; what a loop was not told of must not be lost."""
-    loop = uvloop.new_event_loop() if request.param == "uvloop" else asyncio.new_event_loop()
-    unheard: list[dict[str, Any]] = []
-    loop.set_exception_handler(lambda _, context: unheard.append(context))
-    yield lambda main: loop.run_until_complete(asyncio.wait_for(main, 300))
-    loop.close()
-    assert not unheard
 
 
 def ids(batch: Any) -> list[str]:

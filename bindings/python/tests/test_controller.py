@@ -7,6 +7,7 @@ from typing import Any, Callable, Optional
 
 import pytest
 from actions import INITIAL, WAIT, Diary, delete, eventually, is_in, request, row, save
+from threads import in_threads
 
 import holdfast
 from holdfast import F
@@ -210,11 +211,7 @@ def test_many_threads_dispatch_and_the_reducer_alone_explains_every_state(
             controller.dispatch(save({"id": id}, id))
             assert str(id) in controller.state["saves"]
 
-    threads = [threading.Thread(target=dispatch_many, args=(number,)) for number in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(dispatch_many, range(4))
     eventually(lambda: diary.noted("saved") == 200)
     assert songs.count() == 200
     state: Any = None

@@ -13,7 +13,7 @@ import pytest
 import uvloop
 from actions import WAIT, save
 from nodes import Family
-from threads import in_thread
+from threads import in_thread, in_threads
 
 import holdfast
 import holdfast.aio
@@ -287,11 +287,7 @@ def test_a_transaction_can_be_joined_by_two_threads_at_once(store: holdfast.Stor
             songs.save({"id": "second"})
         seen.append(store.current_transaction)
 
-    threads = [threading.Thread(target=target) for target in (first, second)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(lambda target: target(), (first, second))
     assert seen == [None, None]
     assert songs.count() == 0
     transaction.commit()

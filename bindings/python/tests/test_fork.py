@@ -10,6 +10,7 @@ from typing import Any, Callable
 
 import pytest
 from programs import exit_code, fork, in_child, refuses, run_program
+from threads import hold_event_thread
 
 import holdfast
 
@@ -70,21 +71,6 @@ def test_a_file_that_was_open_at_the_fork_cannot_be_opened_in_the_child(path: st
         store.repository("songs").save({"id": "s1"})
     with holdfast.open(path) as store:
         assert store.repository("songs").ids() == ["s1"]
-
-
-def hold_event_thread(store: holdfast.Store) -> threading.Event:
-    """Keeps futures from being completed until the gate that it answers is set."""
-    caller, gate, held = threading.current_thread(), threading.Event(), threading.Event()
-
-    def hold(_: object) -> None:
-        if threading.current_thread() is not caller:
-            held.set()
-            gate.wait(120)
-
-    # A commit may end before its callback is added, which then runs here: try another.
-    while not held.wait(0.05):
-        store.submit(lambda: None).add_done_callback(hold)
-    return gate
 
 
 def test_a_future_that_is_pending_at_the_fork_fails_in_the_child_and_goes_on_in_the_parent(

@@ -13,6 +13,7 @@ from typing import Any, Callable, Optional
 
 import pytest
 from programs import in_child, refuses, run_program
+from threads import in_threads
 
 import holdfast
 import holdfast.aio
@@ -288,11 +289,7 @@ def test_threads_share_a_store_with_a_provider(store: holdfast.Store, shelf: She
         for _ in range(20):
             store.transact(lambda: songs.patch("a", {"plays": songs["a"]["plays"] + 1}))
 
-    threads = [threading.Thread(target=play) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(lambda _: play(), range(4))
     assert json.loads(shelf.bodies["songs", "a"])["plays"] == 80
 
 

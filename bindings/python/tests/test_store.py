@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Callable
 
 import pytest
+from threads import in_threads
 
 import holdfast
 
@@ -176,11 +177,7 @@ def test_threads_hammer_one_store_and_nothing_is_lost(store: holdfast.Store) -> 
         except BaseException as error:
             failures.append(error)
 
-    threads = [threading.Thread(target=work, args=(worker,)) for worker in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work, range(8))
     assert failures == []
     assert songs.count() == 8 * 40
     assert all(len(songs.find({"worker": worker})) == 40 for worker in range(8))

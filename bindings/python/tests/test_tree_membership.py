@@ -4,12 +4,12 @@ import copy
 import gc
 import pickle
 import sys
-import threading
 from typing import Any
 
 import pytest
 from nodes import PHASES, Counter, Family, Node, Refusal, no_error
 from programs import in_child, refuses
+from threads import in_threads
 
 import holdfast
 
@@ -250,11 +250,7 @@ def test_objects_may_go_on_any_thread_while_others_are_called(others: int) -> No
             with root.transaction():
                 pass
 
-    threads = [threading.Thread(target=churn, args=(root,)) for root in roots]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(churn, roots)
     gc.collect()
     assert participants() == others + len(roots)
 

@@ -2,7 +2,6 @@
 
 import copy
 import json
-import threading
 from dataclasses import dataclass
 from typing import Any, Callable, Optional
 
@@ -10,6 +9,7 @@ import mongomock
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from threads import in_threads
 
 import holdfast
 
@@ -90,11 +90,7 @@ def test_eight_threads_count_in_one_entity_and_nothing_is_lost(songs: Songs) -> 
         for _ in range(25):
             songs.modify("s1", {"$inc": {"plays": 1}}, initial={})
 
-    threads = [threading.Thread(target=count) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(lambda _: count(), range(8))
     assert songs["s1"] == {"id": "s1", "plays": 200}
 
 

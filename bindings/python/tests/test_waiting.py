@@ -7,6 +7,7 @@ import time
 from typing import Any, Callable
 
 import pytest
+from threads import in_threads
 
 import holdfast
 
@@ -120,11 +121,7 @@ def test_five_hundred_may_wait_at_once() -> None:
     def wait() -> None:
         found.append(holdfast.await_result(later(0.2, 1)))
 
-    threads = [threading.Thread(target=wait) for _ in range(500)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(lambda _: wait(), range(500))
     assert found == [1] * 500
 
 

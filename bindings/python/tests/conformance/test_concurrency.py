@@ -5,7 +5,7 @@ import threading
 from typing import Any, Callable
 
 import pytest
-from threads import in_thread
+from threads import in_thread, in_threads
 
 import holdfast
 
@@ -22,11 +22,7 @@ def on_threads(count: int, work: Callable[[int], None]) -> None:
         except BaseException as error:
             failures.append(error)
 
-    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(run, range(count))
     if failures:
         raise failures[0]
 
@@ -153,8 +149,8 @@ def test_nobody_sees_half_of_a_commit(store: holdfast.Store, songs: Songs) -> No
     def look() -> None:
         while not moved.is_set():
             assert sum(song["n"] for song in songs.fetch_all()) == 500
-            with store.transaction():
-                assert sum(songs[id]["n"] for id in "01234") == 500
+            # Again where its snapshot was taken back.
+            assert store.transact(lambda: sum(songs[id]["n"] for id in "01234")) == 500
 
     on_threads(3, lambda number: look() if number == 0 else move(number))
     assert sum(song["n"] for song in songs.fetch_all()) == 500

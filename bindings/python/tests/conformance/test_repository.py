@@ -1,10 +1,10 @@
 """The verbs of a repository, with dicts, bytes and classes."""
 
-import threading
 from dataclasses import dataclass, field
 from typing import Any, Optional
 
 import pytest
+from threads import in_threads
 
 import holdfast
 
@@ -346,9 +346,5 @@ def test_readers_on_many_threads_get_their_own_entity(songs: Songs) -> None:
             if entity is None or entity["text"] != id * (int(id) + 1):
                 wrong.append((id, entity))
 
-    threads = [threading.Thread(target=read, args=(start,)) for start in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(read, range(8))
     assert wrong == []

@@ -9,7 +9,7 @@ import time
 from typing import Any, Callable
 
 import pytest
-from threads import in_thread
+from threads import hold_event_thread, in_thread, in_threads
 
 import holdfast
 
@@ -55,21 +55,6 @@ def test_ten_thousand_commits_complete_once_each_in_commit_order(store: holdfast
     # A callback that was added after the completion ran at once, on the submitting thread: those stand
     # somewhere among the others, each one only once.
     assert sorted(in_order) == sequences
-
-
-def hold_event_thread(store: holdfast.Store) -> threading.Event:
-    """Keeps futures from being completed until the gate that it answers is set."""
-    caller, gate, held = threading.current_thread(), threading.Event(), threading.Event()
-
-    def hold(_: object) -> None:
-        if threading.current_thread() is not caller:
-            held.set()
-            gate.wait(120)
-
-    # A commit may end before its callback is added, which then runs here: try another.
-    while not held.wait(0.05):
-        store.submit(lambda: None).add_done_callback(hold)
-    return gate
 
 
 def test_callbacks_added_before_the_completion_run_in_commit_order(open_store: OpenStore) -> None:
@@ -318,10 +303,6 @@ def test_threads_that_submit_at_once_each_get_their_own(store: holdfast.Store, s
             futures.append((id, store.submit(lambda id=id: songs.add({"id": id})["id"])))
         wrong.extend((id, future) for id, future in futures if future.result(60) != id)
 
-    threads = [threading.Thread(target=work, args=(worker,)) for worker in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work, range(6))
     assert wrong == []
     assert songs.count() == 1200

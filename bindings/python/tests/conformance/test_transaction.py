@@ -1,12 +1,11 @@
 """Transactions: together or not at all, alone or again."""
 
 import asyncio
-import threading
 import traceback
 from typing import Any, Callable
 
 import pytest
-from threads import in_thread
+from threads import in_thread, in_threads
 
 import holdfast
 
@@ -420,11 +419,7 @@ def test_counting_on_many_threads_loses_nothing(store: holdfast.Store, songs: So
         for _ in range(20):
             store.transact(play, max_attempts=1000, durability="relaxed")
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(lambda _: work(), range(4))
     assert songs["s1"]["plays"] == 80
 
 
