@@ -1,5 +1,4 @@
 internal import HoldfastCore
-internal import Synchronization
 
 /// A transaction whose steps are calls, for hosts that a closure does not fit: one that a user goes through in several
 /// windows, or a protocol's client in several messages.
@@ -41,8 +40,6 @@ public final class StoreTransaction: Sendable {
     let core: HoldfastCore.Transaction
     let trees: TransactionTrees
     private let timeout: Duration
-    /// Whether a call validates or commits it.
-    private let isEnding = Atomic<Bool>(false)
 
     /// `place`: where it is going to end; nil: where its first tree comes from.
     init(_ store: Store, _ options: HoldfastCore.TransactionOptions, place: TransactionTrees.Place? = nil) throws {
@@ -107,9 +104,7 @@ public final class StoreTransaction: Sendable {
     /// Asks whoever is to be asked before a commit, as that does again: members of object trees, and validators of
     /// repositories. What one refuses with is thrown unchanged. The transaction stays open.
     public nonisolated(nonsending) func validate() async throws {
-        try beginEnding()
-        defer { doneEnding() }
-        if try await seal() { core.unseal() }
+        if try await seal(isCommitted: false) { core.unseal() }
     }
 
     /// Stores everything, or nothing.
@@ -130,21 +125,26 @@ public final class StoreTransaction: Sendable {
     }
 
     nonisolated(nonsending) func commit(until deadline: ContinuousClock.Instant) async throws -> HoldfastCore.Receipt {
-        try beginEnding()
-        defer { doneEnding() }
         // Afterwards, if it has ended.
         defer { trees.release(at: TransactionTrees.Place(#isolation)) }
-        let isSealed = try await seal()
+        _ = try await seal(isCommitted: true)
         do {
             try await store.places.take(until: deadline)
         } catch {
-            if isSealed { core.unseal() }
+            try? await store.waiting { [core] () throws(CoreError) in core.unseal() }
             throw error
         }
         defer { store.places.giveBack() }
         let pending = PendingCommit()
         // Submitting lets go of the snapshot, which may wait for a read in progress.
-        try await store.waiting { [core] () throws(CoreError) in try core.submit(pending) }
+        try await store.waiting { [core] () throws(CoreError) in
+            do throws(CoreError) {
+                try core.submit(pending)
+            } catch {
+                core.unseal()
+                throw error
+            }
+        }
         return try await pending.receipt { [core] in try? core.cancel() }
     }
 
@@ -157,12 +157,17 @@ public final class StoreTransaction: Sendable {
     }
 
     /// Asks validators, if there are any to be asked. Then nobody can write or read any more. Waits for nobody on this thread.
-    private nonisolated(nonsending) func seal() async throws -> Bool {
+    /// One at a time, so that nobody commits what another has just had validated.
+    private nonisolated(nonsending) func seal(isCommitted: Bool) async throws -> Bool {
+        let claimed = try translatingErrors { () throws(CoreError) in
+            try core.claim(isCommitted: isCommitted, mayWait: false)
+        }
         let isClaimed =
-            if let isClaimed = try translatingErrors({ () throws(CoreError) in try core.claim(mayWait: false) }) {
-                isClaimed
+            if let claimed {
+                claimed
             } else {
-                try await store.waiting { [core] () throws(CoreError) in try core.claim() } ?? false
+                try await store.waiting { [core] () throws(CoreError) in try core.claim(isCommitted: isCommitted) }
+                    ?? false
             }
         if isClaimed { try sealClaimed(at: TransactionTrees.Place(#isolation)) }
         return isClaimed
@@ -180,18 +185,10 @@ public final class StoreTransaction: Sendable {
             try translatingTrees { () throws(CoreError) in try core.seal() }
         }
     }
-
-    /// One at a time, so that nobody commits what another has just had validated.
-    func beginEnding() throws {
-        guard isEnding.exchange(true, ordering: .acquiring) else { return }
-        throw HoldfastError(.invalidState, "the transaction is just being validated or committed by another call")
-    }
-
-    func doneEnding() { isEnding.store(false, ordering: .releasing) }
 }
 
 extension StoreTransaction.State {
-    init(_ core: HoldfastCore.Transaction.Phase) {
+    init(_ core: HoldfastCore.TransactionState.Phase) {
         self =
             switch core {
             case .open: .open

@@ -45,12 +45,20 @@ public struct BlockingTransaction: Sendable {
     }
 
     /// Asks whoever is to be asked before a commit: ``StoreTransaction/validate()``.
-    public func validate() throws { try ending { isSealed in if isSealed { transaction.core.unseal() } } }
+    public func validate() throws {
+        try ending(isCommitted: false) { isSealed in if isSealed { transaction.core.unseal() } }
+    }
 
     /// Stores everything, or nothing, and waits for it: ``StoreTransaction/commit()``.
     @discardableResult
     public func commit() throws -> Receipt {
-        let receipt = try ending { _ in try translatingErrors { () throws(CoreError) in try transaction.core.commit() }
+        let receipt = try ending(isCommitted: true) { _ in
+            do {
+                return try translatingErrors { () throws(CoreError) in try transaction.core.commit() }
+            } catch {
+                transaction.core.unseal()
+                throw error
+            }
         }
         return Receipt(receipt, attempts: receipt.attempts)
     }
@@ -62,11 +70,10 @@ public struct BlockingTransaction: Sendable {
         try now { () throws(CoreError) in try transaction.core.rollback() }
     }
 
-    private func ending<Value>(_ body: (_ isSealed: Bool) throws -> Value) throws -> Value {
-        try transaction.beginEnding()
-        defer { transaction.doneEnding() }
+    private func ending<Value>(isCommitted: Bool, _ body: (_ isSealed: Bool) throws -> Value) throws -> Value {
         defer { transaction.trees.release(at: .thread) }
-        let isClaimed = try now { () throws(CoreError) in try transaction.core.claim() } ?? false
+        let isClaimed =
+            try now { () throws(CoreError) in try transaction.core.claim(isCommitted: isCommitted) } ?? false
         if isClaimed { try transaction.sealClaimed(at: .thread) }
         return try body(isClaimed)
     }

@@ -112,8 +112,7 @@ final class OperationRun: CommitOwner, Withdrawable {
         if let key = operation.options.idempotencyKey, let receipt = try store.replay(key) {
             return end(.success(FutureValue(bytes: OperationStep.null, receipt: receipt)))
         }
-        let transaction = try store.begin(operation.options)
-        transaction.setManaged(true)
+        let transaction = try store.begin(operation.options, isManaged: true)
         let commit: Commit
         let attempts = state.withLock { $0.attempts }
         do throws(HoldfastError) {

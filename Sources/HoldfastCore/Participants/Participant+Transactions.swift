@@ -11,8 +11,8 @@ extension Participant {
     /// `outer`: where that one lies in the store's transaction; nil: in the newest of its scopes.
     public func beginOrJoin(in outer: UInt64? = nil) throws(HoldfastError) -> TreeScope {
         let active = try TreeLock.withLock { () throws(HoldfastError) -> TreeTransaction? in
-            guard let transaction = root.transaction else { return nil }
-            if transaction.phase == .sealed { throw TreeTransaction.sealed }
+            let transaction = root.transaction
+            try transaction?.check(.rearrange)
             return transaction
         }
         guard let active else { return .outermost(try begin()) }
@@ -78,7 +78,9 @@ extension Participant {
     ) throws(HoldfastError) -> TreeTransaction {
         try TreeLock.withLock { () throws(HoldfastError) in
             guard host != nil else { throw Self.freed }
-            guard let transaction else { throw descriptor.isAny ? TreeTransaction.notActive : Self.wrongDescriptor }
+            guard let transaction else {
+                throw descriptor.isAny ? TransactionRefusal.notActive.error : Self.wrongDescriptor
+            }
             guard descriptor.isAny || descriptor == transaction.descriptor else { throw Self.wrongDescriptor }
             if mayBeEnlisted { return transaction }
             try transaction.requireQuiet()

@@ -122,7 +122,7 @@ public final class Participant: @unchecked Sendable {
     }
 
     private func requireUnsealed() throws(HoldfastError) {
-        if let transaction, transaction.phase == .sealed { throw TreeTransaction.sealed }
+        try transaction?.check(.rearrange)
     }
 
     static let freed = HoldfastError(.invalidHandle, "the participant was freed")

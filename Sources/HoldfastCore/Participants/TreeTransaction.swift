@@ -1,13 +1,5 @@
 /// One transaction over object trees: over one alone, or over those that are enlisted in a store's transaction.
-///
-///     from        by                                   to
-///     open        validate                             validating
-///     validating  everybody accepts                    sealed
-///     validating  somebody refuses                     open
-///     sealed      unseal (the store was not ready)     open
-///     sealed      commit                               committing → ended
-///     open        rollback                             rollingBack → ended
-///     sealed      rollback (the store refused)         rollingBack → ended
+/// `TransactionState` says what each call makes of it.
 ///
 /// Where members may be called on their own side only, the end is held: it seals the trees, and `release` carries it
 /// out there.
@@ -16,16 +8,14 @@
 /// trees' lock, and no lock is held while the host's code runs.
 public final class TreeTransaction: @unchecked Sendable {
     // Sendable: all that changes is guarded by the trees' lock.
-    enum Phase { case open, validating, sealed, committing, rollingBack, ended }
 
     public let descriptor = TransactionDescriptor.fresh()
     /// Whether a store's transaction ends it.
     let isEnlisted: Bool
     private(set) weak var storeTransaction: Transaction?
     private let epoch = processEpoch()
-    /// Whether the end waits for `release`, and which it is.
+    /// Whether the end waits for `release`.
     private var isHeld = false
-    private var heldEnd: Phase?
 
     /// A member as it joined.
     private struct Joining {
@@ -38,7 +28,7 @@ public final class TreeTransaction: @unchecked Sendable {
         }
     }
 
-    private(set) var phase = Phase.open
+    private var stage = TransactionState.open
     /// In the order in which they joined, once each. One that was attached to another tree meanwhile is walked there.
     private var roots: [Participant] = []
     private var knownRoots: Set<ObjectIdentifier> = []
@@ -71,24 +61,19 @@ public final class TreeTransaction: @unchecked Sendable {
         self.storeTransaction = storeTransaction
     }
 
-    var hasEnded: Bool { phase == .ended }
+    var hasEnded: Bool { stage.hasEnded }
 
     // MARK: Joining
 
     /// Takes the participant's tree in, and begins its members.
     public func enlist(_ participant: Participant) throws(HoldfastError) {
         let begins = try TreeLock.withLock { () throws(HoldfastError) -> Bool in
-            switch phase {
-            case .open, .validating: break
-            case .sealed: throw Self.sealed
-            case .committing, .rollingBack: throw Self.reentrant
-            case .ended: throw HoldfastError(.invalidState, "the transaction has ended: begin a new one")
-            }
+            try check(.enlistTree)
             guard participant.host != nil else { throw Participant.freed }
             let root = participant.root
             if let other = root.transaction {
                 if other === self { return false }
-                throw other.refusalToBegin
+                try other.check(.beginAnother)
             }
             if knownRoots.insert(ObjectIdentifier(root)).inserted { roots.append(root) }
             return join(root)
@@ -98,13 +83,13 @@ public final class TreeTransaction: @unchecked Sendable {
 
     /// Under the lock: makes members of these. Answers whether the caller has to begin them.
     func join(_ top: Participant) -> Bool {
-        guard phase == .open || phase == .validating else { return false }
+        guard case .stay = current.answer(to: .enlistTree) else { return false }
         top.forEachInOrder { member in
             member.joined = self
             member.joinings += 1
             members += 1
             newcomers.append(Joining(member))
-            if phase == .validating { unvalidated.append(Joining(member)) }
+            if stage == .validating { unvalidated.append(Joining(member)) }
         }
         return !isBeginning
     }
@@ -151,25 +136,25 @@ public final class TreeTransaction: @unchecked Sendable {
                 if rounds > Limits.inForce.validationRounds { throw Self.unsettled }
             }
         } catch {
-            endValidation(.open)
+            endValidation(.refused)
             throw error
         }
-        endValidation(.sealed)
+        endValidation(.accepted)
     }
 
     private func beginValidation() throws(HoldfastError) {
         try TreeLock.withLock { () throws(HoldfastError) in
             try requireQuiet()
             if let doom { throw doom }
-            phase = .validating
+            note(.validateTrees)
             callers += 1
             forEachTree { $0.forEachInOrder { unvalidated.append(Joining($0)) } }
         }
     }
 
-    private func endValidation(_ next: Phase) {
+    private func endValidation(_ outcome: TransactionCall) {
         TreeLock.withLock {
-            phase = next
+            note(outcome)
             callers -= 1
             unvalidated = []
         }
@@ -200,17 +185,17 @@ public final class TreeTransaction: @unchecked Sendable {
 
     /// The store was not ready for what was validated.
     func unseal() {
-        TreeLock.withLock { if phase == .sealed { phase = .open } }
+        TreeLock.withLock { note(.reopen) }
     }
 
     /// Whether no tree was ever enlisted.
     var isEmpty: Bool { TreeLock.withLock { knownRoots.isEmpty } }
 
     /// Tells all members that what was validated is committed.
-    func commit() throws(HoldfastError) { try end(.committing) { $0.committed(descriptor) } }
+    func commit() throws(HoldfastError) { try end(.commitTrees, later: .commitTreesLater) }
 
     /// Tells all members to go back to how they began.
-    public func rollback() throws(HoldfastError) { try end(.rollingBack) { $0.rolledBack(descriptor) } }
+    public func rollback() throws(HoldfastError) { try end(.rollBackTrees, later: .rollBackTreesLater) }
 
     /// Ends as the store's commit has ended. What has an unknown outcome goes back: the host asks the store.
     func end(with outcome: CommitOutcome) {
@@ -231,37 +216,24 @@ public final class TreeTransaction: @unchecked Sendable {
 
     /// Tells all members of the end that was held. Answers false where it has not come.
     public func release() throws(HoldfastError) -> Bool {
-        let end = TreeLock.withLock {
-            if heldEnd != nil { isHeld = false }
-            return heldEnd
-        }
-        guard let end else { return false }
-        if case .committing = end { try commit() } else { try rollback() }
-        return true
+        try end(.release, later: .release)
+        return TreeLock.withLock { isHeld && !stage.isOpen }
     }
 
     /// Children first, the trees in reverse.
-    private func end(
-        _ last: Phase, _ body: (any ParticipantHost) -> Void
-    ) throws(HoldfastError) {
+    private func end(_ now: TransactionCall, later: TransactionCall) throws(HoldfastError) {
         try requireSameProcess()
-        let members: [Participant]? = TreeLock.withLock {
-            guard phase == .open || phase == .sealed else { return nil }
-            if isHeld {
-                heldEnd = heldEnd ?? last
-                phase = .sealed
-                return nil
-            }
-            phase = last
+        let told: (members: [Participant], isCommitted: Bool)? = TreeLock.withLock {
+            guard follow(isHeld ? later : now), stage.isTelling else { return nil }
             callers += 1
             var members: [Participant] = []
             forEachTree(reversed: true) { $0.forEachChildrenFirst { members.append($0) } }
-            return members
+            return (members, stage == .tellingCommit)
         }
-        guard let members else { return }
-        try call(members, body)
+        guard let (members, isCommitted) = told else { return }
+        try call(members) { isCommitted ? $0.committed(descriptor) : $0.rolledBack(descriptor) }
         TreeLock.withLock {
-            phase = .ended
+            note(.told)
             callers -= 1
             letGo()
         }
@@ -293,8 +265,7 @@ public final class TreeTransaction: @unchecked Sendable {
 
     /// With its last member goes the last who could end a tree's own transaction.
     private func endIfDeserted() {
-        guard members == 0, !isEnlisted, phase == .open, callers == 0 else { return }
-        phase = .ended
+        guard members == 0, !isEnlisted, follow(.desert) else { return }
         letGo()
     }
 
@@ -379,7 +350,7 @@ public final class TreeTransaction: @unchecked Sendable {
 
     /// A commit would keep half of what is under way.
     func requireNoScope() throws(HoldfastError) {
-        if TreeLock.withLock({ !scopes.isEmpty && doom == nil }) { throw Transaction.unended }
+        if TreeLock.withLock({ !scopes.isEmpty && doom == nil }) { throw TransactionRefusal.scopeUnderWay.error }
     }
 
     /// Ends it. Where a member cannot go back, the transaction can only be rolled back.
@@ -448,40 +419,37 @@ public final class TreeTransaction: @unchecked Sendable {
     /// Under the lock: nobody is being called, and it can be changed and ended.
     func requireQuiet() throws(HoldfastError) {
         try requireSameProcess()
-        switch phase {
-        case .sealed: throw Self.sealed
-        case .ended: throw Self.notActive
-        case .open where callers == 0: return
-        case .open, .validating, .committing, .rollingBack: throw Self.reentrant
+        try check(.callMembers)
+    }
+
+    /// Under the lock: where it stands.
+    private var current: TransactionState { stage == .open && callers > 0 ? .calling : stage }
+
+    /// Under the lock: refuses the call where the table does.
+    func check(_ call: TransactionCall) throws(HoldfastError) {
+        switch current.answer(to: call) {
+        case .stay, .to: return
+        case .refuse(let refusal): throw refusal.error
+        case .onlyForValidators, .unreachable: throw TransactionRefusal.impossible.error
         }
+    }
+
+    /// Under the lock: what came of a call that was let in.
+    private func note(_ outcome: TransactionCall) { _ = follow(outcome) }
+
+    /// Under the lock: goes on as the table says. Answers whether that leads anywhere.
+    private func follow(_ call: TransactionCall) -> Bool {
+        guard case .to(let next) = current.answer(to: call) else { return false }
+        stage = next
+        return true
     }
 
     private func requireSameProcess() throws(HoldfastError) {
         if processEpoch() != epoch { throw Self.forked }
     }
 
-    /// Why another transaction cannot have its trees.
-    var refusalToBegin: HoldfastError {
-        switch phase {
-        case .sealed: Self.sealed
-        case .open where callers == 0:
-            HoldfastError(
-                .transactionActive, "the object tree is in a transaction already: end that first, or join it")
-        default: Self.reentrant
-        }
-    }
-
     private static let forked = HoldfastError(
         .forked, "the object tree belongs to the process that forked this one: make one of its own here")
-
-    static let notActive = HoldfastError(
-        .transactionNotActive, "the object tree is in no transaction: begin one")
-
-    static let reentrant = HoldfastError(
-        .reentrant, "the members of the object tree are just being called: begin, commit and roll back outside of that")
-
-    static let sealed = HoldfastError(
-        .busy, "the object tree is sealed until its submitted commit has ended: wait for its event")
 
     private static let halfChanged = HoldfastError(
         .unsupported,

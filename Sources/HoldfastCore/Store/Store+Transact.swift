@@ -12,8 +12,7 @@ extension Store {
         var place: RetryQueue.Place?
         defer { if let place, !isForeign { retries.leave(place) } }
         while true {
-            let transaction = try begin(options)
-            transaction.setManaged(true)
+            let transaction = try begin(options, isManaged: true)
             do throws(HoldfastError) {
                 try body(transaction)
                 try requireSameProcess()

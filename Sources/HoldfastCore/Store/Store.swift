@@ -209,8 +209,13 @@ public final class Store: Sendable {
 
     /// Begins a transaction. Reads nothing: its snapshot is fixed by its first read.
     public func begin(_ options: TransactionOptions = .init()) throws(HoldfastError) -> Transaction {
+        try begin(options, isManaged: false)
+    }
+
+    /// `isManaged`: whether the call that runs its body ends it, and alone may.
+    func begin(_ options: TransactionOptions, isManaged: Bool) throws(HoldfastError) -> Transaction {
         try requireOpen()
-        return Transaction(store: self, options: options)
+        return Transaction(store: self, options: options, isManaged: isManaged)
     }
 
     // MARK: Reading

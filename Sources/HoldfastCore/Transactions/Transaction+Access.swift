@@ -24,7 +24,7 @@ extension Transaction {
     }
 
     /// A provider's functions are called by the caller, and only the thread that calls validators writes meanwhile.
-    private var mayWriteElsewhere: Bool { !store.isOfProvider && state.withLock { $0.sealing == .none } }
+    private var mayWriteElsewhere: Bool { !store.isOfProvider && state.withLock { $0.permits(.change) } }
 
     private func isLarge(_ writes: [Write]) -> Bool {
         var size = 0

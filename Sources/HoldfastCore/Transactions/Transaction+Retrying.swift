@@ -8,12 +8,7 @@ extension Transaction {
     ) throws(HoldfastError) {
         try store.requireOutsideProvider()
         let (contention, former) = try state.withLock { state throws(HoldfastError) in
-            switch state.settledPhase {
-            case .failed, .rolledBack: break
-            case .open, .committing, .committed:
-                throw HoldfastError(.invalidState, "the transaction has not failed: end it before it is begun again")
-            }
-            if state.isManaged { throw Self.managed }
+            try state.check(isManaged ? .retryFromBody : .retry)
             return (Self.contention(in: state), state.place.take())
         }
         let next = try store.begin(options ?? self.options)

@@ -1,5 +1,3 @@
-internal import CHoldfastPlatform
-
 /// Parts of a transaction that are all or nothing by themselves: a transaction that joins it, an operation. When one
 /// fails, and whoever began it goes on, what it wrote goes back; what was read stays read. The members of object trees go
 /// back with it. Where one of them cannot, nothing can be stored any more without being half of something: the
@@ -46,7 +44,7 @@ extension Transaction {
     public func endScope(_ scope: UInt64, succeeded: Bool) throws(HoldfastError) {
         try store.requireSameProcess()
         try store.requireOutsideProvider()
-        let wasBegun = state.withLock { $0.settledPhase != .open || scope <= $0.buffer.savepointsMade }
+        let wasBegun = state.withLock { !$0.current.isOpen || scope <= $0.buffer.savepointsMade }
         guard wasBegun else {
             throw HoldfastError(.invalidArgument, "the transaction has begun no scope \(scope)")
         }
@@ -80,12 +78,13 @@ extension Transaction {
         return state.withLock { state in
             guard let index = state.scopes.lastIndex(where: { $0.number == number }) else { return (nil, nil) }
             let scope = state.scopes.remove(at: index)
-            guard case .open = state.settledPhase else { return (nil, nil) }
+            guard state.current.isOpen else { return (nil, nil) }
             defer { state.buffer.release(number) }
             let failure = succeeded ? state.doom?.error : nil
             if succeeded && failure == nil { return (nil, nil) }
             let hasInner = index < state.scopes.count
-            if scope.isShared || hasInner || !Self.mayRollBack(state) {
+            // Not under the feet of validators.
+            if scope.isShared || hasInner || !state.permits(.use) {
                 state.doom = Doom(error: hasInner && !scope.isShared ? Self.around : Self.shared, isFinal: true)
                 return (nil, failure)
             }
@@ -111,11 +110,6 @@ extension Transaction {
         return inner < state.scopes.count
     }
 
-    /// Not under the feet of validators.
-    private static func mayRollBack(_ state: State) -> Bool {
-        state.sealing == .none || state.sealing == .validating(thread: hfp_thread_current())
-    }
-
     static let halfChanged = HoldfastError(
         .unsupported,
         "a part of the transaction has gone back, and a member of its object trees could not, because it takes no part in "
@@ -126,11 +120,6 @@ extension Transaction {
         .invalidState,
         "a part of the transaction has failed while a part inside it was under way, which has not gone back: roll all back, "
             + "and end the inner parts first")
-
-    /// What a commit answers that would store half of a part.
-    static let unended = HoldfastError(
-        .invalidState,
-        "a part of the transaction is still under way: end its scope, or wait for who is in it, and commit then")
 
     private static let shared = HoldfastError(
         .invalidState,
@@ -149,7 +138,7 @@ extension Transaction {
     public func noteFailedWrite(_ error: HoldfastError) {
         guard options.abortsOnError, error.status != .forked, !store.isForeign, !store.isInsideProvider else { return }
         state.withLock { state in
-            guard case .open = state.settledPhase, state.doom == nil else { return }
+            guard state.current.isOpen, state.doom == nil else { return }
             state.doom = Doom(error: error, isFinal: false)
         }
     }
@@ -158,10 +147,10 @@ extension Transaction {
     func endIfDoomed(isManager: Bool) throws(HoldfastError) {
         let end = try state.withLock {
             state throws(HoldfastError) -> (error: HoldfastError, trees: TreeTransaction?)? in
-            guard let doom = state.doom, case .open = state.phase, state.sealing == .none else { return nil }
-            if state.isManaged && !isManager { return nil }
-            try Self.requireUnsealed(state)
-            state.phase = .failed
+            guard let doom = state.doom, let end = try state.next(on: .giveUp) else { return nil }
+            if isManaged && !isManager { return nil }
+            try Self.requireQuiet(state)
+            state.stage = end
             discard(&state)
             return (doom.error, state.trees)
         }

@@ -13,14 +13,8 @@ extension Transaction {
     public func trees(holdingEnd isHeld: Bool = false) throws(HoldfastError) -> TreeTransaction {
         try store.requireOpen()
         return try state.withLock { state throws(HoldfastError) in
-            if state.settledPhase == .committing { throw TreeTransaction.sealed }
-            try Self.requireOpen(state)
-            if let doom = state.doom { throw doom.error }
-            switch state.sealing {
-            case .none: break
-            case .validating: try Self.requireValidator(state)
-            case .claimed, .ready, .done: throw TreeTransaction.sealed
-            }
+            if state.current.isOpen, let doom = state.doom { throw doom.error }
+            try state.check(.enlist)
             let trees = state.trees ?? TreeTransaction(of: self)
             if isHeld { trees.holdEnd() }
             state.trees = trees
@@ -33,16 +27,17 @@ extension Transaction {
 
     // MARK: Held ends
 
-    /// Whether validators are to be asked before the commit. Where they are, everybody else is kept out until `unseal` or
-    /// the commit. Nil, without waiting, where somebody is just reading, if it `mayWait` no longer than others write.
-    public func claim(mayWait: Bool = true) throws(HoldfastError) -> Bool? {
+    /// Begins to end it, if `isCommitted`, or to validate it: nobody else does until `unseal` or the commit. Answers whether
+    /// validators are to be asked before; where they are, everybody else is kept out altogether. Nil, without waiting,
+    /// where somebody is just reading, if it `mayWait` no longer than others write.
+    public func claim(isCommitted: Bool, mayWait: Bool = true) throws(HoldfastError) -> Bool? {
         func claim(_ state: inout State) throws(HoldfastError) -> Bool {
-            try Self.requireOpen(state)
-            try Self.requireUnsealed(state)
             // One that is doomed asks nobody: its commit only tells why.
-            guard state.doom == nil, wantsValidation(state) else { return false }
-            state.sealing = .claimed
-            return true
+            let asks = state.doom == nil && wantsValidation(state)
+            let next = try state.next(on: asks ? .claim : .claimInVain)
+            try Self.requireQuiet(state)
+            if let next, asks || isCommitted { state.stage = next }
+            return asks
         }
         try store.requireOpen()
         return mayWait ? try state.withLock(claim) : try state.withLockIfFree(claim)
@@ -50,23 +45,25 @@ extension Transaction {
 
     /// Validates on this thread what was claimed, for the commit that comes from another.
     public func seal() throws(HoldfastError) {
-        try validate(isManager: false)
-        state.withLock { $0.sealing = .ready }
+        do throws(HoldfastError) {
+            try askValidators(.seal)
+        } catch {
+            // Members may just be called elsewhere, and then nobody was asked.
+            unseal()
+            throw error
+        }
+        state.withLock { $0.note(.keep) }
     }
 
     /// Takes `claim` or `seal` back, where no commit came.
     public func unseal() {
-        let isMine = state.withLock { $0.sealing == .claimed || $0.sealing == .ready }
-        if isMine { unseal(after: nil) }
+        if store.isForeign { return }
+        let trees = state.withLock { state in state.follow(.letGo) ? state.trees : nil }
+        trees?.unseal()
     }
 
-    func takeSeal() -> Bool {
-        state.withLock { state in
-            guard state.sealing == .ready else { return false }
-            state.sealing = .done
-            return true
-        }
-    }
+    /// Whether `seal` has validated it for a commit that is to come.
+    var isReady: Bool { state.withLock { $0.stage == .ready } }
 
     // MARK: Savepoints
 
@@ -83,7 +80,8 @@ extension Transaction {
     /// `savepoint`, but for the members of the trees, whom the caller calls where they may be called.
     public func markSavepoint() throws(HoldfastError) -> (number: UInt64, trees: TreeTransaction?) {
         let trees = try withOpen { state throws(HoldfastError) in
-            try Self.requireUnsealed(state)
+            try state.check(.change)
+            try Self.requireQuiet(state)
             return state.trees
         }
         try trees?.requireSavepoints()
@@ -94,8 +92,8 @@ extension Transaction {
     public func rollBackWrites(to savepoint: UInt64) throws(HoldfastError) -> TreeTransaction? {
         try store.requireOpen()
         return try state.withLock { state throws(HoldfastError) in
-            try Self.requireOpen(state)
-            try Self.requireUnsealed(state)
+            try state.check(.change)
+            try Self.requireQuiet(state)
             if let doom = state.doom, doom.isFinal { throw doom.error }
             guard state.buffer.rollBackOwn(to: savepoint) else { throw Self.noSavepoint(savepoint) }
             state.doom = nil
@@ -127,11 +125,12 @@ extension Transaction {
     /// Asks all validators. The transaction stays open, whatever they say.
     public func validate() throws(HoldfastError) {
         let isWanted = try withOpen { state throws(HoldfastError) in
-            try Self.requireUnsealed(state)
+            try state.check(.change)
+            try Self.requireQuiet(state)
             return wantsValidation(state)
         }
         guard isWanted else { return }
-        try validate(isManager: true)
+        try askValidators(.validate)
         unseal(after: nil)
     }
 
@@ -139,17 +138,16 @@ extension Transaction {
         state.trees != nil || store.catalogue.validators.concern(state.buffer)
     }
 
-    /// Asks all validators, who alone may write meanwhile. Then nothing can be changed any more.
-    func validate(isManager: Bool) throws(HoldfastError) {
+    /// Asks all validators, who alone may write meanwhile. Then nothing can be changed any more. `call`: whether it was
+    /// claimed before.
+    func askValidators(_ call: TransactionCall) throws(HoldfastError) {
         let (trees, start) = try state.withLock { state throws(HoldfastError) in
-            if state.isManaged && !isManager { throw Self.managed }
-            try Self.requireOpen(state)
-            // What was claimed is this caller's.
-            if state.sealing == .claimed { state.sealing = .none }
-            try Self.requireUnsealed(state)
+            let next = try state.next(on: call)
+            try Self.requireQuiet(state)
             let trees = state.trees ?? TreeTransaction(of: self)
             state.trees = trees
-            state.sealing = .validating(thread: hfp_thread_current())
+            if let next { state.stage = next }
+            state.validator = hfp_thread_current()
             state.view.beginValidation()
             state.buffer.keepsEveryWrite = true
             return (trees, state.buffer.savepoint())
@@ -171,21 +169,21 @@ extension Transaction {
                 if state.doom?.isFinal == false { state.doom = nil }
                 state.buffer.keepsEveryWrite = false
                 state.buffer.release(start)
-                state.sealing = .none
+                state.note(.refused)
             }
             throw error
         }
         state.withLock { state in
             state.buffer.keepsEveryWrite = false
             state.buffer.release(start)
-            state.sealing = .done
+            state.note(.accepted)
         }
     }
 
     /// Opens it again after a validation that led to no commit; or ends it, where another attempt is in vain.
     func unseal(after error: HoldfastError?) {
         let trees = state.withLock { state in
-            state.sealing = .none
+            state.note(.reopen)
             return state.trees
         }
         trees?.unseal()
@@ -195,29 +193,15 @@ extension Transaction {
     /// Ends a transaction that can no longer be committed, so that its trees need not wait for somebody to roll it back.
     func giveUpTrees(_ reason: HoldfastError) {
         let trees = state.withLock { state -> TreeTransaction? in
-            guard let trees = state.trees, state.phase == .open, state.sealing == .none else { return nil }
-            state.phase = .failed
+            guard let trees = state.trees, state.follow(.giveUp) else { return nil }
             discard(&state)
             return trees
         }
         trees?.end(with: .failure(reason))
     }
 
-    /// While validators are asked: whether this is one of them.
-    static func requireValidator(_ state: State) throws(HoldfastError) {
-        guard state.sealing == .validating(thread: hfp_thread_current()) else {
-            throw HoldfastError(
-                .reentrant, "the transaction is just being validated: only validators may write and read in it")
-        }
-    }
-
     /// Refuses while members are called, before anything is changed.
-    static func requireUnsealed(_ state: State) throws(HoldfastError) {
-        if state.sealing != .none {
-            throw HoldfastError(
-                .reentrant,
-                "validators are just being asked about the transaction: end it, and use savepoints, outside of that")
-        }
+    static func requireQuiet(_ state: State) throws(HoldfastError) {
         if let trees = state.trees {
             try TreeLock.withLock { () throws(HoldfastError) in try trees.requireQuiet() }
         }

@@ -1,34 +1,20 @@
 internal import Synchronization
 
-/// One unit of work over a store: all of it is stored, or nothing.
-///
-///     from         by                                          to
-///     open         commit, submit accepted                     committing
-///     open         rollback, store closed                      rolledBack
-///     committing   stored                                      committed
-///     committing   refused, withdrawn, storage failure         failed
+/// One unit of work over a store: all of it is stored, or nothing. `TransactionState` says what each call makes of it.
 ///
 /// Calls from several threads take turns; the lock is not held while a commit waits.
 public final class Transaction: Sendable {
-    public enum Phase: Sendable {
-        case open
-        case committing
-        case committed
-        case rolledBack
-        case failed
-    }
-
     struct State {
-        var phase = Phase.open
+        /// Where it stands, but for what became of a commit that was submitted.
+        var stage = TransactionState.open
+        /// Who asks validators, while they are asked.
+        var validator: UInt64 = 0
         var view: TransactionView
         var buffer: WriteBuffer
         /// What was submitted: it knows how it ended.
         var submitted: Commit?
-        /// Inside the body of `Store.transact`, which commits by itself.
-        var isManaged = false
         /// The object trees that end with it, once there are any.
         var trees: TreeTransaction?
-        var sealing = Sealing.none
         /// The parts of it that are under way, in the order in which they began.
         var scopes: [Scope] = []
         var doom: Doom?
@@ -36,37 +22,21 @@ public final class Transaction: Sendable {
         var contention: Contention?
         /// Its place among those that run again.
         var place: RetryQueue.Place?
-
-        /// What was submitted may have ended meanwhile.
-        var settledPhase: Phase {
-            guard phase == .committing, let submitted, submitted.isDone else { return phase }
-            if case .success? = submitted.outcome { return .committed }
-            return .failed
-        }
-    }
-
-    /// What keeps others out between the first validator and the commit.
-    enum Sealing: Equatable {
-        case none
-        /// By `claim`, for `seal`.
-        case claimed
-        /// Only this thread, which calls the validators, may go on.
-        case validating(thread: UInt64)
-        /// By `seal`, for the commit that comes.
-        case ready
-        case done
     }
 
     public let store: Store
     let options: TransactionOptions
+    /// Whether the call that runs its body ends it, and alone may.
+    let isManaged: Bool
     let state: Lock<State>
     /// What a face knows it by.
     private let faceBits = Atomic<UInt>(0)
     private let ended = Atomic<Bool>(false)
 
-    init(store: Store, options: TransactionOptions) {
+    init(store: Store, options: TransactionOptions, isManaged: Bool) {
         self.store = store
         self.options = options
+        self.isManaged = isManaged
         state = Lock(
             State(
                 view: TransactionView(of: store, owner: options.name), buffer: WriteBuffer(store.environment.limits)))
@@ -91,15 +61,15 @@ public final class Transaction: Sendable {
     }
 
     private func rollBackIfOpen() {
-        if state.withLock({ $0.phase == .open && !$0.isManaged }) { try? end() }
+        if !isManaged && state.withLock({ $0.stage.isOpen }) { try? end() }
     }
 
-    public var phase: Phase {
+    public var phase: TransactionState.Phase {
         if store.isInsideProvider { return .open }
         return state.withLock { state in
             // A store that closes rolls back what is open.
-            if state.phase == .open && store.isClosed { return .rolledBack }
-            return state.settledPhase
+            if state.stage.isOpen && store.isClosed { return .rolledBack }
+            return state.current.phase
         }
     }
 
@@ -119,8 +89,7 @@ public final class Transaction: Sendable {
     ) throws(HoldfastError) -> Result {
         try store.requireOpen()
         return try state.withLock { state throws(HoldfastError) in
-            try Self.requireOpen(state)
-            if state.sealing != .none { try Self.requireValidator(state) }
+            try state.check(.use)
             if let doom = state.doom { throw isRead ? doom.errorOfReads : doom.error }
             do throws(HoldfastError) {
                 return try body(&state)
@@ -142,13 +111,13 @@ public final class Transaction: Sendable {
         let commit = try prepare(nil, attempts: attempts, deadline: deadline, isManager: isManager)
         do throws(HoldfastError) {
             let receipt = commit.writes.isEmpty ? .empty(attempts: attempts) : try store.queue.commit(commit)
-            state.withLock { $0.phase = .committed }
+            state.withLock { $0.note(.stored) }
             leaveLine()
             try commit.trees?.commit()
             return receipt
         } catch {
             try store.requireSameProcess()
-            state.withLock { $0.phase = .failed }
+            state.withLock { $0.note(.failed) }
             note(error)
             commit.trees?.end(with: .failure(error))
             throw error
@@ -174,8 +143,7 @@ public final class Transaction: Sendable {
         } catch {
             state.withLock { state in
                 state.submitted = nil
-                state.phase = error.status == .busy ? .open : .failed
-                state.sealing = .none
+                state.note(error.status == .busy ? .notAccepted : .failed)
                 if error.status != .busy { discard(&state) }
             }
             if error.status == .busy { commit.trees?.unseal() } else { commit.trees?.end(with: .failure(error)) }
@@ -204,11 +172,11 @@ public final class Transaction: Sendable {
 
     private func end(isManager: Bool = false) throws(HoldfastError) {
         let trees = try state.withLock { state throws(HoldfastError) -> TreeTransaction? in
-            if state.phase == .rolledBack { return nil }
-            if state.isManaged && !isManager { throw Self.managed }
-            try Self.requireOpen(state)
-            try Self.requireUnsealed(state)
-            state.phase = .rolledBack
+            guard let end = try state.next(on: isManaged && !isManager ? .rollbackFromBody : .rollback) else {
+                return nil
+            }
+            try Self.requireQuiet(state)
+            state.stage = end
             discard(&state)
             return state.trees
         }
@@ -216,8 +184,6 @@ public final class Transaction: Sendable {
         if state.withLock({ $0.contention }) == nil { leaveLine() }
         try trees?.rollback()
     }
-
-    func setManaged(_ isManaged: Bool) { state.withLock { $0.isManaged = isManaged } }
 
     private var deadline: UInt64 { store.deadline(inMilliseconds: options.timeoutMilliseconds) }
 
@@ -229,10 +195,10 @@ public final class Transaction: Sendable {
         try store.requireOutsideProvider()
         try endIfDoomed(isManager: isManager)
         do throws(HoldfastError) {
-            if !takeSeal() {
+            if !isReady {
                 let commit = try prepareValidated(owner, attempts, deadline, isManager, isSealed: false)
                 if let commit { return commit }
-                try validate(isManager: isManager)
+                try askValidators(.validate)
             }
         } catch {
             if error.status == .closed { giveUpTrees(error) }
@@ -255,15 +221,16 @@ public final class Transaction: Sendable {
     ) throws(HoldfastError) -> Commit? {
         try store.requireOpen()
         return try state.withLock { state throws(HoldfastError) in
-            try Self.requireOpen(state)
-            if state.isManaged && !isManager { throw Self.managed }
-            // It stays open: what is under way may still fail, and go back.
-            if !state.scopes.isEmpty { throw Self.unended }
+            let next = try state.next(
+                on: isManaged && !isManager
+                    ? .commitFromBody
+                    // It stays open: what is under way may still fail, and go back.
+                    : !state.scopes.isEmpty ? .commitAroundScope : isSealed ? .store : .commit)
             if !isSealed {
-                try Self.requireUnsealed(state)
+                try Self.requireQuiet(state)
                 if wantsValidation(state) {
                     // Of such trees the members are called by `seal` alone.
-                    if let trees = state.trees, trees.isEndHeld { throw TreeTransaction.sealed }
+                    if let trees = state.trees, trees.isEndHeld { throw TransactionRefusal.sealed.error }
                     return nil
                 }
             }
@@ -277,7 +244,7 @@ public final class Transaction: Sendable {
                 isDurable: options.isDurable ?? store.options.isDurable,
                 deadline: options.timeoutMilliseconds == 0 ? nil : deadline,
                 idempotencyKey: options.idempotencyKey, attempts: attempts, owner: owner, trees: state.trees)
-            state.phase = .committing
+            if let next { state.stage = next }
             if owner == nil { discard(&state) } else { state.submitted = commit }
             if let place = state.place {
                 let retries = store.retries
@@ -294,19 +261,4 @@ public final class Transaction: Sendable {
         state.buffer = WriteBuffer(store.environment.limits)
         store.openTransactions.subtract(1, ordering: .relaxed)
     }
-
-    static func requireOpen(_ state: State) throws(HoldfastError) {
-        let ended =
-            switch state.settledPhase {
-            case .open: ""
-            case .committing: "is being committed"
-            case .committed: "was committed"
-            case .rolledBack: "was rolled back"
-            case .failed: "has failed"
-            }
-        if !ended.isEmpty { throw HoldfastError(.invalidState, "the transaction \(ended): begin a new one") }
-    }
-
-    static let managed = HoldfastError(
-        .invalidState, "the transaction is ended by the call that runs this body: return instead")
 }

@@ -1,0 +1,48 @@
+internal import CHoldfastPlatform
+
+/// The table at work.
+extension Transaction.State {
+    /// Where it stands: what was submitted may have ended meanwhile.
+    var current: TransactionState {
+        guard stage == .committing, let submitted, submitted.isDone else { return stage }
+        if case .success? = submitted.outcome { return .committed }
+        return .failed
+    }
+
+    /// What the call is to bring it to: nil where it stays. Throws where it is refused.
+    func next(on call: TransactionCall) throws(HoldfastError) -> TransactionState? {
+        let refusal: TransactionRefusal
+        switch current.answer(to: call) {
+        case .stay: return nil
+        case .to(let next): return next
+        case .onlyForValidators:
+            if validator == hfp_thread_current() { return nil }
+            refusal = .onlyValidators
+        case .refuse(let reason): refusal = reason
+        case .unreachable: refusal = .impossible
+        }
+        throw refusal.error
+    }
+
+    /// Refuses the call where the table does.
+    func check(_ call: TransactionCall) throws(HoldfastError) { _ = try next(on: call) }
+
+    /// Whether the call is not refused.
+    func permits(_ call: TransactionCall) -> Bool {
+        switch current.answer(to: call) {
+        case .stay, .to: true
+        case .onlyForValidators: validator == hfp_thread_current()
+        case .refuse, .unreachable: false
+        }
+    }
+
+    /// What came of a call that was let in.
+    mutating func note(_ outcome: TransactionCall) { _ = follow(outcome) }
+
+    /// The same, and answers whether it has brought the transaction anywhere.
+    mutating func follow(_ outcome: TransactionCall) -> Bool {
+        guard case .to(let next) = stage.answer(to: outcome) else { return false }
+        stage = next
+        return true
+    }
+}
