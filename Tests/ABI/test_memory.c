@@ -350,7 +350,7 @@ static hf_status fills_a_transaction_piece_by_piece(room r, size_t bytes) {
 }
 
 /* Answers whether memory was refused. */
-static bool run_in_a_process(const fixture *f, const char *name, memory_case run, size_t bytes) {
+static bool run_in_a_process(const fixture *f, memory_case run, size_t bytes) {
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
@@ -372,16 +372,17 @@ static bool run_in_a_process(const fixture *f, const char *name, memory_case run
     int status = 0;
     assert_int_equal(waitpid(child, &status, 0), child);
     if (!WIFEXITED(status) || (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != 2))
-        fail_msg("%s with %zu bytes left ended with status 0x%x", name, bytes, (unsigned)status);
+        fail_msg("with %zu bytes left it ended with status 0x%x", bytes, (unsigned)status);
     return WEXITSTATUS(status) == 2;
 }
 
-static void run_with_less_and_less(const fixture *f, const char *name, memory_case run) {
+static void with_less_and_less(fixture *f, void (*scenario)(void)) {
+    memory_case run = (memory_case)scenario;
     bool was_refused = false;
     for (size_t bytes = 256 << 10; bytes <= MOST; bytes += MIB + bytes)
-        was_refused = run_in_a_process(f, name, run, bytes) || was_refused;
+        was_refused = run_in_a_process(f, run, bytes) || was_refused;
     assert_true(was_refused);
-    assert_false(run_in_a_process(f, name, run, (size_t)1 << 30));
+    assert_false(run_in_a_process(f, run, (size_t)1 << 30));
 }
 
 static void an_answer_without_memory_says_that_the_commit_is_stored(room r) {
@@ -442,31 +443,9 @@ static void a_piece_that_could_not_be_handed_over_comes_again(room r) {
     }
 }
 
-#define CASE(function)                                                                                       \
-    static void function##_or_is_refused(fixture *f) { run_with_less_and_less(f, #function, function); }
-
-CASE(saves_a_large_entity)
-CASE(saves_a_large_entity_without_an_id)
-CASE(commits_a_large_transaction)
-CASE(adds_many)
-CASE(writes_many_in_a_transaction)
-CASE(fills_a_transaction_piece_by_piece)
-CASE(fetches_a_large_entity)
-CASE(changes_a_large_entity)
-CASE(finds_many)
-CASE(sorts_many)
-CASE(takes_pieces_as_they_lie)
-CASE(takes_pieces_in_order)
-CASE(tells_many_values_apart)
-CASE(asks_for_one_of_many)
-CASE(fetches_many)
-CASE(deletes_many)
-CASE(builds_an_index)
-CASE(performs_a_large_operation)
-CASE(completes_a_future_with_much)
-CASE(imports_a_large_line)
-CASE(exports_a_large_entity)
-CASE(reduces_a_large_state)
+/* A case as a scenario. */
+#define OR_IS_REFUSED(function)                                                                              \
+    { #function "_or_is_refused", with_less_and_less, (void (*)(void))(function), ON_BOTH }
 
 static void lengths_beyond_all_memory_are_refused(room r) {
     hf_future *future = NULL;
@@ -490,30 +469,30 @@ static void lengths_beyond_all_memory_are_refused(room r) {
 int main(void) {
     static const scenario scenarios[] = {
         ONCE(lengths_beyond_all_memory_are_refused),
-        EACH_ENGINE(saves_a_large_entity_or_is_refused),
-        EACH_ENGINE(saves_a_large_entity_without_an_id_or_is_refused),
-        EACH_ENGINE(commits_a_large_transaction_or_is_refused),
-        EACH_ENGINE(adds_many_or_is_refused),
-        EACH_ENGINE(writes_many_in_a_transaction_or_is_refused),
-        EACH_ENGINE(fills_a_transaction_piece_by_piece_or_is_refused),
-        EACH_ENGINE(fetches_a_large_entity_or_is_refused),
+        OR_IS_REFUSED(saves_a_large_entity),
+        OR_IS_REFUSED(saves_a_large_entity_without_an_id),
+        OR_IS_REFUSED(commits_a_large_transaction),
+        OR_IS_REFUSED(adds_many),
+        OR_IS_REFUSED(writes_many_in_a_transaction),
+        OR_IS_REFUSED(fills_a_transaction_piece_by_piece),
+        OR_IS_REFUSED(fetches_a_large_entity),
         EACH_ENGINE(an_answer_without_memory_says_that_the_commit_is_stored),
-        EACH_ENGINE(changes_a_large_entity_or_is_refused),
-        EACH_ENGINE(finds_many_or_is_refused),
-        EACH_ENGINE(sorts_many_or_is_refused),
-        EACH_ENGINE(takes_pieces_as_they_lie_or_is_refused),
-        EACH_ENGINE(takes_pieces_in_order_or_is_refused),
+        OR_IS_REFUSED(changes_a_large_entity),
+        OR_IS_REFUSED(finds_many),
+        OR_IS_REFUSED(sorts_many),
+        OR_IS_REFUSED(takes_pieces_as_they_lie),
+        OR_IS_REFUSED(takes_pieces_in_order),
         EACH_ENGINE(a_piece_that_could_not_be_handed_over_comes_again),
-        EACH_ENGINE(tells_many_values_apart_or_is_refused),
-        EACH_ENGINE(asks_for_one_of_many_or_is_refused),
-        EACH_ENGINE(fetches_many_or_is_refused),
-        EACH_ENGINE(deletes_many_or_is_refused),
-        EACH_ENGINE(builds_an_index_or_is_refused),
-        EACH_ENGINE(performs_a_large_operation_or_is_refused),
-        EACH_ENGINE(completes_a_future_with_much_or_is_refused),
-        EACH_ENGINE(imports_a_large_line_or_is_refused),
-        EACH_ENGINE(exports_a_large_entity_or_is_refused),
-        EACH_ENGINE(reduces_a_large_state_or_is_refused),
+        OR_IS_REFUSED(tells_many_values_apart),
+        OR_IS_REFUSED(asks_for_one_of_many),
+        OR_IS_REFUSED(fetches_many),
+        OR_IS_REFUSED(deletes_many),
+        OR_IS_REFUSED(builds_an_index),
+        OR_IS_REFUSED(performs_a_large_operation),
+        OR_IS_REFUSED(completes_a_future_with_much),
+        OR_IS_REFUSED(imports_a_large_line),
+        OR_IS_REFUSED(exports_a_large_entity),
+        OR_IS_REFUSED(reduces_a_large_state),
     };
     return run_scenarios("memory", scenarios, COUNT_OF(scenarios));
 }
