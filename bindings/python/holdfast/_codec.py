@@ -141,9 +141,10 @@ class Codec(Generic[T]):
         """The entity of a JSON text."""
         return self.from_members(load(text))
 
-    def decode_many(self, text: bytes) -> list[T]:
-        """The entities of a JSON array."""
-        return self.from_list(load(text))
+    @property
+    def reader(self) -> Optional[Callable[[Any], T]]:
+        """What makes an entity of its members; None where they are the entity."""
+        return None if self._read is None else self.from_members
 
     def from_list(self, entities: list[Any]) -> list[T]:
         """The entities of these members."""

@@ -70,7 +70,7 @@ class Queries(Generic[T]):
     def iterate(self, filter: Filter = None, **options: "Unpack[QueryOptions]") -> Cursor[Any]:
         """What `find` would answer, read in pieces, so that a million entities take little memory."""
         return Cursor(
-            load if options.get("fields") else self._codec.decode_many,
+            None if options.get("fields") else self._codec.reader,
             self.pointer,
             current_pointer(self._store),
             *filter_arguments(filter),

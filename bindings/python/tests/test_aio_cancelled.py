@@ -296,7 +296,7 @@ def test_whoever_waits_for_a_cursor_that_is_closed_gets_nothing_more(run: Runner
                 if is_open:
                     cursor = songs.iterate()
                     await cursor.__anext__()
-                    cursor._piece = iter(())
+                    cursor._piece = (iter(()), None, cursor._fetching)
                 waiting = [asyncio.ensure_future(anext_of(cursor)) for _ in range(3)]
                 await asyncio.sleep(0)
                 await cursor.close()

@@ -254,16 +254,22 @@ class Repository(OfOneProcess, RepositoryStreams[T]):
 class Cursor(OfOneProcess, Generic[T]):
     """Iterates over what a query finds, on one snapshot, in pieces that a thread each fetches.
 
-    Closing it, leaving its `async with` block, or coming to its end gives the snapshot back.
+    Closing it, leaving its `async with` block, or coming to its end gives the snapshot back. What is raised
+    ends only the wait in which it is, as `holdfast.Cursor` says.
     """
 
     def __init__(self, open: Callable[[], Any], store: "Store") -> None:
         self._open = open
         self._store = store
         self._cursor: Optional[cursor.Cursor[T]] = None
-        self._piece: Iterator[T] = iter(())
+        # With what is raised behind it, and who has fetched it. All change at once, whatever is raised when.
+        self._piece: tuple[Iterator[T], Optional[Exception], Optional[asyncio.Task[Any]]] = (
+            iter(()),
+            None,
+            None,
+        )
         # Goes on when who waits for it is cancelled, for whoever asks next.
-        self._fetching: Optional[asyncio.Task[list[T]]] = None
+        self._fetching: Optional[asyncio.Task[Any]] = None
         self._is_at_end = False
 
     async def __aenter__(self) -> "Cursor[T]":
@@ -277,37 +283,41 @@ class Cursor(OfOneProcess, Generic[T]):
 
     async def __anext__(self) -> T:
         while True:
-            for entity in self._piece:
+            piece, error, source = self._piece
+            for entity in piece:
                 return entity
+            if error is not None:
+                self._piece = (piece, None, source)
+                raise error
             if self._is_at_end:
                 raise StopAsyncIteration
-            if self._fetching is None:
+            if self._fetching is source:
                 self._fetching = started(self._next_piece())
             fetching = self._fetching
+            assert fetching is not None
             await asyncio.wait([fetching])
             # Of several that wait the first one takes it; where the cursor was closed meanwhile, nobody does.
-            if self._fetching is fetching:
-                self._fetching = None
-                if self._is_at_end:
-                    fetching.exception()  # whatever it met, nobody asks any more
-                    raise StopAsyncIteration
-                piece = fetching.result()
-                self._piece = iter(piece)
-                if not piece:
+            if self._piece[2] is not fetching and not self._is_at_end:
+                entities, error = fetching.result()
+                self._piece = (iter(entities), error, fetching)
+                if not entities and error is None:
                     await self.close()
 
     async def close(self) -> None:
         """Ends the iteration and gives the snapshot back. May be called again."""
         self._is_at_end = True
-        self._piece = iter(())
+        self._piece = (iter(()), None, self._piece[2])
         if self._cursor is not None:
             self._cursor.close()
 
-    async def _next_piece(self) -> list[T]:
-        if self._cursor is None:
-            cursor = await self._open()
-            if self._is_at_end:
-                cursor.close()
-                return []
-            self._cursor = cursor
-        return await self._store._in_thread(self._cursor._next_piece)
+    async def _next_piece(self) -> tuple[list[T], Optional[Exception]]:
+        try:
+            if self._cursor is None:
+                cursor = await self._open()
+                if self._is_at_end:
+                    cursor.close()
+                    return [], None
+                self._cursor = cursor
+            return await self._store._in_thread(self._cursor._rest)
+        except Exception as error:
+            return [], error
