@@ -111,6 +111,15 @@ void let_go(void *user_data) {
     pthread_mutex_unlock(&l->lock);
 }
 
+void in_room_with_listener(fixture *f, void (*scenario)(void)) {
+    room r = open_room(f, NULL);
+    listener l;
+    begin_listening(&l);
+    ((void (*)(room, listener *))scenario)(r, &l);
+    end_listening(&l);
+    close_room(r);
+}
+
 void observe(listener *l, hf_store *store, const char *options) {
     expect_ok(hf_stream_open, store, options, hear, l, let_go, &l->stream);
 }

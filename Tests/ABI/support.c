@@ -365,6 +365,15 @@ void *new_ticket(recorder *r, size_t number) {
     return t;
 }
 
+void submit_numbered(hf_store *store, hf_repository *things, recorder *r, size_t number) {
+    char json[64];
+    hf_transaction *t = begin(store, NULL);
+    snprintf(json, sizeof json, "{\"id\":%zu}", number);
+    save(things, t, json);
+    expect_ok(hf_transaction_submit, t, record_event, new_ticket(r, number), free_ticket);
+    hf_transaction_free(t);
+}
+
 void record_event(const hf_event *event, void *user_data) {
     ticket *t = user_data;
     recorder *r = t->recorder;

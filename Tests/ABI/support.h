@@ -46,10 +46,11 @@ typedef struct room {
 
 /* Makes what a scenario happens in, runs it there, and frees that. */
 typedef void setting(fixture *f, void (*scenario)(void));
-setting in_fixture, in_room, in_tree_room, with_diary, in_room_with_diary, with_shelf;
+setting in_fixture, in_room, in_tree_room, with_diary, in_room_with_diary, in_room_with_listener, with_shelf;
 
 struct tree_room; /* see members.h */
 struct diary;     /* see actions.h */
+struct listener;  /* see listener.h */
 struct shelf;     /* see shelf.h */
 /* Those of one file, which defines this anew. */
 #define OWN_SETTINGS
@@ -61,6 +62,7 @@ struct shelf;     /* see shelf.h */
         void (*)(struct tree_room *): in_tree_room,                                                          \
         void (*)(struct diary *): with_diary,                                                                \
         void (*)(room, struct diary *): in_room_with_diary,                                               \
+        void (*)(room, struct listener *): in_room_with_listener,                                            \
         void (*)(struct shelf *): with_shelf)
 /* clang-format on */
 
@@ -214,6 +216,8 @@ typedef struct recorder {
 
 recorder *new_recorder(size_t capacity);
 void *new_ticket(recorder *r, size_t number);
+/* Submits a commit that saves an entity with this number as its id. */
+void submit_numbered(hf_store *store, hf_repository *things, recorder *r, size_t number);
 void record_event(const hf_event *event, void *ticket);
 void free_ticket(void *ticket);
 /* Waits until so many tickets were freed. */

@@ -214,42 +214,38 @@ static void sequences_go_on_rising_after_a_kill(fixture *f) {
     uint64_t highest = 0;
     for (uint32_t round = 0; round < 3; round++) {
         run_and_kill(f->url, round * (MOST / 3), "{}", 10, acknowledged, MOST);
-        hf_store *store = open_store(f, NULL);
-        hf_repository *left = open_repository(store, "left");
+        room r = open_room(f, NULL);
         hf_entity_list list = HF_ENTITY_LIST_INIT;
         hf_entity entity = HF_ENTITY_INIT;
-        expect_ok(hf_repository_fetch_all, left, NULL, &list);
+        expect_ok(hf_repository_fetch_all, r.things, NULL, &list);
         for (size_t i = 0; i < list.count; i++) {
             highest = list.items[i].version > highest ? list.items[i].version : highest;
         }
-        expect_ok(hf_repository_save, left, NULL, "{\"id\":\"after\"}", HF_NTS, &entity);
+        expect_ok(hf_repository_save, r.things, NULL, "{\"id\":\"after\"}", HF_NTS, &entity);
         assert_true(entity.version > highest);
         highest = entity.version;
-        expect_ok(hf_repository_delete, left, NULL, "after", HF_NTS, 0);
+        expect_ok(hf_repository_delete, r.things, NULL, "after", HF_NTS, 0);
         hf_entity_free(&entity);
         hf_entity_list_free(&list);
-        hf_repository_free(left);
-        hf_store_free(store);
+        close_room(r);
     }
     free(acknowledged);
 }
 
 static void a_receipt_says_whether_it_is_durable(fixture *f) {
-    hf_store *store = open_store(f, "{\"durability\":\"relaxed\"}");
-    hf_repository *things = open_repository(store, "things");
-    hf_transaction *t = begin(store, NULL);
-    save(things, t, "{\"id\":1}");
+    room r = open_room(f, "{\"durability\":\"relaxed\"}");
+    hf_transaction *t = begin(r.store, NULL);
+    save(r.things, t, "{\"id\":1}");
     json_t *receipt = commit(t);
     assert_true(json_is_false(json_object_get(receipt, "durable")));
     json_decref(receipt);
-    t = begin(store, "{\"durability\":\"full\"}");
-    save(things, t, "{\"id\":2}");
+    t = begin(r.store, "{\"durability\":\"full\"}");
+    save(r.things, t, "{\"id\":2}");
     receipt = commit(t);
     assert_true(json_is_true(json_object_get(receipt, "durable")));
     json_decref(receipt);
-    expect_ok(hf_store_sync, store);
-    hf_repository_free(things);
-    hf_store_free(store);
+    expect_ok(hf_store_sync, r.store);
+    close_room(r);
 }
 
 static void a_durable_commit_is_synced_also_behind_one_that_is_not(fixture *f) {
@@ -355,12 +351,7 @@ static void of_a_batch_whose_sync_fails_each_commit_is_told_as_it_is(fixture *f)
     size_t before = atomic_load(&deed_count);
     atomic_store(&log_syncs_wait, true);
     for (size_t i = 0; i < COUNT; i++) {
-        char json[64];
-        hf_transaction *t = begin(r.store, NULL);
-        snprintf(json, sizeof json, "{\"id\":%zu}", i);
-        save(r.things, t, json);
-        expect_ok(hf_transaction_submit, t, record_event, new_ticket(rec, i), free_ticket);
-        hf_transaction_free(t);
+        submit_numbered(r.store, r.things, rec, i);
         /* The others come while the first is synced, and so together. */
         while (atomic_load(&deed_count) == before)
             sleep_milliseconds(1);

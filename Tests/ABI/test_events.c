@@ -2,22 +2,12 @@
  */
 #include "support.h"
 
-/* Submits a commit that saves an entity with this number as its id, and frees the transaction's handle. */
-static void submit(room r, recorder *recorder, size_t number) {
-    char json[64];
-    hf_transaction *t = begin(r.store, NULL);
-    snprintf(json, sizeof json, "{\"id\":%zu}", number);
-    save(r.things, t, json);
-    expect_ok(hf_transaction_submit, t, record_event, new_ticket(recorder, number), free_ticket);
-    hf_transaction_free(t);
-}
-
 static void ten_thousand_commits_complete_once_each_and_in_commit_order(fixture *f) {
     enum { COUNT = 10000 };
     room r = open_room(f, NULL);
     recorder *rec = new_recorder(COUNT);
     for (size_t i = 0; i < COUNT; i++) {
-        submit(r, rec, i);
+        submit_numbered(r.store, r.things, rec, i);
     }
     wait_for_freed(rec, COUNT);
     assert_int_equal(rec->count, COUNT);

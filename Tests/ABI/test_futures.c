@@ -294,16 +294,14 @@ static void a_refused_submission_leaves_no_future(fixture *f) {
 }
 
 static void futures_outlive_their_store_and_nobody_is_called_after_it(fixture *f) {
-    hf_store *store = open_store(f, NULL);
-    hf_repository *songs = open_repository(store, "songs");
+    room r = open_room(f, NULL);
     recorder *rec = new_recorder(1);
-    hf_transaction *t = begin(store, NULL);
-    save(songs, t, "{\"id\":\"s\"}");
+    hf_transaction *t = begin(r.store, NULL);
+    save(r.things, t, "{\"id\":\"s\"}");
     hf_future *future = NULL;
     expect_ok(hf_transaction_submit_future, t, &future);
     hf_transaction_free(t);
-    hf_repository_free(songs);
-    hf_store_free(store);
+    close_room(r);
     expect_ok(hf_future_wait, future, NULL, 0, NULL, NULL);
     expect(HF_CLOSED, hf_future_observe, future, record_event, new_ticket(rec, 0), free_ticket);
     wait_for_freed(rec, 1);

@@ -228,30 +228,29 @@ static void outside_a_transaction_a_write_is_judged_on_the_newest_state(pair p) 
 }
 
 static void a_snapshot_taken_back_moves_forward_unless_what_was_read_has_changed(fixture *f) {
-    hf_store *store = open_store(f, "{\"max_snapshots\":1,\"snapshot_max_age_ms\":100}");
-    hf_repository *accounts = open_repository(store, "accounts");
-    save(accounts, NULL, "{\"id\":\"a\",\"n\":1}");
-    save(accounts, NULL, "{\"id\":\"b\",\"n\":1}");
-    hf_transaction *lucky = begin(store, NULL), *unlucky = begin(store, NULL);
-    assert_int_equal(integer_in(accounts, lucky, "a", "n"), 1);
-    assert_int_equal(integer_in(accounts, unlucky, "b", "n"), 1);
+    room r = open_room(f, "{\"max_snapshots\":1,\"snapshot_max_age_ms\":100}");
+    save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
+    save(r.things, NULL, "{\"id\":\"b\",\"n\":1}");
+    hf_transaction *lucky = begin(r.store, NULL), *unlucky = begin(r.store, NULL);
+    assert_int_equal(integer_in(r.things, lucky, "a", "n"), 1);
+    assert_int_equal(integer_in(r.things, unlucky, "b", "n"), 1);
     /* Other snapshots press theirs out. */
     for (int i = 2; i < 6; i++) {
         char json[64];
         snprintf(json, sizeof json, "{\"id\":\"b\",\"n\":%d}", i);
-        save(accounts, NULL, json);
+        save(r.things, NULL, json);
         sleep_milliseconds(120);
-        hf_transaction *other = begin(store, NULL);
-        assert_int_equal(integer_in(accounts, other, "b", "n"), i);
+        hf_transaction *other = begin(r.store, NULL);
+        assert_int_equal(integer_in(r.things, other, "b", "n"), i);
         hf_transaction_free(other);
     }
     /* Whether or not it was taken back: what it read has not changed, and it reads on and commits. */
-    assert_int_equal(integer_in(accounts, lucky, "a", "n"), 1);
-    save(accounts, lucky, "{\"id\":\"c\"}");
+    assert_int_equal(integer_in(r.things, lucky, "a", "n"), 1);
+    save(r.things, lucky, "{\"id\":\"c\"}");
     expect_ok(hf_transaction_commit, lucky, NULL);
     hf_entity entity = HF_ENTITY_INIT;
     hf_error *error = NULL;
-    hf_status status = hf_repository_fetch(accounts, unlucky, "b", 1, &entity, &error);
+    hf_status status = hf_repository_fetch(r.things, unlucky, "b", 1, &entity, &error);
     if (status == HF_OK) {
         assert_string_equal(entity.data, "{\"id\":\"b\",\"n\":1}");
     } else {
@@ -261,8 +260,7 @@ static void a_snapshot_taken_back_moves_forward_unless_what_was_read_has_changed
     hf_error_free(error);
     hf_entity_free(&entity);
     hf_transaction_free(lucky), hf_transaction_free(unlucky);
-    hf_repository_free(accounts);
-    hf_store_free(store);
+    close_room(r);
 }
 
 /* Where the transaction cannot go on with a newer snapshot. */
@@ -278,30 +276,26 @@ static void expect_to_be_taken_back(hf_repository *accounts, hf_transaction *t) 
 }
 
 static void a_snapshot_that_grows_too_old_is_taken_back(fixture *f) {
-    hf_store *store = open_store(f, "{\"snapshot_max_age_ms\":100}");
-    hf_repository *accounts = open_repository(store, "accounts");
-    save(accounts, NULL, "{\"id\":\"a\",\"n\":1}");
-    hf_transaction *t = begin(store, NULL);
-    expect_absent(accounts, t, "b");
-    assert_int_equal(integer_in(accounts, t, "a", "n"), 1);
-    save(accounts, NULL, "{\"id\":\"a\",\"n\":2}");
-    expect_to_be_taken_back(accounts, t);
+    room r = open_room(f, "{\"snapshot_max_age_ms\":100}");
+    save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
+    hf_transaction *t = begin(r.store, NULL);
+    expect_absent(r.things, t, "b");
+    assert_int_equal(integer_in(r.things, t, "a", "n"), 1);
+    save(r.things, NULL, "{\"id\":\"a\",\"n\":2}");
+    expect_to_be_taken_back(r.things, t);
     hf_transaction_free(t);
-    hf_repository_free(accounts);
-    hf_store_free(store);
+    close_room(r);
 }
 
 static void a_snapshot_taken_back_does_not_move_past_what_a_query_would_find_now(fixture *f) {
-    hf_store *store = open_store(f, "{\"snapshot_max_age_ms\":100}");
-    hf_repository *accounts = open_repository(store, "accounts");
-    save(accounts, NULL, "{\"id\":\"a\",\"n\":1}");
-    hf_transaction *t = begin(store, NULL);
-    expect_count(accounts, t, "{\"n\":1}", 1);
-    save(accounts, NULL, "{\"id\":\"b\",\"n\":1}");
-    expect_to_be_taken_back(accounts, t);
+    room r = open_room(f, "{\"snapshot_max_age_ms\":100}");
+    save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
+    hf_transaction *t = begin(r.store, NULL);
+    expect_count(r.things, t, "{\"n\":1}", 1);
+    save(r.things, NULL, "{\"id\":\"b\",\"n\":1}");
+    expect_to_be_taken_back(r.things, t);
     hf_transaction_free(t);
-    hf_repository_free(accounts);
-    hf_store_free(store);
+    close_room(r);
 }
 
 int main(void) {

@@ -60,12 +60,10 @@ static void a_store_opens_with_all_its_threads_or_leaves_none(fixture *f) {
 }
 
 static void a_store_in_which_entities_expire_opens_with_the_thread_for_that(fixture *f) {
-    hf_store *store = open_store(f, NULL);
-    hf_repository *things = open_repository(store, "things");
-    expect_ok(hf_repository_create_index, things,
+    room r = open_room(f, NULL);
+    expect_ok(hf_repository_create_index, r.things,
               "{\"name\":\"age\",\"fields\":{\"at\":1},\"expire_after_ms\":1000}", NULL, NULL);
-    hf_repository_free(things);
-    hf_store_free(store);
+    close_room(r);
     a_store_opens_with_all_its_threads_or_leaves_none(f);
 }
 

@@ -7,62 +7,56 @@ static void remove_if_there(hf_repository *things, hf_transaction *t, const char
     assert_true(status == HF_OK || status == HF_NOT_FOUND);
 }
 
-static void the_result_comes_first_then_each_commit_that_changes_it(room r) {
+static void the_result_comes_first_then_each_commit_that_changes_it(room r, listener *l) {
     save(r.things, NULL, "{\"id\":\"b\",\"n\":2}");
     save(r.things, NULL, "{\"id\":\"a\",\"n\":5}");
-    listener l;
-    begin_listening(&l);
-    observe_query(&l, r.things, "{\"n\":{\"$gt\":1}}", "{\"sort\":{\"n\":1}}");
-    expect_event(&l, 0, "{\"snapshot\":[{\"id\":\"b\",\"n\":2},{\"id\":\"a\",\"n\":5}]}");
+    observe_query(l, r.things, "{\"n\":{\"$gt\":1}}", "{\"sort\":{\"n\":1}}");
+    expect_event(l, 0, "{\"snapshot\":[{\"id\":\"b\",\"n\":2},{\"id\":\"a\",\"n\":5}]}");
     save(r.things, NULL, "{\"id\":\"c\",\"n\":3}");
     expect_event(
-        &l, 1,
+        l, 1,
         "{\"merged\":1,\"removed\":[],\"inserted\":[{\"position\":1,\"id\":\"c\",\"entity\":{\"id\":\"c\","
         "\"n\":3}}],\"moved\":[],\"changed\":[]}");
     /* It moves in the order, */
     save(r.things, NULL, "{\"id\":\"b\",\"n\":9}");
     expect_event(
-        &l, 2,
+        l, 2,
         "{\"merged\":1,\"removed\":[],\"inserted\":[],\"moved\":[{\"from\":0,\"to\":2,\"id\":\"b\"}],"
         "\"changed\":[{\"position\":2,\"id\":\"b\",\"entity\":{\"id\":\"b\",\"n\":9}}]}");
     /* leaves the filter, */
     save(r.things, NULL, "{\"id\":\"c\",\"n\":0}");
-    expect_event(&l, 3,
+    expect_event(l, 3,
                  "{\"merged\":1,\"removed\":[{\"position\":0,\"id\":\"c\"}],\"inserted\":[],\"moved\":[],"
                  "\"changed\":[]}");
     /* and enters it again, changed where it stays. */
     save(r.things, NULL, "{\"id\":\"c\",\"n\":6}");
     save(r.things, NULL, "{\"id\":\"a\",\"n\":5,\"x\":1}");
-    expect_event(&l, 5,
+    expect_event(l, 5,
                  "{\"merged\":1,\"removed\":[],\"inserted\":[],\"moved\":[],"
                  "\"changed\":[{\"position\":0,\"id\":\"a\",\"entity\":{\"id\":\"a\",\"n\":5,\"x\":1}}]}");
-    expect_followed(&l, r.things, "{\"n\":{\"$gt\":1}}", "{\"sort\":{\"n\":1}}");
-    end_listening(&l);
+    expect_followed(l, r.things, "{\"n\":{\"$gt\":1}}", "{\"sort\":{\"n\":1}}");
 }
 
-static void deleting_three_of_six_in_one_commit_is_one_difference(room r) {
+static void deleting_three_of_six_in_one_commit_is_one_difference(room r, listener *l) {
     for (int i = 0; i < 6; i++) {
         char json[32];
         snprintf(json, sizeof json, "{\"id\":\"r%d\"}", i);
         save(r.things, NULL, json);
     }
-    listener l;
-    begin_listening(&l);
-    observe_query(&l, r.things, NULL, NULL);
-    wait_for_events(&l, 1);
+    observe_query(l, r.things, NULL, NULL);
+    wait_for_events(l, 1);
     hf_transaction *t = begin(r.store, NULL);
     expect_ok(hf_repository_delete, r.things, t, "r1", HF_NTS, 0);
     expect_ok(hf_repository_delete, r.things, t, "r2", HF_NTS, 0);
     expect_ok(hf_repository_delete, r.things, t, "r5", HF_NTS, 0);
     commit_quietly(t);
-    expect_event(&l, 1,
+    expect_event(l, 1,
                  "{\"merged\":1,\"removed\":[{\"position\":1,\"id\":\"r1\"},{\"position\":2,\"id\":\"r2\"},"
                  "{\"position\":5,\"id\":\"r5\"}],\"inserted\":[],\"moved\":[],\"changed\":[]}");
     save(r.things, NULL, "{\"id\":\"r2\"}");
-    wait_for_events(&l, 3);
-    expect_followed(&l, r.things, NULL, NULL);
-    assert_int_equal(event_count(&l), 3);
-    end_listening(&l);
+    wait_for_events(l, 3);
+    expect_followed(l, r.things, NULL, NULL);
+    assert_int_equal(event_count(l), 3);
 }
 
 static void what_changes_nothing_that_it_shows_tells_nothing(room r) {
@@ -91,14 +85,12 @@ static void what_changes_nothing_that_it_shows_tells_nothing(room r) {
     hf_repository_free(others);
 }
 
-static void a_slow_consumer_is_told_of_several_commits_at_once(room r) {
-    listener l;
-    begin_listening(&l);
-    observe_query(&l, r.things, NULL, NULL);
-    wait_for_events(&l, 1);
-    pthread_mutex_lock(&l.lock);
-    l.is_held = true;
-    pthread_mutex_unlock(&l.lock);
+static void a_slow_consumer_is_told_of_several_commits_at_once(room r, listener *l) {
+    observe_query(l, r.things, NULL, NULL);
+    wait_for_events(l, 1);
+    pthread_mutex_lock(&l->lock);
+    l->is_held = true;
+    pthread_mutex_unlock(&l->lock);
     for (int i = 0; i < 100; i++) {
         char json[32];
         snprintf(json, sizeof json, "{\"id\":\"r%d\"}", i % 30);
@@ -107,24 +99,23 @@ static void a_slow_consumer_is_told_of_several_commits_at_once(room r) {
             remove_if_there(r.things, NULL, "r0");
         }
     }
-    pthread_mutex_lock(&l.lock);
-    l.is_held = false;
-    pthread_cond_broadcast(&l.changed);
-    pthread_mutex_unlock(&l.lock);
-    expect_followed(&l, r.things, NULL, NULL);
-    assert_true(event_count(&l) <= 25);
+    pthread_mutex_lock(&l->lock);
+    l->is_held = false;
+    pthread_cond_broadcast(&l->changed);
+    pthread_mutex_unlock(&l->lock);
+    expect_followed(l, r.things, NULL, NULL);
+    assert_true(event_count(l) <= 25);
     json_int_t most = 0;
     size_t i;
     json_t *event;
-    pthread_mutex_lock(&l.lock);
-    json_array_foreach(l.events, i, event) {
+    pthread_mutex_lock(&l->lock);
+    json_array_foreach(l->events, i, event) {
         json_int_t merged = json_integer_value(json_object_get(event, "merged"));
         if (merged > most)
             most = merged;
     }
-    pthread_mutex_unlock(&l.lock);
+    pthread_mutex_unlock(&l->lock);
     assert_true(most > 10);
-    end_listening(&l);
 }
 
 /* --- Random commits against random queries ---------------------------------------------------------- */
@@ -303,13 +294,11 @@ static void what_is_committed_while_it_is_opened_is_not_missed(fixture *f) {
     close_room(r);
 }
 
-static void a_live_query_pins_no_snapshot_of_the_past(room r) {
-    listener l;
-    begin_listening(&l);
-    observe_query(&l, r.things, NULL, NULL);
+static void a_live_query_pins_no_snapshot_of_the_past(room r, listener *l) {
+    observe_query(l, r.things, NULL, NULL);
     for (int i = 0; i < 3; i++)
         save(r.things, NULL, i % 2 ? "{\"id\":\"a\"}" : "{\"id\":\"b\"}");
-    expect_followed(&l, r.things, NULL, NULL);
+    expect_followed(l, r.things, NULL, NULL);
     json_t *description = describe(r.store), *one;
     size_t i;
     /* The newest may be kept for speed. */
@@ -317,22 +306,18 @@ static void a_live_query_pins_no_snapshot_of_the_past(room r) {
         assert_int_equal(json_integer_value(json_object_get(one, "sequence")),
                          json_integer_value(json_object_get(description, "sequence")));
     json_decref(description);
-    end_listening(&l);
 }
 
-static void a_wrong_query_is_refused_at_once(room r) {
-    listener l;
-    begin_listening(&l);
-    expect(HF_INVALID_QUERY, hf_stream_open_query, r.things, "{\"$nope\":1}", HF_NTS, NULL, hear, &l, let_go,
-           &l.stream);
-    assert_int_equal(l.freed, 1);
-    expect(HF_INVALID_OPTION, hf_stream_open_query, r.things, NULL, 0, "{\"sorted\":1}", hear, &l, let_go,
-           &l.stream);
-    assert_int_equal(l.freed, 2);
-    expect(HF_INVALID_ARGUMENT, hf_stream_open_query, r.things, NULL, 0, NULL, hear, &l, let_go, NULL);
-    assert_int_equal(l.freed, 3);
-    assert_null(l.stream);
-    end_listening(&l);
+static void a_wrong_query_is_refused_at_once(room r, listener *l) {
+    expect(HF_INVALID_QUERY, hf_stream_open_query, r.things, "{\"$nope\":1}", HF_NTS, NULL, hear, l, let_go,
+           &l->stream);
+    assert_int_equal(l->freed, 1);
+    expect(HF_INVALID_OPTION, hf_stream_open_query, r.things, NULL, 0, "{\"sorted\":1}", hear, l, let_go,
+           &l->stream);
+    assert_int_equal(l->freed, 2);
+    expect(HF_INVALID_ARGUMENT, hf_stream_open_query, r.things, NULL, 0, NULL, hear, l, let_go, NULL);
+    assert_int_equal(l->freed, 3);
+    assert_null(l->stream);
 }
 
 int main(void) {

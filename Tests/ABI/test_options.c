@@ -76,30 +76,26 @@ static void malformed_options_are_no_json_everywhere(fixture *f) {
                                             "{\"a\":1,}", "{\"\xff\":1}",
                                             "{'a':1}",    "{\"a\":01}",
                                             "nul",        "{\"limit\":1,\"limit\":2}"};
-    hf_store *store = open_store(f, NULL);
-    hf_repository *things = open_repository(store, "things");
+    room r = open_room(f, NULL);
     for (size_t p = 0; p < COUNT_OF(places); p++) {
         for (size_t m = 0; m < COUNT_OF(malformed); m++) {
-            expect(HF_INVALID_JSON, places[p].call, store, things, malformed[m]);
+            expect(HF_INVALID_JSON, places[p].call, r.store, r.things, malformed[m]);
         }
     }
-    hf_repository_free(things);
-    hf_store_free(store);
+    close_room(r);
 }
 
 static void options_that_are_no_object_are_refused_everywhere(fixture *f) {
     static const char *const others[] = {"[]", "1", "null", "\"create\"", "true"};
-    hf_store *store = open_store(f, NULL);
-    hf_repository *things = open_repository(store, "things");
+    room r = open_room(f, NULL);
     for (size_t p = 0; p < COUNT_OF(places); p++) {
         for (size_t o = 0; o < COUNT_OF(others); o++) {
-            expect(HF_INVALID_OPTION, places[p].call, store, things, others[o]);
+            expect(HF_INVALID_OPTION, places[p].call, r.store, r.things, others[o]);
         }
-        expect_ok(places[p].call, store, things, NULL);
-        expect_ok(places[p].call, store, things, " { } ");
+        expect_ok(places[p].call, r.store, r.things, NULL);
+        expect_ok(places[p].call, r.store, r.things, " { } ");
     }
-    hf_repository_free(things);
-    hf_store_free(store);
+    close_room(r);
 }
 
 static void the_nearest_name_is_told_for_an_unknown_one(fixture *f) {
@@ -117,20 +113,18 @@ static void the_nearest_name_is_told_for_an_unknown_one(fixture *f) {
         {find_with, "{\"limits\":3}", "\"limits\"", "\"limit\""},
         {find_with, "{\"Skip\":3}", "\"Skip\"", "\"skip\""},
     };
-    hf_store *store = open_store(f, NULL);
-    hf_repository *things = open_repository(store, "things");
+    room r = open_room(f, NULL);
     for (size_t i = 0; i < COUNT_OF(typos); i++) {
-        expect_detail(error_of(HF_INVALID_OPTION, typos[i].call, store, things, typos[i].options), "option",
-                      typos[i].option);
-        expect_detail(error_of(HF_INVALID_OPTION, typos[i].call, store, things, typos[i].options), "nearest",
-                      typos[i].nearest);
+        expect_detail(error_of(HF_INVALID_OPTION, typos[i].call, r.store, r.things, typos[i].options),
+                      "option", typos[i].option);
+        expect_detail(error_of(HF_INVALID_OPTION, typos[i].call, r.store, r.things, typos[i].options),
+                      "nearest", typos[i].nearest);
     }
-    hf_error *error = error_of(HF_INVALID_OPTION, open_with, store, things, "{\"colour\":\"green\"}");
+    hf_error *error = error_of(HF_INVALID_OPTION, open_with, r.store, r.things, "{\"colour\":\"green\"}");
     assert_null(strstr(hf_error_detail(error, NULL), "nearest"));
     assert_non_null(strstr(hf_error_message(error), "colour"));
     hf_error_free(error);
-    hf_repository_free(things);
-    hf_store_free(store);
+    close_room(r);
 }
 
 static void wrong_types_and_values_out_of_range_are_refused_by_name(fixture *f) {

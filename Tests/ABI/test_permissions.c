@@ -6,16 +6,14 @@
 
 enum { NOBODY = 65534 };
 
-static void make_store_with_one_song(const fixture *f) {
-    hf_store *store = open_store(f, NULL);
-    hf_repository *songs = open_repository(store, "songs");
-    save(songs, NULL, "{\"id\":\"s1\"}");
-    hf_repository_free(songs);
-    hf_store_free(store);
+static void make_store_with_one_thing(const fixture *f) {
+    room r = open_room(f, NULL);
+    save(r.things, NULL, "{\"id\":\"s1\"}");
+    close_room(r);
 }
 
 static void expect_refusal_where(fixture *f, mode_t mode, hf_status expected) {
-    make_store_with_one_song(f);
+    make_store_with_one_thing(f);
     assert_int_equal(chmod(f->url, mode), 0);
     hf_store *store = NULL;
     expect(expected, hf_store_open, f->url, NULL, &store);
@@ -27,13 +25,11 @@ static void a_file_that_may_not_be_written_is_read_only(fixture *f) {
 }
 
 static void a_file_that_may_not_be_written_can_be_read(fixture *f) {
-    make_store_with_one_song(f);
+    make_store_with_one_thing(f);
     assert_int_equal(chmod(f->url, 0400), 0);
-    hf_store *store = open_store(f, "{\"read_only\":true}");
-    hf_repository *songs = open_repository(store, "songs");
-    expect_entity(songs, NULL, "s1", "{\"id\":\"s1\"}");
-    hf_repository_free(songs);
-    hf_store_free(store);
+    room r = open_room(f, "{\"read_only\":true}");
+    expect_entity(r.things, NULL, "s1", "{\"id\":\"s1\"}");
+    close_room(r);
 }
 
 static void a_file_that_may_not_be_read_cannot_be_opened(fixture *f) {

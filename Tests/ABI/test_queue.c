@@ -26,15 +26,6 @@ static void close_polled_room(polled_room r) {
 
 static const char queue[] = "{\"delivery\":\"queue\"}";
 
-static void submit(polled_room r, recorder *recorder, size_t number) {
-    char json[64];
-    hf_transaction *t = begin(r.store, NULL);
-    snprintf(json, sizeof json, "{\"id\":%zu}", number);
-    save(r.things, t, json);
-    expect_ok(hf_transaction_submit, t, record_event, new_ticket(recorder, number), free_ticket);
-    hf_transaction_free(t);
-}
-
 static bool readable(int descriptor, int timeout_ms) {
     struct pollfd p = {descriptor, POLLIN, 0};
     return poll(&p, 1, timeout_ms) == 1;
@@ -59,7 +50,7 @@ static void the_descriptor_is_readable_while_events_wait(fixture *f) {
     assert_true(fcntl(r.descriptor, F_GETFD) & FD_CLOEXEC);
     assert_false(readable(r.descriptor, 0));
     assert_int_equal(take(r, 0), 0);
-    submit(r, rec, 0);
+    submit_numbered(r.store, r.things, rec, 0);
     assert_true(readable(r.descriptor, 60000));
     assert_true(readable(r.descriptor, 0));
     assert_int_equal(rec->count, 0); /* nothing is called by itself */
@@ -76,7 +67,7 @@ static void ten_thousand_events_are_taken_once_each_and_in_commit_order(fixture 
     polled_room r = open_polled_room(f, queue);
     recorder *rec = new_recorder(COUNT);
     for (size_t i = 0; i < COUNT; i++) {
-        submit(r, rec, i);
+        submit_numbered(r.store, r.things, rec, i);
         if (i % 50 == 0) {
             take(r, 0);
         }
@@ -98,7 +89,7 @@ static void the_descriptor_stays_readable_while_only_some_events_were_taken(fixt
     polled_room r = open_polled_room(f, queue);
     recorder *rec = new_recorder(3);
     for (size_t i = 0; i < 3; i++)
-        submit(r, rec, i);
+        submit_numbered(r.store, r.things, rec, i);
     for (size_t i = 0; i < 3; i++) {
         hf_event event;
         assert_true(readable(r.descriptor, 60000));
@@ -130,7 +121,7 @@ static void an_event_holds_what_the_callback_would_get(fixture *f) {
     polled_room r = open_polled_room(f, queue);
     recorder *rec = new_recorder(2);
     hf_event event;
-    submit(r, rec, 0);
+    submit_numbered(r.store, r.things, rec, 0);
     assert_int_equal(hf_store_events(r.store, &event, 1, -1), 1);
     assert_int_equal(event.kind, HF_EVENT_COMMIT);
     assert_int_equal(event.status, HF_OK);
@@ -166,7 +157,7 @@ static void waiting_ends_with_the_time_or_with_an_event(fixture *f) {
     double start = seconds_now();
     assert_int_equal(take(r, 100), 0);
     assert_true(seconds_now() - start >= 0.09);
-    submit(r, rec, 0);
+    submit_numbered(r.store, r.things, rec, 0);
     assert_int_equal(take(r, 60000), 1);
     close_polled_room(r);
     free_recorder(rec);
@@ -184,8 +175,8 @@ static void without_queue_delivery_there_is_no_queue(fixture *f) {
 static void beyond_max_in_flight_a_commit_is_busy_until_events_are_taken(fixture *f) {
     polled_room r = open_polled_room(f, "{\"delivery\":\"queue\",\"max_in_flight\":2}");
     recorder *rec = new_recorder(4);
-    submit(r, rec, 0);
-    submit(r, rec, 1);
+    submit_numbered(r.store, r.things, rec, 0);
+    submit_numbered(r.store, r.things, rec, 1);
     hf_transaction *t = begin(r.store, "{\"timeout_ms\":50}");
     save(r.things, t, "{\"id\":2}");
     double start = seconds_now();
@@ -219,9 +210,9 @@ static void a_submit_waits_for_a_place(fixture *f) {
     polled_room r = open_polled_room(f, "{\"delivery\":\"queue\",\"max_in_flight\":1}");
     recorder *rec = new_recorder(2);
     pthread_t taker;
-    submit(r, rec, 0);
+    submit_numbered(r.store, r.things, rec, 0);
     assert_int_equal(pthread_create(&taker, NULL, take_one_later, &r), 0);
-    submit(r, rec, 1);
+    submit_numbered(r.store, r.things, rec, 1);
     pthread_join(taker, NULL);
     while (rec->count < 2) {
         take(r, -1);
@@ -235,7 +226,7 @@ static void after_close_the_rest_can_be_taken_and_then_it_is_closed(fixture *f) 
     polled_room r = open_polled_room(f, queue);
     recorder *rec = new_recorder(COUNT);
     for (size_t i = 0; i < COUNT; i++) {
-        submit(r, rec, i);
+        submit_numbered(r.store, r.things, rec, i);
     }
     expect_ok(hf_store_close, r.store, -1);
     assert_true(readable(r.descriptor, 0));
@@ -253,7 +244,7 @@ static void events_not_taken_are_dropped_with_the_store(fixture *f) {
     polled_room r = open_polled_room(f, queue);
     recorder *rec = new_recorder(10);
     for (size_t i = 0; i < 10; i++) {
-        submit(r, rec, i);
+        submit_numbered(r.store, r.things, rec, i);
     }
     close_polled_room(r);
     assert_int_equal(rec->freed, 10);
@@ -306,7 +297,7 @@ static void waking_ends_every_wait_for_events_or_the_next(fixture *f) {
     /* What comes is taken as if nobody had been woken. */
     expect_ok(hf_store_wake, r.store);
     recorder *rec = new_recorder(1);
-    submit(r, rec, 0);
+    submit_numbered(r.store, r.things, rec, 0);
     while (rec->count == 0) {
         take(r, -1);
     }

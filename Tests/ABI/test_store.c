@@ -169,18 +169,16 @@ static void another_process_may_open_the_same_store(fixture *f) {
 }
 
 static void what_another_program_commits_is_seen_by_the_next_read(fixture *f) {
-    hf_store *store = open_store(f, NULL);
-    hf_repository *songs = open_repository(store, "songs");
-    save(songs, NULL, "{\"id\":\"s1\"}");
+    room r = open_room(f, NULL);
+    save(r.things, NULL, "{\"id\":\"s1\"}");
     for (int round = 0; round < 20; round++) {
         char text[64], sql[128];
         snprintf(text, sizeof text, "{\"id\":\"s1\",\"round\":%d}", round);
         snprintf(sql, sizeof sql, "update holdfast_entity set body = '%s' where id = 's1'", text);
         run_sqlite(f->url, sql);
-        expect_entity(songs, NULL, "s1", text);
+        expect_entity(r.things, NULL, "s1", text);
     }
-    hf_repository_free(songs);
-    hf_store_free(store);
+    close_room(r);
 }
 
 static void a_symbolic_link_is_unsafe_unless_allowed(fixture *f) {

@@ -47,17 +47,14 @@ static void wait_for_letting_go(listener *l) {
     assert_int_equal(l->freed, 1);
 }
 
-static void a_stream_may_be_freed_inside_its_own_callback(room r) {
-    listener l;
-    begin_listening(&l);
-    l.inside = free_itself;
-    observe(&l, r.store, NULL);
+static void a_stream_may_be_freed_inside_its_own_callback(room r, listener *l) {
+    l->inside = free_itself;
+    observe(l, r.store, NULL);
     save_numbered(r.things, 1);
     save_numbered(r.things, 2);
     save_numbered(r.things, 3);
-    wait_for_letting_go(&l);
-    assert_int_equal(event_count(&l), 1);
-    end_listening(&l);
+    wait_for_letting_go(l);
+    assert_int_equal(event_count(l), 1);
 }
 
 static void free_the_other(listener *l, const hf_event *event) {
@@ -89,23 +86,20 @@ static void *free_stream(void *l) {
     return NULL;
 }
 
-static void freeing_waits_for_a_callback_that_is_running(room r) {
-    listener l;
-    begin_listening(&l);
-    l.is_held = true;
-    observe(&l, r.store, NULL);
+static void freeing_waits_for_a_callback_that_is_running(room r, listener *l) {
+    l->is_held = true;
+    observe(l, r.store, NULL);
     save_numbered(r.things, 1);
-    wait_for_events(&l, 1);
+    wait_for_events(l, 1);
     pthread_t thread;
-    pthread_create(&thread, NULL, free_stream, &l);
+    pthread_create(&thread, NULL, free_stream, l);
     sleep_milliseconds(50);
-    pthread_mutex_lock(&l.lock);
-    assert_int_equal(l.freed, 0);
-    l.is_held = false;
-    pthread_cond_broadcast(&l.changed);
-    pthread_mutex_unlock(&l.lock);
+    pthread_mutex_lock(&l->lock);
+    assert_int_equal(l->freed, 0);
+    l->is_held = false;
+    pthread_cond_broadcast(&l->changed);
+    pthread_mutex_unlock(&l->lock);
     pthread_join(thread, NULL);
-    end_listening(&l);
 }
 
 static void wait_for_the_end(listener *l) {
@@ -142,15 +136,12 @@ static void close_the_store(listener *l, const hf_event *event) {
         expect_ok(hf_store_close, l->hook, -1);
 }
 
-static void a_store_may_be_closed_inside_a_stream_s_callback(room r) {
-    listener l;
-    begin_listening(&l);
-    l.inside = close_the_store;
-    l.hook = r.store;
-    observe(&l, r.store, NULL);
+static void a_store_may_be_closed_inside_a_stream_s_callback(room r, listener *l) {
+    l->inside = close_the_store;
+    l->hook = r.store;
+    observe(l, r.store, NULL);
     save_numbered(r.things, 1);
-    wait_for_the_end(&l);
-    end_listening(&l);
+    wait_for_the_end(l);
 }
 
 static void open_another(listener *l, const hf_event *event) {
@@ -166,21 +157,18 @@ static void open_another(listener *l, const hf_event *event) {
     }
 }
 
-static void a_stream_may_be_opened_and_a_commit_made_inside_a_callback(room r) {
-    listener l;
-    begin_listening(&l);
+static void a_stream_may_be_opened_and_a_commit_made_inside_a_callback(room r, listener *l) {
     room inside = r;
-    l.inside = open_another;
-    l.hook = &inside;
-    observe(&l, r.store, NULL);
+    l->inside = open_another;
+    l->hook = &inside;
+    observe(l, r.store, NULL);
     save_numbered(r.things, 1);
-    wait_for_events(&l, 2);
+    wait_for_events(l, 2);
     listener *second = (listener *)(void *)inside.things;
     wait_for_events(second, 2);
     assert_int_equal(json_array_size(second->result), 2);
     end_listening(second);
     free(second);
-    end_listening(&l);
 }
 
 /* --- With completions ------------------------------------------------------------------------------- */

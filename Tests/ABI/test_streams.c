@@ -3,11 +3,9 @@
 
 #include <sys/stat.h>
 
-static void an_observer_is_told_of_each_commit_in_order(room r) {
+static void an_observer_is_told_of_each_commit_in_order(room r, listener *l) {
     save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
-    listener l;
-    begin_listening(&l);
-    observe(&l, r.store, "{\"old\":true}");
+    observe(l, r.store, "{\"old\":true}");
     save(r.things, NULL, "{\"id\":\"b\",\"n\":2}");
     save(r.things, NULL, "{\"id\":\"a\",\"n\":3}");
     hf_transaction *t = begin(r.store, NULL);
@@ -15,19 +13,18 @@ static void an_observer_is_told_of_each_commit_in_order(room r) {
     save(r.things, t, "{\"id\":\"c\"}");
     commit_quietly(t);
     expect_event(
-        &l, 0,
+        l, 0,
         "{\"commits\":[{\"changes\":[{\"repository\":\"things\",\"id\":\"b\",\"operation\":\"insert\","
         "\"entity\":{\"id\":\"b\",\"n\":2}}]}]}");
     expect_event(
-        &l, 1,
+        l, 1,
         "{\"commits\":[{\"changes\":[{\"repository\":\"things\",\"id\":\"a\",\"operation\":\"update\","
         "\"entity\":{\"id\":\"a\",\"n\":3},\"old\":{\"id\":\"a\",\"n\":1}}]}]}");
     expect_event(
-        &l, 2,
+        l, 2,
         "{\"commits\":[{\"changes\":[{\"repository\":\"things\",\"id\":\"b\",\"operation\":\"delete\","
         "\"old\":{\"id\":\"b\",\"n\":2}},{\"repository\":\"things\",\"id\":\"c\",\"operation\":"
         "\"insert\",\"entity\":{\"id\":\"c\"}}]}]}");
-    end_listening(&l);
 }
 
 static void it_hears_only_of_what_it_asks_for(room r) {
@@ -70,11 +67,9 @@ static void it_hears_only_of_what_it_asks_for(room r) {
     hf_repository_free(others);
 }
 
-static void nobody_hears_of_what_is_rolled_back_or_refused(room r) {
+static void nobody_hears_of_what_is_rolled_back_or_refused(room r, listener *l) {
     save(r.things, NULL, "{\"id\":\"a\"}");
-    listener l;
-    begin_listening(&l);
-    observe(&l, r.store, NULL);
+    observe(l, r.store, NULL);
     hf_transaction *t = begin(r.store, NULL);
     save(r.things, t, "{\"id\":\"b\"}");
     expect_ok(hf_transaction_rollback, t);
@@ -82,11 +77,10 @@ static void nobody_hears_of_what_is_rolled_back_or_refused(room r) {
     expect(HF_EXISTS, hf_repository_add, r.things, NULL, "{\"id\":\"a\"}", HF_NTS, NULL);
     save(r.things, NULL, "{\"id\":\"c\"}");
     expect_event(
-        &l, 0,
+        l, 0,
         "{\"commits\":[{\"changes\":[{\"repository\":\"things\",\"id\":\"c\",\"operation\":\"insert\","
         "\"entity\":{\"id\":\"c\"}}]}]}");
-    assert_int_equal(event_count(&l), 1);
-    end_listening(&l);
+    assert_int_equal(event_count(l), 1);
 }
 
 /* What it was told, one sign for each change: the last sign of the id. */
@@ -231,7 +225,7 @@ static void what_was_acknowledged_stays_so_when_an_earlier_position_is_acknowled
     free(early);
 }
 
-static void what_is_wrong_is_refused_by_name(room r) {
+static void what_is_wrong_is_refused_by_name(room r, listener *l) {
     static const struct {
         const char *options;
         hf_status status;
@@ -249,22 +243,19 @@ static void what_is_wrong_is_refused_by_name(room r) {
         {"[]", HF_INVALID_OPTION},
         {"{", HF_INVALID_JSON},
     };
-    listener l;
-    begin_listening(&l);
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
-        expect(wrong[i].status, hf_stream_open, r.store, wrong[i].options, hear, &l, let_go, &l.stream);
-        assert_int_equal(l.freed, i + 1);
+        expect(wrong[i].status, hf_stream_open, r.store, wrong[i].options, hear, l, let_go, &l->stream);
+        assert_int_equal(l->freed, i + 1);
     }
     hf_buffer changes = HF_BUFFER_INIT;
     expect(HF_INVALID_OPTION, hf_store_changes_since, r.store, NULL, "{\"old\":true}", &changes);
     expect(HF_INVALID_ARGUMENT, hf_store_changes_since, r.store, "7", NULL, &changes);
-    observe(&l, r.store, NULL);
-    expect(HF_INVALID_STATE, hf_stream_acknowledge, l.stream, "x");
-    hf_stream_free(l.stream);
-    expect(HF_INVALID_HANDLE, hf_stream_acknowledge, l.stream, "x");
-    hf_stream_free(l.stream);
-    l.stream = NULL;
-    end_listening(&l);
+    observe(l, r.store, NULL);
+    expect(HF_INVALID_STATE, hf_stream_acknowledge, l->stream, "x");
+    hf_stream_free(l->stream);
+    expect(HF_INVALID_HANDLE, hf_stream_acknowledge, l->stream, "x");
+    hf_stream_free(l->stream);
+    l->stream = NULL;
 }
 
 /* More than may wait for it. */
