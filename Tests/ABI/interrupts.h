@@ -36,10 +36,16 @@ static inline void fill(room r, int count) {
     commit_quietly(t);
 }
 
-/* For a thread that is in the way, or finds this one there. */
 static inline void *save_elsewhere(void *things) {
     save(things, NULL, "{\"id\":\"other\"}");
     return NULL;
+}
+
+/* Begins a thread that is in the way, or finds this one there, with a commit of "other". */
+static inline pthread_t begin_saving_elsewhere(hf_repository *things) {
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, save_elsewhere, things), 0);
+    return thread;
 }
 
 /* The sqlite3 program, which has the store's file locked until it is closed, after a command of its own. */

@@ -1,8 +1,7 @@
 /* Forks: to a child, what it inherited is the parent's; whatever the child does, the parent notices nothing.
  */
 #include "actions.h"
-#include "every_function.h"
-#include "support.h"
+#include "handles.h"
 
 #include <dirent.h>
 #include <signal.h>
@@ -44,17 +43,6 @@ static void expect_good_end(pid_t child) {
         fail_msg("the child ended by %s", strsignal(WTERMSIG(status)));
     }
     assert_int_equal(WEXITSTATUS(status), 0);
-}
-
-static handles open_handles(const fixture *f, const char *options) {
-    hf_store *store = open_store(f, options);
-    return (handles){store, open_repository(store, "things"), begin(store, NULL)};
-}
-
-static void free_handles(handles h) {
-    hf_transaction_free(h.transaction);
-    hf_repository_free(h.repository);
-    hf_store_free(h.store);
 }
 
 static void expect_saved(const fixture *f, const char *id, bool is_saved) {

@@ -1,18 +1,6 @@
 /* Handles: whatever is not a living handle of the right type answers HF_INVALID_HANDLE at every function, and
  * NULL HF_INVALID_ARGUMENT. */
-#include "every_function.h"
-#include "support.h"
-
-static handles open_handles(const fixture *f) {
-    hf_store *store = open_store(f, NULL);
-    return (handles){store, open_repository(store, "things"), begin(store, NULL)};
-}
-
-static void free_handles(handles h) {
-    hf_transaction_free(h.transaction);
-    hf_repository_free(h.repository);
-    hf_store_free(h.store);
-}
+#include "handles.h"
 
 /* Calls every function of the role with `bad` in that role and good handles in the others. */
 static void refuse_everywhere(handles good, int role, void *bad) {
@@ -40,7 +28,7 @@ static void refuse_everywhere(handles good, int role, void *bad) {
 }
 
 static void null_is_no_handle(fixture *f) {
-    handles good = open_handles(f);
+    handles good = open_handles(f, NULL);
     for (int role = STORE; role <= TRANSACTION; role *= 2) {
         refuse_everywhere(good, role, NULL);
     }
@@ -48,9 +36,9 @@ static void null_is_no_handle(fixture *f) {
 }
 
 static void a_freed_handle_is_refused_also_when_its_place_is_taken_again(fixture *f) {
-    handles freed = open_handles(f);
+    handles freed = open_handles(f, NULL);
     free_handles(freed);
-    handles good = open_handles(f);
+    handles good = open_handles(f, NULL);
     refuse_everywhere(good, STORE, freed.store);
     refuse_everywhere(good, REPOSITORY, freed.repository);
     refuse_everywhere(good, TRANSACTION, freed.transaction);
@@ -58,7 +46,7 @@ static void a_freed_handle_is_refused_also_when_its_place_is_taken_again(fixture
 }
 
 static void a_handle_of_another_type_is_refused(fixture *f) {
-    handles good = open_handles(f);
+    handles good = open_handles(f, NULL);
     hf_error *error = error_of(HF_INVALID_JSON, hf_repository_save, good.repository, NULL, "{", 1, NULL);
     refuse_everywhere(good, STORE, good.repository);
     refuse_everywhere(good, STORE, good.transaction);
@@ -72,7 +60,7 @@ static void a_handle_of_another_type_is_refused(fixture *f) {
 }
 
 static void what_never_was_a_handle_is_refused(fixture *f) {
-    handles good = open_handles(f);
+    handles good = open_handles(f, NULL);
     long on_the_stack[16] = {0};
     void *const never[] = {(void *)1, (void *)0xdeadbeef, (void *)UINTPTR_MAX, (void *)(UINTPTR_MAX / 3),
                            on_the_stack};
@@ -89,7 +77,7 @@ static void what_never_was_a_handle_is_refused(fixture *f) {
 }
 
 static void freeing_twice_or_as_another_type_does_nothing(fixture *f) {
-    handles good = open_handles(f);
+    handles good = open_handles(f, NULL);
     size_t living = hf_handle_count(NULL);
     hf_store_free((hf_store *)good.repository);
     hf_repository_free((hf_repository *)good.transaction);
@@ -100,7 +88,7 @@ static void freeing_twice_or_as_another_type_does_nothing(fixture *f) {
 
     handles twice = good;
     free_handles(good);
-    handles others = open_handles(f);
+    handles others = open_handles(f, NULL);
     living = hf_handle_count(NULL);
     free_handles(twice);
     assert_int_equal(hf_handle_count(NULL), living);
@@ -111,7 +99,7 @@ static void handles_may_be_freed_in_any_order(fixture *f) {
     static const char orders[][4] = {"srt", "str", "rst", "rts", "tsr", "trs"};
     size_t living = hf_handle_count(NULL);
     for (size_t i = 0; i < COUNT_OF(orders); i++) {
-        handles h = open_handles(f);
+        handles h = open_handles(f, NULL);
         save(h.repository, h.transaction, "{\"id\":\"lost\"}");
         for (const char *next = orders[i]; *next != '\0'; next++) {
             switch (*next) {
@@ -127,7 +115,7 @@ static void handles_may_be_freed_in_any_order(fixture *f) {
         }
         assert_int_equal(hf_handle_count(NULL), living);
     }
-    handles h = open_handles(f);
+    handles h = open_handles(f, NULL);
     expect_count(h.repository, NULL, NULL, 0);
     free_handles(h);
 }

@@ -126,8 +126,7 @@ static void a_sync_that_takes_long_ends_and_the_next_is_done(fixture *f) {
 static void a_sync_behind_a_commit_that_waits_ends(fixture *f) {
     room r = open_room(f, NULL);
     FILE *shell = lock_file(f->url);
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, save_elsewhere, r.things), 0);
+    pthread_t thread = begin_saving_elsewhere(r.things);
     /* It leads, and waits for the lock. */
     sleep_milliseconds(200);
     expect_sync_to_end(r.store);

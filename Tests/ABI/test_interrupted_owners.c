@@ -36,8 +36,7 @@ static void wait_for_another_commit(void *of) {
 static void others_lead_while_an_owner_is_asked(fixture *f) {
     room r = open_room(f, NULL);
     waiting w = {.r = r, .shell = lock_file(f->url)};
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, save_elsewhere, r.things), 0);
+    pthread_t thread = begin_saving_elsewhere(r.things);
     /* It leads, and waits for the lock. */
     sleep_milliseconds(200);
     check c = {.inside = wait_for_another_commit, .of = &w};

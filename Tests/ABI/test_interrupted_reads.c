@@ -202,15 +202,13 @@ static void change_and_read(void *of) {
     expect_ok(hf_store_sync, r->store);
 }
 
-static void a_check_may_call_the_library_and_is_not_asked_meanwhile(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_check_may_call_the_library_and_is_not_asked_meanwhile(room r) {
     fill(r, MANY);
     check c = {.inside = change_and_read, .of = &r};
     hf_set_interrupt_check(is_to_end, &c);
     expect_count(r.things, NULL, "{\"n\":{\"$gt\":0}}", MANY);
     hf_set_interrupt_check(NULL, NULL);
     assert_true(c.asked > 2);
-    close_room(r);
 }
 
 static void *count_elsewhere(void *things) {
@@ -268,8 +266,7 @@ static void close_it(void *of) {
     r->store = NULL;
 }
 
-static void a_check_may_close_the_store_that_is_read(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_check_may_close_the_store_that_is_read(room r) {
     hf_store *store = r.store;
     fill(r, MANY);
     check c = {.inside = close_it, .of = &r};
@@ -278,7 +275,6 @@ static void a_check_may_close_the_store_that_is_read(fixture *f) {
     expect(HF_CLOSED, hf_repository_count, r.things, NULL, "{\"n\":1}", HF_NTS, NULL, &number);
     hf_set_interrupt_check(NULL, NULL);
     r.store = store;
-    close_room(r);
 }
 
 static void a_cursor_that_was_ended_goes_on_and_hands_out_all(room r) {

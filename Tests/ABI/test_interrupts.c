@@ -166,8 +166,7 @@ static void a_commit_that_waits_for_another_program_is_withdrawn_and_no_other_is
     room r = open_room(f, NULL);
     save(r.things, NULL, "{\"id\":\"first\"}");
     FILE *shell = lock_file(f->url);
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, save_elsewhere, r.things), 0);
+    pthread_t thread = begin_saving_elsewhere(r.things);
     check c = {.end_at = 20};
     hf_set_interrupt_check(is_to_end, &c);
     expect(HF_CANCELLED, hf_repository_save, r.things, NULL, "{\"id\":\"own\"}", HF_NTS, NULL);
@@ -188,8 +187,7 @@ static void a_commit_that_waits_for_another_program_is_withdrawn_and_no_other_is
 static void a_commit_that_waits_for_another_program_is_stored_where_it_may_go_on(fixture *f) {
     room r = open_room(f, NULL);
     FILE *shell = lock_file(f->url);
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, save_elsewhere, r.things), 0);
+    pthread_t thread = begin_saving_elsewhere(r.things);
     sleep_milliseconds(100);
     fprintf(shell, ".shell sleep 0.2\nROLLBACK;\n");
     fflush(shell);
@@ -375,15 +373,13 @@ static void create_an_index_and_read(void *of) {
     expect_count(r->things, NULL, "{\"n\":{\"$gt\":0}}", MANY);
 }
 
-static void what_the_function_that_is_asked_calls_asks_nobody_whatever_that_does(fixture *f) {
-    room r = open_room(f, NULL);
+static void what_the_function_that_is_asked_calls_asks_nobody_whatever_that_does(room r) {
     fill(r, MANY);
     check c = {.inside = create_an_index_and_read, .of = &r};
     hf_set_interrupt_check(is_to_end, &c);
     expect_count(r.things, NULL, "{\"n\":{\"$gt\":0}}", MANY);
     hf_set_interrupt_check(NULL, NULL);
     assert_true(c.asked > 0);
-    close_room(r);
 }
 
 int main(void) {

@@ -42,7 +42,7 @@ static void put(pair p, hf_transaction *t, const char *id, int n) {
 static int64_t get(pair p, hf_transaction *t, const char *id) { return integer_in(p.accounts, t, id, "n"); }
 
 #define expect_commit(p, t) expect_ok(hf_transaction_commit, (p).t, NULL)
-#define expect_conflict(p, t) hf_error_free(error_of(HF_CONFLICT, hf_transaction_commit, (p).t, NULL))
+#define expect_conflict(p, t) expect(HF_CONFLICT, hf_transaction_commit, (p).t, NULL)
 
 static void a_lost_update_is_refused(pair p) {
     put(p, p.one, "a", (int)get(p, p.one, "a") + 10);

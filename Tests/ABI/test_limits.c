@@ -38,7 +38,7 @@ static void a_lost_update_is_refused_after(const fixture *f, change others) {
     save(r.things, NULL, "{\"id\":\"k\",\"n\":10}");
     others(r.things);
     save(r.things, t, "{\"id\":\"k\",\"n\":2}");
-    hf_error_free(error_of(HF_CONFLICT, hf_transaction_commit, t, NULL));
+    expect(HF_CONFLICT, hf_transaction_commit, t, NULL);
     hf_transaction_free(t);
     assert_int_equal(integer_in(r.things, NULL, "k", "n"), 10);
     close_room(r);
@@ -54,7 +54,7 @@ static void a_blind_write_is_refused_after(const fixture *f, change others) {
     expect_ok(hf_repository_delete, r.things, NULL, "k", 1, 0);
     others(r.things);
     save(r.things, t, "{\"id\":\"k\",\"n\":2}");
-    hf_error_free(error_of(HF_CONFLICT, hf_transaction_commit, t, NULL));
+    expect(HF_CONFLICT, hf_transaction_commit, t, NULL);
     hf_transaction_free(t);
     close_room(r);
 }
@@ -67,7 +67,7 @@ static void a_phantom_is_refused_after(const fixture *f, change others) {
     save(r.things, NULL, "{\"id\":\"phantom\",\"n\":1}");
     others(r.things);
     save(r.things, t, "{\"id\":\"total\",\"is\":1}");
-    hf_error_free(error_of(HF_CONFLICT, hf_transaction_commit, t, NULL));
+    expect(HF_CONFLICT, hf_transaction_commit, t, NULL);
     hf_transaction_free(t);
     expect_absent(r.things, NULL, "total");
     close_room(r);
@@ -82,7 +82,7 @@ static void a_match_that_left_is_refused_after(const fixture *f, change others) 
     expect_ok(hf_repository_delete, r.things, NULL, "k", 1, 0);
     others(r.things);
     save(r.things, t, "{\"id\":\"total\",\"is\":1}");
-    hf_error_free(error_of(HF_CONFLICT, hf_transaction_commit, t, NULL));
+    expect(HF_CONFLICT, hf_transaction_commit, t, NULL);
     hf_transaction_free(t);
     close_room(r);
 }
