@@ -83,8 +83,8 @@ struct TransactionView {
         if case .outdated = look { isOutdated = true }
         guard let (head, entity) = look.found, let token else { return nil }
         let acquired = try pool.acquire(at: head, token)
-        // A commit that began before the snapshot was acquired does not pin it.
-        if cache.isCommitting {
+        // A commit that began before the snapshot was acquired does not pin it, also where it has ended by now.
+        if cache.isCommitting || storage.changeToken != token {
             pool.release(acquired)
             return nil
         }
