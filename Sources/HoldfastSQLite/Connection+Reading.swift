@@ -103,7 +103,7 @@ extension Connection {
             if row.last!.sequence > last { break }
             rows += 1
             bytes += statement.blob(3)?.count ?? 0
-            if rows > count || bytes > limits.cachedTransactionBytes * max(64, Int(count)) { return nil }
+            if rows > count || bytes / max(64, Int(count)) > limits.cachedTransactionBytes { return nil }
             entries += row.filter { $0.sequence > sequence }
         }
         return rows == count ? entries : nil

@@ -41,7 +41,8 @@ final class WriteQueue: Sendable {
         self.lock = lock
         time = environment.time
         limits = environment.limits
-        places = Int64(environment.limits.queuePlaces)
+        // Each that is passed takes a call into the system.
+        places = Int64(min(environment.limits.queuePlaces, 1024))
         state = Lock(State(met: time.monotonicNanoseconds()))
     }
 
@@ -107,8 +108,8 @@ final class WriteQueue: Sendable {
 
     /// In microseconds: short for the next in line, and longer when whoever writes takes long.
     private func pause(_ place: Int64?, waited nanoseconds: Int) -> UInt32 {
-        if nanoseconds > 200 * limits.queueLongestPause { return microseconds(limits.queueLongestPause) }
-        if nanoseconds > 20 * limits.queueLongPause { return microseconds(limits.queueLongPause) }
+        if nanoseconds / 200 > limits.queueLongestPause { return microseconds(limits.queueLongestPause) }
+        if nanoseconds / 20 > limits.queueLongPause { return microseconds(limits.queueLongPause) }
         return microseconds(place == 1 ? limits.queueNextPause : limits.queuePause)
     }
 }

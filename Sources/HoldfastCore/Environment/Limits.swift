@@ -159,7 +159,7 @@ public struct Limits: Sendable, Equatable {
     // MARK: The SQLite engine
 
     /// So many processes that wait for their turn to write keep their order; who comes then waits for the last place. All
-    /// that share a store had better agree. At 1 whoever comes first is next.
+    /// that share a store had better agree. There are 1,024 at most. At 1 whoever comes first is next.
     public var queuePlaces = 8
     /// For so long a process has met no other that then writes without asking, and for so long it does not ask again. At 1
     /// it soon writes so, and asks each time.
@@ -350,6 +350,9 @@ extension Limits {
         ]
     }
 
+    /// More than this is as much: beyond all that there is, and far from where sums and products of limits overflow.
+    public static let greatest = 1 << 48
+
     /// "recentChanges=1,batchCommits=2": each a name and a number from 1 on. What is not named stays as it is. A name with
     /// a dot ("python.eventBatch") is of the binding that it names, and only that looks at it.
     public init(_ text: String) throws(HoldfastError) {
@@ -360,7 +363,7 @@ extension Limits {
             guard parts.count == 2, let number = Int(parts[1]), number >= 1,
                 let limit = Self.all.first(where: { $0.name == parts[0] })
             else { throw HoldfastError(.invalidOption, "no limit can be set by \"\(setting)\"") }
-            self[keyPath: limit.path] = number
+            self[keyPath: limit.path] = min(number, Self.greatest)
         }
     }
 }

@@ -161,7 +161,8 @@ final class Pattern: @unchecked Sendable, Equatable {
         guard let context = pcre2_match_context_create_8(nil) else { return .noMemory }
         defer { pcre2_match_context_free_8(context) }
         Self.limit(context, steps: Int(UInt32.max))
-        var itemsLeft = Limits.inForce.patternItems + Limits.inForce.patternItemsPerByte * text.count
+        let ofText = Limits.inForce.patternItemsPerByte.multipliedReportingOverflow(by: text.count)
+        var itemsLeft = Limits.inForce.patternItems + (ofText.overflow ? Limits.greatest : ofText.partialValue)
         return withUnsafeMutablePointer(to: &itemsLeft) { itemsLeft in
             pcre2_set_callout_8(context, Self.count, itemsLeft)
             return Self.match(counted, text, data, context)

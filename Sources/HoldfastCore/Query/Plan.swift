@@ -165,7 +165,7 @@ private struct IndexChoice {
             if case .equal(let value) = test, isIndexed(value, index) { return (number, [value]) }
         }
         for (number, test) in conditions {
-            if case .in(let set) = test, set.values.count * count <= Limits.inForce.planRanges,
+            if case .in(let set) = test, set.values.count <= Limits.inForce.planRanges / count,
                 set.values.allSatisfy({ isIndexed($0, index) })
             {
                 return (number, set.values)

@@ -13,9 +13,18 @@ struct LimitsTests {
         #expect(try Limits("recentChanges=1,batchCommits=2") == expected)
     }
 
-    @Test(arguments: ["recentChanges", "recentChanges=", "recentChanges=0", "recentChanges=-1", "nothing=1", "=1"])
+    @Test(arguments: [
+        "recentChanges", "recentChanges=", "recentChanges=0", "recentChanges=-1", "nothing=1", "=1",
+        "recentChanges=9223372036854775808",
+    ])
     func `what is no limit, or no number from 1 on, is refused`(text: String) {
         #expect(throws: HoldfastError.self) { try Limits(text) }
+    }
+
+    @Test func `each can be as great as a number can be, and counts as what is beyond everything`() throws {
+        let text = Limits.all.map { "\($0.name)=\(Int.max)" }.joined(separator: ",")
+        let limits = try Limits(text)
+        #expect(Limits.all.allSatisfy { limits[keyPath: $0.path] == Limits.greatest })
     }
 
     @Test func `each can be set, and their description sets them again`() throws {
