@@ -193,3 +193,10 @@ room open_shelf(shelf *s, int abilities, const char *options) {
     r.things = open_repository(r.store, "things");
     return r;
 }
+
+room begin_shelf_with_one(shelf *s) {
+    begin_shelf(s);
+    room r = open_shelf(s, 0, NULL);
+    save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
+    return r;
+}

@@ -42,5 +42,7 @@ hf_provider provider_of(shelf *s, int abilities);
 
 /* A store on it with the repository "things". */
 room open_shelf(shelf *s, int abilities, const char *options);
+/* Both, with {"id":"a","n":1} in it. */
+room begin_shelf_with_one(shelf *s);
 
 #endif

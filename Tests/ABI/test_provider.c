@@ -233,9 +233,7 @@ static void objects_go_back_where_it_is_unknown_whether_the_entities_are_stored(
     (void)f;
     for (int submits = 0; submits < 2; submits++) {
         shelf s;
-        begin_shelf(&s);
-        room r = open_shelf(&s, 0, NULL);
-        save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
+        room r = begin_shelf_with_one(&s);
         member root, child;
         make_member(&root, "root", NULL);
         make_member(&child, "child", &root);

@@ -50,9 +50,7 @@ static void every_call_from_inside_is_refused_and_changes_nothing(fixture *f) {
     (void)f;
     for (int writing = 0; writing < 2; writing++) {
         shelf s;
-        begin_shelf(&s);
-        room r = open_shelf(&s, 0, NULL);
-        save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
+        room r = begin_shelf_with_one(&s);
         hf_transaction *t = begin(r.store, NULL);
         callback c = {{r.store, r.things, t}, 0, 0};
         s.hook = &c;
@@ -108,9 +106,7 @@ static void a_provider_may_fork(fixture *f) {
     (void)f;
     for (int writing = 0; writing < 2; writing++) {
         shelf s;
-        begin_shelf(&s);
-        room r = open_shelf(&s, 0, NULL);
-        save(r.things, NULL, "{\"id\":\"a\",\"n\":1}");
+        room r = begin_shelf_with_one(&s);
         pid_t child = -1;
         s.hook = &child;
         s.before = fork_inside;

@@ -96,14 +96,20 @@ static void follow_result(follower *f, json_t *event) {
     json_decref(before);
 }
 
+/* What an event tells; NULL at the end of the stream. */
+static json_t *news_in(const hf_event *event, const char *stream) {
+    if (event->status == HF_OK)
+        return json_loadb(event->value.data, event->value.length, 0, NULL);
+    if (event->status != HF_CLOSED)
+        give_up(stream, event->status, event->error);
+    return NULL;
+}
+
 static void on_query(const hf_event *event, void *user_data) {
     follower *f = user_data;
-    if (event->status != HF_OK) {
-        if (event->status != HF_CLOSED)
-            give_up("a live query", event->status, event->error);
+    json_t *value = news_in(event, "a live query");
+    if (value == NULL)
         return;
-    }
-    json_t *value = json_loadb(event->value.data, event->value.length, 0, NULL);
     pthread_mutex_lock(&f->lock);
     follow_result(f, value);
     pthread_mutex_unlock(&f->lock);
@@ -112,12 +118,9 @@ static void on_query(const hf_event *event, void *user_data) {
 
 static void on_changes(const hf_event *event, void *user_data) {
     follower *f = user_data;
-    if (event->status != HF_OK) {
-        if (event->status != HF_CLOSED)
-            give_up("an observer", event->status, event->error);
+    json_t *value = news_in(event, "an observer"), *commit, *change;
+    if (value == NULL)
         return;
-    }
-    json_t *value = json_loadb(event->value.data, event->value.length, 0, NULL), *commit, *change;
     size_t i, k;
     pthread_mutex_lock(&f->lock);
     json_array_foreach(json_object_get(value, "commits"), i, commit) {

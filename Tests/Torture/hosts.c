@@ -150,12 +150,17 @@ static hf_status save_in(hf_transaction *t, void *user_data) {
     return hf_repository_save(user_data, t, "{\"id\":\"run\"}", HF_NTS, NULL, NULL);
 }
 
-static void a_commit_waits_for_another_programs_lock_as_long_as_it_may(void) {
+static hf_store *open_new_store(void) {
     ledger_remove(directory, false);
     hf_store *store = open_store();
-    hf_error *error = NULL;
     if (save(store, "{\"id\":\"first\"}", NULL, NULL) != HF_OK)
         exit(2);
+    return store;
+}
+
+static void a_commit_waits_for_another_programs_lock_as_long_as_it_may(void) {
+    hf_store *store = open_new_store();
+    hf_error *error = NULL;
     /* Alone for so long that this process writes without asking the others. */
     usleep(200 * 1000);
     sqlite3 *program = lock_for_writing();
@@ -200,11 +205,8 @@ static void a_commit_waits_for_another_programs_lock_as_long_as_it_may(void) {
 enum { FOREIGN_LOCK_SECONDS = 5 };
 
 static void another_lock_long_after_is_waited_for_anew(void) {
-    ledger_remove(directory, false);
-    hf_store *store = open_store();
+    hf_store *store = open_new_store();
     hf_error *error = NULL;
-    if (save(store, "{\"id\":\"first\"}", NULL, NULL) != HF_OK)
-        exit(2);
     sqlite3 *program = lock_for_writing();
     hf_status status = save(store, "{\"id\":\"late\"}", "{\"timeout_ms\":100}", &error);
     expect(status == HF_TIMEOUT, "what is locked out says so");

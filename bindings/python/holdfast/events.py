@@ -35,6 +35,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 NO_CALLBACK, NO_DESTRUCTOR = hf_event_fn(), destructor()
+
+
+def submit_transaction(transaction: Any, token: int) -> None:
+    """Hands a commit over; its event will carry the token."""
+    arguments = (transaction.pointer, NO_CALLBACK, token, NO_DESTRUCTOR)
+    call_members(lib.hf_transaction_submit, *arguments, raised=Raised(transaction))
+
+
 _log = logging.getLogger("holdfast")
 
 
@@ -99,9 +107,7 @@ class CommitFuture(OfOneProcess, concurrent.futures.Future[T], Generic[T]):
 
     def _submit(self, token: int) -> None:
         """Hands the commit over; its event will carry the token."""
-        transaction = self._transaction
-        arguments = (transaction.pointer, NO_CALLBACK, token, NO_DESTRUCTOR)
-        call_members(lib.hf_transaction_submit, *arguments, raised=Raised(transaction))
+        submit_transaction(self._transaction, token)
 
     def _withdraw(self) -> None:
         call(lib.hf_transaction_cancel, self._transaction.pointer)

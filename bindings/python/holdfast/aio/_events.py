@@ -11,7 +11,7 @@ import contextvars
 import ctypes
 import logging
 import threading
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Coroutine
 from typing import Any, Callable, Generic, Optional, TypeVar
 
 from .. import errors
@@ -20,9 +20,8 @@ from .._handles import Handle, OfOneProcess, call, native_buffer, text_of, token
 from .._interrupts import Keeping, raise_kept
 from .._library import lib
 from .._limits import LIMITS
-from .._members import Raised, call_members
 from .._signatures import HF_OK, hf_event, hf_future
-from ..events import NO_CALLBACK, NO_DESTRUCTOR, Listener
+from ..events import NO_CALLBACK, NO_DESTRUCTOR, Listener, submit_transaction
 from ..receipt import Receipt
 from ..transaction import outside_transactions
 
@@ -37,6 +36,15 @@ def withdrawn(loop: asyncio.AbstractEventLoop) -> "asyncio.Future[Any]":
     outcome.set_exception(errors.CancelledError("It was cancelled before it was stored."))
     outcome.exception()  # who cancelled expects it, so nobody need ask
     return outcome
+
+
+class Closing:
+    """What is closed at the end of its `async with` block."""
+
+    close: Callable[[], Awaitable[None]]
+
+    async def __aexit__(self, *exception: object) -> None:
+        await self.close()
 
 
 class CommitFuture(OfOneProcess, asyncio.Future, Generic[T]):
@@ -125,9 +133,7 @@ class Submission:
 
     def hand_over(self, token: int) -> None:
         """Submits it; its event will carry the token."""
-        transaction = self._transaction
-        arguments = (transaction.pointer, NO_CALLBACK, token, NO_DESTRUCTOR)
-        call_members(lib.hf_transaction_submit, *arguments, raised=Raised(transaction))
+        submit_transaction(self._transaction, token)
 
     def withdraw(self) -> None:
         """Cancels it, or raises when it is too late."""

@@ -18,13 +18,13 @@ from .._controllers import (
 )
 from .._handles import OfOneProcess
 from .._interrupts import tell
-from ._events import in_thread
+from ._events import Closing, in_thread
 from .repository import Repository
 
 T = TypeVar("T")
 
 
-class Controller(OfOneProcess, Generic[T]):
+class Controller(OfOneProcess, Closing, Generic[T]):
     """Saves, deletes and requests by actions, of one repository: an asynchronous context manager that closes
     it.
 
@@ -52,9 +52,6 @@ class Controller(OfOneProcess, Generic[T]):
     async def __aenter__(self) -> "Controller[T]":
         await self._open()
         return self
-
-    async def __aexit__(self, *exception: object) -> None:
-        await self.close()
 
     def __repr__(self) -> str:
         return f"<holdfast.aio.Controller of {self._repository!r}>"

@@ -5,11 +5,12 @@ from typing import Any, Optional
 
 from .. import errors, redux
 from .._controllers import Action
+from ._events import Closing
 from .controller import Controller
 from .repository import Repository
 
 
-class PersistenceMiddleware(redux.Middleware):
+class PersistenceMiddleware(redux.Middleware, Closing):
     """Persistence of one repository for a store in Redux's way: an asynchronous context manager that opens
     and closes it. Outcomes are dispatched from the loop. The rest as `holdfast.PersistenceMiddleware`."""
 
@@ -21,9 +22,6 @@ class PersistenceMiddleware(redux.Middleware):
     async def __aenter__(self) -> "PersistenceMiddleware":
         await self._controller._open()
         return self
-
-    async def __aexit__(self, *exception: object) -> None:
-        await self.close()
 
     def close(self) -> "asyncio.Future[None]":
         """Ends the requests at once: nothing is dispatched any more. May be called again. What it answers is

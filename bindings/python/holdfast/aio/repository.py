@@ -11,7 +11,7 @@ from .._options import takes
 from .._query import Damaged, ExplainOptions, Filter, FirstOptions, Parameters, QueryOptions, query_options
 from ..cache import Cache, cache_options
 from ..deferred import DeferredRepository, ModifyResult
-from ._events import started
+from ._events import Closing, started
 from .operation import Operation
 from .stream import RepositoryStreams
 
@@ -251,7 +251,7 @@ class Repository(OfOneProcess, RepositoryStreams[T]):
         return blocking.Repository(store, self.name, cls=cls, key=self._key, cache=self._cache)
 
 
-class Cursor(OfOneProcess, Generic[T]):
+class Cursor(OfOneProcess, Closing, Generic[T]):
     """Iterates over what a query finds, on one snapshot, in pieces that a thread each fetches.
 
     Closing it, leaving its `async with` block, or coming to its end gives the snapshot back. What is raised
@@ -274,9 +274,6 @@ class Cursor(OfOneProcess, Generic[T]):
 
     async def __aenter__(self) -> "Cursor[T]":
         return self
-
-    async def __aexit__(self, *exception: object) -> None:
-        await self.close()
 
     def __aiter__(self) -> "Cursor[T]":
         return self

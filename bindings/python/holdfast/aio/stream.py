@@ -17,7 +17,7 @@ from .._query import Filter, QueryOptions, query_options
 from .._sources import ChangeOptions, ChangeSource, QuerySource, Source, as_members, change_options, decoder
 from ..changes import ChangeBatch
 from ..difference import QueryEvent
-from ._events import in_thread, started
+from ._events import Closing, in_thread, started
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -28,7 +28,7 @@ T = TypeVar("T")
 E = TypeVar("E")
 
 
-class Stream(OfOneProcess, Generic[E]):
+class Stream(OfOneProcess, Closing, Generic[E]):
     """Events in the order of commits: an asynchronous iterator, and a context manager that closes it.
 
     It is opened when it is entered or its first event is awaited, and tells of what is committed from then
@@ -51,9 +51,6 @@ class Stream(OfOneProcess, Generic[E]):
         if self._handle is None:
             await self._begin()
         return self
-
-    async def __aexit__(self, *exception: object) -> None:
-        await self.close()
 
     def __aiter__(self) -> "Stream[E]":
         return self

@@ -112,6 +112,7 @@ class Filter(click.ParamType):
 
 store_argument = click.argument("store", type=click.Path())
 repository_argument = click.argument("repository", shell_complete=complete_repository)
+ids_argument = click.argument("ids", nargs=-1, required=True, metavar="ID...")
 filter_argument = click.argument("filter", required=False, type=Filter())
 repositories_option = click.option(
     "--repository",

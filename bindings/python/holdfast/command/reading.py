@@ -5,7 +5,7 @@ from typing import Any, Optional
 import click
 
 from ..repository import Repository
-from .parameters import Fields, Sort, filter_argument, repository_argument, store_argument
+from .parameters import Fields, Sort, filter_argument, ids_argument, repository_argument, store_argument
 from .session import NOT_FOUND, Failure, Session
 
 
@@ -35,7 +35,7 @@ def info(session: Session, store: str) -> None:
 @click.command()
 @store_argument
 @repository_argument
-@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@ids_argument
 @click.pass_obj
 def get(session: Session, store: str, repository: str, ids: tuple[str, ...]) -> None:
     """Print the entities of these ids.

@@ -6,7 +6,7 @@ from typing import Optional
 
 import click
 
-from .parameters import repository_argument, store_argument
+from .parameters import ids_argument, repository_argument, store_argument
 from .session import Failure, Session
 
 
@@ -95,7 +95,7 @@ def put(session: Session, store: str, repository: str, source: str, way: str, ke
 @click.command()
 @store_argument
 @repository_argument
-@click.argument("ids", nargs=-1, required=True, metavar="ID...")
+@ids_argument
 @click.pass_obj
 def delete(session: Session, store: str, repository: str, ids: tuple[str, ...]) -> None:
     """Delete the entities of these ids.
