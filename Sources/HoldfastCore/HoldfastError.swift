@@ -15,10 +15,8 @@ public struct HoldfastError: Error, Sendable {
     public var detail: [(name: String, value: DetailValue)]
     /// The failure behind this one, if any.
     public var cause: Cause?
-    /// The participant that refused, when one did.
-    public var participant: Participant?
-    /// Of a conflict: where the transaction collided.
-    package var contention: Contention?
+    /// What of a higher layer the failure came from: the participant that refused, or where a transaction collided.
+    public var origin: (any Sendable)?
     /// What the host's own function threw, for a face that passes it on unchanged.
     public var thrown: (any Error)?
 
@@ -71,7 +69,10 @@ public struct HoldfastError: Error, Sendable {
             detail: [("file", .text(file))])
     }
 
-    var tellsOfForeignLock: Bool { status == .busy && detail.contains { $0.name == "file" } }
+    package static let forked = HoldfastError(
+        .forked, "the store belongs to the process that forked this one: open it anew here")
+
+    package var tellsOfForeignLock: Bool { status == .busy && detail.contains { $0.name == "file" } }
 
     /// Whether running the same work again may succeed.
     public var isRetryable: Bool { status.isRetryable && commitState == .none }

@@ -157,7 +157,7 @@ package final class CommitQueue: Sendable {
             if takeLead(for: commit) {
                 lead(for: commit)
                 // The log's receiver may have forked. In the child the queue is the parent's.
-                if processEpoch() != epoch { throw Store.forked }
+                if processEpoch() != epoch { throw HoldfastError.forked }
                 continue
             }
             if !commit.isDurable && batchEnds(after: seen) { continue }

@@ -86,7 +86,7 @@ struct ConflictCheck {
                 ("snapshot", .number(reads.snapshot)),
                 ("actual", .number(first.actual)),
             ])
-        error.contention = Contention(repository: first.key.repository, id: isOfQuery ? nil : first.key.id)
+        error.origin = Contention(repository: first.key.repository, id: isOfQuery ? nil : first.key.id)
         return error
     }
 

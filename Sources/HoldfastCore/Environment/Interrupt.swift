@@ -70,7 +70,7 @@ package enum Interrupt {
         thread.pointee.silence += 1
         let isToEnd = ask(thread.pointee.check, thread.pointee.user_data)
         thread.pointee.silence -= 1
-        if processEpoch() != epoch { throw Store.forked }
+        if processEpoch() != epoch { throw HoldfastError.forked }
         // A host whose answer takes long, because its threads stand in line for one lock, is asked less often.
         let now = time.monotonicNanoseconds()
         let interval = thread.pointee.interval

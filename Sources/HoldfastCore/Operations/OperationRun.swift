@@ -125,7 +125,7 @@ final class OperationRun: CommitOwner, Withdrawable {
         } catch {
             try? transaction.rollback(isManager: true)
             var error = error
-            error.contention = error.contention ?? transaction.contention
+            if error.origin == nil, let contention = transaction.contention { error.origin = contention }
             throw error
         }
         try transaction.submit(commit) { commit throws(HoldfastError) in

@@ -15,3 +15,8 @@ public protocol ParticipantHost: AnyObject, Sendable {
     /// One that joined after the savepoint was made goes back to how it began.
     func rollBack(to number: UInt64)
 }
+
+extension HoldfastError {
+    /// The participant that refused, when one did.
+    public var participant: Participant? { origin as? Participant }
+}

@@ -176,7 +176,7 @@ public final class TreeTransaction: @unchecked Sendable {
                 }
             }
             if var refusal {
-                refusal.participant = joining.member
+                refusal.origin = joining.member
                 throw refusal
             }
         }

@@ -52,7 +52,7 @@ final class ProviderCalls: Sendable {
         _ doing: @autoclosure () -> (verb: String, repository: String, id: EntityID?),
         _ body: (any HostProvider) throws(HoldfastError) -> Result
     ) throws(HoldfastError) -> Result {
-        guard processEpoch() == epoch else { throw Store.forked }
+        guard processEpoch() == epoch else { throw HoldfastError.forked }
         if isInside { throw Self.reentrant }
         guard let host = host.withLock({ $0 }) else { throw Store.closed }
         do throws(HoldfastError) {
@@ -61,7 +61,7 @@ final class ProviderCalls: Sendable {
                 try framed { () throws(HoldfastError) in try body(host) }
             }
         } catch {
-            guard processEpoch() == epoch else { throw Store.forked }
+            guard processEpoch() == epoch else { throw HoldfastError.forked }
             throw Self.failure(error, doing())
         }
     }
@@ -76,7 +76,7 @@ final class ProviderCalls: Sendable {
                 do throws(HoldfastError) { outcome = .success(try body()) } catch { outcome = .failure(error) }
             }
         }
-        guard isSame else { throw Store.forked }
+        guard isSame else { throw HoldfastError.forked }
         return try outcome!.get()
     }
 

@@ -72,7 +72,7 @@ extension Transaction {
                     try validator.validate(key.id, entry?.body, in: self)
                 } catch { failure = error }
             }
-            guard isSame else { throw Store.forked }
+            guard isSame else { throw HoldfastError.forked }
             if var refusal = failure {
                 refusal.detail += [
                     ("repository", .text(store.catalogue.name(of: key.repository))), ("id", .text(key.id.text)),

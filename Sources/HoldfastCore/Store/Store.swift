@@ -144,12 +144,9 @@ public final class Store: Sendable {
 
     package static let closed = HoldfastError(.closed, "the store is closed: open it again")
 
-    static let forked = HoldfastError(
-        .forked, "the store belongs to the process that forked this one: open it anew here")
-
     /// For those on whose stack the host's code has run, which may have forked. Handles are tested before.
     public func requireSameProcess() throws(HoldfastError) {
-        if isForeign { throw Self.forked }
+        if isForeign { throw HoldfastError.forked }
     }
 
     /// Whether this is a forked child's copy of the parent's store: nothing may be done with it, not even taking a lock.

@@ -5,6 +5,11 @@ public struct Contention: Hashable, Sendable {
     var id: EntityID?
 }
 
+extension HoldfastError {
+    /// Of a conflict: where the transaction collided.
+    package var contention: Contention? { origin as? Contention }
+}
+
 /// Where transactions of this process stand in line after a conflict, to run again one after the other: those that run at
 /// once would only make each other lose once more.
 ///
