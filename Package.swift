@@ -37,7 +37,11 @@ let package = Package(
         .target(name: "CHoldfastPayload", dependencies: ["CJansson"]),
         .target(name: "CHoldfastPlatform"),
 
-        .target(name: "HoldfastCore", dependencies: ["CHoldfastPayload", "CHoldfastPlatform", "CPCRE2"]),
+        // What the library takes from its process: locks, clocks, threads, limits, memory, and how it tells of failures.
+        .target(name: "HoldfastEnvironment", dependencies: ["CHoldfastPayload", "CHoldfastPlatform"]),
+        .target(
+            name: "HoldfastCore",
+            dependencies: ["HoldfastEnvironment", "CHoldfastPayload", "CHoldfastPlatform", "CPCRE2"]),
         .target(
             name: "HoldfastSQLite", dependencies: ["HoldfastCore", "CSQLite", "CHoldfastPlatform"]),
 
@@ -63,7 +67,8 @@ let package = Package(
         // What the tests share.
         .target(name: "SeededRandom", path: "Tests/SeededRandom"),
         .target(
-            name: "DrawnLimits", dependencies: ["HoldfastCore"], path: "Tests/DrawnLimits", exclude: ["draw.py"]),
+            name: "DrawnLimits", dependencies: ["HoldfastEnvironment"], path: "Tests/DrawnLimits",
+            exclude: ["draw.py", "drawn_limits.mk"]),
         .target(name: "HistoryChecker", path: "Tests/HistoryChecker"),
         .target(
             name: "StressLoad", dependencies: ["HoldfastCore", "HistoryChecker", "SeededRandom"],

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// How the entities of a repository become JSON and come back.
 struct EntityCoding: Sendable {

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// A failure of the library: what kind, one sentence that names the thing and the cure, and details for programs.
 ///
@@ -88,7 +89,7 @@ extension HoldfastError: CustomStringConvertible {
 
 // MARK: From the core
 
-typealias CoreError = HoldfastCore.HoldfastError
+typealias CoreError = HoldfastEnvironment.HoldfastError
 
 extension HoldfastError {
     /// The library's error that this one is, or carries.

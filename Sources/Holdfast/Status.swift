@@ -1,4 +1,5 @@
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// The kind of a failure. More may be added, so a switch over it should have a `default`.
 public enum Status: Sendable, Hashable, CaseIterable {
@@ -96,7 +97,7 @@ public enum Status: Sendable, Hashable, CaseIterable {
 
 extension Status {
     /// Exhaustive, so that the compiler keeps the two lists together.
-    init(_ core: HoldfastCore.Status) {
+    init(_ core: HoldfastEnvironment.Status) {
         self =
             switch core {
             case .invalidArgument: .invalidArgument

@@ -1,4 +1,5 @@
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 extension Store {
     /// Runs `body` as one transaction: everything that it does with this store's repositories is stored, or nothing.

@@ -1,6 +1,7 @@
 public import Foundation
 internal import HoldfastCore
 internal import HoldfastEngines
+internal import HoldfastEnvironment
 
 /// One database: the unit of commit order.
 ///

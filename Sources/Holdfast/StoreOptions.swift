@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// When a commit counts as done.
 public enum Durability: String, Sendable, Hashable, Encodable {

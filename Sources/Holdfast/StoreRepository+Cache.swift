@@ -1,4 +1,5 @@
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// How much of a cache is to go when memory is short.
 public enum CacheTrim: Sendable, Hashable, CaseIterable {

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// An entity with the version that it had when it was read, to be given as an expected version.
 public struct Versioned<Entity: Sendable>: Sendable {

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 extension StoreRepository {
     /// Sets the one function that checks what is about to be stored here through this store, in place of another; nil for

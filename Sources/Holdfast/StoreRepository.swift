@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HoldfastCore
+internal import HoldfastEnvironment
 internal import Synchronization
 
 /// A named collection of a store's entities, as JSON objects.

@@ -1,4 +1,5 @@
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// A transaction whose steps are calls, for hosts that a closure does not fit: one that a user goes through in several
 /// windows, or a protocol's client in several messages.

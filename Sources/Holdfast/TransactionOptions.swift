@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// What a transaction is refused for.
 public enum Isolation: String, Sendable, Hashable, Encodable {

@@ -1,4 +1,5 @@
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// The transaction that the current task is in. Calls inside join it; a task-local value carries it into child tasks.
 /// Scopes of several stores may nest, and each call finds its own store's.

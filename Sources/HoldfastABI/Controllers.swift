@@ -1,5 +1,6 @@
 public import CHoldfast
 internal import HoldfastCore
+internal import HoldfastEnvironment
 internal import Synchronization
 
 /// The host's two functions for a controller, which share their user data.

@@ -1,5 +1,6 @@
 public import CHoldfast
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// The host's interest in one commit, future, subscription or stream: its callback and user data.
 class HostObserver: UserData, CommitObserver, FutureObserver, StreamObserver, @unchecked Sendable {

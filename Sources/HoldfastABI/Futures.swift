@@ -1,5 +1,6 @@
 public import CHoldfast
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 typealias OutFuture = UnsafeMutablePointer<OpaquePointer?>
 

@@ -1,4 +1,5 @@
 internal import HoldfastCore
+internal import HoldfastEnvironment
 internal import Synchronization
 
 /// What a handle may stand for.

@@ -1,6 +1,7 @@
 public import CHoldfast
 internal import CHoldfastPlatform
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// What a status function of the host's answers. Those that were declared to answer by a call are believed nothing else.
 func status<Function>(of function: Function, _ call: () -> hf_status) -> hf_status {

@@ -1,5 +1,6 @@
 public import CHoldfast
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 @_cdecl("hf_repository_create_index") @implementation
 public func hf_repository_create_index(

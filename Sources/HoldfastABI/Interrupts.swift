@@ -1,5 +1,6 @@
 public import CHoldfast
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 @_cdecl("hf_set_interrupt_check") @implementation
 public func hf_set_interrupt_check(_ check: hf_interrupt_fn?, _ user_data: UnsafeMutableRawPointer?) {

@@ -1,5 +1,6 @@
 public import CHoldfast
 internal import HoldfastCore
+internal import HoldfastEnvironment
 internal import Synchronization
 
 /// A host's log callback, with what belongs to it. Its end is the end of its last call, because each call holds it.

@@ -1,5 +1,6 @@
 public import CHoldfast
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 func useOperation<Result>(
     _ operation: OpaquePointer?, _ transaction: OpaquePointer?,

@@ -1,5 +1,6 @@
 public import CHoldfast
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// The host's functions and user data behind one participant.
 private final class HostParticipant: UserData, ParticipantHost, @unchecked Sendable {

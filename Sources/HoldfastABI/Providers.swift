@@ -1,5 +1,6 @@
 public import CHoldfast
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// The host's functions and user data behind one provider.
 private final class HostFunctions: UserData, HostProvider, @unchecked Sendable {

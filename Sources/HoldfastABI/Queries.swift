@@ -1,5 +1,6 @@
 public import CHoldfast
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// Runs `body` with a compiled filter, NULL for all, and the query's options.
 func query<Result>(

@@ -1,5 +1,6 @@
 public import CHoldfast
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 private typealias OutEntity = UnsafeMutablePointer<hf_entity>
 typealias OutList = UnsafeMutablePointer<hf_entity_list>

@@ -1,6 +1,7 @@
 public import CHoldfast
 package import HoldfastCore
 internal import HoldfastEngines
+package import HoldfastEnvironment
 
 func useStore<Result>(
     _ store: OpaquePointer?, _ body: (Store) throws(HoldfastError) -> Result
@@ -13,8 +14,8 @@ public func hf_store_open(
     _ url: UnsafePointer<CChar>?, _ options: UnsafePointer<CChar>?, _ out_store: UnsafeMutablePointer<OpaquePointer?>?,
     _ out_error: OutError?
 ) -> hf_status {
-    answerOpening(options, out_store, out_error) { options throws(HoldfastError) in
-        try StoreURL.open(text(url, "url"), options: options)
+    answerOpening(options, out_store, out_error) { options in
+        Result { () throws(HoldfastError) in try StoreURL.open(text(url, "url"), options: options) }
     }
 }
 
@@ -22,11 +23,11 @@ public func hf_store_open(
 package func answerOpening(
     _ options: UnsafePointer<CChar>?, _ out_store: UnsafeMutablePointer<OpaquePointer?>?,
     _ out_error: UnsafeMutablePointer<OpaquePointer?>?,
-    _ open: (StoreOptions) throws(HoldfastError) -> Store
+    _ open: (StoreOptions) -> Result<Store, HoldfastError>
 ) -> hf_status {
     answer(out_error) { () throws(HoldfastError) in
         let result = try required(out_store, "out_store")
-        try hand(open(StoreOptions(json: HoldfastABI.options(options))), to: result)
+        try hand(open(StoreOptions(json: HoldfastABI.options(options))).get(), to: result)
     }
 }
 

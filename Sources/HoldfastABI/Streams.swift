@@ -1,5 +1,6 @@
 public import CHoldfast
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 @_cdecl("hf_stream_open") @implementation
 public func hf_stream_open(

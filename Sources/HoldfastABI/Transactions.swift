@@ -1,5 +1,6 @@
 public import CHoldfast
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 func useTransaction<Result>(
     _ transaction: OpaquePointer?, _ body: (Transaction) throws(HoldfastError) -> Result

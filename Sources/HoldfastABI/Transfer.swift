@@ -1,6 +1,7 @@
 public import CHoldfast
 internal import HoldfastCore
 internal import HoldfastEngines
+internal import HoldfastEnvironment
 
 @_cdecl("hf_store_export") @implementation
 public func hf_store_export(

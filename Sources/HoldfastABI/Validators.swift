@@ -1,5 +1,6 @@
 public import CHoldfast
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// The host's function that checks the entities of a repository.
 private final class HostValidator: UserData, EntityValidator, @unchecked Sendable {

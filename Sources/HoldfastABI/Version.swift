@@ -1,6 +1,7 @@
 public import CHoldfast
 internal import HoldfastCore
 internal import HoldfastEngines
+internal import HoldfastEnvironment
 
 @_cdecl("hf_version_select") @implementation
 public func hf_version_select(_ api_version: Int32, _ out_error: OutError?) -> hf_status {

@@ -1,4 +1,5 @@
 public import HoldfastCore
+public import HoldfastEnvironment
 internal import HoldfastSQLite
 
 /// The one place that knows every engine: a store's URL names which of them keeps it.

@@ -1,4 +1,5 @@
 import HoldfastCore
+internal import HoldfastEnvironment
 import Synchronization
 
 /// Copies the write-ahead log into the database file, on a thread and a connection of its own.

@@ -1,5 +1,6 @@
 import CSQLite
 import HoldfastCore
+internal import HoldfastEnvironment
 
 /// Indexes, as snapshots and write transactions use them.
 extension Connection {

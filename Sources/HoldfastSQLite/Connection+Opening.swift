@@ -1,4 +1,5 @@
 import HoldfastCore
+internal import HoldfastEnvironment
 
 /// What is done with a file before it serves as a store, and when it ceases to.
 extension Connection {

@@ -1,4 +1,5 @@
 import HoldfastCore
+internal import HoldfastEnvironment
 
 /// What snapshots and write transactions read alike.
 extension Connection {

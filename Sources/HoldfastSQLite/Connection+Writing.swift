@@ -1,4 +1,5 @@
 import HoldfastCore
+internal import HoldfastEnvironment
 
 /// What only write transactions do.
 extension Connection {

@@ -1,6 +1,7 @@
 import CHoldfastPlatform
 import CSQLite
 import HoldfastCore
+internal import HoldfastEnvironment
 
 #if canImport(Darwin)
     import Darwin

@@ -1,4 +1,5 @@
 import HoldfastCore
+internal import HoldfastEnvironment
 import Synchronization
 
 /// Whether something that is visible may not be durable, because a sync or a COMMIT failed. While it lasts nothing

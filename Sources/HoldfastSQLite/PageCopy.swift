@@ -1,6 +1,7 @@
 import CHoldfastPlatform
 import CSQLite
 import HoldfastCore
+internal import HoldfastEnvironment
 import Synchronization
 
 /// Copies the pages of one committed state into another file, piece by piece.

@@ -1,5 +1,6 @@
 import CHoldfastPlatform
 import HoldfastCore
+internal import HoldfastEnvironment
 
 #if canImport(Darwin)
     import Darwin

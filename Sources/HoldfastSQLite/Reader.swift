@@ -1,4 +1,5 @@
 import HoldfastCore
+internal import HoldfastEnvironment
 import Synchronization
 
 /// A connection that one snapshot at a time reads with.

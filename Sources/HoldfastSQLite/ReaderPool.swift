@@ -1,4 +1,5 @@
 import HoldfastCore
+internal import HoldfastEnvironment
 import Synchronization
 
 /// The connections that read. Idle ones are kept for the next snapshot, because opening one means reading the schema.

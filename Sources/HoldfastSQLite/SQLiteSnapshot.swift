@@ -1,4 +1,5 @@
 import HoldfastCore
+internal import HoldfastEnvironment
 
 /// A read transaction on a connection of its own, which is locked for each call. Closing it waits for no call.
 final class SQLiteSnapshot: StorageSnapshot {

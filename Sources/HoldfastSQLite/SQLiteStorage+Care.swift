@@ -1,5 +1,6 @@
 import CSQLite
 public import HoldfastCore
+public import HoldfastEnvironment
 import Synchronization
 
 /// Backup, compacting, checking.

@@ -1,4 +1,5 @@
-public import HoldfastCore
+internal import HoldfastCore
+public import HoldfastEnvironment
 
 extension SQLiteStorage {
     /// Opens a store's file, creating it where there is none.

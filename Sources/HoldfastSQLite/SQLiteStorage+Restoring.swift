@@ -1,5 +1,6 @@
 import CHoldfastPlatform
 public import HoldfastCore
+public import HoldfastEnvironment
 
 #if canImport(Darwin)
     import Darwin

@@ -1,4 +1,5 @@
 public import HoldfastCore
+public import HoldfastEnvironment
 internal import Synchronization
 
 #if canImport(Darwin)

@@ -1,5 +1,6 @@
 import CSQLite
 public import HoldfastCore
+public import HoldfastEnvironment
 
 /// The rows of a table in any SQLite file, as JSON objects. Used by one thread.
 public final class SQLiteTable {

@@ -1,4 +1,5 @@
 import HoldfastCore
+internal import HoldfastEnvironment
 
 /// BEGIN IMMEDIATE to COMMIT on the one connection that writes.
 final class SQLiteWrite: StorageWrite {

@@ -1,5 +1,6 @@
 import CSQLite
 import HoldfastCore
+internal import HoldfastEnvironment
 
 #if canImport(Darwin)
     import Darwin

@@ -1,4 +1,5 @@
 import HoldfastCore
+internal import HoldfastEnvironment
 import Synchronization
 
 #if canImport(Darwin)

@@ -1,5 +1,6 @@
 import CSQLite
 import HoldfastCore
+internal import HoldfastEnvironment
 
 /// The write-ahead log's file as SQLite holds it open, used through SQLite's own file layer: opening the file
 /// beside SQLite and closing it again would drop SQLite's locks.

@@ -1,5 +1,6 @@
 import CSQLite
 import HoldfastCore
+internal import HoldfastEnvironment
 
 /// The index of the write-ahead log, which SQLite keeps in memory that all processes map. Its header changes with every
 /// commit, of whatever process or program, so comparing it tells whether there was one, without a system call.

@@ -1,4 +1,4 @@
-public import HoldfastCore
+public import HoldfastEnvironment
 
 extension Limits {
     /// Spans of time, after which threads look for something.

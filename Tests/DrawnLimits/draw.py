@@ -14,7 +14,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-LIMITS = (ROOT / "Sources/HoldfastCore/Environment/Limits.swift").read_text()
+LIMITS = (ROOT / "Sources/HoldfastEnvironment/Limits.swift").read_text()
 SPANS = (ROOT / "Tests/DrawnLimits/DrawnLimits.swift").read_text()
 PACKAGE = (ROOT / "bindings/python/holdfast/_limits.py").read_text()
 #: Of the package: what is read byte by byte at 1, and beyond which a call is answered otherwise.

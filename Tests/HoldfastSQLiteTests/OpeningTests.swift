@@ -1,5 +1,6 @@
 import CSQLite
 import HoldfastCore
+import HoldfastEnvironment
 import HoldfastSQLite
 import Testing
 

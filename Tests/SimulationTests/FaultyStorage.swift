@@ -1,3 +1,5 @@
+import HoldfastEnvironment
+
 @testable import HoldfastCore
 
 /// Where the simulation meets the core: each call on the storage may fail, may take long, and may have others run in

@@ -1,3 +1,5 @@
+import HoldfastEnvironment
+
 @testable import HoldfastCore
 
 /// Those who watch a process's store: an observer of everything, and live queries over what the clients change. What they

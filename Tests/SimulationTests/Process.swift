@@ -1,4 +1,5 @@
 import DrawnLimits
+import HoldfastEnvironment
 
 @testable import HoldfastCore
 

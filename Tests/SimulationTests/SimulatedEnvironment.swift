@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastEnvironment
 import SeededRandom
 
 /// Time that passes only when the simulation says so. Sendable, like everything of a simulation, because all of it is

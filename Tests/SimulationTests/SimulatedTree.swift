@@ -1,3 +1,5 @@
+import HoldfastEnvironment
+
 @testable import HoldfastCore
 
 /// Two objects, one below the other, that take part in a transaction, and hold the library to what it owes them: they are

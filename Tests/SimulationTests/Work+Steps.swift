@@ -1,4 +1,5 @@
 import HistoryChecker
+import HoldfastEnvironment
 
 @testable import HoldfastCore
 

@@ -1,4 +1,5 @@
 public import HoldfastCore
+public import HoldfastEnvironment
 
 /// A provider that keeps everything in a dictionary, counts its calls, and fails when it is told to.
 public final class DictionaryProvider: HostProvider {

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastEnvironment
 
 extension StorageConformance {
     static func expect(_ condition: Bool, _ expected: @autoclosure () -> String) throws {

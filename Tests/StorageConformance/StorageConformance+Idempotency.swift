@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastEnvironment
 
 extension StorageConformance {
     private static func record(_ key: String, at sequence: CommitSequence, time: UInt64) -> IdempotencyRecord {

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastEnvironment
 
 extension StorageConformance {
     static let indexes: [Check] = [

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastEnvironment
 
 extension StorageConformance {
     /// Ids in the order of their bytes, which is the order of no alphabet.

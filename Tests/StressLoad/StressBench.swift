@@ -1,5 +1,6 @@
 public import HistoryChecker
 public import HoldfastCore
+public import HoldfastEnvironment
 internal import Synchronization
 
 /// What the clients of one process share: the store, the clock of the history, and the history.

@@ -1,5 +1,6 @@
 internal import HistoryChecker
 public import HoldfastCore
+public import HoldfastEnvironment
 internal import SeededRandom
 
 /// A thread that runs transactions, one in each turn.

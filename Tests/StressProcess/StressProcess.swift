@@ -2,6 +2,7 @@ import Foundation
 import HistoryChecker
 import HoldfastCore
 import HoldfastEngines
+import HoldfastEnvironment
 import StressLoad
 
 /// One of several processes that share a store:

@@ -3,6 +3,7 @@ import Foundation
 import HistoryChecker
 import HoldfastCore
 import HoldfastEngines
+import HoldfastEnvironment
 import SeededRandom
 import StressLoad
 import Testing

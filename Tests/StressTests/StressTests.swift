@@ -2,6 +2,7 @@ import DrawnLimits
 import HistoryChecker
 import HoldfastCore
 import HoldfastEngines
+import HoldfastEnvironment
 import SeededRandom
 import StorageConformance
 import StressLoad

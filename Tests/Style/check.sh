@@ -18,11 +18,11 @@ forbid() { # what it would mean, pattern, paths
 
 forbid "Foundation would make the library nine times as large" \
     '^ *((public|internal|package|private|fileprivate) )?import Foundation' \
-    Sources/HoldfastCore Sources/HoldfastSQLite Sources/HoldfastABI
+    Sources/HoldfastEnvironment Sources/HoldfastCore Sources/HoldfastSQLite Sources/HoldfastABI
 forbid "the boundary must not trap on a caller's input" \
     'try!|fatalError\(|preconditionFailure\(' Sources/HoldfastABI
 forbid "the library never prints" '(^|[^a-zA-Z_.])(print|debugPrint)\(' \
-    Sources/HoldfastCore Sources/HoldfastSQLite Sources/HoldfastABI Sources/Holdfast
+    Sources/HoldfastEnvironment Sources/HoldfastCore Sources/HoldfastSQLite Sources/HoldfastABI Sources/Holdfast
 forbid "a skipped test proves nothing" 'XCTSkip|\.disabled\(|pytest\.mark\.skip|pytest\.skip\(|[^_]skip\(\);' \
     Tests bindings/python
 

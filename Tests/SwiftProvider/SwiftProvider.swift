@@ -2,6 +2,7 @@ public import CHoldfast
 internal import Holdfast
 internal import HoldfastABI
 internal import HoldfastCore
+import HoldfastEnvironment
 
 /// A provider in Swift as an engine of the conformance suite: the C functions, and one that opens a store over a dictionary.
 ///
@@ -17,8 +18,8 @@ public func openDictionaryProvider(
         shelves[directory] = shelf
         return shelf
     }
-    return answerOpening(options, outStore, outError) { options throws(HoldfastCore.HoldfastError) in
-        try Holdfast.Store.openCore(provider: shelf, options)
+    return answerOpening(options, outStore, outError) { options in
+        Result { () throws(HoldfastEnvironment.HoldfastError) in try Holdfast.Store.openCore(provider: shelf, options) }
     }
 }
 

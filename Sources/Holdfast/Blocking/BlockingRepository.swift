@@ -1,4 +1,5 @@
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// A repository's calls for whoever owns a thread: see ``BlockingStore``. Outside a transaction each is a commit or a read
 /// of its own; inside one, it joins.

@@ -1,5 +1,6 @@
 public import Foundation
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// A store's calls for whoever owns a thread: each waits on the thread that makes it, where those of ``Store`` let their
 /// task wait. They are the same calls otherwise, with the same errors, and both may be made of one store.

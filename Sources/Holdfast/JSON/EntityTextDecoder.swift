@@ -1,4 +1,5 @@
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// One value of a text, for a type that takes itself out of a decoder.
 struct EntityTextDecoder: Decoder, SingleValueDecodingContainer {

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// Finds the path, in the JSON of an entity, of what a key path reads.
 ///

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// Makes instances of a type, by decoding it from made-up values, in which no two members are always equal.
 ///

@@ -1,4 +1,5 @@
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// Hears how far long work is: what is done, and all that is to be done where that is known. Called now and then, on a thread
 /// of the library; what it throws gives the work up and is thrown by the call.

@@ -1,4 +1,5 @@
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 extension Store {
     /// Opens a store and brings its schema to the program's version: see `migrate`. When that fails the store is closed.

@@ -1,4 +1,5 @@
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// The states of all requests, saves or deletes. Each run has a number of its own, so that an outcome of one whose token
 /// another has taken meanwhile changes nothing.

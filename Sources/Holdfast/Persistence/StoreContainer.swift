@@ -1,4 +1,5 @@
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// A store that is opened when it is first needed, for controllers that share it.
 ///

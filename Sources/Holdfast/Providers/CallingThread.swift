@@ -1,4 +1,5 @@
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// Runs asynchronous functions of the host's on the thread that waits for them, which is none of Swift's pool.
 ///

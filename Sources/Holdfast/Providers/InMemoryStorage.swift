@@ -1,4 +1,5 @@
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// Entities in this process's memory: a storage provider for tests, previews, and whatever need not last.
 ///

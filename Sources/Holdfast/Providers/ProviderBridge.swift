@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// What a store must know of its provider.
 protocol StoreProvider: AnyObject, Sendable {

@@ -1,4 +1,5 @@
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// A repository over a provider of yours, and a store of its own between them, with the cache.
 ///

@@ -1,5 +1,6 @@
 internal import Foundation
 package import HoldfastCore
+package import HoldfastEnvironment
 
 extension Store {
     /// Opens a store whose entities a provider of yours keeps.
@@ -72,7 +73,7 @@ extension Store {
     /// The store below this face, for hosts of the C interface that have a provider in Swift: the tests.
     package static func openCore(
         provider: some StorageProvider<StoredDocument>, _ options: HoldfastCore.StoreOptions
-    ) throws(HoldfastCore.HoldfastError) -> HoldfastCore.Store {
+    ) throws(HoldfastEnvironment.HoldfastError) -> HoldfastCore.Store {
         try openCore(ProviderBridge(provider, .documents), options)
     }
 }

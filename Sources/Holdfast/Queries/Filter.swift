@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// Which entities a query means, in MongoDB's language: conditions on key paths, or by path, or JSON.
 ///

@@ -1,4 +1,5 @@
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// Values for the parameters of a filter, by their names: `["least": 30]` for `["plays": ["$gte": ["$param": "least"]]]`.
 /// A value is taken as a literal whatever it looks like, and a filter that comes again with other values is compiled once.

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// How a query is carried out.
 public struct QueryExplanation: Sendable, Hashable {

@@ -1,5 +1,6 @@
 public import Foundation
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// Reading by a filter.
 ///

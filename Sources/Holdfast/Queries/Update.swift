@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// What to change in entities, in MongoDB's update operators: by key paths, or by path, or as JSON.
 ///

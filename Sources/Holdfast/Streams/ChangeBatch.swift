@@ -1,5 +1,6 @@
 public import Foundation
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// What was committed, in order.
 public struct ChangeBatch: Sendable {

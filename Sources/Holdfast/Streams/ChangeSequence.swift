@@ -1,4 +1,5 @@
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// What is committed from now on, or from a position on, by whatever process:
 ///

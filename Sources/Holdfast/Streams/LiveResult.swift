@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// What a live query finds, as a whole, with how that differs from what it found before.
 public struct LiveResult<Entity: Sendable>: Sendable {

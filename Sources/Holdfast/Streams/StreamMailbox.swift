@@ -1,4 +1,5 @@
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// Where a stream's events wait for the task that takes them. The core knows what waits here, and where it is not taken
 /// tells less often, and of more at once.

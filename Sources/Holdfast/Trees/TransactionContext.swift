@@ -1,4 +1,5 @@
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// What links an object with its tree. The object owns it; when it goes, the tree goes on without the object, and
 /// those below it become trees of their own.

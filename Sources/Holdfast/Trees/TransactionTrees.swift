@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// The object trees of one transaction, and the one place where their members are called.
 ///

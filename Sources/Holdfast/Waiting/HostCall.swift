@@ -1,4 +1,5 @@
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// A function of the host's on its way to a thread that may wait, and the task that waits for it without one.
 private final class HostCall<Value: Sendable>: Sendable {

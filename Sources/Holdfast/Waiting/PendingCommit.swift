@@ -1,4 +1,5 @@
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// A commit that was submitted and whose task waits, without a thread, until the store's callback thread tells how it
 /// ended.

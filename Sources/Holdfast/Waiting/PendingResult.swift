@@ -1,4 +1,5 @@
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// Why a wait for a result ended without the operation's own outcome.
 public enum AwaitError: Error, Sendable, Hashable {

@@ -1,4 +1,5 @@
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// The places for commits under way: a task without one waits here, so that no thread waits in the core's queue.
 /// First come, first served.

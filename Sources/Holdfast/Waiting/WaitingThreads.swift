@@ -1,4 +1,5 @@
 internal import HoldfastCore
+internal import HoldfastEnvironment
 
 /// Threads for calls that may wait: for a file, a lock, another process.
 ///

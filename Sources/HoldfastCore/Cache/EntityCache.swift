@@ -1,3 +1,4 @@
+internal import HoldfastEnvironment
 internal import Synchronization
 
 /// Committed entities, kept in memory, so that reading one again needs no storage.

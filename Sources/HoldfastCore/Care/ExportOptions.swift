@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// What is exported; `transfer.h` describes each.
 public struct ExportOptions: Sendable {
     /// Nil: all.

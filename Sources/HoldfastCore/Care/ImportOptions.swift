@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// How an import goes about it; `transfer.h` describes each.
 public struct ImportOptions: Sendable {
     /// What becomes of an entity whose id is taken.

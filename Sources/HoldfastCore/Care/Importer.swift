@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// Stores what comes from elsewhere, in commits of some hundred entities, each of which is whole or not there.
 ///
 /// With a name to resume under, each commit carries an idempotency key made of that name and of the place where it

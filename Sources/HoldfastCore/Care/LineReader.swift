@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// Cuts what a host hands over in pieces into lines.
 struct LineReader {
     private let read: (UnsafeMutableRawBufferPointer) throws(HoldfastError) -> Int

@@ -1,3 +1,4 @@
+internal import HoldfastEnvironment
 internal import Synchronization
 
 /// The snapshot of long work that can be begun anew.

@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// How a store is restored; `maintenance.h` describes each.
 public struct RestoreOptions: Sendable {
     public var replaces = false

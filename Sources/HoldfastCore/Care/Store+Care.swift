@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// What an operator of a store needs, as `maintenance.h` describes it.
 extension Store {
     /// Copies the newest committed state into a new file. Answers {"path","sequence","bytes"}.

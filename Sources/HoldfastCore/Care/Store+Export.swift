@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// Export as JSON Lines: text in which every line is one JSON object (jsonlines.org).
 ///
 ///     {"holdfast_export":1,"incarnation":"…","sequence":12,"repositories":[{"name","key","indexes":[…]}]}

@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// Import of JSON Lines: what an export has written, or bare entities.
 extension Store {
     /// `read` fills a part of the buffer with what comes next, and answers how many bytes; 0 at the end. Answers

@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// How a table is imported; `transfer.h` describes each.
 public struct TableImportOptions: Sendable {
     /// Nil: the table's name.

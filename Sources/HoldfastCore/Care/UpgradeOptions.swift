@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// How a schema is upgraded; `maintenance.h` describes it.
 public struct UpgradeOptions: Sendable {
     /// Whether the store is backed up first.

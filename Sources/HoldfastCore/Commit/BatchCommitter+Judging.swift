@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// Judging the members of a batch, one after the other, each on the state that the ones before it leave.
 extension BatchCommitter {
     /// Takes the members that are not refused into the overlay, in their order. Answers how many were judged: a batch ends

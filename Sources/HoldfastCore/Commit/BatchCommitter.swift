@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// Carries a batch of commits through one write transaction of the engine: judges each, stores the survivors,
 /// syncs once. Confined to the queue's leader, one thread at a time.
 ///

@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// What is read of the storage to judge what the members of a batch have read, once for all of them.
 struct BatchReads {
     private let batch: [Commit]

@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// What a commit does to the catalogue, instead of writing entities.
 enum CatalogueChange: Sendable {
     case createRepository(name: String, key: String)

@@ -1,3 +1,4 @@
+public import HoldfastEnvironment
 internal import Synchronization
 
 /// How a commit ended.

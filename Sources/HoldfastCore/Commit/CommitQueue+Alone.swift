@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// What is done while nobody commits.
 extension CommitQueue {
     /// Makes everything committed before this call durable.

@@ -1,4 +1,5 @@
 internal import CHoldfastPlatform
+package import HoldfastEnvironment
 internal import Synchronization
 
 #if canImport(Darwin)

@@ -1,3 +1,4 @@
+internal import HoldfastEnvironment
 internal import Synchronization
 
 /// Has asynchronous commits withdrawn whose time is up, whoever leads the queue and whatever he waits for: another

@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// Keeps the indexes right: works out what a batch does to their entries, and refuses what a unique index forbids.
 ///
 /// It lives for one batch. Each member that is taken in tells the final texts of its entities; at the end each entity's

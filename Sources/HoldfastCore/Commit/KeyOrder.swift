@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// The order of many keys, found without moving them: what is sorted is plain numbers, which nobody has to retain.
 /// Equal keys keep the order in which they came.
 struct KeyOrder {

@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// The indexes that commits keep, as the catalogue has them. Understood anew only when the catalogue has changed.
 ///
 /// One that cannot be understood cannot be kept either, so no commit may change its repository until it is dropped; the

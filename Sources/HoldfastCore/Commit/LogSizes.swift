@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// How many bytes the entries of the log take, and from which one on they are few enough. It notes coarse pieces of the log,
 /// oldest first, so that no entry has to be looked at. What was there when the store was opened is counted once, when that is
 /// worth it; what other processes add is counted as it is met.

@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// What makes an entity's new text from the one that is there when its turn comes.
 public enum Modification: Sendable {
     case patch(MergePatch)

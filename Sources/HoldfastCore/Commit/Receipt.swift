@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// What a commit answers. Most receipts are only counted, so what can be worked out from the commit's log entry is
 /// worked out when it is asked for.
 public struct Receipt: Sendable {

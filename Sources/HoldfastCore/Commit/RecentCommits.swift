@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// The commit log's newest part, in memory. It spares the conflict check from reading what is stored, and is kept only
 /// while some transaction holds a snapshot that may need it. Confined to the leader.
 struct RecentCommits {

@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// What has changed in the storage behind the snapshots that are checked, with the newest texts: each is read once for
 /// all of them, when the first asks for it.
 struct StoredChanges {

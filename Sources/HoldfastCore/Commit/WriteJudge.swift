@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// What the storage holds of the entities that a batch's preconditions and modifications ask for, read in one call.
 struct PresentState {
     struct Entity {

@@ -1,4 +1,5 @@
 internal import CHoldfastPlatform
+public import HoldfastEnvironment
 
 /// For whom a controller works. As an observer it is told `.state` where there is a new one.
 public protocol ControllerHost: StreamObserver {

@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// What a controller is told: what the host wants, and what has become of it. `controller.h` describes each.
 public enum ControllerAction: Sendable {
     /// The two kinds of work that end by themselves.

@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// A request of a controller's that is not over: a live query whose events become actions. It is opened on the store's
 /// thread for operations, because that reads.
 final class LiveRequest: StreamObserver, FutureObserver, OperationFunction {

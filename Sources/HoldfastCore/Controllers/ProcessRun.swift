@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// A save or delete of a controller's under way: an operation whose outcome becomes an action.
 final class ProcessRun: FutureObserver {
     private let controller: Controller

@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// The reducer: how an action changes a state. It depends on nothing else, and does nothing else.
 extension ControllerState {
     /// Answers whether the state is another one now. What has ended is changed by no late outcome.

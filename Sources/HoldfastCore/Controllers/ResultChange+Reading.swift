@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 extension ResultChange {
     /// Reads what `json` writes. `ids`: the array of the snapshot's ids, where they are known; unknown ones are empty.
     /// Members that are not known are ignored, for later versions may tell more.

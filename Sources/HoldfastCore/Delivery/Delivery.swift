@@ -1,4 +1,5 @@
 internal import CHoldfastPlatform
+internal import HoldfastEnvironment
 internal import Synchronization
 
 /// How the outcomes of asynchronous commits reach the host.

@@ -1,4 +1,5 @@
 internal import CHoldfastPlatform
+public import HoldfastEnvironment
 
 /// What a future was completed with.
 public struct FutureValue: Sendable {

@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// The callback thread for observers of futures that belong to no store, started at the first of them.
 final class HostFutureDelivery: ProcessOwned {
     private static let process = PerProcess<HostFutureDelivery>()

@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// What an index is over, and whether it is unique. As JSON, which is how it is given and how the catalogue keeps it:
 ///
 ///     {"fields": {"address.city": 1, "age": -1}, "unique": true}

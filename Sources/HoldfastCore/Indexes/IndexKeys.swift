@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// The entries that an entity has in an index: one for each value to which the path leads, an array's elements each
 /// for itself; for several fields, the tuples that PathTuples.swift describes.
 ///

@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// Ids that the library assigns are inserted into the entity's own text.
 public enum AssignedID {
     /// The entity with `"name":"id",` as its first member and every other byte as it was. `entity` is

@@ -1,4 +1,5 @@
 internal import CHoldfastPayload
+public import HoldfastEnvironment
 
 /// An entity as a caller gave it: checked, its id found, its bytes as they came.
 struct EntityPayload {

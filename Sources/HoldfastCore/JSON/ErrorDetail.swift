@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 extension HoldfastError {
     /// The error for programs: a JSON object of its detail members, then its cause, if there is one,
     /// as `"cause": {"status": …, "message": …}`.

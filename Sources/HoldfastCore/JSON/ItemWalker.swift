@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// A `JSONWalker` for code that can fail for other reasons too: damaged bytes are an error of the store.
 struct ItemWalker {
     let walker: JSONWalker

@@ -1,4 +1,5 @@
 import CHoldfastPayload
+public import HoldfastEnvironment
 
 /// How large and how deep one payload may be.
 public struct PayloadLimits: Sendable, Equatable {

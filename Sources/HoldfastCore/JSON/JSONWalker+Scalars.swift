@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 #if canImport(Darwin)
     import Darwin
 #else

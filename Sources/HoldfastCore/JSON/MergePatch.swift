@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// A JSON Merge Patch (RFC 7396), read once and applied to the text of entities.
 ///
 /// Only what the patch names is rewritten; every other byte of the target stays: white space, number

@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 extension Update {
     /// The updated text of `target`, which is a stored entity. The caller checks the result's size.
     public func applied(to target: UnsafeRawBufferPointer) throws(HoldfastError) -> [UInt8] {

@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 extension UpdateApplication {
     /// Appends what a leaf makes of the value that is there.
     func change(

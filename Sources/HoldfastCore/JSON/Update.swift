@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// An update in MongoDB's operators, read once and applied to the text of entities:
 ///
 ///     {"$inc": {"plays": 1}, "$push": {"album.tracks": "Gloria"}}

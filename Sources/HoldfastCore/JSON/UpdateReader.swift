@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 extension Update {
     /// What happens at the end of a path. Ranges lie in the update's text.
     enum Operation: Sendable {

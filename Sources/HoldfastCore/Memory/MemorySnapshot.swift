@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// A copy of the state as it was. Calls take a copy of their own, so that they need no lock while they run and
 /// `close` has nothing to wait for.
 final class MemorySnapshot: StorageSnapshot {

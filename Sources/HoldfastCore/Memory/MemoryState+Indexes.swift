@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// The indexes of a store in memory: all their entries in one map.
 extension MemoryState {
     struct IndexEntry: Comparable, Sendable {

@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// Everything that a store in memory consists of, as one value: a copy is a backup, a fork, or a snapshot.
 public struct MemoryState: Sendable {
     public var incarnation: [UInt8]

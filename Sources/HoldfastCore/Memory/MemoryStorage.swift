@@ -1,3 +1,4 @@
+public import HoldfastEnvironment
 internal import Synchronization
 
 /// The engine in memory: many versions at once, because a snapshot is a copy of a persistent value. Every commit

@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// A copy of the state that is changed alone and published whole.
 final class MemoryWrite: StorageWrite {
     let head: CommitSequence

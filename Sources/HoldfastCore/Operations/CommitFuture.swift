@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 extension Transaction {
     /// As `submit`, with a future of the receipt, which `accept` is handed before anything is submitted.
     public func submit(accept: (Future) throws(HoldfastError) -> Void) throws(HoldfastError) {

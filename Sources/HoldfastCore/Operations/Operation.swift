@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// A transaction described now and run later, as often as wanted: on the caller's thread, or asynchronously. Making one
 /// does nothing to the store; each run is a run of its own.
 public final class Operation: Sendable {

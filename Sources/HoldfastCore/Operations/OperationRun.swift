@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// One asynchronous run of an operation.
 ///
 ///     waiting → running → committing → ended

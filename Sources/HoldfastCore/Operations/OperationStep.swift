@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// One call of a repository's, described: what `operation.h` lists under the name of each.
 struct OperationStep: Sendable {
     enum Verb: String, CaseIterable {

@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// The thread on which a store's asynchronous operations run, started at the first that needs it.
 final class OperationWorker: Sendable {
     private struct State {

@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// Reads an options object by strict rules, because a typo must not be silent: a wrong type, a value
 /// out of range and a name that nobody asks for are refused by name.
 ///

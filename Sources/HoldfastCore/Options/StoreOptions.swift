@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// What a store is opened with; `store.h` describes each.
 public struct StoreOptions: Sendable {
     public var create = true

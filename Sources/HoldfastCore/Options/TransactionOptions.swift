@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 public enum Isolation: Sendable {
     /// Refused when anything that was read has changed.
     case serializable

@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// Transactions over a tree alone. Whichever node they are asked of, they are its whole tree's.
 extension Participant {
     /// Begins one; throws `.transactionActive` when the tree is in one.

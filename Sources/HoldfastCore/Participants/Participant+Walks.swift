@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// Walks, all under the trees' lock. Each goes from link to link: neither depth nor width costs stack.
 extension Participant {
     var root: Participant {

@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// An object of the host's that begins, validates, commits and rolls back with others: the node of a tree.
 ///
 /// The tree owns nobody: a participant lives as long as its owner wants, and who goes is unlinked. Its links are the

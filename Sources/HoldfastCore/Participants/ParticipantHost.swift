@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// What stands behind a participant: the host's object, which a face hands to the core.
 ///
 /// All are called on the thread that begins, attaches, commits or rolls back; the last two of an asynchronous commit

@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// One transaction over object trees: over one alone, or over those that are enlisted in a store's transaction.
 /// `TransactionState` says what each call makes of it.
 ///

@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// A place of the host's where a store's entities live. Four functions are enough: save, fetch, fetch all, delete.
 ///
 /// Entities are known by the name of their repository and their id; a body is the entity's JSON object. Functions are called

@@ -1,4 +1,5 @@
 internal import CHoldfastPlatform
+internal import HoldfastEnvironment
 
 /// The one way to the host's functions: in turn, never from inside one of them, never in a forked child, and with what they
 /// throw told as the provider's failure.

@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// The entries of indexes, made anew from what the provider holds.
 enum ProviderIndexes {
     struct Fresh: Sendable {

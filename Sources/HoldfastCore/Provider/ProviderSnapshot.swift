@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// What the provider held at one moment: what it holds now, with what commits have changed since put back.
 final class ProviderSnapshot: StorageSnapshot {
     struct View: Sendable {

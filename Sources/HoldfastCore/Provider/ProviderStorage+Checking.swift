@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// What a provider gives is checked before it is believed.
 extension ProviderStorage {
     private static let limits = PayloadLimits(maxBytes: .max, maxDepth: 200)

@@ -1,3 +1,4 @@
+public import HoldfastEnvironment
 internal import Synchronization
 
 /// The host's provider as a storage. Entities live with the provider alone. Everything else is this process's: the catalogue,

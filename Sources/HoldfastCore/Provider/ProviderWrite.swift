@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// A batch on its way to the provider: all at once where it can, else one entity after the other, and back again if one fails.
 final class ProviderWrite: StorageWrite {
     let head: CommitSequence

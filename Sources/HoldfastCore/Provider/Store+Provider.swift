@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 extension Store {
     /// Opens a store whose entities live with the host's provider. The provider is let go of when the store is closed, or
     /// before this throws.

@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// The operators of filters.
 enum Operator: String, CaseIterable, Sendable {
     case equal = "$eq"

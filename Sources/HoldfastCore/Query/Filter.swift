@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// A query's condition, compiled: which entities it holds for. `repository.h` describes the language, a part of
 /// MongoDB's with its semantics; `FilterCompiler` reads it, `Matcher` says what it means for a document, and a
 /// planner reads the tree to find bounds for an index.

@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// Compiled filters by their text, so that a program that asks the same again, with other parameters, compiles once.
 final class FilterCache: Sendable {
     private let limits: Limits

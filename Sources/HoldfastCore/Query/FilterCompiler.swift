@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// Reads the language of filters: a parsed JSON object becomes a tree of conditions.
 struct FilterCompiler {
     /// Bounds the time of matching. Lists of `$in` may be of any length.

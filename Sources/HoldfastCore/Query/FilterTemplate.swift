@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// A filter that may have parameters: compiled once, given their values for each use.
 ///
 ///     {"age": {"$gte": {"$param": "least"}}}    with the parameters    {"least": 30}

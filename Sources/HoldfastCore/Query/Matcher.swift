@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 extension Filter {
     /// Whether the filter holds for a stored entity. Its bytes were checked when they came in; where
     /// they turn out damaged, the error is `corrupt`.

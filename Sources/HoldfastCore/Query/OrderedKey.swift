@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// A tuple of JSON values as bytes whose order is the values' order: what indexes keep on disk, and what sorting
 /// compares. `memcmp` of two keys orders their tuples value by value, in MongoDB's order:
 ///

@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// A dotted path into a document.
 struct Path: Sendable, Equatable {
     /// Positions in a path are the bits of a word while it is matched; the last bit stays free.

@@ -1,5 +1,6 @@
 internal import CHoldfastPlatform
 internal import CPCRE2
+internal import HoldfastEnvironment
 
 /// A regular expression of PCRE2, for UTF-8. Matching takes bounded time and memory: what costs too much is given up.
 ///

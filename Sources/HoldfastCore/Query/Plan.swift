@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// How a query finds its candidates: all entities of the repository, or those in some ranges of an index. The ranges
 /// hold every entity that matches, and perhaps others; where they hold no others, the filter need not be asked.
 struct Plan: Sendable {

@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// Which members of the entities a query answers. What is answered keeps its order and its own bytes.
 ///
 ///     {"name": 1, "address.city": 1} or ["name", "address.city"]    these, and the key unless it is given a 0

@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// What a query is asked with besides its filter; `repository.h` describes each.
 public struct QueryOptions: Sendable {
     public var skip: UInt64 = 0

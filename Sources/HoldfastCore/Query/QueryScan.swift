@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// Finds the entities that match a filter: plans on the snapshot, walks the candidates, asks the filter where the plan
 /// does not imply it, and lays a transaction's own writes over what the snapshot has. A scan that was stopped goes on
 /// where it stopped when it is run again, on the same snapshot or on one in which nothing that it read is different. It

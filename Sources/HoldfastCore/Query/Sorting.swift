@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// By what a query's results are ordered: MongoDB's order of values.
 ///
 /// What is missing counts as null. An array counts as its smallest element in ascending order and as its largest in

@@ -1,3 +1,4 @@
+internal import HoldfastEnvironment
 internal import Synchronization
 
 /// The snapshots that are open. Transactions that began to read in the same state share one; the number is bounded, and one

@@ -1,4 +1,5 @@
 internal import CHoldfastPayload
+internal import HoldfastEnvironment
 
 /// Holds what a storage lends against what was stored there: a JSON object with the id under which it is kept. What is not
 /// that is told with its repository and id wherever it is read, and never handed to anybody. There is no other notion of

@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// Where a store's entities live: the interface between the core and an engine.
 ///
 /// It is small and key-value shaped. An engine keeps entities under (repository, id) with a version, keeps the

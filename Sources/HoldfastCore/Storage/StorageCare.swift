@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// Hears how far long work is, between its pieces and on the thread that does it; `total` is 0 where it is not known.
 /// Answering false gives up.
 public typealias Progress = (_ done: UInt64, _ total: UInt64) throws(HoldfastError) -> Bool

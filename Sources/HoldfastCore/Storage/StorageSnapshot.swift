@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// A view of the committed state at one sequence. Used by several threads; an engine whose connection serves
 /// one thread at a time locks it inside. The closures that are handed in only copy, compare and match; they
 /// never call back into the storage.

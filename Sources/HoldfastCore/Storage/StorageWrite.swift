@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// The engine's write transaction, which carries a batch of commits. Used by one thread. Exactly one of
 /// `commit` and `rollback` ends it.
 public protocol StorageWrite: AnyObject {

@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// The repositories of a store, as this process knows them.
 final class Catalogue: Sendable {
     private struct State {

@@ -1,4 +1,5 @@
 internal import CHoldfastPlatform
+public import HoldfastEnvironment
 
 /// Hands out what a query finds in pieces, so that as many entities as there may be take little memory. Used by one
 /// thread at a time; others wait.

@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// Entities that were read: their texts as a JSON array, and where each lies in it.
 public struct EntityList: Sendable {
     public struct Item: Sendable {

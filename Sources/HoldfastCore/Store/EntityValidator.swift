@@ -1,3 +1,4 @@
+public import HoldfastEnvironment
 internal import Synchronization
 
 /// Checks what is about to be stored in a repository.

@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// Deletes entities whose time has passed: those that an index with "expire_after_ms" leads to. It looks once a second on
 /// a thread of its own, which a store without such an index does not have. What it does are commits like any other's: a
 /// conflict is met by looking again, and several processes that look at one store do no harm.

@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 public enum LogLevel: Int32, Sendable {
     case info = 1
     case warning = 2

@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// The cache, as far as it holds this repository's entities. No call here changes what is stored.
 extension Repository {
     /// Drops the entry of this id, or all; the next read asks the storage.

@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// Telling how a query is carried out.
 extension Repository {
     /// Runs the query as `find` would, and reports as `hf_repository_explain` describes.

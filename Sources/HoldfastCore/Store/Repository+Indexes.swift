@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// Indexes.
 extension Repository {
     /// Creates an index, or goes on with one that was begun, and answers when queries use it. Commits go on meanwhile: they

@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// Queries: reading by a filter.
 extension Repository {
     /// Compiles a filter, or finds it compiled, and binds its parameters; nil stands for the filter that every entity

@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// Reading.
 extension Repository {
     /// Lends the entity's version and text to `body`, or answers false. `body` may be called again, with a newer state,

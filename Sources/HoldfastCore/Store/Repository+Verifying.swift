@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// Holding what is stored against what it must be.
 extension Repository {
     /// Walks every entity and every index of the repository on one snapshot, and reports as `hf_repository_verify` describes.

@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// Writing. Each verb makes the writes that it stands for; one function below carries them out, inside a transaction
 /// or as a commit of their own.
 extension Repository {

@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// A named collection of entities. Every call takes a transaction that may be nil: then a read sees the newest
 /// committed state, and a write is a commit of its own, judged when its turn comes.
 public final class Repository: Sendable {

@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 extension Store {
     /// Closes the store and waits at most so long (nil: for ever). Answers whether it is closed. From inside a callback
     /// of this store it answers true at once, and the store closes after the callback.

@@ -1,4 +1,5 @@
 internal import CHoldfastPlatform
+public import HoldfastEnvironment
 
 extension Store {
     /// Runs `body` in a transaction and commits it; on a conflict again, on the newest state. The transaction is

@@ -1,3 +1,4 @@
+public import HoldfastEnvironment
 internal import Synchronization
 
 /// One database: the unit of commit order. Opened by a face, which chooses the engine.

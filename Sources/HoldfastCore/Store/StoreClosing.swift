@@ -1,3 +1,4 @@
+internal import HoldfastEnvironment
 internal import Synchronization
 
 /// How a store ends: new work is refused, what was accepted is finished and delivered, and the storage is let go.

@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 #if canImport(Darwin)
     internal import Darwin
 #else

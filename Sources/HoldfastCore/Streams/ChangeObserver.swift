@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// A stream that tells of changes. Confined to the follower once it is attached.
 final class ChangeObserver {
     let selection: ChangeSelection

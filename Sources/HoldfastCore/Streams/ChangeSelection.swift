@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// Of which changes an observer wants to hear, and how much.
 struct ChangeSelection: Sendable {
     let names: Catalogue

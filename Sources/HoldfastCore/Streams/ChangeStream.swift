@@ -1,3 +1,4 @@
+public import HoldfastEnvironment
 internal import Synchronization
 
 /// A stream that is open, until it is cancelled or let go of.

@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// What this process has stored in one engine transaction, with the texts, for those who follow the commits.
 struct CommittedBatch: Sendable {
     enum Former: Sendable {

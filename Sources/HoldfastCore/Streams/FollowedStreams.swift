@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// A store's streams, and how far they have followed its commits. Confined to the follower's thread.
 ///
 /// What this process commits comes with its texts. Everything else is read from the log: then live queries take the texts

@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// The live queries of one repository, and which of them a change can concern: those that hold the entity already, and
 /// those whose filter may hold for its new text. Most filters hold one of their paths to a value or a range; such a query
 /// is met only where that path's value is the one, or in the range. So a change that concerns none of many queries

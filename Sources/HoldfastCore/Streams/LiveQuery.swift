@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// A query whose result follows the commits. Confined to the follower once it is attached.
 final class LiveQuery {
     let repository: RepositoryID

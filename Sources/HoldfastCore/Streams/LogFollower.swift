@@ -1,3 +1,4 @@
+internal import HoldfastEnvironment
 internal import Synchronization
 
 /// Follows the commits of a store, whoever's, on a thread of its own, for all its streams. A store without streams has no

@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// Live queries by the ranges of keys to which they hold a path: finds those whose range has a key in it.
 ///
 /// The ranges lie in an array ordered by their lower ends, read as a balanced tree whose root is in the middle; beside each

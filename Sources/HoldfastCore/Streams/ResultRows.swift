@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// An entity in a live query's result.
 final class ResultRow: Sendable {
     let id: EntityID

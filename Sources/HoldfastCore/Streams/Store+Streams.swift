@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 extension Store {
     /// Observes changes. `stream.h` says of which, and from when on.
     public func openStream(

@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// Of what a stream tells; `stream.h` describes each.
 public struct StreamOptions: Sendable {
     public var repository: String?

@@ -1,4 +1,5 @@
 internal import CHoldfastPlatform
+public import HoldfastEnvironment
 
 /// Hears of a stream's events, on the thread that delivers, one at a time for each stream.
 public protocol StreamObserver: EventObserver {

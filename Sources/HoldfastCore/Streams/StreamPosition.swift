@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// A place in the order of a store's commits, as receipts and events name it: "incarnation:sequence".
 enum StreamPosition {
     static func text(_ incarnation: String, _ sequence: CommitSequence) -> String { "\(incarnation):\(sequence)" }

@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// The ids that a query has found, packed: they may be many, and most transactions end without anybody asking for them.
 struct FoundIDs: Sendable {
     private var bytes: [UInt8] = []

@@ -1,3 +1,5 @@
+package import HoldfastEnvironment
+
 /// Reading and writing entities within a transaction: the snapshot, overlaid with the transaction's own writes.
 extension Transaction {
     // MARK: Writing

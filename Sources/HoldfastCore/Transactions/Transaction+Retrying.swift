@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// Running again after a conflict.
 extension Transaction {
     /// Begins the next attempt of this transaction, which met a conflict or was rolled back. `accept` is handed it with a

@@ -1,3 +1,5 @@
+public import HoldfastEnvironment
+
 /// Parts of a transaction that are all or nothing by themselves: a transaction that joins it, an operation. When one
 /// fails, and whoever began it goes on, what it wrote goes back; what was read stays read. The members of object trees go
 /// back with it. Where one of them cannot, nothing can be stored any more without being half of something: the

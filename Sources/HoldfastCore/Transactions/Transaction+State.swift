@@ -1,4 +1,5 @@
 internal import CHoldfastPlatform
+internal import HoldfastEnvironment
 
 /// The table at work.
 extension Transaction.State {

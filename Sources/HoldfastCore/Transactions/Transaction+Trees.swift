@@ -1,4 +1,5 @@
 internal import CHoldfastPlatform
+public import HoldfastEnvironment
 
 /// Object trees that end with a store's transaction: how they join, and how they and the validators of repositories are
 /// asked before the commit.

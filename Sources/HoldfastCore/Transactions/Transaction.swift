@@ -1,3 +1,4 @@
+public import HoldfastEnvironment
 internal import Synchronization
 
 /// One unit of work over a store: all of it is stored, or nothing. `TransactionState` says what each call makes of it.

@@ -1,3 +1,6 @@
+internal import HoldfastEnvironment
+
+
 /// Why a call on a transaction is refused by the state that it is in.
 enum TransactionRefusal: UInt8, CaseIterable {
     case committing

@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// The snapshot that a transaction reads, and what it has read there. Guarded by the transaction's lock.
 ///
 /// The snapshot is fixed at the first read. When the pool takes it back, the view moves forward to the newest one if

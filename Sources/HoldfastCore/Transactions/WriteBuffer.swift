@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// What a transaction has written so far, by key, and the savepoints within it.
 struct WriteBuffer {
     struct Entry {

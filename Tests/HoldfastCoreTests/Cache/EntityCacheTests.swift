@@ -1,3 +1,4 @@
+import HoldfastEnvironment
 import SeededRandom
 import Testing
 

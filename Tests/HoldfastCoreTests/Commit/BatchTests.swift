@@ -1,3 +1,4 @@
+import HoldfastEnvironment
 import Testing
 
 @testable import HoldfastCore

@@ -1,3 +1,5 @@
+import HoldfastEnvironment
+
 @testable import HoldfastCore
 
 /// A store whose asynchronous commits are carried when the test says so, on its own thread.

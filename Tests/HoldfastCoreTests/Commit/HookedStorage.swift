@@ -1,3 +1,5 @@
+import HoldfastEnvironment
+
 @testable import HoldfastCore
 
 /// A storage in memory that counts what it is asked for, and whose calls others may hold up or let fail.

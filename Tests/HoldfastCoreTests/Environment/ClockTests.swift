@@ -2,6 +2,7 @@ import Synchronization
 import Testing
 
 @testable import HoldfastCore
+@testable import HoldfastEnvironment
 
 #if canImport(Darwin)
     import Darwin

@@ -3,6 +3,8 @@ import HoldfastCore
 import SeededRandom
 import Testing
 
+@testable import HoldfastEnvironment
+
 @Suite("Limits by name")
 struct LimitsTests {
     @Test func `what is not named stays as it is`() throws {

@@ -1,6 +1,7 @@
 import Testing
 
 @testable import HoldfastCore
+@testable import HoldfastEnvironment
 
 @Suite("A worker's thread")
 struct WorkerTests {

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastEnvironment
 
 /// Random JSON for property tests, from a seed that a failing test prints.
 struct JSONSamples {

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastEnvironment
 import SeededRandom
 import Testing
 

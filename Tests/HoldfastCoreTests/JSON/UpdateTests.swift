@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastEnvironment
 import Testing
 
 @Suite("Updates in MongoDB's operators")

@@ -1,3 +1,4 @@
+import HoldfastEnvironment
 import StorageConformance
 import Testing
 

@@ -30,7 +30,7 @@ extension [UInt8] {
 
 extension Array {
     /// Asks for the larger place to which so many more would move it.
-    func askToGrow(by added: Int = 1) throws(HoldfastError) {
+    package func askToGrow(by added: Int = 1) throws(HoldfastError) {
         let wanted = count + added
         if wanted > capacity { try Memory.ask(for: 2 * wanted * MemoryLayout<Element>.stride) }
     }
@@ -38,7 +38,7 @@ extension Array {
 
 extension Dictionary {
     /// As an array's.
-    func askToGrow(by added: Int = 1) throws(HoldfastError) {
+    package func askToGrow(by added: Int = 1) throws(HoldfastError) {
         let wanted = count + added
         if wanted > capacity {
             try Memory.ask(for: 3 * wanted * (MemoryLayout<Key>.stride + MemoryLayout<Value>.stride))

@@ -29,7 +29,7 @@ package enum Interrupt {
     package static var isWanted: Bool { hfp_interrupt_is_wanted() }
 
     /// How long a thread that is to be asked may wait without a question.
-    static var interval: UInt64 { hfp_thread_interrupt().pointee.interval }
+    package static var interval: UInt64 { hfp_thread_interrupt().pointee.interval }
 
     /// Asks, if it is time. Throws `.cancelled` where the answer is that the call is to end.
     package static func look() throws(HoldfastError) {
@@ -82,7 +82,7 @@ package enum Interrupt {
 extension Gate {
     /// As `wait`, for a thread that makes a call, which is asked meanwhile. Also ends, to be called again, when it was time
     /// to ask. Throws `.cancelled` where the answer is that the call is to end, whatever has happened meanwhile.
-    func waitAsking(
+    package func waitAsking(
         while seen: UInt32, for bits: UInt32 = .max, nanoseconds: UInt64? = nil
     ) throws(HoldfastError) {
         guard Interrupt.isWanted else { return wait(while: seen, for: bits, nanoseconds: nanoseconds) }
@@ -157,7 +157,7 @@ extension Interrupt {
     }
 
     /// Sorts, and asks meanwhile.
-    static func sort<Element>(
+    package static func sort<Element>(
         _ elements: inout [Element], by precedes: (Element, Element) -> Bool
     ) throws(HoldfastError) {
         guard isWanted else { return elements.sort(by: precedes) }

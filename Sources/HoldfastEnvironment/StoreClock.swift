@@ -14,7 +14,7 @@ public final class StoreClock: TimeSource {
     private let isSet = Atomic<Bool>(false)
     private let current = Lock<Set?>(nil)
 
-    init(_ system: any TimeSource) { self.system = system }
+    package init(_ system: any TimeSource) { self.system = system }
 
     public func monotonicNanoseconds() -> UInt64 {
         guard let set = set else { return system.monotonicNanoseconds() }
@@ -29,7 +29,7 @@ public final class StoreClock: TimeSource {
     private var set: Set? { isSet.load(ordering: .acquiring) ? current.withLock { $0 } : nil }
 
     /// Nil for the system's.
-    func set(_ clock: (any HostClock)?) {
+    package func set(_ clock: (any HostClock)?) {
         let new = clock.map { Set(clock: $0, monotonic: $0.now(), wall: system.wallMilliseconds()) }
         // The old one is let go outside the lock: its end may run the host's destructor.
         let old = current.withLock { current in

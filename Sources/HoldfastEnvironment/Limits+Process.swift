@@ -5,7 +5,7 @@ extension Limits {
     /// Those of this process: what `HOLDFAST_LIMITS` says, as `init(_:)` takes it, read once. It is for tests alone, which
     /// drive the library as it is shipped beyond its limits. Where it is wrong no store can be opened; a program that has
     /// more rights than whoever started it does not listen to it.
-    static let ofProcess: Result<Limits, HoldfastError> = {
+    package static let ofProcess: Result<Limits, HoldfastError> = {
         guard let text = hfp_environment("HOLDFAST_LIMITS") else { return .success(Limits()) }
         return Result { () throws(HoldfastError) in
             let limits = try Limits(String(cString: text))
