@@ -1,6 +1,5 @@
 internal import HoldfastEnvironment
 
-
 /// Why a call on a transaction is refused by the state that it is in.
 enum TransactionRefusal: UInt8, CaseIterable {
     case committing
