@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Callable, Generic, NoReturn, Optional, TypeVar
 
 from . import _interrupts, errors
@@ -16,6 +16,7 @@ from ._limits import LIMITS
 from ._signatures import HF_OK, hf_buffer, hf_entity, hf_entity_list, hf_error
 
 C = TypeVar("C", bound="Closing")
+S = TypeVar("S", bound=ctypes.Structure)
 T = TypeVar("T")
 
 
@@ -232,13 +233,16 @@ def call(
 
 
 @contextmanager
-def native_buffer() -> Iterator[hf_buffer]:
-    """A text buffer, freed at the end of the block."""
-    buffer = hf_buffer()
+def _freed(result: S, free: Callable[[Any], None]) -> Iterator[S]:
     try:
-        yield buffer
+        yield result
     finally:
-        lib.hf_buffer_free(ctypes.byref(buffer))
+        free(ctypes.byref(result))
+
+
+def native_buffer() -> "AbstractContextManager[hf_buffer]":
+    """A text buffer, freed at the end of the block."""
+    return _freed(hf_buffer(), lib.hf_buffer_free)
 
 
 def text_of(buffer: hf_buffer) -> bytes:
@@ -246,14 +250,9 @@ def text_of(buffer: hf_buffer) -> bytes:
     return ctypes.string_at(buffer.data, buffer.length) if buffer.data else b""
 
 
-@contextmanager
-def native_list() -> Iterator[hf_entity_list]:
+def native_list() -> "AbstractContextManager[hf_entity_list]":
     """An entity list, freed at the end of the block."""
-    entities = hf_entity_list()
-    try:
-        yield entities
-    finally:
-        lib.hf_entity_list_free(ctypes.byref(entities))
+    return _freed(hf_entity_list(), lib.hf_entity_list_free)
 
 
 def json_of(entities: hf_entity_list) -> bytes:
