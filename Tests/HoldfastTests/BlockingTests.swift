@@ -8,8 +8,7 @@ struct BlockingTests {
 
     @Test("answers what its asynchronous sibling does", arguments: Engine.allCases)
     func siblings(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { _, songs in
             try await onThread {
                 let songs = songs.blocking
                 try #expect(songs.add(Song(id: "a", title: "Gloria")).title == "Gloria")
@@ -181,8 +180,7 @@ struct BlockingTests {
 
     @Test("in transactions of many threads: none of what they add up is lost", arguments: Engine.allCases)
     func conflicts(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             try await songs.save(Song(id: "a", title: "Gloria"))
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<4 {

@@ -6,8 +6,7 @@ import Testing
 struct ConcurrencyTests {
     @Test("save thousands of entities at once, each told when it is stored", arguments: Engine.allCases)
     func manySaves(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { _, songs in
             var told = 0
             try await withThrowingTaskGroup(of: Song.self) { group in
                 for number in 0..<5000 {
@@ -24,8 +23,7 @@ struct ConcurrencyTests {
         "that fetch without an end what the cache holds let others have their turn", .timeLimit(.minutes(20)),
         arguments: Engine.allCases)
     func polling(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { _, songs in
             try await songs.save(Song(id: "s", title: "", plays: 0))
             for _ in 0..<2 { try await #expect(songs.fetch(id: "s")?.plays == 0) }
             try await #expect(songs.cacheStatistics().hits == 1)
@@ -45,8 +43,7 @@ struct ConcurrencyTests {
         // None of so few waits half a minute, which is all that a save alone does, however busy the machine is.
         var options = StoreOptions.relaxed
         options.maxInFlight = 2
-        try await withStore(engine, options) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine, options) { store, songs in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<100 {
                     let song = Song(id: "s\(number)", title: "")
@@ -93,8 +90,7 @@ struct ConcurrencyTests {
 struct CancellationTests {
     @Test("that was cancelled before it began does nothing", arguments: Engine.allCases)
     func before(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { _, songs in
             try await songs.open()
             for write in [false, true] {
                 let task = Task {
@@ -116,8 +112,7 @@ struct CancellationTests {
     func truth(engine: Engine) async throws {
         var options = StoreOptions()
         options.maxInFlight = 200
-        try await withStore(engine, options) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine, options) { store, songs in
             try await songs.open()
             var stored: Set<String> = []
             var withdrawn = 0
@@ -151,8 +146,7 @@ struct CancellationTests {
 
     @Test("rolls its transaction back", arguments: Engine.allCases)
     func inTransaction(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             let written = AsyncStream<Void>.makeStream()
             let task = Task {
                 try await store.transaction {

@@ -132,8 +132,7 @@ struct IdentifierTests {
 
     @Test("of no bytes or too many are refused")
     func invalid() async throws {
-        try await withStore(.memory) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(.memory) { _, songs in
             await expectError(.invalidID) { _ = try await songs.fetch(id: "") }
             await expectError(.invalidID) {
                 try await songs.save(Song(id: String(repeating: "x", count: 5000), title: ""))

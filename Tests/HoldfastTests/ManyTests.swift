@@ -46,8 +46,7 @@ struct ManyTests {
 
     @Test("open a repository without creating it", arguments: Engine.allCases)
     func openingWithoutCreating(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             await expectError(.notFound) { try await songs.open(creating: false) }
             try #expect(store.describe().repositories.isEmpty)
             try await songs.open()

@@ -44,8 +44,7 @@ struct UnfittingEntityTests {
 struct RepositoryTests {
     @Test("deletes an entity that it is given, in asynchronous code too", arguments: Engine.allCases)
     func deletion(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { _, songs in
             let song = Song(id: "s1", title: "Gloria")
             try await songs.save(song)
             try await songs.delete(song)
@@ -60,8 +59,7 @@ struct RepositoryTests {
 
     @Test("stores what is added, and refuses to add it again", arguments: Engine.allCases)
     func adding(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { _, songs in
             let song = Song(id: "s1", title: "Sinnerman")
             try await #expect(songs.add(song) == song)
             try await #expect(songs.fetch(id: "s1") == song)
@@ -72,8 +70,7 @@ struct RepositoryTests {
 
     @Test("updates only what is there", arguments: Engine.allCases)
     func updating(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { _, songs in
             await expectError(.notFound) { try await songs.update(Song(id: "s1", title: "Sinnerman")) }
             try await songs.save(Song(id: "s1", title: "Sinnerman"))
             try await songs.update(Song(id: "s1", title: "Sinnerman", plays: 1))
@@ -83,8 +80,7 @@ struct RepositoryTests {
 
     @Test("updates, patches and deletes only the expected version", arguments: Engine.allCases)
     func expectingVersions(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { _, songs in
             try await songs.save(Song(id: "s1", title: "Sinnerman"))
             let old = try await #require(songs.fetchVersioned(id: "s1"))
             try await songs.update(Song(id: "s1", title: "Sinnerman", plays: 1), expectedVersion: old.version)
@@ -108,8 +104,7 @@ struct RepositoryTests {
 
     @Test("patches what is named and leaves the rest", arguments: Engine.allCases)
     func patching(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             await expectError(.notFound) { try await songs.patch(id: "s1", ["plays": 1]) }
             try await songs.save(Song(id: "s1", title: "Sinnerman", plays: 1, note: "live"))
             let patched = try await songs.patch(id: "s1", ["plays": 2, "note": nil])
@@ -123,8 +118,7 @@ struct RepositoryTests {
 
     @Test("modifies what an update's paths name and leaves the rest", arguments: Engine.allCases)
     func modifying(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             await expectError(.notFound) { try await songs.modify(id: "s1", ["$inc": ["plays": 1]]) }
             let first = Song(id: "s1", title: "Sinnerman", note: "live")
             let modified = try await songs.modify(
@@ -153,8 +147,7 @@ struct RepositoryTests {
 
     @Test("loses no count when many tasks count in one entity at once", arguments: Engine.allCases)
     func counting(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { _, songs in
             try await withThrowingTaskGroup { group in
                 for _ in 0..<100 {
                     group.addTask {
@@ -169,8 +162,7 @@ struct RepositoryTests {
 
     @Test("deletes; a missing entity is an error unless it may be missing", arguments: Engine.allCases)
     func deleting(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { _, songs in
             try await songs.save(Song(id: "s1", title: "Sinnerman"))
             try await songs.delete(id: "s1")
             try await #expect(songs.fetch(id: "s1") == nil)
@@ -182,8 +174,7 @@ struct RepositoryTests {
 
     @Test("lists entities in the bytewise order of their ids", arguments: Engine.allCases)
     func listing(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { _, songs in
             try await #expect(songs.fetchAll() == [])
             try await songs.saveMany(["b", "a", "ä", "B", "aa"].map { Song(id: $0, title: $0) })
             try await #expect(songs.fetchAll().map(\.id) == ["B", "a", "aa", "b", "ä"])
@@ -192,8 +183,7 @@ struct RepositoryTests {
 
     @Test("finds and counts by members, with skip and limit", arguments: Engine.allCases)
     func finding(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { _, songs in
             try await songs.saveMany((0..<10).map { Song(id: "s\($0)", title: "t\($0 % 2)", plays: $0) })
             try await #expect(songs.find(["title": "t1"]).map(\.plays) == [1, 3, 5, 7, 9])
             try await #expect(songs.find(["title": "t1", "plays": 3]).map(\.id) == ["s3"])
@@ -209,8 +199,7 @@ struct RepositoryTests {
 
     @Test("changes many entities or none, and tells which one was wrong", arguments: Engine.allCases)
     func batches(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { _, songs in
             let three = ["a", "b", "c"].map { Song(id: $0, title: $0) }
             try await #expect(songs.addMany(three) == three)
             let refusal = await expectError(.exists) {
@@ -233,8 +222,7 @@ struct RepositoryTests {
 
     @Test("deletes all that match and tells how many", arguments: Engine.allCases)
     func deletingAll(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { _, songs in
             try await #expect(songs.deleteAll() == 0)
             try await songs.saveMany((0..<10).map { Song(id: "s\($0)", title: "t\($0 % 2)") })
             try await #expect(songs.deleteAll(["title": "t1"]) == 5)
@@ -246,8 +234,7 @@ struct RepositoryTests {
 
     @Test("is named after its type, in lower case", arguments: Engine.allCases)
     func naming(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             #expect(songs.name == "song")
             try await songs.open()
             #expect(try store.describe().repositories.map(\.name) == ["song"])
@@ -264,8 +251,7 @@ struct RepositoryTests {
             song.title = "renamed"
             try await songs.save(song)
         }
-        try await withStore(.memory) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(.memory) { _, songs in
             try await songs.save(Song(id: "s1", title: "Sinnerman"))
             try await rename("s1", in: songs)
             try await #expect(songs.fetch(id: "s1")?.title == "renamed")

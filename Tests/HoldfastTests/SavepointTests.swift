@@ -5,8 +5,7 @@ import Testing
 struct SavepointTests {
     @Test("undoes its own part and no more", arguments: Engine.allCases)
     func undoing(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             try await store.transaction {
                 try await songs.save(Song(id: "s1", title: "before"))
                 await #expect(throws: Refusal()) {
@@ -26,8 +25,7 @@ struct SavepointTests {
 
     @Test("undoes its part when that is cancelled, too", arguments: Engine.allCases)
     func cancellation(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             try await store.transaction {
                 try await songs.save(Song(id: "s1", title: "before"))
                 await #expect(throws: CancellationError.self) {

@@ -97,8 +97,7 @@ struct StoreTests {
 
     @Test("refuses work once it is closed, and closing again does nothing", arguments: Engine.allCases)
     func closing(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             try await songs.save(Song(id: "s1", title: ""))
             try await store.close()
             try await store.close(timeout: .zero)
@@ -113,8 +112,7 @@ struct StoreTests {
 
     @Test("that is closed finishes what it accepted and rolls back what is open", arguments: Engine.allCases)
     func closingInUse(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             try await songs.open()
             let saves = (0..<200).map { number in
                 Task { try await songs.save(Song(id: "s\(number)", title: "")) }
@@ -151,8 +149,7 @@ struct StoreTests {
 
     @Test("tells who holds a snapshot of it, by name", arguments: Engine.allCases)
     func describingSnapshots(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             try await songs.save(Song(id: "s1", title: ""))
             var options = TransactionOptions()
             options.name = "nightly report"

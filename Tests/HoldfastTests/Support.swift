@@ -47,6 +47,16 @@ nonisolated(nonsending) func withStore(
     }
 }
 
+/// The same, with its repository of songs.
+nonisolated(nonsending) func withSongs(
+    _ engine: Engine, _ options: StoreOptions = .init(),
+    _ body: nonisolated(nonsending) (Store, StoreRepository<Song>) async throws -> Void
+) async throws {
+    try await withStore(engine, options) { store in
+        try await body(store, store.repository(of: Song.self))
+    }
+}
+
 /// Runs `body` with the path of a directory of its own.
 nonisolated(nonsending) func withDirectory(_ body: nonisolated(nonsending) (String) async throws -> Void) async throws {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent("holdfast-\(UUID().uuidString)")

@@ -6,8 +6,7 @@ import Testing
 struct TransactionTests {
     @Test("stores everything that its body did, and answers its value", arguments: Engine.allCases)
     func committing(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             let accounts = store.repository(of: Account.self)
             let value = try await store.transaction {
                 try await songs.add(Song(id: "s1", title: "Sinnerman"))
@@ -22,8 +21,7 @@ struct TransactionTests {
 
     @Test("shows nothing outside before it commits", arguments: Engine.allCases)
     func isolation(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             try await songs.open()
             try await store.transaction {
                 try await songs.save(Song(id: "s1", title: "Sinnerman"))
@@ -37,8 +35,7 @@ struct TransactionTests {
 
     @Test("that throws leaves nothing behind, and its own error comes out", arguments: Engine.allCases)
     func rollingBack(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             try await songs.save(Song(id: "s1", title: "Sinnerman"))
             await #expect(throws: Refusal()) {
                 try await store.transaction {
@@ -60,8 +57,7 @@ struct TransactionTests {
 
     @Test("goes on after a call that was refused", arguments: Engine.allCases)
     func goingOn(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             try await store.transaction {
                 try await songs.save(Song(id: "s1", title: "Sinnerman"))
                 await expectError(.exists) { try await songs.add(Song(id: "s1", title: "again")) }
@@ -76,8 +72,7 @@ struct TransactionTests {
 
     @Test("inside another joins it, and goes back alone when it throws", arguments: Engine.allCases)
     func nesting(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             let receipt = try await store.transactionWithReceipt {
                 try await store.transaction { try await songs.save(Song(id: "s1", title: "kept")) }
                 await #expect(throws: Refusal()) {
@@ -104,8 +99,7 @@ struct TransactionTests {
 
     @Test("counts what a part has read that went back", arguments: Engine.allCases)
     func readsOfAPart(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             try await songs.save(Song(id: "s1", title: ""))
             let transaction = try store.begin()
             try await transaction.joined {
@@ -124,8 +118,7 @@ struct TransactionTests {
 
     @Test("of tasks beside each other stores nothing half: all is stored, or nothing", arguments: Engine.allCases)
     func partsBesideEachOther(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             func both(_ name: String, fails: Bool) async throws {
                 try await store.transaction {
                     try await songs.save(Song(id: "\(name) 1", title: ""))
@@ -158,8 +151,7 @@ struct TransactionTests {
         "that aborts on errors throws the first failed write's, whatever the body has caught",
         arguments: Engine.allCases)
     func abort(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             try await songs.save(Song(id: "s1", title: ""))
             var options = TransactionOptions()
             options.onError = .abort
@@ -202,8 +194,7 @@ struct TransactionTests {
         "that has ended refuses single calls of a task begun in it, and lets it have transactions",
         arguments: Engine.allCases)
     func taskBehindTheEnd(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             let (goOn, end) = AsyncStream<Void>.makeStream()
             let task = try await store.transaction {
                 try await songs.save(Song(id: "s1", title: ""))
@@ -217,8 +208,7 @@ struct TransactionTests {
 
     @Test("includes the calls of child tasks", arguments: Engine.allCases)
     func childTasks(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             await #expect(throws: Refusal()) {
                 try await store.transaction {
                     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -259,8 +249,7 @@ struct TransactionTests {
 
     @Test("refuses the calls of a task that outlived it")
     func outliving() async throws {
-        try await withStore(.memory) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(.memory) { store, songs in
             let gate = AsyncStream<Void>.makeStream()
             let late = try await store.transaction {
                 try await songs.save(Song(id: "s1", title: ""))
@@ -392,8 +381,7 @@ struct TransactionTests {
 
     @Test("answers a receipt of what changed", arguments: Engine.allCases)
     func receipts(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             try await songs.save(Song(id: "s0", title: ""))
             let (_, receipt) = try await store.transactionWithReceipt {
                 try await songs.save(Song(id: "s1", title: ""))
@@ -455,8 +443,7 @@ struct TransactionTests {
     @Test("may change the state of the actor that it is called on")
     func actors() async throws {
         var titles: [String] = []
-        try await withStore(.memory) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(.memory) { store, songs in
             try await store.transaction {
                 MainActor.assertIsolated()
                 titles.append(try await songs.save(Song(id: "s1", title: "Sinnerman")).title)

@@ -6,8 +6,7 @@ import Testing
 struct ValidatorTests {
     @Test("refuses what is about to be stored, with its own error, however it is written", arguments: Engine.allCases)
     func refuses(_ engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             try await songs.save(Song(id: "old", title: "", plays: 1))
             try await songs.setValidator { id, song in
                 guard let song else { return }

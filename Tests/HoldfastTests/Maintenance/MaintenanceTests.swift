@@ -5,7 +5,7 @@ import Testing
 @Suite("The care of a store")
 struct MaintenanceTests {
     /// Runs `body` with a store in a file, the path of its directory, and its repository of a thousand songs.
-    private func withSongs(_ body: (Store, String, StoreRepository<Song>) async throws -> Void) async throws {
+    private func withAThousandSongs(_ body: (Store, String, StoreRepository<Song>) async throws -> Void) async throws {
         try await withDirectory { directory in
             let store = try await Store.open("\(directory)/store.db")
             let songs = store.repository(of: Song.self)
@@ -20,7 +20,7 @@ struct MaintenanceTests {
 
     @Test("backs up what is committed, tells how far it is, and restores it under a name of its own")
     func backup() async throws {
-        try await withSongs { store, directory, songs in
+        try await withAThousandSongs { store, directory, songs in
             let heard = Heard()
             let report = try await store.backup(to: "\(directory)/copy", progress: heard.progress)
             #expect(report.path == "\(directory)/copy")
@@ -79,7 +79,7 @@ struct MaintenanceTests {
 
     @Test("gives a backup up for what its progress function throws, and leaves nothing behind")
     func givingUp() async throws {
-        try await withSongs { store, directory, songs in
+        try await withAThousandSongs { store, directory, songs in
             await #expect(throws: Refusal.self) {
                 try await store.backup(to: "\(directory)/copy") { _, _ in throw Refusal() }
             }
@@ -95,7 +95,7 @@ struct MaintenanceTests {
 
     @Test("gives a backup up when its task is cancelled in the middle of it")
     func cancelling() async throws {
-        try await withSongs { store, directory, songs in
+        try await withAThousandSongs { store, directory, songs in
             let begun = PendingResult<Void, Never>(identifier: "begun")
             let goOn = DispatchSemaphore(value: 0)
             let task = Task {
@@ -115,7 +115,7 @@ struct MaintenanceTests {
 
     @Test("checks all that is stored, and compacts the file")
     func verifying() async throws {
-        try await withSongs { store, directory, songs in
+        try await withAThousandSongs { store, directory, songs in
             try await songs.createIndex(.ascending(\.plays))
             let heard = Heard()
             let verification = try await store.verify(progress: heard.progress)
@@ -139,8 +139,7 @@ struct MaintenanceTests {
 
     @Test("exports lines that another store imports, with indexes and versions", arguments: Engine.allCases)
     func exporting(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             try await songs.saveMany((0..<1000).map { Song(id: "s\($0)", title: "a title", plays: $0) })
             try await songs.createIndex(.ascending(\.plays), name: "plays")
             try await store.repository(of: Account.self).save(Account(id: 1, balance: 5))
@@ -174,8 +173,7 @@ struct MaintenanceTests {
     @Test(
         "goes on with an export that was cut short, as long as nothing was committed since", arguments: Engine.allCases)
     func resumingExports(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             try await songs.saveMany((0..<100).map { Song(id: "s\(100 + $0)", title: "", plays: $0) })
             let whole = Pieces()
             let sequence = try await store.exportLines { whole.add($0) }.sequence
@@ -223,7 +221,7 @@ struct MaintenanceTests {
 
     @Test("imports the table of another database")
     func importingTables() async throws {
-        try await withSongs { store, directory, songs in
+        try await withAThousandSongs { store, directory, songs in
             try await store.close()
             try await withStore(.memory) { other in
                 let report = try await other.importTable("song", of: "\(directory)/store.db", into: "rows", id: "id")

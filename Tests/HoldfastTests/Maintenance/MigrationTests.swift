@@ -87,8 +87,7 @@ struct MigrationTests {
 
     @Test("is done again as a whole after a conflict")
     func conflicts() async throws {
-        try await withStore(.memory) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(.memory) { store, songs in
             try await songs.save(Song(id: "s1", title: ""))
             let log = MigrationLog()
             try await store.migrate(

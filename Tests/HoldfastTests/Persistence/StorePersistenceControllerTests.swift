@@ -83,8 +83,7 @@ struct StorePersistenceControllerTests {
 
     @Test("changes nothing of a request once its cancellation was dispatched, while others go on committing")
     func cancellingAmongCommits() async throws {
-        try await withStore(.memory) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(.memory) { _, songs in
             let redux = ReduxStore(
                 initialState: .init(), reducer: Songs.makeReducer(), middleware: Songs(songs).makeMiddleware())
             let writer = Task {
@@ -214,8 +213,7 @@ struct StorePersistenceControllerTests {
 
     @Test("commits by itself what is asked for inside a transaction, which is rolled back")
     func outsideTransactions() async throws {
-        try await withStore(.memory) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(.memory) { store, songs in
             let redux = ReduxStore(
                 initialState: .init(), reducer: Songs.makeReducer(), middleware: Songs(songs).makeMiddleware())
             await #expect(throws: Refusal()) {

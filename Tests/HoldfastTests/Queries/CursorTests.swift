@@ -8,8 +8,7 @@ struct CursorTests {
     private nonisolated(nonsending) func withMany(
         _ engine: Engine, _ body: nonisolated(nonsending) (StoreRepository<Song>) async throws -> Void
     ) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { _, songs in
             let note = String(repeating: "x", count: 500)
             try await songs.saveMany(
                 (0..<5000).map { Song(id: "\(10_000 + $0)", title: "t\($0 % 10)", plays: $0, note: note) })

@@ -81,8 +81,7 @@ struct IndexTests {
 
     @Test("is not created when its progress throws, or the task is cancelled", arguments: Engine.allCases)
     func givingUp(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { _, songs in
             try await songs.saveMany((0..<3000).map { Song(id: "s\($0)", title: "t", plays: $0) })
             await #expect(throws: Refusal.self) {
                 try await songs.createIndex(.ascending(\.plays)) { _ in throw Refusal() }

@@ -10,8 +10,7 @@ struct StoreTransactionCancellationTests {
     func noPlace() async throws {
         var options = StoreOptions()
         options.maxInFlight = 1
-        try await withStore(.memory, options) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(.memory, options) { store, songs in
             try await songs.setValidator { _, _ in }
             var impatient = TransactionOptions()
             impatient.timeout = .zero
@@ -37,8 +36,7 @@ struct StoreTransactionCancellationTests {
     func cancelled(_ engine: Engine) async throws {
         var options = StoreOptions()
         options.maxInFlight = 200
-        try await withStore(engine, options) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine, options) { store, songs in
             var expected: Set<String> = []
             // Until both were met.
             var met: Set<StoreTransaction.State> = []

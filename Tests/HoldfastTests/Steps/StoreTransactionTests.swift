@@ -7,8 +7,7 @@ import Testing
 struct StoreTransactionTests {
     @Test("stores what its parts did when it commits, and shows nothing before", arguments: Engine.allCases)
     func committing(_ engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             let accounts = store.repository(of: Account.self)
             try await songs.save(Song(id: "old", title: "Strange Fruit"))
             let transaction = try store.begin()
@@ -40,8 +39,7 @@ struct StoreTransactionTests {
 
     @Test("leaves nothing behind when it is rolled back, again too", arguments: Engine.allCases)
     func rollingBack(_ engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             let transaction = try store.begin()
             // What a part throws comes out, and ends nothing.
             await #expect(throws: Refusal()) {
@@ -104,8 +102,7 @@ struct StoreTransactionTests {
 
     @Test("that has ended refuses every call", arguments: Engine.allCases, [true, false])
     func afterTheEnd(_ engine: Engine, isCommitted: Bool) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             let transaction = try store.begin()
             try await transaction.joined { try await songs.save(Song(id: "s1", title: "")) }
             if isCommitted { try await transaction.commit() } else { try await transaction.rollback() }
@@ -126,8 +123,7 @@ struct StoreTransactionTests {
 
     @Test("that nobody refers to any more is rolled back", arguments: Engine.allCases)
     func dropped(_ engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             do {
                 let transaction = try store.begin()
                 try await transaction.joined { try await songs.save(Song(id: "s1", title: "")) }
@@ -156,8 +152,7 @@ struct StoreTransactionTests {
 
     @Test("goes back to its savepoints", arguments: Engine.allCases)
     func savepoints(_ engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             let transaction = try store.begin()
             try await transaction.joined { try await songs.save(Song(id: "s1", title: "")) }
             let first = try await transaction.savepoint()
@@ -183,8 +178,7 @@ struct StoreTransactionTests {
 
     @Test("takes the calls of many tasks", arguments: Engine.allCases)
     func manyTasks(_ engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             let transaction = try store.begin()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<100 {
@@ -203,8 +197,7 @@ struct StoreTransactionTests {
 
     @Test("is committed by one of many tasks", arguments: Engine.allCases)
     func manyCommits(_ engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             for _ in 0..<20 {
                 let transaction = try store.begin()
                 try await transaction.joined { try await songs.modify(id: "s", .increment(\.plays, by: 1), initial: s) }
@@ -296,8 +289,7 @@ struct StoreTransactionTests {
 
     @Test("is joined by transactions of closures inside it, and joins none around it", arguments: Engine.allCases)
     func nesting(_ engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             let transaction = try store.begin()
             try await transaction.joined {
                 try await store.transaction { try await songs.save(Song(id: "s1", title: "")) }
@@ -317,8 +309,7 @@ struct StoreTransactionTests {
 
     @Test("that a validator refuses stays open, to be repaired", arguments: Engine.allCases)
     func validators(_ engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             try await songs.setValidator { _, song in
                 if song?.title.isEmpty == true { throw Refusal() }
                 if song?.id == "s1" { try songs.blocking.save(Song(id: "noted", title: "by the validator")) }
@@ -393,8 +384,7 @@ struct BlockingTransactionTests {
 
     @Test("is the same as its asynchronous sibling: one may end what the other began", arguments: Engine.allCases)
     func bothFaces(_ engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             let transaction = try store.begin()
             try await transaction.joined { try await songs.save(Song(id: "s1", title: "")) }
             try await onThread {

@@ -6,8 +6,7 @@ import Testing
 struct ChangeSequenceTests {
     @Test("tells commit by commit what was inserted, updated and deleted, typed", arguments: Engine.allCases)
     func operations(_ engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             let drafts = store.repository(of: Draft.self)
             try await songs.open()
             try await drafts.open()
@@ -44,8 +43,7 @@ struct ChangeSequenceTests {
         "tells of one repository, one entity, what matches a filter, or what changes some fields",
         arguments: Engine.allCases)
     func selections(_ engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             try await songs.saveMany([Song(id: "s1", title: "Gloria"), Song(id: "s2", title: "Why", plays: 9)])
             let start = try await store.position()
             try await songs.modify(id: "s1", ["$set": ["note": "live"]])
@@ -80,8 +78,7 @@ struct ChangeSequenceTests {
 
     @Test("leaves the entities out where only the ids are wanted")
     func idsAlone() async throws {
-        try await withStore(.memory) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(.memory) { store, songs in
             try await songs.open()
             let start = try await store.position()
             try await songs.save(Song(id: "s1", title: "Gloria"))
@@ -94,8 +91,7 @@ struct ChangeSequenceTests {
 
     @Test("is read as a feed, in pages, from the position that the caller keeps", arguments: Engine.allCases)
     func feed(_ engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             try await songs.open()
             var position = try await store.position()
             for number in 1...7 { try await songs.save(Song(id: "s\(number)", title: "Title")) }
@@ -155,8 +151,7 @@ struct ChangeSequenceTests {
 
     @Test("of one entity is a durable subscription too", arguments: Engine.allCases)
     func durableOfOne(_ engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             try await songs.open()
             let start = try await store.position()
             for plays in 1...3 {
@@ -173,8 +168,7 @@ struct ChangeSequenceTests {
 
     @Test("has let go of its stream as soon as its iteration is left, or its task cancelled")
     func letsGo() async throws {
-        try await withStore(.memory) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(.memory) { store, songs in
             try await songs.open()
             let start = try await store.position()
             try await songs.save(Song(id: "s1", title: "Gloria"))
@@ -196,8 +190,7 @@ struct ChangeSequenceTests {
 
     @Test("is told from the log to who does not keep up, and misses nothing", arguments: Engine.allCases)
     func behind(_ engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { store, songs in
             try await songs.open()
             var batches = store.changes(of: songs, since: try await store.position()).makeAsyncIterator()
             try await songs.save(Song(id: "first", title: "Title"))
@@ -221,8 +214,7 @@ struct ChangeSequenceTests {
     func lost() async throws {
         var options = StoreOptions()
         options.logRetention = 1000
-        try await withStore(.memory, options) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(.memory, options) { store, songs in
             try await songs.open()
             let start = try await store.position()
             for number in 0..<3000 { try await songs.save(Song(id: "s1", title: "Title", plays: number)) }
@@ -240,8 +232,7 @@ struct ChangeSequenceTests {
     func tooOld() async throws {
         var options = StoreOptions()
         options.logMaxAge = .zero
-        try await withStore(.memory, options) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(.memory, options) { store, songs in
             try await songs.open()
             let start = try await store.position()
             for number in 0..<3000 { try await songs.save(Song(id: "s1", title: "Title", plays: number)) }
@@ -253,8 +244,7 @@ struct ChangeSequenceTests {
 
     @Test("refuses a position that is none, a repository that is not there, and a filter that is none")
     func refusals() async throws {
-        try await withStore(.memory) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(.memory) { store, songs in
             await expectError(.invalidArgument) { for try await _ in store.changes(since: "yesterday") {} }
             await expectError(.notFound) { for try await _ in store.changes(of: songs) {} }
             try await songs.open()

@@ -12,8 +12,7 @@ import Testing
 struct StreamPublisherTests {
     @Test("tells each subscriber the result and its changes, and who cancels nothing more")
     func subscribers() async throws {
-        try await withStore(.memory) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(.memory) { _, songs in
             let publisher = songs.observe().publisher
             let one = Listener(publisher, .unlimited)
             let other = Listener(publisher, .unlimited)
@@ -29,8 +28,7 @@ struct StreamPublisherTests {
 
     @Test("does nothing before a value is asked for, and brings together what is not asked for")
     func demand() async throws {
-        try await withStore(.memory) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(.memory) { _, songs in
             let subscriber = Listener(songs.observe().publisher, .none)
             try await songs.save(Song(id: "s0", title: "Gloria"))
             subscriber.request(.max(1))
@@ -51,8 +49,7 @@ struct StreamPublisherTests {
 
     @Test("says nothing more to who cancels when a value comes")
     func cancellingAtAValue() async throws {
-        try await withStore(.memory) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(.memory) { _, songs in
             let subscriber = Listener(songs.observe().publisher, .unlimited, cancelsAtValue: true)
             try await until("the first result is there") { subscriber.values.count == 1 }
             try await songs.save(Song(id: "s1", title: "Gloria"))
@@ -64,8 +61,7 @@ struct StreamPublisherTests {
 
     @Test("tells nothing after cancelling, but what another thread is telling just then, however much is going on")
     func cancellingWhileTelling() async throws {
-        try await withStore(.memory) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(.memory) { _, songs in
             let writer = Task {
                 var number = 0
                 while !Task.isCancelled {

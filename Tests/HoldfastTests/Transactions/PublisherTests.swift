@@ -47,8 +47,7 @@ struct PublisherTests {
         }
         #expect(values == Array(repeating: 7, count: 100))
 
-        try await withStore(.memory) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(.memory) { _, songs in
             var counts: [Int] = []
             let subscription = songs.observe().publisher.receive(on: MainActor.shared).sink(
                 receiveCompletion: { _ in }, receiveValue: { counts.append($0.elements.count) })

@@ -7,8 +7,7 @@ import Testing
 struct SyncRepositoryTests {
     @Test("adds, updates by identity, deletes, and reads", arguments: Engine.allCases)
     func calls(_ engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { _, songs in
             func work() throws {
                 #expect(try songs.isEmpty)
                 #expect(try songs.add(element: Song(id: "s2", title: "Why")) == Song(id: "s2", title: "Why"))
@@ -45,8 +44,7 @@ struct SyncRepositoryTests {
 
     @Test("refuses in the words of RepositoryError, and passes on what a caller's function throws")
     func errors() async throws {
-        try await withStore(.memory) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(.memory) { _, songs in
             func work() throws {
                 let song = Song(id: "s1", title: "Gloria")
                 try expect("nonExistingData") { try songs.update(element: song) }
@@ -63,8 +61,7 @@ struct SyncRepositoryTests {
 
     @Test("joins the transaction that the task is in")
     func joining() async throws {
-        try await withStore(.memory) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(.memory) { store, songs in
             await #expect(throws: Refusal()) {
                 try await store.transaction {
                     try addNow(Song(id: "s1", title: "Gloria"), to: songs)
@@ -108,8 +105,7 @@ struct SyncRepositoryTests {
 
     @Test("tells of a record that is no entity, and hides no other")
     func corruptRecord() async throws {
-        try await withStore(.memory) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(.memory) { store, songs in
             try await songs.add(Song(id: "s1", title: "Gloria"))
             try await store.repository(of: Draft.self, named: "song").save(Draft(id: "s2", text: "no title"))
             func work() throws {
@@ -152,8 +148,7 @@ struct SyncRepositoryTests {
 struct RepositoryTransactionTests {
     @Test("is made without any error, and fails when it is performed, in both ways", arguments: Engine.allCases)
     func lateErrors(_ engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(engine) { _, songs in
             let song = Song(id: "s1", title: "Gloria")
             let update: AnyTransaction<Song> = songs.update(song)
             let delete: AnyTransaction<Void> = songs.delete(song)
@@ -173,8 +168,7 @@ struct RepositoryTransactionTests {
 
     @Test("reads what is there when it runs, not when it was made")
     func readsAnew() async throws {
-        try await withStore(.memory) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(.memory) { _, songs in
             let all = songs.fetch(where: nil)
             let first: AnyTransaction<Song?> = songs.first { $0.plays == 1 }
             #expect(try all.perform().isEmpty)
@@ -217,8 +211,7 @@ struct RepositoryTransactionTests {
 
     @Test("can be any asynchronous function, such as several calls in one transaction")
     func asynchronousFunction() async throws {
-        try await withStore(.memory) { store in
-            let songs = store.repository(of: Song.self)
+        try await withSongs(.memory) { store, songs in
             let both = AnyTransaction {
                 try await store.transaction {
                     try await songs.save(Song(id: "s1", title: "Gloria"))
