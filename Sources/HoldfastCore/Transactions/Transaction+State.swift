@@ -1,9 +1,10 @@
 internal import CHoldfastPlatform
 internal import HoldfastEnvironment
 
-/// The table at work.
+/// The table at work. Inlined, because a call would copy all of the state, and count what it refers to.
 extension Transaction.State {
     /// Where it stands: what was submitted may have ended meanwhile.
+    @inline(__always)
     var current: TransactionState {
         guard stage == .committing, let submitted, submitted.isDone else { return stage }
         if case .success? = submitted.outcome { return .committed }
@@ -11,6 +12,7 @@ extension Transaction.State {
     }
 
     /// What the call is to bring it to: nil where it stays. Throws where it is refused.
+    @inline(__always)
     func next(on call: TransactionCall) throws(HoldfastError) -> TransactionState? {
         let refusal: TransactionRefusal
         switch current.answer(to: call) {
@@ -26,9 +28,11 @@ extension Transaction.State {
     }
 
     /// Refuses the call where the table does.
+    @inline(__always)
     func check(_ call: TransactionCall) throws(HoldfastError) { _ = try next(on: call) }
 
     /// Whether the call is not refused.
+    @inline(__always)
     func permits(_ call: TransactionCall) -> Bool {
         switch current.answer(to: call) {
         case .stay, .to: true
