@@ -6,7 +6,7 @@ internal import Synchronization
 /// Only the thread that makes a call is asked, if its host wants to be, and only where no lock is held and nothing is
 /// lent, because whatever is asked may call the library. So what takes long is cut into stretches, with a question
 /// between two of them; what cannot be cut runs on a thread of its own, while the caller waits and is asked.
-package enum Interrupt {
+public enum Interrupt {
     /// Calls the host's function `check` with its `user_data`.
     package typealias Asking = @convention(c) (UnsafeMutableRawPointer?, UnsafeMutableRawPointer?) -> Bool
 
@@ -93,7 +93,7 @@ extension Gate {
 
 extension Interrupt {
     /// Says that something is not wanted any more, or that it is kept: whichever is said first.
-    package final class Flag: Sendable {
+    public final class Flag: Sendable {
         private enum Value {
             static let open: UInt8 = 0
             static let set: UInt8 = 1
@@ -102,7 +102,7 @@ extension Interrupt {
 
         private let value = Atomic(Value.open)
 
-        package init() {}
+        public init() {}
 
         /// Answers false where it is kept.
         @discardableResult package func set() -> Bool { settle(Value.set) != Value.kept }

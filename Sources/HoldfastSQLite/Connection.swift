@@ -125,6 +125,16 @@ final class Connection: @unchecked Sendable {
         return stop.set()
     }
 
+    /// Has what `body` runs end where `stop` is set, even before it has begun, of which sqlite3_interrupt knows nothing.
+    func endingWhereStopped(_ body: () throws(HoldfastError) -> Void) throws(HoldfastError) {
+        let steps: Int32 = 1000
+        sqlite3_progress_handler(
+            handle, steps, { Unmanaged<Connection>.fromOpaque($0!).takeUnretainedValue().stop.isSet ? 1 : 0 },
+            Unmanaged.passUnretained(self).toOpaque())
+        defer { sqlite3_progress_handler(handle, 0, nil, nil) }
+        try body()
+    }
+
     /// sqlite3_db_release_memory: the pages that are kept for the next reading.
     func releaseMemory() { sqlite3_db_release_memory(handle) }
 

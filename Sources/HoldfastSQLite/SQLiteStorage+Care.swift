@@ -56,7 +56,7 @@ extension SQLiteStorage {
     /// By the frames that it holds; its file may be longer.
     public var isLogTooLong: Bool { readers.walHeader().map { $0.logBytes > logLimit } ?? false }
 
-    public func compact() throws(HoldfastError) -> (before: UInt64, after: UInt64) {
+    public func compact(unless end: Interrupt.Flag) throws(HoldfastError) -> (before: UInt64, after: UInt64) {
         guard let lock = storeLock.withLock({ $0 }), let checkpointer else { throw Store.closed }
         // A file that becomes shorter is damage to every other process that has it open.
         defer {
@@ -71,11 +71,13 @@ extension SQLiteStorage {
         if doubt.isElsewhere { try settleElsewhere() }
         // A checkpoint that has begun before still copies pages that the compaction cuts off.
         return try checkpointer.pausing { () throws(HoldfastError) in
-            try writer.withLock { writer throws(HoldfastError) in try compact(usable(writer)) }
+            try writer.withLock { writer throws(HoldfastError) in try compact(usable(writer), unless: end) }
         }
     }
 
-    private func compact(_ connection: Connection) throws(HoldfastError) -> (before: UInt64, after: UInt64) {
+    private func compact(
+        _ connection: Connection, unless end: Interrupt.Flag
+    ) throws(HoldfastError) -> (before: UInt64, after: UInt64) {
         try files.check(readers.walHeader)
         let before = try connection.databaseBytes()
         try connection.setCommitsAreSynced(true)
@@ -87,13 +89,17 @@ extension SQLiteStorage {
         defer { if let bytes = try? connection.databaseBytes() { files.allowShrinking(to: Int(clamping: bytes)) } }
         let after: UInt64
         var isCompacted = false
-        compacting.withLock { $0 = connection }
+        compacting.withLock { $0 = (connection, end) }
         defer {
             compacting.withLock { $0 = nil }
             connection.stop.clear()
         }
         do throws(HoldfastError) {
-            try connection.execute("VACUUM", "compacting")
+            // Where it is set from now on, the connection is told.
+            if end.isSet { throw Interrupt.cancelled }
+            try connection.endingWhereStopped { () throws(HoldfastError) in
+                try connection.execute("VACUUM", "compacting")
+            }
             isCompacted = true
             after = try connection.databaseBytes()
         } catch {
@@ -108,7 +114,9 @@ extension SQLiteStorage {
         return (before, after)
     }
 
-    public func stopCompacting() { compacting.withLock { _ = $0?.interrupt() } }
+    public func stopCompacting(_ end: Interrupt.Flag) {
+        compacting.withLock { if let running = $0, running.end === end { running.connection.interrupt() } }
+    }
 
     public func problems() throws(HoldfastError) -> [String] {
         let connection: Connection

@@ -35,7 +35,7 @@ public final class SQLiteStorage: Storage {
     /// Ends backups, which have connections of their own.
     let isClosing = Atomic(false)
     /// Nil where none is under way.
-    let compacting = Lock<Connection?>(nil)
+    let compacting = Lock<(connection: Connection, end: Interrupt.Flag)?>(nil)
     private let lastCommit = Lock<(head: CommitSequence, header: WALHeader)?>(nil)
     private let connectWriter: @Sendable () throws(HoldfastError) -> Connection
     /// nil once the store is closed.

@@ -99,6 +99,33 @@ static void compacting_ends_behind_another_programs_lock(fixture *f) {
     close_room(r);
 }
 
+static void *compact(void *store) {
+    hf_error *error = NULL;
+    hf_status status = hf_store_compact(store, NULL, &error);
+    hf_error_free(error);
+    return (void *)(intptr_t)status;
+}
+
+static void a_compaction_that_is_cancelled_in_line_ends_no_other(fixture *f) {
+    room r = open_room(f, NULL);
+    save(r.things, NULL, "{\"id\":\"a\"}");
+    FILE *shell = lock_file(f->url);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, compact, r.store), 0);
+    /* By then it waits for the lock. */
+    wait_a_moment(NULL);
+    check c = {.end_at = 3, .inside = wait_a_moment};
+    hf_set_interrupt_check(is_to_end, &c);
+    expect(HF_CANCELLED, hf_store_compact, r.store, NULL);
+    hf_set_interrupt_check(NULL, NULL);
+    fprintf(shell, "ROLLBACK;\n");
+    pclose(shell);
+    void *status = NULL;
+    pthread_join(thread, &status);
+    assert_int_equal((intptr_t)status, HF_OK);
+    close_room(r);
+}
+
 /* --- Syncing ------------------------------------------------------------------------------------ */
 
 static void expect_sync_to_end(hf_store *store) {
@@ -245,6 +272,7 @@ int main(void) {
         SQLITE_ONLY(opening_ends_behind_another_programs_lock),
         SQLITE_ONLY(opening_ends_behind_a_program_that_lets_nobody_read),
         SQLITE_ONLY(compacting_ends_behind_another_programs_lock),
+        SQLITE_ONLY(a_compaction_that_is_cancelled_in_line_ends_no_other),
         SQLITE_ONLY(a_sync_that_takes_long_ends_and_the_next_is_done),
         SQLITE_ONLY(a_sync_behind_a_commit_that_waits_ends),
         SQLITE_ONLY(a_store_closes_while_threads_wait_for_a_sync),

@@ -17,11 +17,13 @@
  * for.
  *
  * Where it answers true the call ends soon with HF_CANCELLED, and with nothing half done, as if it had
- * failed: a commit that waited is withdrawn, a copy leaves no file, an index no record (which is taken away
- * as soon as other programs allow), an import what it has committed before. What others commit is not
- * touched, whoever stores it. A call whose work is done, or can no longer be taken back, answers what it came
- * to: so a commit that is being stored ends as it ends. hf_store_close ends its wait, and the store closes
- * all the same; hf_store_events answers 0; what hf_controller_dispatch has handed over is handled.
+ * failed: a commit that waited is withdrawn, a copy leaves no file, an index no record (it is taken away
+ * even after the call; where that fails, as behind a lock that another program keeps for too long, it stays,
+ * used by no query, until hf_repository_create_index goes on with it or hf_repository_drop_index takes it
+ * away), an import what it has committed before. What others commit is not touched, whoever stores it. A
+ * call whose work is done, or can no longer be taken back, answers what it came to: so a commit that is
+ * being stored ends as it ends. hf_store_close ends its wait, and the store closes all the same;
+ * hf_store_events answers 0; what hf_controller_dispatch has handed over is handled.
  */
 #ifndef HOLDFAST_INTERRUPT_H
 #define HOLDFAST_INTERRUPT_H

@@ -29,7 +29,7 @@ extension Store {
         try requireWritable()
         let end = Interrupt.Flag()
         func stop() -> Bool {
-            defer { storage.stopCompacting() }
+            defer { storage.stopCompacting(end) }
             return end.set()
         }
         let (before, after) = try Interrupt.whileAsking(environment.limits, stop: stop) {

@@ -155,11 +155,11 @@ final class BatchCommitter {
         try storage.sync()
     }
 
-    func compact() throws(HoldfastError) -> (before: UInt64, after: UInt64) {
+    func compact(unless end: Interrupt.Flag) throws(HoldfastError) -> (before: UInt64, after: UInt64) {
         if let brokenBy { throw refusal(brokenBy) }
         // Whoever reads from the log keeps the file as long as it is.
         dropSnapshots()
-        return try storage.compact()
+        return try storage.compact(unless: end)
     }
 
     // MARK: One write transaction

@@ -43,7 +43,7 @@ extension CommitQueue {
     func compact(unless end: Interrupt.Flag) throws(HoldfastError) -> (before: UInt64, after: UInt64) {
         try alone { committer throws(HoldfastError) in
             if end.isSet { throw Interrupt.cancelled }
-            return try committer.compact()
+            return try committer.compact(unless: end)
         }
     }
 

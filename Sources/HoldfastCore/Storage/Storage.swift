@@ -111,14 +111,14 @@ public protocol Storage: AnyObject, Sendable {
     func backUp(to path: String, _ progress: Progress) throws(HoldfastError) -> CommitSequence
 
     /// Gives space that nothing is stored in back to the file system. By the one who writes, in its turn. Answers
-    /// the file's size before and after, in bytes.
+    /// the file's size before and after, in bytes. Where `end` is set it ends soon, with everything as before and
+    /// `.cancelled`; or as it would have.
     ///
     ///     SQLite       VACUUM
-    func compact() throws(HoldfastError) -> (before: UInt64, after: UInt64)
+    func compact(unless end: Interrupt.Flag) throws(HoldfastError) -> (before: UInt64, after: UInt64)
 
-    /// Has `compact` end soon, if it is under way, with everything as before and `.cancelled`; or as it would have. Any
-    /// thread; waits for nobody.
-    func stopCompacting()
+    /// Has the compaction that looks at `end`, which was set, end sooner, if it is under way. Any thread; waits for nobody.
+    func stopCompacting(_ end: Interrupt.Flag)
 
     /// Whether a log has grown longer than it may, so that long work lets go of its snapshot and begins anew.
     ///

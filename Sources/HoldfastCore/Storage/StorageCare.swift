@@ -32,11 +32,11 @@ extension Storage {
         throw Self.noFiles(engine, "backed up", "export its entities")
     }
 
-    public func compact() throws(HoldfastError) -> (before: UInt64, after: UInt64) {
+    public func compact(unless end: Interrupt.Flag) throws(HoldfastError) -> (before: UInt64, after: UInt64) {
         throw Self.noFiles(engine, "compacted", "nothing is to be done")
     }
 
-    public func stopCompacting() {}
+    public func stopCompacting(_ end: Interrupt.Flag) {}
 
     public func problems() throws(HoldfastError) -> [String] { [] }
 

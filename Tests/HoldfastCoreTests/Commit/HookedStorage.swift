@@ -106,7 +106,7 @@ final class HookedStorage: Storage {
         try memory.contains(commit: identifier, at: sequence)
     }
 
-    func compact() throws(HoldfastError) -> (before: UInt64, after: UInt64) {
+    func compact(unless end: Interrupt.Flag) throws(HoldfastError) -> (before: UInt64, after: UInt64) {
         note(.compact)
         return (0, 0)
     }
