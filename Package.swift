@@ -39,11 +39,24 @@ let package = Package(
 
         // What the library takes from its process: locks, clocks, threads, limits, memory, and how it tells of failures.
         .target(name: "HoldfastEnvironment", dependencies: ["CHoldfastPayload", "CHoldfastPlatform"]),
+        // Functions over bytes: JSON, ids, filters, updates, the order of keys. They know neither stores nor threads.
+        .target(
+            name: "HoldfastQuery",
+            dependencies: ["HoldfastEnvironment", "CHoldfastPayload", "CHoldfastPlatform", "CPCRE2"]),
+        // Where entities live: the interface to engines, and the engine in memory.
+        .target(
+            name: "HoldfastStorage", dependencies: ["HoldfastEnvironment", "HoldfastQuery", "CHoldfastPayload"]),
         .target(
             name: "HoldfastCore",
-            dependencies: ["HoldfastEnvironment", "CHoldfastPayload", "CHoldfastPlatform", "CPCRE2"]),
+            dependencies: [
+                "HoldfastEnvironment", "HoldfastQuery", "HoldfastStorage", "CHoldfastPlatform",
+            ]),
         .target(
-            name: "HoldfastSQLite", dependencies: ["HoldfastCore", "CSQLite", "CHoldfastPlatform"]),
+            name: "HoldfastSQLite",
+            dependencies: [
+                "HoldfastEnvironment", "HoldfastQuery", "HoldfastStorage", "HoldfastCore", "CSQLite",
+                "CHoldfastPlatform",
+            ]),
 
         // Which engine keeps a store: the only target that names them all, for the two faces.
         .target(name: "HoldfastEngines", dependencies: ["HoldfastCore", "HoldfastSQLite"]),
@@ -71,22 +84,39 @@ let package = Package(
             exclude: ["draw.py", "drawn_limits.mk"]),
         .target(name: "HistoryChecker", path: "Tests/HistoryChecker"),
         .target(
-            name: "StressLoad", dependencies: ["HoldfastCore", "HistoryChecker", "SeededRandom"],
+            name: "StressLoad",
+            dependencies: [
+                "HoldfastEnvironment", "HoldfastQuery", "HoldfastStorage", "HoldfastCore", "HistoryChecker",
+                "SeededRandom",
+            ],
             path: "Tests/StressLoad"),
         .executableTarget(
-            name: "StressProcess", dependencies: ["HoldfastCore", "HoldfastEngines", "HistoryChecker", "StressLoad"],
+            name: "StressProcess",
+            dependencies: [
+                "HoldfastEnvironment", "HoldfastQuery", "HoldfastStorage", "HoldfastCore", "HoldfastEngines",
+                "HistoryChecker", "StressLoad",
+            ],
             path: "Tests/StressProcess"),
-        .target(name: "StorageConformance", dependencies: ["HoldfastCore"], path: "Tests/StorageConformance"),
+        .target(
+            name: "StorageConformance",
+            dependencies: ["HoldfastEnvironment", "HoldfastQuery", "HoldfastStorage", "HoldfastCore"],
+            path: "Tests/StorageConformance"),
         .target(
             name: "SwiftProvider", dependencies: ["CHoldfast", "Holdfast", "HoldfastABI", "HoldfastCore"],
             path: "Tests/SwiftProvider"),
 
         .testTarget(
             name: "HoldfastCoreTests",
-            dependencies: ["HoldfastCore", "CHoldfastPayload", "DrawnLimits", "SeededRandom", "StorageConformance"]),
+            dependencies: [
+                "HoldfastEnvironment", "HoldfastQuery", "HoldfastStorage", "HoldfastCore", "CHoldfastPayload",
+                "DrawnLimits", "SeededRandom", "StorageConformance",
+            ]),
         .testTarget(
             name: "HoldfastSQLiteTests",
-            dependencies: ["HoldfastCore", "HoldfastSQLite", "CSQLite", "CHoldfastPlatform", "StorageConformance"]),
+            dependencies: [
+                "HoldfastEnvironment", "HoldfastQuery", "HoldfastStorage", "HoldfastCore", "HoldfastSQLite", "CSQLite",
+                "CHoldfastPlatform", "StorageConformance",
+            ]),
         .testTarget(
             name: "HoldfastTests",
             dependencies: [
@@ -96,7 +126,10 @@ let package = Package(
         .testTarget(name: "HistoryCheckerTests", dependencies: ["HistoryChecker", "SeededRandom"]),
         .testTarget(
             name: "SimulationTests",
-            dependencies: ["HoldfastCore", "DrawnLimits", "HistoryChecker", "SeededRandom"]),
+            dependencies: [
+                "HoldfastEnvironment", "HoldfastQuery", "HoldfastStorage", "HoldfastCore", "DrawnLimits",
+                "HistoryChecker", "SeededRandom",
+            ]),
         .testTarget(
             name: "StressTests",
             dependencies: [

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastQuery
 
 /// A failure of the library: what kind, one sentence that names the thing and the cure, and details for programs.
 ///

@@ -1,4 +1,5 @@
 internal import HoldfastCore
+internal import HoldfastQuery
 
 /// What a commit answers.
 public struct Receipt: Sendable, Hashable {

@@ -1,4 +1,5 @@
 internal import HoldfastCore
+internal import HoldfastStorage
 
 /// How much a log entry matters.
 public enum LogLevel: String, Sendable, Hashable, CaseIterable {

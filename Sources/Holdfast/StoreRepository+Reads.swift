@@ -1,6 +1,7 @@
 internal import Foundation
 internal import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastQuery
 
 /// An entity with the version that it had when it was read, to be given as an expected version.
 public struct Versioned<Entity: Sendable>: Sendable {

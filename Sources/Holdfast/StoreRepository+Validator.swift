@@ -1,6 +1,7 @@
 internal import Foundation
 internal import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastQuery
 
 extension StoreRepository {
     /// Sets the one function that checks what is about to be stored here through this store, in place of another; nil for

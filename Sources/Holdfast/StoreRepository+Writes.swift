@@ -1,6 +1,8 @@
 internal import Foundation
 internal import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// Writing. Each verb makes the writes that it stands for; `perform` carries them out, inside the transaction that the
 /// task is in, or as a commit of their own. What several entities are given to is atomic, and its errors tell the index.

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastQuery
 internal import Synchronization
 
 /// A named collection of a store's entities, as JSON objects.

@@ -1,6 +1,7 @@
 internal import CHoldfast
 internal import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastQuery
 
 /// A payload or id that a caller passed: bytes with their length, or up to their NUL. Throws where there is no memory to
 /// work on them: for a copy, one with an id inserted, and what is answered.

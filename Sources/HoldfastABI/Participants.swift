@@ -1,6 +1,7 @@
 public import CHoldfast
 internal import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastQuery
 
 /// The host's functions and user data behind one participant.
 private final class HostParticipant: UserData, ParticipantHost, @unchecked Sendable {

@@ -1,6 +1,7 @@
 public import CHoldfast
 internal import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastQuery
 
 /// The host's functions and user data behind one provider.
 private final class HostFunctions: UserData, HostProvider, @unchecked Sendable {

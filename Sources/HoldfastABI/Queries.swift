@@ -1,6 +1,8 @@
 public import CHoldfast
 internal import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// Runs `body` with a compiled filter, NULL for all, and the query's options.
 func query<Result>(

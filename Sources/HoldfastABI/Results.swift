@@ -1,6 +1,7 @@
 public import CHoldfast
 internal import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastQuery
 
 #if canImport(Darwin)
     internal import Darwin

@@ -2,6 +2,7 @@ public import CHoldfast
 package import HoldfastCore
 internal import HoldfastEngines
 package import HoldfastEnvironment
+internal import HoldfastQuery
 
 func useStore<Result>(
     _ store: OpaquePointer?, _ body: (Store) throws(HoldfastError) -> Result

@@ -1,6 +1,7 @@
 public import CHoldfast
 internal import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastStorage
 
 @_cdecl("hf_stream_open") @implementation
 public func hf_stream_open(

@@ -1,6 +1,7 @@
 public import CHoldfast
 internal import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastQuery
 
 /// The host's function that checks the entities of a repository.
 private final class HostValidator: UserData, EntityValidator, @unchecked Sendable {

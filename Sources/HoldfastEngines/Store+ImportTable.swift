@@ -1,6 +1,7 @@
 public import HoldfastCore
 public import HoldfastEnvironment
 internal import HoldfastSQLite
+public import HoldfastStorage
 
 extension Store {
     /// Imports a table of any SQLite file, as `transfer.h` describes it.

@@ -1,6 +1,7 @@
 public import HoldfastCore
 public import HoldfastEnvironment
 internal import HoldfastSQLite
+public import HoldfastStorage
 
 /// The one place that knows every engine: a store's URL names which of them keeps it.
 ///

@@ -14,12 +14,13 @@ public final class Lock<State>: @unchecked Sendable {
     // Sendable although it holds mutable state: every access goes through `withLock`.
     // The mutex excludes what Swift would look for at each access.
     @exclusivity(unchecked) @usableFromInline var state: State
-    private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+    /// Untyped, so that this can be inlined where nothing is known of mutexes.
+    @usableFromInline let address: UnsafeMutableRawPointer
 
+    @inlinable
     public init(_ state: sending State) {
         self.state = state
-        mutex = .allocate(capacity: 1)
-        pthread_mutex_init(mutex, nil)
+        address = makeMutex()
     }
 
     deinit {
@@ -45,6 +46,14 @@ public final class Lock<State>: @unchecked Sendable {
         return try body(&state)
     }
 
+    private var mutex: UnsafeMutablePointer<pthread_mutex_t> { address.assumingMemoryBound(to: pthread_mutex_t.self) }
+
     @usableFromInline func acquire() { hfp_mutex_lock(mutex) }
     @usableFromInline func release() { hfp_mutex_unlock(mutex) }
+}
+
+@usableFromInline func makeMutex() -> UnsafeMutableRawPointer {
+    let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    pthread_mutex_init(mutex, nil)
+    return UnsafeMutableRawPointer(mutex)
 }

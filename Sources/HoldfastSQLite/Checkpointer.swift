@@ -1,5 +1,6 @@
 import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastStorage
 import Synchronization
 
 /// Copies the write-ahead log into the database file, on a thread and a connection of its own.

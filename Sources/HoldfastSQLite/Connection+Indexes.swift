@@ -1,6 +1,8 @@
 import CSQLite
 import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// Indexes, as snapshots and write transactions use them.
 extension Connection {

@@ -1,5 +1,7 @@
 import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// What is done with a file before it serves as a store, and when it ceases to.
 extension Connection {

@@ -2,6 +2,7 @@ import CHoldfastPlatform
 import CSQLite
 import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastQuery
 
 #if canImport(Darwin)
     import Darwin

@@ -1,4 +1,6 @@
 import HoldfastCore
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// How `holdfast_log.changes` tells the commits of a row and the entities that they changed. Numbers are unsigned
 /// LEB128: seven bits a byte, the lowest first, the top bit set in all but the last.

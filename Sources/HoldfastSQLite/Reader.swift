@@ -1,5 +1,7 @@
 import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 import Synchronization
 
 /// A connection that one snapshot at a time reads with.
@@ -98,5 +100,5 @@ final class Reader: Sendable {
 
     func releaseMemory() { connection.withLock { $0?.releaseMemory() } }
 
-    private var loss: HoldfastError { isClosed.load(ordering: .acquiring) ? Store.closed : ReaderPool.taken }
+    private var loss: HoldfastError { isClosed.load(ordering: .acquiring) ? .storeClosed : ReaderPool.taken }
 }

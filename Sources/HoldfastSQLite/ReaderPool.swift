@@ -1,5 +1,7 @@
 import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 import Synchronization
 
 /// The connections that read. Idle ones are kept for the next snapshot, because opening one means reading the schema.
@@ -55,7 +57,7 @@ final class ReaderPool: Sendable {
             switch state.phase {
             case .serving: break
             case .withheld: throw Self.withheld
-            case .closed: throw Store.closed
+            case .closed: throw HoldfastError.storeClosed
             }
             let reader = if let idle = state.idle.popLast() { idle } else { Reader(try open()) }
             let (lease, sequence) = try reader.begin()

@@ -1,5 +1,7 @@
 import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// A read transaction on a connection of its own, which is locked for each call. Closing it waits for no call.
 final class SQLiteSnapshot: StorageSnapshot {

@@ -1,6 +1,8 @@
 import CSQLite
-public import HoldfastCore
+internal import HoldfastCore
 public import HoldfastEnvironment
+public import HoldfastQuery
+public import HoldfastStorage
 import Synchronization
 
 /// Backup, compacting, checking.
@@ -39,10 +41,10 @@ extension SQLiteStorage {
         defer { copies.remove(pages) }
         while true {
             guard let (done, total, isComplete) = try pages.step() else { return nil }
-            if isClosing.load(ordering: .acquiring) { throw Store.closed }
+            if isClosing.load(ordering: .acquiring) { throw HoldfastError.storeClosed }
             if mayBeTakenBack || isComplete {
                 guard try progress(done, total) else { throw DatabaseCopy.cancelled }
-                if isClosing.load(ordering: .acquiring) { throw Store.closed }
+                if isClosing.load(ordering: .acquiring) { throw HoldfastError.storeClosed }
             }
             try Interrupt.look()
             if isComplete { break }
@@ -57,7 +59,7 @@ extension SQLiteStorage {
     public var isLogTooLong: Bool { readers.walHeader().map { $0.logBytes > logLimit } ?? false }
 
     public func compact(unless end: Interrupt.Flag) throws(HoldfastError) -> (before: UInt64, after: UInt64) {
-        guard let lock = storeLock.withLock({ $0 }), let checkpointer else { throw Store.closed }
+        guard let lock = storeLock.withLock({ $0 }), let checkpointer else { throw HoldfastError.storeClosed }
         // A file that becomes shorter is damage to every other process that has it open.
         defer {
             try? lock.enter()

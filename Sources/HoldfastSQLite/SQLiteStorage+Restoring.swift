@@ -1,6 +1,7 @@
 import CHoldfastPlatform
-public import HoldfastCore
+internal import HoldfastCore
 public import HoldfastEnvironment
+public import HoldfastStorage
 
 #if canImport(Darwin)
     import Darwin

@@ -1,5 +1,7 @@
-public import HoldfastCore
+internal import HoldfastCore
 public import HoldfastEnvironment
+public import HoldfastQuery
+public import HoldfastStorage
 internal import Synchronization
 
 #if canImport(Darwin)

@@ -1,6 +1,7 @@
 import CSQLite
 public import HoldfastCore
 public import HoldfastEnvironment
+internal import HoldfastQuery
 
 /// The rows of a table in any SQLite file, as JSON objects. Used by one thread.
 public final class SQLiteTable {

@@ -1,5 +1,7 @@
 import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// BEGIN IMMEDIATE to COMMIT on the one connection that writes.
 final class SQLiteWrite: StorageWrite {

@@ -1,6 +1,8 @@
 import CSQLite
 import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 #if canImport(Darwin)
     import Darwin

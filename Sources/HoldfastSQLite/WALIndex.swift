@@ -1,6 +1,7 @@
 import CSQLite
 import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastStorage
 
 /// The index of the write-ahead log, which SQLite keeps in memory that all processes map. Its header changes with every
 /// commit, of whatever process or program, so comparing it tells whether there was one, without a system call.

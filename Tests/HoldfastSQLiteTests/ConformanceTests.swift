@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastStorage
 import StorageConformance
 import Testing
 

@@ -1,6 +1,7 @@
 import CSQLite
 import HoldfastCore
 import HoldfastEnvironment
+import HoldfastQuery
 import HoldfastSQLite
 import Testing
 

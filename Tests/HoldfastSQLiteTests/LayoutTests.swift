@@ -1,7 +1,9 @@
 import CSQLite
 import HoldfastCore
 import HoldfastEnvironment
+import HoldfastQuery
 import HoldfastSQLite
+import HoldfastStorage
 import Testing
 
 @testable import HoldfastSQLite

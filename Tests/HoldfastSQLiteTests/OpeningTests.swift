@@ -2,6 +2,7 @@ import CSQLite
 import HoldfastCore
 import HoldfastEnvironment
 import HoldfastSQLite
+import HoldfastStorage
 import Testing
 
 #if canImport(Darwin)

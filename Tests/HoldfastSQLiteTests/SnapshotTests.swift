@@ -1,6 +1,8 @@
 import HoldfastCore
 import HoldfastEnvironment
+import HoldfastQuery
 import HoldfastSQLite
+import HoldfastStorage
 import Testing
 
 @Suite struct SnapshotTests {

@@ -1,4 +1,5 @@
 @testable import HoldfastCore
+@testable import HoldfastQuery
 
 /// Pieces of work that are each to be done once, however often clients come with them: their idempotency keys see to
 /// that.

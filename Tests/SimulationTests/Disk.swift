@@ -1,4 +1,6 @@
 @testable import HoldfastCore
+@testable import HoldfastQuery
+@testable import HoldfastStorage
 
 /// What survives: the part of a storage that outlives processes and power.
 ///

@@ -1,6 +1,7 @@
-import HoldfastEnvironment
-
 @testable import HoldfastCore
+@testable import HoldfastEnvironment
+@testable import HoldfastQuery
+@testable import HoldfastStorage
 
 /// Where the simulation meets the core: each call on the storage may fail, may take long, and may have others run in
 /// its middle, which is how one thread reaches the interleavings that lie within a batch.

@@ -1,6 +1,8 @@
-import HoldfastEnvironment
+import HoldfastStorage
 
 @testable import HoldfastCore
+@testable import HoldfastEnvironment
+@testable import HoldfastQuery
 
 /// Those who watch a process's store: an observer of everything, and live queries over what the clients change. What they
 /// follow must be what is stored, whatever failed on the way.

@@ -1,6 +1,8 @@
 import HistoryChecker
 
 @testable import HoldfastCore
+@testable import HoldfastQuery
+@testable import HoldfastStorage
 
 /// What clients were told, held against what is found.
 struct Ledger {

@@ -1,7 +1,7 @@
 import DrawnLimits
-import HoldfastEnvironment
 
 @testable import HoldfastCore
+@testable import HoldfastEnvironment
 
 /// A process of the simulated world: a store that it has opened, and what it runs there.
 final class Process: @unchecked Sendable {

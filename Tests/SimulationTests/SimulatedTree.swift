@@ -1,6 +1,5 @@
-import HoldfastEnvironment
-
 @testable import HoldfastCore
+@testable import HoldfastEnvironment
 
 /// Two objects, one below the other, that take part in a transaction, and hold the library to what it owes them: they are
 /// begun before all, told of the end once, and what they are then agrees with what became of the transaction.

@@ -1,7 +1,8 @@
 import HistoryChecker
-import HoldfastEnvironment
+import HoldfastStorage
 
 @testable import HoldfastCore
+@testable import HoldfastEnvironment
 
 /// What is taken away from the core or its storage, to see that the simulation notices.
 enum Weakness: String, CaseIterable, Sendable {

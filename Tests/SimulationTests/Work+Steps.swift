@@ -1,7 +1,9 @@
 import HistoryChecker
-import HoldfastEnvironment
+import HoldfastStorage
 
 @testable import HoldfastCore
+@testable import HoldfastEnvironment
+@testable import HoldfastQuery
 
 /// What the steps of a transaction do.
 extension Work {

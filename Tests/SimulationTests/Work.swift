@@ -1,7 +1,9 @@
 import HistoryChecker
-import HoldfastEnvironment
 
 @testable import HoldfastCore
+@testable import HoldfastEnvironment
+@testable import HoldfastQuery
+@testable import HoldfastStorage
 
 /// One transaction of a client, from its beginning to its outcome, recorded for the checker.
 ///

@@ -1,5 +1,6 @@
 public import HoldfastCore
 public import HoldfastEnvironment
+public import HoldfastQuery
 
 /// A provider that keeps everything in a dictionary, counts its calls, and fails when it is told to.
 public final class DictionaryProvider: HostProvider {

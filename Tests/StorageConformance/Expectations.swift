@@ -1,5 +1,7 @@
 import HoldfastCore
 import HoldfastEnvironment
+import HoldfastQuery
+import HoldfastStorage
 
 extension StorageConformance {
     static func expect(_ condition: Bool, _ expected: @autoclosure () -> String) throws {

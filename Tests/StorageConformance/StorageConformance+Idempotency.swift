@@ -1,5 +1,7 @@
 import HoldfastCore
 import HoldfastEnvironment
+import HoldfastQuery
+import HoldfastStorage
 
 extension StorageConformance {
     private static func record(_ key: String, at sequence: CommitSequence, time: UInt64) -> IdempotencyRecord {

@@ -1,5 +1,7 @@
 import HoldfastCore
 import HoldfastEnvironment
+import HoldfastQuery
+import HoldfastStorage
 
 extension StorageConformance {
     static let log: [Check] = [

@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastEnvironment
+import HoldfastStorage
 
 extension StorageConformance {
     static let opening: [Check] = [

@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastEnvironment
+import HoldfastStorage
 
 extension StorageConformance {
     /// Ids in the order of their bytes, which is the order of no alphabet.

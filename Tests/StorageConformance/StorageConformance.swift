@@ -1,4 +1,5 @@
-public import HoldfastCore
+internal import HoldfastCore
+public import HoldfastStorage
 
 /// What every engine must do: one list of checks for all of them.
 ///

@@ -1,6 +1,7 @@
 public import HistoryChecker
 public import HoldfastCore
 public import HoldfastEnvironment
+import HoldfastQuery
 internal import Synchronization
 
 /// What the clients of one process share: the store, the clock of the history, and the history.

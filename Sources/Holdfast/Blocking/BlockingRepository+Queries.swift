@@ -1,5 +1,6 @@
 public import Foundation
 internal import HoldfastCore
+internal import HoldfastQuery
 
 /// More of what a query answers: the blocking siblings of the calls of the same names.
 extension BlockingRepository {

@@ -1,5 +1,7 @@
 internal import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// A repository's calls for whoever owns a thread: see ``BlockingStore``. Outside a transaction each is a commit or a read
 /// of its own; inside one, it joins.
@@ -251,7 +253,7 @@ where Entity.ID: EntityIdentifier {
     func asking<Value>(
         _ query: Query<Entity>,
         _ body: (
-            HoldfastCore.Repository, HoldfastCore.Filter, QueryOptions, HoldfastCore.Transaction?
+            HoldfastCore.Repository, HoldfastQuery.Filter, QueryOptions, HoldfastCore.Transaction?
         ) throws(CoreError) -> Value
     ) throws -> Value {
         let (filter, options) = try query.compiled(

@@ -2,6 +2,7 @@ public import Foundation
 internal import HoldfastCore
 internal import HoldfastEngines
 internal import HoldfastEnvironment
+internal import HoldfastQuery
 
 /// What becomes of an entity whose id is taken, in an import.
 public enum ExistingEntities: String, Sendable, Hashable, CaseIterable {

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastQuery
 
 /// What a store must know of its provider.
 protocol StoreProvider: AnyObject, Sendable {

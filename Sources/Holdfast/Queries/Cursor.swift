@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HoldfastCore
+internal import HoldfastQuery
 
 /// What a query finds, read in pieces of 256 KiB, so that any number of entities takes little memory:
 ///

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastQuery
 
 /// Which entities a query means, in MongoDB's language: conditions on key paths, or by path, or JSON.
 ///

@@ -1,4 +1,5 @@
 internal import HoldfastCore
+internal import HoldfastQuery
 
 /// An index of a repository.
 public struct IndexDescription: Sendable, Hashable {

@@ -1,5 +1,7 @@
 internal import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// Values for the parameters of a filter, by their names: `["least": 30]` for `["plays": ["$gte": ["$param": "least"]]]`.
 /// A value is taken as a literal whatever it looks like, and a filter that comes again with other values is compiled once.
@@ -42,7 +44,7 @@ public struct Query<Entity: Codable & Sendable>: Sendable {
     /// The query as the core takes it.
     func compiled(
         for core: HoldfastCore.Repository, _ coding: EntityCoding, skipsDamaged: Bool = false
-    ) throws -> (filter: HoldfastCore.Filter, options: QueryOptions) {
+    ) throws -> (filter: HoldfastQuery.Filter, options: QueryOptions) {
         let options = try optionsText(coding)
         let filter = try filter.text(coding).map { Array($0.utf8) }
         return try translatingErrors { () throws(CoreError) in
@@ -62,7 +64,7 @@ public struct Query<Entity: Codable & Sendable>: Sendable {
 
     /// What it finds, once it was compiled.
     func list(
-        _ core: HoldfastCore.Repository, _ filter: HoldfastCore.Filter, _ options: QueryOptions,
+        _ core: HoldfastCore.Repository, _ filter: HoldfastQuery.Filter, _ options: QueryOptions,
         _ transaction: HoldfastCore.Transaction?
     ) throws(CoreError) -> EntityList {
         // For the core, 0 means all.

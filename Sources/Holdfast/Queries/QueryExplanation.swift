@@ -1,6 +1,7 @@
 internal import Foundation
 internal import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastQuery
 
 /// How a query is carried out.
 public struct QueryExplanation: Sendable, Hashable {

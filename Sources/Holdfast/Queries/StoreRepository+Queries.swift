@@ -1,6 +1,8 @@
 public import Foundation
 internal import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// Reading by a filter.
 ///
@@ -204,7 +206,7 @@ extension StoreRepository {
         _ query: Query<Entity>,
         _ body:
             @escaping @Sendable (
-                HoldfastCore.Repository, HoldfastCore.Filter, QueryOptions, HoldfastCore.Transaction?
+                HoldfastCore.Repository, HoldfastQuery.Filter, QueryOptions, HoldfastCore.Transaction?
             ) throws(CoreError) -> Value
     ) async throws -> Value {
         let (filter, options) = try query.compiled(for: await core(), coding, skipsDamaged: skipsDamaged)

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastQuery
 
 /// What to change in entities, in MongoDB's update operators: by key paths, or by path, or as JSON.
 ///

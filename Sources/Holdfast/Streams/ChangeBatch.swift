@@ -1,6 +1,7 @@
 public import Foundation
 internal import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastQuery
 
 /// What was committed, in order.
 public struct ChangeBatch: Sendable {

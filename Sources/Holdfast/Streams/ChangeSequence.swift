@@ -1,5 +1,6 @@
 internal import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastQuery
 
 /// What is committed from now on, or from a position on, by whatever process:
 ///

@@ -1,5 +1,6 @@
 internal import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastQuery
 
 #if canImport(Combine)
     public import Combine

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastQuery
 
 /// What a live query finds, as a whole, with how that differs from what it found before.
 public struct LiveResult<Entity: Sendable>: Sendable {

@@ -1,4 +1,5 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
 
 /// How a repository's entities are cached, apart from those of others; `cache.h` describes each member. The policy is
 /// this process's: it is not stored.

@@ -1,3 +1,6 @@
+internal import HoldfastQuery
+internal import HoldfastStorage
+
 /// What the cache's lock guards: the entries, by repository those that are governed by a policy of its own.
 struct CacheState: Sendable {
     typealias Entity = EntityCache.Entity

@@ -1,3 +1,5 @@
+internal import HoldfastQuery
+
 /// What the cache has done for a repository since the store was opened, or for a whole store; `cache.h` describes each
 /// number.
 public struct CacheStatistics: Sendable, Hashable {

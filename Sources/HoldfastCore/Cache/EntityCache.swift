@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 internal import Synchronization
 
 /// Committed entities, kept in memory, so that reading one again needs no storage.

@@ -1,4 +1,5 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
 
 /// A line of an export, understood; see Store+Export.swift for the three kinds. Where no header stands at the beginning, all
 /// lines are entities themselves, whatever they look like.

@@ -1,4 +1,5 @@
 public import HoldfastEnvironment
+public import HoldfastQuery
 
 /// What is exported; `transfer.h` describes each.
 public struct ExportOptions: Sendable {

@@ -1,4 +1,5 @@
 public import HoldfastEnvironment
+internal import HoldfastQuery
 
 /// How an import goes about it; `transfer.h` describes each.
 public struct ImportOptions: Sendable {

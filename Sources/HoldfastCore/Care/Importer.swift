@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// Stores what comes from elsewhere, in commits of some hundred entities, each of which is whole or not there.
 ///

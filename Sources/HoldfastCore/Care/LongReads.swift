@@ -1,4 +1,5 @@
 internal import HoldfastEnvironment
+internal import HoldfastStorage
 internal import Synchronization
 
 /// The snapshot of long work that can be begun anew.

@@ -1,4 +1,5 @@
 public import HoldfastEnvironment
+internal import HoldfastQuery
 
 /// How a store is restored; `maintenance.h` describes each.
 public struct RestoreOptions: Sendable {

@@ -1,4 +1,6 @@
 public import HoldfastEnvironment
+internal import HoldfastQuery
+public import HoldfastStorage
 
 /// What an operator of a store needs, as `maintenance.h` describes it.
 extension Store {

@@ -1,4 +1,6 @@
 public import HoldfastEnvironment
+internal import HoldfastQuery
+public import HoldfastStorage
 
 /// Export as JSON Lines: text in which every line is one JSON object (jsonlines.org).
 ///
@@ -30,7 +32,7 @@ extension Store {
         var entities: UInt64 = 0
         var skipped: UInt64 = 0
         func flush() throws(HoldfastError) {
-            if isClosed { throw Self.closed }
+            if isClosed { throw HoldfastError.storeClosed }
             try lines.text.withBytes { bytes throws(HoldfastError) in try write(bytes) }
             try requireSameProcess()
             lines.text.removeAll(keepingCapacity: true)

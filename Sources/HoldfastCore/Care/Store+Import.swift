@@ -1,4 +1,6 @@
 public import HoldfastEnvironment
+internal import HoldfastQuery
+public import HoldfastStorage
 
 /// Import of JSON Lines: what an export has written, or bare entities.
 extension Store {

@@ -1,4 +1,5 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
 
 /// What the library keeps about a store in the store: numbers by name, in a repository whose name no host can take, so that
 /// they change together with entities, or not at all.

@@ -1,4 +1,6 @@
 public import HoldfastEnvironment
+internal import HoldfastQuery
+public import HoldfastStorage
 
 /// The version of a store's schema: what a program means by its entities. It stands in a repository of the library's own,
 /// so that an upgrade and its new version are one commit.

@@ -1,4 +1,5 @@
 public import HoldfastEnvironment
+internal import HoldfastQuery
 
 /// How a table is imported; `transfer.h` describes each.
 public struct TableImportOptions: Sendable {

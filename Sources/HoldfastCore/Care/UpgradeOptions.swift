@@ -1,4 +1,5 @@
 public import HoldfastEnvironment
+internal import HoldfastQuery
 
 /// How a schema is upgraded; `maintenance.h` describes it.
 public struct UpgradeOptions: Sendable {

@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// Judging the members of a batch, one after the other, each on the state that the ones before it leave.
 extension BatchCommitter {

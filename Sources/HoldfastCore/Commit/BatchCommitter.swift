@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// Carries a batch of commits through one write transaction of the engine: judges each, stores the survivors,
 /// syncs once. Confined to the queue's leader, one thread at a time.

@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// What is read of the storage to judge what the members of a batch have read, once for all of them.
 struct BatchReads {

@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// What a commit does to the catalogue, instead of writing entities.
 enum CatalogueChange: Sendable {

@@ -1,3 +1,6 @@
+internal import HoldfastQuery
+internal import HoldfastStorage
+
 /// What commits have changed behind a sequence, as the log tells it, ready to answer "what changed since".
 struct ChangesSince {
     /// Everything that was changed behind this sequence is here.

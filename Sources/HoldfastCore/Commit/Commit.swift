@@ -1,4 +1,6 @@
 public import HoldfastEnvironment
+package import HoldfastQuery
+package import HoldfastStorage
 internal import Synchronization
 
 /// How a commit ended.

@@ -1,4 +1,5 @@
 internal import HoldfastEnvironment
+internal import HoldfastStorage
 
 /// What is done while nobody commits.
 extension CommitQueue {
@@ -11,7 +12,7 @@ extension CommitQueue {
     func syncElsewhere() throws(HoldfastError) {
         let sync = WaitingSync()
         let nobodyLeads = try state.withLock { state throws(HoldfastError) in
-            if state.isClosing { throw Store.closed }
+            if state.isClosing { throw HoldfastError.storeClosed }
             state.syncs.append(sync)
             return !state.isLed
         }
@@ -54,7 +55,7 @@ extension CommitQueue {
         while true {
             let seen = batches.number
             let leads = try state.withLock { state throws(HoldfastError) in
-                if state.isClosing { throw Store.closed }
+                if state.isClosing { throw HoldfastError.storeClosed }
                 if state.isLed { return false }
                 state.isLed = true
                 return true

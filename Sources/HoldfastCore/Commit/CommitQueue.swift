@@ -1,5 +1,7 @@
 internal import CHoldfastPlatform
 package import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 internal import Synchronization
 
 #if canImport(Darwin)
@@ -101,7 +103,7 @@ package final class CommitQueue: Sendable {
     /// As `submit`, for a commit whose place was taken before.
     func submitPlaced(_ commit: Commit) throws(HoldfastError) {
         let nobodyLeads = try state.withLock { state throws(HoldfastError) in
-            if state.isClosing { throw Store.closed }
+            if state.isClosing { throw HoldfastError.storeClosed }
             enqueue(commit, &state)
             return !state.isLed
         }
@@ -119,7 +121,7 @@ package final class CommitQueue: Sendable {
         while true {
             let seen = places.number
             let result = try state.withLock { state throws(HoldfastError) -> Result? in
-                if state.isClosing { throw Store.closed }
+                if state.isClosing { throw HoldfastError.storeClosed }
                 guard state.accepted - deliveries.load(ordering: .acquiring) < maxInFlight else { return nil }
                 state.accepted += 1
                 return body(&state)
@@ -144,7 +146,7 @@ package final class CommitQueue: Sendable {
             commit.canBeGivenUp = true
         }
         let (turn, committerIsNeeded) = try state.withLock { state throws(HoldfastError) in
-            if state.isClosing { throw Store.closed }
+            if state.isClosing { throw HoldfastError.storeClosed }
             enqueue(commit, &state)
             return (commit.turn, !state.isLed && Self.needsCommitter(state))
         }

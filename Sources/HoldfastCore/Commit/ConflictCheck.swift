@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// Whether something that a transaction read has changed since its snapshot. Used where a commit is judged, and
 /// where a transaction that lost its snapshot wants to move on to a newer one. It may refuse too much, never too little.

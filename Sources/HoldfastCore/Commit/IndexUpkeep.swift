@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// Keeps the indexes right: works out what a batch does to their entries, and refuses what a unique index forbids.
 ///

@@ -1,4 +1,5 @@
 internal import HoldfastEnvironment
+internal import HoldfastStorage
 
 /// How old idempotency keys are. Their clock reads the calendar once, when the store is opened, and then counts
 /// steadily: a calendar that is set while the store is open, by years perhaps, makes no key old that was just used.

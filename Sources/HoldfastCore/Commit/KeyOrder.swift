@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// The order of many keys, found without moving them: what is sorted is plain numbers, which nobody has to retain.
 /// Equal keys keep the order in which they came.

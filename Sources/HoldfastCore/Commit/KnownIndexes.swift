@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// The indexes that commits keep, as the catalogue has them. Understood anew only when the catalogue has changed.
 ///

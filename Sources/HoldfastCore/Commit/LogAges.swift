@@ -1,3 +1,5 @@
+internal import HoldfastQuery
+
 /// Which entries of the log are older than they are kept. It notes now and then how far the log had come, so that no
 /// entry has to be looked at: what came before a note is older than the note. What was there when the store was opened
 /// counts from then.

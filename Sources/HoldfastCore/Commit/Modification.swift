@@ -1,4 +1,5 @@
 internal import HoldfastEnvironment
+public import HoldfastQuery
 
 /// What makes an entity's new text from the one that is there when its turn comes.
 public enum Modification: Sendable {

@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+public import HoldfastQuery
+internal import HoldfastStorage
 
 /// What a commit answers. Most receipts are only counted, so what can be worked out from the commit's log entry is
 /// worked out when it is asked for.

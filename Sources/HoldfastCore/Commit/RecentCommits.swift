@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// The commit log's newest part, in memory. It spares the conflict check from reading what is stored, and is kept only
 /// while some transaction holds a snapshot that may need it. Confined to the leader.

@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// What has changed in the storage behind the snapshots that are checked, with the newest texts: each is read once for
 /// all of them, when the first asks for it.

@@ -1,3 +1,6 @@
+public import HoldfastQuery
+public import HoldfastStorage
+
 /// One change that a commit asks for.
 public struct Write: Sendable {
     public enum Action: Sendable {

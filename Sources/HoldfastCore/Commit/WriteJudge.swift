@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// What the storage holds of the entities that a batch's preconditions and modifications ask for, read in one call.
 struct PresentState {
@@ -206,15 +208,5 @@ enum EntityState {
         _ repository: String, _ id: EntityID
     ) -> [(name: String, value: HoldfastError.DetailValue)] {
         [("repository", .text(repository)), ("id", .text(id.text))]
-    }
-}
-
-extension HoldfastError {
-    /// The same error, saying which element of a batch it speaks of.
-    func inBatch(at index: Int) -> HoldfastError {
-        var error = self
-        error.message = "element \(index), counted from 0: \(message)"
-        error.detail.append(("index", .number(UInt64(index))))
-        return error
     }
 }

@@ -1,5 +1,6 @@
 internal import CHoldfastPlatform
 public import HoldfastEnvironment
+internal import HoldfastQuery
 
 /// For whom a controller works. As an observer it is told `.state` where there is a new one.
 public protocol ControllerHost: StreamObserver {

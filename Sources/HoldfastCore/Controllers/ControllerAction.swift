@@ -1,4 +1,5 @@
 public import HoldfastEnvironment
+public import HoldfastQuery
 
 /// What a controller is told: what the host wants, and what has become of it. `controller.h` describes each.
 public enum ControllerAction: Sendable {

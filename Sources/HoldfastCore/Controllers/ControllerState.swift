@@ -1,4 +1,5 @@
 public import HoldfastEnvironment
+internal import HoldfastQuery
 
 /// What a controller has come to: its requests by their tokens, its saves and deletes by their ids, and three lanes that
 /// show the latest of each. `controller.h` describes the JSON.

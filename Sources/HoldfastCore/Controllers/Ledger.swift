@@ -1,3 +1,5 @@
+internal import HoldfastQuery
+
 /// What a lane of a controller's state remembers of each thing it was asked for, by token or id, the longest ago first.
 /// What has ended is forgotten when `keptLimit` later ones have ended too.
 struct Ledger<Entry: LedgerEntry>: Sendable {

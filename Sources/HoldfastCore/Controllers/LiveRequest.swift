@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// A request of a controller's that is not over: a live query whose events become actions. It is opened on the store's
 /// thread for operations, because that reads.

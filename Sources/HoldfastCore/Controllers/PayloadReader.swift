@@ -1,4 +1,5 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
 
 /// Reads an object of which some members are wanted as text, just as they were written. As strict as `OptionReader`,
 /// which it asks for the others. Borrows the text.

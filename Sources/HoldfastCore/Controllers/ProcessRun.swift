@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// A save or delete of a controller's under way: an operation whose outcome becomes an action.
 final class ProcessRun: FutureObserver {

@@ -1,4 +1,5 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
 
 /// The reducer: how an action changes a state. It depends on nothing else, and does nothing else.
 extension ControllerState {

@@ -1,3 +1,5 @@
+internal import HoldfastQuery
+
 extension ResultChange {
     /// Follows the change: `stream.h` says how. False where it does not fit the result at hand, which is then as it was.
     func apply(to elements: inout [Entity]) -> Bool {

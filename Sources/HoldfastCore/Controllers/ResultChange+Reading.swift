@@ -1,4 +1,5 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
 
 extension ResultChange {
     /// Reads what `json` writes. `ids`: the array of the snapshot's ids, where they are known; unknown ones are empty.

@@ -1,5 +1,7 @@
 internal import CHoldfastPlatform
 public import HoldfastEnvironment
+public import HoldfastQuery
+internal import HoldfastStorage
 
 /// What a future was completed with.
 public struct FutureValue: Sendable {
@@ -144,7 +146,7 @@ public final class Future: Sendable {
         guard let outcome else { return }
         var completions: [Completion] = []
         Self.append(outcome, observer, isSubscriber: isSubscriber, holdsPlace: false, to: &completions)
-        if !callbacks.post(completions.map(Event.completion)) { throw Store.closed }
+        if !callbacks.post(completions.map(Event.completion)) { throw HoldfastError.storeClosed }
     }
 
     private static func append(

@@ -1,3 +1,5 @@
+internal import HoldfastQuery
+
 /// The entries of an index that was built before its definition said of which kind they are (see
 /// `IndexDefinition.isOutdated`). They lack null's for the elements of an array that have no members, where others have
 /// some; and combine each value of one path with each of another, also where both come from one array. Such an index is

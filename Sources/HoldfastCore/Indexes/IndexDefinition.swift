@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+public import HoldfastStorage
 
 /// What an index is over, and whether it is unique. As JSON, which is how it is given and how the catalogue keeps it:
 ///

@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// The entries that an entity has in an index: one for each value to which the path leads, an array's elements each
 /// for itself; for several fields, the tuples that PathTuples.swift describes.

@@ -1,4 +1,5 @@
 public import HoldfastEnvironment
+internal import HoldfastQuery
 
 /// A transaction described now and run later, as often as wanted: on the caller's thread, or asynchronously. Making one
 /// does nothing to the store; each run is a run of its own.

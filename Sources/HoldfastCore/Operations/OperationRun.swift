@@ -1,4 +1,5 @@
 internal import HoldfastEnvironment
+internal import HoldfastStorage
 
 /// One asynchronous run of an operation.
 ///
@@ -94,7 +95,7 @@ final class OperationRun: CommitOwner, Withdrawable {
     }
 
     /// The store closes.
-    func refuse() { end(.failure(Store.closed)) }
+    func refuse() { end(.failure(HoldfastError.storeClosed)) }
 
     // MARK: Committing
 
@@ -198,7 +199,7 @@ final class OperationRun: CommitOwner, Withdrawable {
         let place = store.retries.enter(contention, until: deadline) { [self] isInTime in
             do throws(HoldfastError) {
                 if isInTime { return try store.operations.enqueue(self) }
-                end(.failure(store.closing.hasBegun ? Store.closed : told(conflict)))
+                end(.failure(store.closing.hasBegun ? HoldfastError.storeClosed : told(conflict)))
             } catch {
                 end(.failure(error))
             }

@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// One call of a repository's, described: what `operation.h` lists under the name of each.
 struct OperationStep: Sendable {

@@ -1,4 +1,5 @@
 internal import HoldfastEnvironment
+internal import HoldfastStorage
 
 /// The thread on which a store's asynchronous operations run, started at the first that needs it.
 final class OperationWorker: Sendable {
@@ -37,7 +38,7 @@ final class OperationWorker: Sendable {
     }
 
     private func started(_ state: inout State) throws(HoldfastError) -> any Worker {
-        if state.isClosing { throw Store.closed }
+        if state.isClosing { throw HoldfastError.storeClosed }
         if let worker = state.worker { return worker }
         let worker = try environment.workers.start(name: "hf-operations") { [self] in turn() }
         state.worker = worker

@@ -1,4 +1,5 @@
 public import HoldfastEnvironment
+public import HoldfastQuery
 
 /// What a store is opened with; `store.h` describes each.
 public struct StoreOptions: Sendable {

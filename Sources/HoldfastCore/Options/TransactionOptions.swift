@@ -1,4 +1,5 @@
 public import HoldfastEnvironment
+internal import HoldfastQuery
 
 public enum Isolation: Sendable {
     /// Refused when anything that was read has changed.

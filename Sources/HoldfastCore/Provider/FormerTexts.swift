@@ -1,3 +1,6 @@
+internal import HoldfastQuery
+internal import HoldfastStorage
+
 /// What the provider held before each change, as long as a snapshot from before is open: the provider itself has no past.
 ///
 /// Changes are numbered. A snapshot notes the number of the first that it does not see, which is the one that is being made

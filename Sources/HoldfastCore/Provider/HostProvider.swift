@@ -1,4 +1,5 @@
 public import HoldfastEnvironment
+public import HoldfastQuery
 
 /// A place of the host's where a store's entities live. Four functions are enough: save, fetch, fetch all, delete.
 ///

@@ -1,5 +1,7 @@
 internal import CHoldfastPlatform
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// The one way to the host's functions: in turn, never from inside one of them, never in a forked child, and with what they
 /// throw told as the provider's failure.
@@ -55,7 +57,7 @@ final class ProviderCalls: Sendable {
     ) throws(HoldfastError) -> Result {
         guard processEpoch() == epoch else { throw HoldfastError.forked }
         if isInside { throw Self.reentrant }
-        guard let host = host.withLock({ $0 }) else { throw Store.closed }
+        guard let host = host.withLock({ $0 }) else { throw HoldfastError.storeClosed }
         do throws(HoldfastError) {
             guard let turn else { return try framed { () throws(HoldfastError) in try body(host) } }
             return try turn.withLock { _ throws(HoldfastError) in

@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// The entries of indexes, made anew from what the provider holds.
 enum ProviderIndexes {

@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// What the provider held at one moment: what it holds now, with what commits have changed since put back.
 final class ProviderSnapshot: StorageSnapshot {
@@ -197,7 +199,7 @@ final class ProviderSnapshot: StorageSnapshot {
     /// Once it is closed, what it needs of the past may be gone.
     private func requireCurrent(_ guarded: ProviderStorage.Guarded) throws(HoldfastError) {
         guard let view = view.withLock({ $0 }) else { throw Self.ended }
-        guard view.epoch == guarded.epoch else { throw guarded.isClosed ? Store.closed : Self.ended }
+        guard view.epoch == guarded.epoch else { throw guarded.isClosed ? HoldfastError.storeClosed : Self.ended }
     }
 
     private static let ended = HoldfastError(.io, "the snapshot has ended: begin another")

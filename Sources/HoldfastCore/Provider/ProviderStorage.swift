@@ -1,4 +1,6 @@
 public import HoldfastEnvironment
+public import HoldfastQuery
+public import HoldfastStorage
 internal import Synchronization
 
 /// The host's provider as a storage. Entities live with the provider alone. Everything else is this process's: the catalogue,
@@ -263,6 +265,6 @@ public final class ProviderStorage: Storage {
     }
 
     private static func requireOpen(_ guarded: Guarded) throws(HoldfastError) {
-        if guarded.isClosed { throw Store.closed }
+        if guarded.isClosed { throw HoldfastError.storeClosed }
     }
 }

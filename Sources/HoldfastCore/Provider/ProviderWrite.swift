@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// A batch on its way to the provider: all at once where it can, else one entity after the other, and back again if one fails.
 final class ProviderWrite: StorageWrite {

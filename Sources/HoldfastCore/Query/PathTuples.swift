@@ -1,4 +1,5 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
 
 /// What several paths lead to together, as the bytes that order it: tuples with a value for each path. They are the
 /// entries of indexes, and the least of them is what a document is sorted by.

@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// How a query finds its candidates: all entities of the repository, or those in some ranges of an index. The ranges
 /// hold every entity that matches, and perhaps others; where they hold no others, the filter need not be asked.

@@ -1,4 +1,5 @@
 public import HoldfastEnvironment
+public import HoldfastQuery
 
 /// What a query is asked with besides its filter; `repository.h` describes each.
 public struct QueryOptions: Sendable {

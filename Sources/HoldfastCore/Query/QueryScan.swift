@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// Finds the entities that match a filter: plans on the snapshot, walks the candidates, asks the filter where the plan
 /// does not imply it, and lays a transaction's own writes over what the snapshot has. A scan that was stopped goes on

@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 internal import Synchronization
 
 /// The snapshots that are open. Transactions that began to read in the same state share one; the number is bounded, and one
@@ -76,7 +78,7 @@ final class SnapshotPool: Sendable {
     func acquire() throws(HoldfastError) -> (shared: Shared, storage: any StorageSnapshot) {
         let token = storage.changeToken
         let ready: (Shared, any StorageSnapshot)? = try state.withLock { state throws(HoldfastError) in
-            if state.isClosed { throw Store.closed }
+            if state.isClosed { throw HoldfastError.storeClosed }
             guard let current = state.current, current.token != nil, current.token == token,
                 let storage = current.storage
             else {
@@ -100,7 +102,7 @@ final class SnapshotPool: Sendable {
         let isClosed = adopt(shared)
         if isClosed {
             opened.close()
-            throw Store.closed
+            throw HoldfastError.storeClosed
         }
         return (shared, opened)
     }
@@ -108,7 +110,7 @@ final class SnapshotPool: Sendable {
     /// A snapshot of the state which the caller has just found to be the newest, in the cache; not pinned.
     func acquire(at sequence: CommitSequence, _ token: ChangeToken) throws(HoldfastError) -> Shared {
         let ready = try state.withLock { state throws(HoldfastError) -> Shared? in
-            if state.isClosed { throw Store.closed }
+            if state.isClosed { throw HoldfastError.storeClosed }
             guard let current = state.current, current.token == token else { return nil }
             current.holders += 1
             current.wasUsed = true
@@ -116,7 +118,7 @@ final class SnapshotPool: Sendable {
         }
         if let ready { return ready }
         let shared = Shared(at: sequence, token, opened: time.monotonicNanoseconds())
-        if adopt(shared) { throw Store.closed }
+        if adopt(shared) { throw HoldfastError.storeClosed }
         return shared
     }
 

@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// The repositories of a store, as this process knows them.
 final class Catalogue: Sendable {

@@ -1,5 +1,7 @@
 internal import CHoldfastPlatform
 public import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// Hands out what a query finds in pieces, so that as many entities as there may be take little memory. Used by one
 /// thread at a time; others wait.

@@ -1,4 +1,6 @@
 public import HoldfastEnvironment
+public import HoldfastQuery
+internal import HoldfastStorage
 
 /// Entities that were read: their texts as a JSON array, and where each lies in it.
 public struct EntityList: Sendable {

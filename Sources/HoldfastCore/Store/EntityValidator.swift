@@ -1,4 +1,6 @@
 public import HoldfastEnvironment
+public import HoldfastQuery
+internal import HoldfastStorage
 internal import Synchronization
 
 /// Checks what is about to be stored in a repository.

@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// Deletes entities whose time has passed: those that an index with "expire_after_ms" leads to. It looks once a second on
 /// a thread of its own, which a store without such an index does not have. What it does are commits like any other's: a

@@ -1,4 +1,5 @@
 public import HoldfastEnvironment
+internal import HoldfastQuery
 
 public enum LogLevel: Int32, Sendable {
     case info = 1

@@ -1,4 +1,6 @@
 public import HoldfastEnvironment
+public import HoldfastQuery
+internal import HoldfastStorage
 
 /// The cache, as far as it holds this repository's entities. No call here changes what is stored.
 extension Repository {

@@ -1,4 +1,6 @@
 public import HoldfastEnvironment
+public import HoldfastQuery
+internal import HoldfastStorage
 
 /// Telling how a query is carried out.
 extension Repository {

@@ -1,4 +1,6 @@
 public import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// Indexes.
 extension Repository {

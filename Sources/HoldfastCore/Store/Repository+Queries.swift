@@ -1,4 +1,6 @@
 public import HoldfastEnvironment
+public import HoldfastQuery
+public import HoldfastStorage
 
 /// Queries: reading by a filter.
 extension Repository {

@@ -1,4 +1,6 @@
 public import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// Holding what is stored against what it must be.
 extension Repository {

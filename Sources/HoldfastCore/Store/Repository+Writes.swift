@@ -1,4 +1,6 @@
 public import HoldfastEnvironment
+public import HoldfastQuery
+internal import HoldfastStorage
 
 /// Writing. Each verb makes the writes that it stands for; one function below carries them out, inside a transaction
 /// or as a commit of their own.

@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+public import HoldfastQuery
+public import HoldfastStorage
 
 /// A named collection of entities. Every call takes a transaction that may be nil: then a read sees the newest
 /// committed state, and a write is a commit of its own, judged when its turn comes.

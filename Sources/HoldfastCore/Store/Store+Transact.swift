@@ -1,5 +1,7 @@
 internal import CHoldfastPlatform
 public import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 extension Store {
     /// Runs `body` in a transaction and commits it; on a conflict again, on the newest state. The transaction is

@@ -1,4 +1,6 @@
 public import HoldfastEnvironment
+internal import HoldfastQuery
+public import HoldfastStorage
 internal import Synchronization
 
 /// One database: the unit of commit order. Opened by a face, which chooses the engine.
@@ -143,8 +145,6 @@ public final class Store: Sendable {
         log.info("store opened", [("engine", .text(storage.engine)), ("milliseconds", .number(milliseconds))])
     }
 
-    package static let closed = HoldfastError(.closed, "the store is closed: open it again")
-
     /// For those on whose stack the host's code has run, which may have forked. Handles are tested before.
     public func requireSameProcess() throws(HoldfastError) {
         if isForeign { throw HoldfastError.forked }
@@ -246,7 +246,7 @@ public final class Store: Sendable {
 
     func requireOpen() throws(HoldfastError) {
         try requireOutsideProvider()
-        if closing.hasBegun { throw Self.closed }
+        if closing.hasBegun { throw HoldfastError.storeClosed }
     }
 
     var isOfProvider: Bool { providerCalls != nil }

@@ -1,4 +1,5 @@
 internal import HoldfastEnvironment
+internal import HoldfastStorage
 internal import Synchronization
 
 /// How a store ends: new work is refused, what was accepted is finished and delivered, and the storage is let go.

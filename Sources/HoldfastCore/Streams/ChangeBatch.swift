@@ -1,3 +1,5 @@
+public import HoldfastQuery
+
 /// Commits, as a stream tells of them; `stream.h` describes the JSON.
 public struct ChangeBatch: Sendable {
     public enum Operation: String, Sendable {

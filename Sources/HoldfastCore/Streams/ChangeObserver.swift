@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// A stream that tells of changes. Confined to the follower once it is attached.
 final class ChangeObserver {

@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// Of which changes an observer wants to hear, and how much.
 struct ChangeSelection: Sendable {

@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// What this process has stored in one engine transaction, with the texts, for those who follow the commits.
 struct CommittedBatch: Sendable {

@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// A store's streams, and how far they have followed its commits. Confined to the follower's thread.
 ///

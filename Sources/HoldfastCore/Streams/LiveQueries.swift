@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// The live queries of one repository, and which of them a change can concern: those that hold the entity already, and
 /// those whose filter may hold for its new text. Most filters hold one of their paths to a value or a range; such a query

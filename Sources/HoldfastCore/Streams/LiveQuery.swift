@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// A query whose result follows the commits. Confined to the follower once it is attached.
 final class LiveQuery {

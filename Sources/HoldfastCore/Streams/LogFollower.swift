@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 internal import Synchronization
 
 /// Follows the commits of a store, whoever's, on a thread of its own, for all its streams. A store without streams has no
@@ -68,7 +70,7 @@ final class LogFollower: Sendable {
     /// From here on commits are announced. Before a stream is attached, and once for each.
     func begin(_ durableName: String?) throws(HoldfastError) {
         try state.withLock { state throws(HoldfastError) in
-            if state.isClosing { throw Store.closed }
+            if state.isClosing { throw HoldfastError.storeClosed }
             if let durableName, state.durableNames.contains(durableName) {
                 throw HoldfastError(
                     .invalidState,
@@ -266,7 +268,7 @@ final class LogFollower: Sendable {
     }
 
     private func finish(_ streams: FollowedStreams) -> Turn {
-        streams.end(with: Store.closed)
+        streams.end(with: HoldfastError.storeClosed)
         delivery.post(streams.takeEvents())
         state.withLock { state in
             state.isFinished = true

@@ -1,4 +1,5 @@
 internal import HoldfastEnvironment
+internal import HoldfastStorage
 
 /// Live queries by the ranges of keys to which they hold a path: finds those whose range has a key in it.
 ///

@@ -1,3 +1,5 @@
+public import HoldfastQuery
+
 /// What a live query tells: its result, or how that differs from what was told before; `stream.h` describes the JSON and
 /// how to follow.
 public struct ResultChange: Sendable {

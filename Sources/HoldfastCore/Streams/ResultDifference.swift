@@ -1,3 +1,5 @@
+internal import HoldfastQuery
+
 /// How one result differs from another, in positions: what was removed, inserted, moved and changed.
 ///
 /// Rows are told apart by identity, so finding what is alike at both ends costs a comparison of pointers a row. In between,

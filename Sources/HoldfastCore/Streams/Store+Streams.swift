@@ -1,4 +1,6 @@
 public import HoldfastEnvironment
+public import HoldfastQuery
+internal import HoldfastStorage
 
 extension Store {
     /// Observes changes. `stream.h` says of which, and from when on.

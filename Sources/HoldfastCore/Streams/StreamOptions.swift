@@ -1,4 +1,5 @@
 public import HoldfastEnvironment
+public import HoldfastQuery
 
 /// Of what a stream tells; `stream.h` describes each.
 public struct StreamOptions: Sendable {

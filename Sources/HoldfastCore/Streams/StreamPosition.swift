@@ -1,4 +1,5 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
 
 /// A place in the order of a store's commits, as receipts and events name it: "incarnation:sequence".
 enum StreamPosition {

@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// The ids that a query has found, packed: they may be many, and most transactions end without anybody asking for them.
 struct FoundIDs: Sendable {

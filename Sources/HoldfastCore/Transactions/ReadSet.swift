@@ -1,3 +1,6 @@
+internal import HoldfastQuery
+internal import HoldfastStorage
+
 /// What a transaction read, and so relies on when it commits.
 ///
 /// Keys are recorded whether an entity was found or not. A query is recorded as what it is, a predicate

@@ -1,4 +1,5 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
 
 /// Where transactions that lost a race collided: at an entity that they read, or at what a query of a repository relied on.
 public struct Contention: Hashable, Sendable {

@@ -1,4 +1,6 @@
 package import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// Reading and writing entities within a transaction: the snapshot, overlaid with the transaction's own writes.
 extension Transaction {

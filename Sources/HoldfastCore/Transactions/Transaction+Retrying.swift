@@ -1,4 +1,5 @@
 public import HoldfastEnvironment
+internal import HoldfastStorage
 
 /// Running again after a conflict.
 extension Transaction {
@@ -34,7 +35,7 @@ extension Transaction {
             return
         }
         let place = store.retries.enter(contention) { isInTime in
-            turn.complete(isInTime ? .success(FutureValue(bytes: [])) : .failure(Store.closed))
+            turn.complete(isInTime ? .success(FutureValue(bytes: [])) : .failure(HoldfastError.storeClosed))
         }
         next.state.withLock { $0.place = place }
     }

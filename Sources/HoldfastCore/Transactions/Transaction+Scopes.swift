@@ -151,7 +151,7 @@ extension Transaction {
             state throws(HoldfastError) -> (error: HoldfastError, trees: TreeTransaction?)? in
             guard let doom = state.doom, let end = try state.next(on: .giveUp) else { return nil }
             if isManaged && !isManager { return nil }
-            try Self.requireQuiet(state)
+            try Self.requireQuiet(state.trees)
             state.stage = end
             discard(&state)
             return (doom.error, state.trees)

@@ -36,7 +36,7 @@ extension Transaction {
             // One that is doomed asks nobody: its commit only tells why.
             let asks = state.doom == nil && wantsValidation(state)
             let next = try state.next(on: asks ? .claim : .claimInVain)
-            try Self.requireQuiet(state)
+            try Self.requireQuiet(state.trees)
             if let next, asks || isCommitted { state.stage = next }
             return asks
         }
@@ -82,7 +82,7 @@ extension Transaction {
     public func markSavepoint() throws(HoldfastError) -> (number: UInt64, trees: TreeTransaction?) {
         let trees = try withOpen { state throws(HoldfastError) in
             try state.check(.change)
-            try Self.requireQuiet(state)
+            try Self.requireQuiet(state.trees)
             return state.trees
         }
         try trees?.requireSavepoints()
@@ -94,7 +94,7 @@ extension Transaction {
         try store.requireOpen()
         return try state.withLock { state throws(HoldfastError) in
             try state.check(.change)
-            try Self.requireQuiet(state)
+            try Self.requireQuiet(state.trees)
             if let doom = state.doom, doom.isFinal { throw doom.error }
             guard state.buffer.rollBackOwn(to: savepoint) else { throw Self.noSavepoint(savepoint) }
             state.doom = nil
@@ -127,7 +127,7 @@ extension Transaction {
     public func validate() throws(HoldfastError) {
         let isWanted = try withOpen { state throws(HoldfastError) in
             try state.check(.change)
-            try Self.requireQuiet(state)
+            try Self.requireQuiet(state.trees)
             return wantsValidation(state)
         }
         guard isWanted else { return }
@@ -135,6 +135,7 @@ extension Transaction {
         unseal(after: nil)
     }
 
+    @inline(__always)
     func wantsValidation(_ state: State) -> Bool {
         state.trees != nil || store.catalogue.validators.concern(state.buffer)
     }
@@ -144,7 +145,7 @@ extension Transaction {
     func askValidators(_ call: TransactionCall) throws(HoldfastError) {
         let (trees, start) = try state.withLock { state throws(HoldfastError) in
             let next = try state.next(on: call)
-            try Self.requireQuiet(state)
+            try Self.requireQuiet(state.trees)
             let trees = state.trees ?? TreeTransaction(of: self)
             state.trees = trees
             if let next { state.stage = next }
@@ -202,8 +203,8 @@ extension Transaction {
     }
 
     /// Refuses while members are called, before anything is changed.
-    static func requireQuiet(_ state: State) throws(HoldfastError) {
-        if let trees = state.trees {
+    static func requireQuiet(_ trees: TreeTransaction?) throws(HoldfastError) {
+        if let trees {
             try TreeLock.withLock { () throws(HoldfastError) in try trees.requireQuiet() }
         }
     }

@@ -176,7 +176,7 @@ public final class Transaction: Sendable {
             guard let end = try state.next(on: isManaged && !isManager ? .rollbackFromBody : .rollback) else {
                 return nil
             }
-            try Self.requireQuiet(state)
+            try Self.requireQuiet(state.trees)
             state.stage = end
             discard(&state)
             return state.trees
@@ -228,7 +228,7 @@ public final class Transaction: Sendable {
                     // It stays open: what is under way may still fail, and go back.
                     : !state.scopes.isEmpty ? .commitAroundScope : isSealed ? .store : .commit)
             if !isSealed {
-                try Self.requireQuiet(state)
+                try Self.requireQuiet(state.trees)
                 if wantsValidation(state) {
                     // Of such trees the members are called by `seal` alone.
                     if let trees = state.trees, trees.isEndHeld { throw TransactionRefusal.sealed.error }

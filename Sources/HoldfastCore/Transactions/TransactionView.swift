@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// The snapshot that a transaction reads, and what it has read there. Guarded by the transaction's lock.
 ///

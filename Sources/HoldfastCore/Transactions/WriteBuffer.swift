@@ -1,4 +1,6 @@
 internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
 
 /// What a transaction has written so far, by key, and the savepoints within it.
 struct WriteBuffer {

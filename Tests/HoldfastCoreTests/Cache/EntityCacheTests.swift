@@ -1,8 +1,10 @@
-import HoldfastEnvironment
 import SeededRandom
 import Testing
 
 @testable import HoldfastCore
+@testable import HoldfastEnvironment
+@testable import HoldfastQuery
+@testable import HoldfastStorage
 
 struct EntityCacheTests {
     private let key = EntityKey(1, EntityID(unchecked: Array("a".utf8)))

@@ -1,7 +1,9 @@
-import HoldfastEnvironment
+import HoldfastStorage
 import Testing
 
 @testable import HoldfastCore
+@testable import HoldfastEnvironment
+@testable import HoldfastQuery
 
 @Suite("The commits of one batch")
 struct BatchTests {

@@ -1,6 +1,6 @@
-import HoldfastEnvironment
-
 @testable import HoldfastCore
+@testable import HoldfastEnvironment
+@testable import HoldfastQuery
 
 /// A store whose asynchronous commits are carried when the test says so, on its own thread.
 struct Bench {

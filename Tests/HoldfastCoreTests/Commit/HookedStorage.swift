@@ -1,6 +1,7 @@
-import HoldfastEnvironment
-
 @testable import HoldfastCore
+@testable import HoldfastEnvironment
+@testable import HoldfastQuery
+@testable import HoldfastStorage
 
 /// A storage in memory that counts what it is asked for, and whose calls others may hold up or let fail.
 final class HookedStorage: Storage {

@@ -1,7 +1,7 @@
-import HoldfastEnvironment
 import Testing
 
 @testable import HoldfastCore
+@testable import HoldfastEnvironment
 
 @Suite("Judging what a transaction has read")
 struct JudgingTests {

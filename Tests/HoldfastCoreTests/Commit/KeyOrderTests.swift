@@ -2,6 +2,8 @@ import SeededRandom
 import Testing
 
 @testable import HoldfastCore
+@testable import HoldfastQuery
+@testable import HoldfastStorage
 
 struct KeyOrderTests {
     @Test(arguments: 0..<40)

@@ -1,8 +1,10 @@
-import HoldfastEnvironment
 import SeededRandom
 import Testing
 
 @testable import HoldfastCore
+@testable import HoldfastEnvironment
+@testable import HoldfastQuery
+@testable import HoldfastStorage
 
 @Suite("What is remembered of recent commits")
 struct RecentCommitsTests {

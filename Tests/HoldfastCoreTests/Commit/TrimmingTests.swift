@@ -1,7 +1,7 @@
-import HoldfastEnvironment
 import Testing
 
 @testable import HoldfastCore
+@testable import HoldfastEnvironment
 
 @Suite("What trimming leaves")
 struct TrimmingTests {

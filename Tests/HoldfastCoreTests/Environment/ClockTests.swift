@@ -3,6 +3,8 @@ import Testing
 
 @testable import HoldfastCore
 @testable import HoldfastEnvironment
+@testable import HoldfastQuery
+@testable import HoldfastStorage
 
 #if canImport(Darwin)
     import Darwin

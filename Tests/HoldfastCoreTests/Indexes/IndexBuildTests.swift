@@ -1,7 +1,7 @@
-import HoldfastEnvironment
 import Testing
 
 @testable import HoldfastCore
+@testable import HoldfastEnvironment
 
 @Suite("Building an index")
 struct IndexBuildTests {

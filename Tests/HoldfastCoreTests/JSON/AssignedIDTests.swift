@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastQuery
 import Testing
 
 @Suite("Assigning ids")

@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastEnvironment
+import HoldfastQuery
 
 /// Random JSON for property tests, from a seed that a failing test prints.
 struct JSONSamples {

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastQuery
 
 /// Updates carried out on trees, one operator and path after the other. Written without regard to the library's way,
 /// which is one walk through the text, so that the two can be held against each other.

@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastEnvironment
+import HoldfastStorage
 import StorageConformance
 import Testing
 

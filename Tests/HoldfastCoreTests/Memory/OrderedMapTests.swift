@@ -2,6 +2,7 @@ import SeededRandom
 import Testing
 
 @testable import HoldfastCore
+@testable import HoldfastStorage
 
 /// The persistent map against a plain dictionary, over random operations.
 struct OrderedMapTests {

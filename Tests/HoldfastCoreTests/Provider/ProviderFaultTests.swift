@@ -1,8 +1,9 @@
-import HoldfastEnvironment
 import StorageConformance
 import Testing
 
 @testable import HoldfastCore
+@testable import HoldfastEnvironment
+@testable import HoldfastQuery
 
 /// A provider that fails at every place in turn: each commit is stored as a whole or not at all, the store tells which,
 /// and shows what the provider has.

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastQuery
 
 /// Random filters for property tests.
 extension JSONSamples {

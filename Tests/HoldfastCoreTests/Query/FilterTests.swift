@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastEnvironment
+import HoldfastQuery
 import Testing
 
 @Suite("Compiling filters")

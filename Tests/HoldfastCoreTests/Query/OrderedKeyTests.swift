@@ -1,5 +1,6 @@
 import HoldfastCore
 import HoldfastEnvironment
+import HoldfastQuery
 import SeededRandom
 import Testing
 

@@ -1,7 +1,8 @@
-import HoldfastEnvironment
 import Testing
 
 @testable import HoldfastCore
+@testable import HoldfastEnvironment
+@testable import HoldfastQuery
 
 @Suite("Regular expressions")
 struct PatternTests {

@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastQuery
 
 /// MongoDB's order of values, compared on trees. Written without regard to the library's encodings, so that they can
 /// be held against it.

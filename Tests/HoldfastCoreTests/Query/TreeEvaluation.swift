@@ -1,4 +1,5 @@
 import HoldfastCore
+import HoldfastQuery
 
 /// Filters evaluated on trees, by listing every value that a path leads to. Written without regard to the
 /// library's compiler and matcher, so that they can be held against it.

@@ -1,7 +1,7 @@
-import HoldfastEnvironment
 import Testing
 
 @testable import HoldfastCore
+@testable import HoldfastEnvironment
 
 @Suite("The state of a transaction")
 struct TransactionStateTests {

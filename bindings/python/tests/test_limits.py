@@ -82,7 +82,7 @@ with holdfast.open(url) as store, holdfast.open(sys.argv[1] + "/copy.db") as cop
     assert store.repository("songs").find() == copy.repository("songs").find()
 print("held")
 """
-LIMITS_SOURCE = Path(__file__).parents[3] / "Sources/HoldfastCore/Environment/Limits.swift"
+LIMITS_SOURCE = Path(__file__).parents[3] / "Sources/HoldfastEnvironment/Limits.swift"
 NAMES = re.findall(r"public var (\w+) = [0-9]", LIMITS_SOURCE.read_text())
 #: Amounts of memory that are asked for: so much there never is.
 NEVER_THERE = {"memoryReserve", "linePiece"}

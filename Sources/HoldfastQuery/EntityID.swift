@@ -1,0 +1,35 @@
+internal import HoldfastEnvironment
+
+/// A commit's place in the total order of its store's commits, and the version of the entities that
+/// it wrote. Zero stands for "never" and for what is not committed yet.
+public typealias CommitSequence = UInt64
+
+/// Identifies a repository inside its store; assigned when the repository is created, never reused.
+public typealias RepositoryID = Int64
+
+/// The text that names an entity within its repository: UTF-8 bytes, compared and ordered bytewise,
+/// so that no two engines and no two Unicode libraries disagree. (Swift's `String` compares by
+/// canonical equivalence and would not do.)
+public struct EntityID: Hashable, Comparable, Sendable {
+    public let bytes: [UInt8]
+
+    /// For bytes already checked by the payload parser or read from the storage.
+    public init(unchecked bytes: [UInt8]) { self.bytes = bytes }
+
+    // Both in one go; what the compiler would make goes byte by byte.
+    public static func == (left: EntityID, right: EntityID) -> Bool {
+        left.bytes.count == right.bytes.count && left.compare(right) == 0
+    }
+
+    public func hash(into hasher: inout Hasher) { bytes.withBytes { hasher.combine(bytes: $0) } }
+
+    public static func < (left: EntityID, right: EntityID) -> Bool { left.compare(right) < 0 }
+
+    /// Negative, 0 or positive, as memcmp answers.
+    package func compare(_ other: EntityID) -> Int {
+        bytes.withBytes { a in other.bytes.withBytes { b in compareBytes(a, b) } }
+    }
+
+    /// For messages. Stored ids are valid UTF-8, so nothing is repaired here.
+    public var text: String { String(decoding: bytes, as: UTF8.self) }
+}

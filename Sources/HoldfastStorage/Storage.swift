@@ -1,0 +1,237 @@
+public import HoldfastEnvironment
+public import HoldfastQuery
+
+/// Where a store's entities live: the interface between the core and an engine.
+///
+/// It is small and key-value shaped. An engine keeps entities under (repository, id) with a version, keeps the
+/// commit log, and gives snapshots. It decides nothing: conflicts, preconditions, filters and merges are judged
+/// once, in the core, inside the engine's write transaction. An engine therefore needs five calls for a whole
+/// batch of commits, whatever their number, which is what one reached over a network needs.
+///
+/// Beside each method stand its statements on SQLite and on PostgreSQL. Tables, SQLite's layout:
+///
+///     holdfast_meta(name, value)                           marks: format, incarnation, reserved sequence
+///     holdfast_repository(id, name, key)                   the catalogue
+///     holdfast_entity(number, repository, id, version, body) one row an entity
+///     holdfast_index(id, repository, name, definition, …)  the catalogue of indexes
+///     holdfast_index_N(key, id, entity)                    the entries of the index whose id is N
+///     holdfast_log(sequence, commit_id, time, changes)     one row a batch of commits, named by the newest
+///     holdfast_idempotency(key, fingerprint, sequence, time, receipt)
+///
+/// On PostgreSQL each key begins with the store's id, and the counter row `holdfast_store(id, head)` stands for
+/// SQLite's one writer.
+///
+/// Every engine passes the conformance suite (`Tests/StorageConformance`).
+public protocol Storage: AnyObject, Sendable {
+    /// "sqlite", "memory".
+    var engine: String { get }
+
+    /// What the host would call the place: the path.
+    var location: String { get }
+
+    var isReadOnly: Bool { get }
+
+    /// Whether a store that is opened again knows its repositories; else they are known from when they are opened.
+    var keepsCatalogue: Bool { get }
+
+    /// Whether what a commit changes is stored together or not at all, also where the process ends in the middle.
+    var isAtomic: Bool { get }
+
+    /// Whether `changeToken` tells of what others have stored.
+    var noticesChanges: Bool { get }
+
+    /// The catalogue and the marks as they are now. Called after opening and after `recover`.
+    ///
+    ///     SQLite       SELECT name, value FROM holdfast_meta; SELECT id, name, key FROM holdfast_repository;
+    ///                  SELECT max(sequence) FROM holdfast_log
+    ///     PostgreSQL   the same WHERE store = $1, and SELECT head FROM holdfast_store WHERE id = $1
+    func readState() throws(HoldfastError) -> StorageState
+
+    /// Stands for the newest committed state; nil when that cannot be told just now. Asked at every read: cheap, and never
+    /// waits for another call.
+    ///
+    ///     SQLite       the header of the write-ahead log's index
+    ///     PostgreSQL   SELECT head FROM holdfast_store …, unless the caller allows what is stale
+    var changeToken: ChangeToken? { get }
+
+    /// Opens a view of the newest committed state that later commits do not change. Any thread.
+    ///
+    ///     SQLite       BEGIN; SELECT max(sequence) FROM holdfast_log        (on a connection of its own)
+    ///     PostgreSQL   BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT head FROM holdfast_store …
+    func beginSnapshot() throws(HoldfastError) -> any StorageSnapshot
+
+    /// Waits until it is this process's turn to write, at most until the monotonic time `deadline`, and answers whether it
+    /// is. If it is not, a place in the queue of processes is kept. `endTurn` gives up turn or place. Both are called by one
+    /// thread at a time, as are the calls below.
+    ///
+    ///     SQLite       locks on a sidecar file
+    ///     PostgreSQL   nothing: its row locks have a queue
+    func takeTurn(until deadline: UInt64) throws(HoldfastError) -> Bool
+    func endTurn()
+
+    /// Opens the write transaction: from here to its end no other writer commits. With `durable` it is on the
+    /// disk before its `commit` returns and before anybody sees it. `.busy` when another program does not let go in time.
+    ///
+    ///     SQLite       PRAGMA synchronous = FULL or NORMAL; BEGIN IMMEDIATE; SELECT max(sequence) FROM holdfast_log
+    ///     PostgreSQL   BEGIN ISOLATION LEVEL SERIALIZABLE; SET LOCAL synchronous_commit = …; SELECT head FROM holdfast_store …
+    func beginWrite(durable: Bool) throws(HoldfastError) -> any StorageWrite
+
+    /// Makes every commit that returned before durable, in whatever process.
+    ///
+    ///     SQLite       xSync of the write-ahead log
+    ///     PostgreSQL   a commit with synchronous_commit = on
+    func sync() throws(HoldfastError)
+
+    /// After `StorageWrite.commit` has failed: drops every connection and opens anew, so that what is then
+    /// readable is durable. Open snapshots answer `.io` from here on.
+    func recover() throws(HoldfastError)
+
+    /// Whether the log holds this commit: how the outcome of a failed `commit` is found out.
+    ///
+    ///     both         SELECT sequence, commit_id, time, changes FROM holdfast_log WHERE sequence >= $1
+    ///                  ORDER BY sequence LIMIT 1
+    func contains(commit identifier: UInt64, at sequence: CommitSequence) throws(HoldfastError) -> Bool
+
+    /// Notes that no sequence after `head`, and after the newest in the log, was used, so that none is skipped at the next
+    /// open, and lets go of the place. Called once, also if it throws. Whoever is reading is not waited for: from here on
+    /// snapshots that were not closed, and calls that read, answer `.closed`.
+    ///
+    ///     SQLite       UPDATE holdfast_meta SET value = $head WHERE name = 'reserved'; PRAGMA wal_checkpoint(TRUNCATE)
+    ///     PostgreSQL   nothing to note: the counter row has it
+    func close(head: CommitSequence) throws(HoldfastError)
+
+    /// Gives the engine the core's help with what only the core can do. Called once, right after opening.
+    func attach(_ host: any StorageHost)
+
+    // Care of the files; engines without files leave these to StorageCare.swift.
+
+    /// Copies the newest committed state, while others read and write, into a new file, a store of its own with a new
+    /// incarnation. The file appears when it is complete and on the disk. Answers which state it is.
+    ///
+    ///     SQLite       BEGIN, then sqlite3_backup_step
+    func backUp(to path: String, _ progress: Progress) throws(HoldfastError) -> CommitSequence
+
+    /// Gives space that nothing is stored in back to the file system. By the one who writes, in its turn. Answers
+    /// the file's size before and after, in bytes. Where `end` is set it ends soon, with everything as before and
+    /// `.cancelled`; or as it would have.
+    ///
+    ///     SQLite       VACUUM
+    func compact(unless end: Interrupt.Flag) throws(HoldfastError) -> (before: UInt64, after: UInt64)
+
+    /// Has the compaction that looks at `end`, which was set, end sooner, if it is under way. Any thread; waits for nobody.
+    func stopCompacting(_ end: Interrupt.Flag)
+
+    /// Whether a log has grown longer than it may, so that long work lets go of its snapshot and begins anew.
+    ///
+    ///     SQLite       by the header of the write-ahead log's index
+    var isLogTooLong: Bool { get }
+
+    /// What the engine finds wrong in its own structures, a sentence each; at most a hundred.
+    ///
+    ///     SQLite       PRAGMA integrity_check
+    func problems() throws(HoldfastError) -> [String]
+
+    /// nil where there are no files.
+    func size() throws(HoldfastError) -> StorageSize?
+}
+
+extension Storage {
+    public var isAtomic: Bool { true }
+    public var noticesChanges: Bool { true }
+}
+
+/// What the core does for an engine. Held weakly by the engine.
+public protocol StorageHost: AnyObject, Sendable {
+    /// Takes snapshots back that are older than this (nil: all of them, also one kept only for speed), so that
+    /// the engine can reuse the space that they pin. Their transactions move forward or meet a conflict.
+    func releaseSnapshots(olderThanMilliseconds age: UInt64?)
+}
+
+/// What a store begins with.
+public struct StorageState: Sendable {
+    /// 16 random bytes, set when the store was created, and anew when it is restored.
+    public var incarnation: [UInt8]
+    /// The newest sequence in the log. An engine that finds at its opening that sequences were reserved beyond it, which
+    /// only an unclean close leaves, puts an entry without changes at the mark, so that none is given out twice.
+    public var head: CommitSequence
+    /// Sequences up to this one may be used without being reserved first.
+    public var reservedThrough: CommitSequence
+    public var repositories: [RepositoryRecord]
+    /// The format of the storage's layout, for `describe`.
+    public var format: Int
+
+    public init(
+        incarnation: [UInt8], head: CommitSequence, reservedThrough: CommitSequence,
+        repositories: [RepositoryRecord], format: Int
+    ) {
+        self.incarnation = incarnation
+        self.head = head
+        self.reservedThrough = reservedThrough
+        self.repositories = repositories
+        self.format = format
+    }
+}
+
+/// A repository as the catalogue knows it.
+public struct RepositoryRecord: Sendable, Equatable {
+    public var id: RepositoryID
+    public var name: String
+    /// The member that holds an entity's id.
+    public var key: String
+
+    public init(id: RepositoryID, name: String, key: String) {
+        self.id = id
+        self.name = name
+        self.key = key
+    }
+}
+
+/// Names an entity within a store.
+public struct EntityKey: Hashable, Comparable, Sendable {
+    public var repository: RepositoryID
+    public var id: EntityID
+
+    public init(_ repository: RepositoryID, _ id: EntityID) {
+        self.repository = repository
+        self.id = id
+    }
+
+    public static func < (left: EntityKey, right: EntityKey) -> Bool {
+        left.repository == right.repository ? left.id < right.id : left.repository < right.repository
+    }
+}
+
+/// An entity as it lies in the storage, lent for the duration of one call: copy what shall last. An engine lends also what
+/// is damaged, so that it stands in nobody's way and can be replaced; whoever reads it looks (see EntityCheck.swift).
+public struct EntityView {
+    public let id: UnsafeRawBufferPointer
+    public let version: CommitSequence
+    /// A JSON object's text, from its opening brace to the closing one.
+    public let body: UnsafeRawBufferPointer
+    /// What a scan, or an index, tells of where the entity is: it stays until the entity is deleted. Of an engine that has
+    /// no such number 0.
+    public let number: Int64
+    /// Why the text cannot be that of an entity, where the engine knows; then the body may be anything.
+    public let damage: String?
+
+    public init(
+        id: UnsafeRawBufferPointer, version: CommitSequence, body: UnsafeRawBufferPointer, number: Int64 = 0,
+        damage: String? = nil
+    ) {
+        self.id = id
+        self.version = version
+        self.body = body
+        self.number = number
+        self.damage = damage
+    }
+
+    /// What an index alone tells.
+    public init(id: UnsafeRawBufferPointer, number: Int64) {
+        self.init(id: id, version: 0, body: UnsafeRawBufferPointer(start: nil, count: 0), number: number)
+    }
+}
+
+extension HoldfastError {
+    /// What every call of a closed store answers, and of a storage.
+    package static let storeClosed = HoldfastError(.closed, "the store is closed: open it again")
+}

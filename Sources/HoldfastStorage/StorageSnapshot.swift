@@ -1,0 +1,138 @@
+public import HoldfastEnvironment
+public import HoldfastQuery
+
+/// A view of the committed state at one sequence. Used by several threads; an engine whose connection serves
+/// one thread at a time locks it inside. The closures that are handed in only copy, compare and match; they
+/// never call back into the storage.
+public protocol StorageSnapshot: AnyObject, Sendable {
+    /// The newest commit that is visible here, read inside the snapshot itself.
+    var sequence: CommitSequence { get }
+
+    /// The storage's token for what is visible here; nil where somebody committed while it was opened.
+    var changeToken: ChangeToken? { get }
+
+    /// Lends the entity to `body` and answers true, or answers false if there is none.
+    ///
+    ///     both         SELECT version, body FROM holdfast_entity WHERE repository = $1 AND id = $2
+    func fetch(
+        _ key: EntityKey, _ body: (EntityView) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) -> Bool
+
+    /// Lends the entities of a repository in the order of their ids' bytes, beginning behind `after` (nil: with the
+    /// first), until `body` answers false.
+    ///
+    ///     both         SELECT id, version, body, number FROM holdfast_entity WHERE repository = $1 AND id > $2 ORDER BY id
+    ///                  (PostgreSQL: COLLATE "C")
+    func scan(
+        _ repository: RepositoryID, after: EntityID?, _ body: (EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError)
+
+    /// As `scan`, but may leave out entities that do not match the filter. For an engine that understands filters by itself;
+    /// the others lend everything.
+    func scan(
+        _ repository: RepositoryID, after: EntityID?, filter: Filter,
+        _ body: (EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError)
+
+    /// The catalogue of indexes as it is in this snapshot.
+    ///
+    ///     both         SELECT value FROM holdfast_meta WHERE name = 'catalogue', and where that is news
+    ///                  SELECT id, repository, name, definition, state, has_arrays FROM holdfast_index
+    func indexes() throws(HoldfastError) -> [IndexRecord]
+
+    /// Lends the entries of an index, each key with the entity that it leads to, ordered by key and id, until `body`
+    /// answers false.
+    ///
+    ///     both         SELECT i.key, i.id, e.version, e.body FROM holdfast_index_N i JOIN holdfast_entity e ON …
+    ///                  WHERE (i.key, i.id) > ($1, $2) AND i.key < $3 ORDER BY i.key, i.id
+    func scan(
+        _ scan: IndexScan, _ body: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError)
+
+    /// The log behind `sequence`, oldest first, at most so many entries; nil where it was trimmed past that.
+    ///
+    ///     both         SELECT sequence, commit_id, time, changes FROM holdfast_log WHERE sequence > $1 ORDER BY sequence
+    func log(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [LogEntry]?
+
+    /// The first sequence that `log` can begin with: what was committed before has been trimmed.
+    ///
+    ///     both         SELECT value FROM holdfast_meta WHERE name = 'log_start'
+    func logStart() throws(HoldfastError) -> CommitSequence
+
+    /// The log behind `sequence`, where it tells of everything that was stored since the state for which `token` stands and
+    /// up to this one, by whatever program; nil where something else was stored, too, where nobody can know, and where it
+    /// is more than so many transactions. For caches: where it is nil, anything may have changed.
+    ///
+    ///     SQLite       as `log`; how many transactions there were is told by the index of the write-ahead log
+    func changes(
+        since token: ChangeToken, behind sequence: CommitSequence, limit: Int
+    ) throws(HoldfastError) -> [LogEntry]?
+
+    /// Looks up what a commit with this idempotency key left.
+    ///
+    ///     both         SELECT fingerprint, sequence, time, receipt FROM holdfast_idempotency WHERE key = $1
+    func idempotencyRecord(_ key: [UInt8]) throws(HoldfastError) -> IdempotencyRecord?
+
+    /// Ends the snapshot; calls after it answer `.io`. Waits for nobody: it is the committer who calls it, too. A call in
+    /// progress goes on, and what it reads from is let go of when it returns. May be called again.
+    func close()
+}
+
+extension StorageSnapshot {
+    public func changes(
+        since token: ChangeToken, behind sequence: CommitSequence, limit: Int
+    ) throws(HoldfastError) -> [LogEntry]? { nil }
+
+    /// As `scan`, and asks the host between two stretches, while nothing is lent, whether to go on.
+    package func scanAsking(
+        _ repository: RepositoryID, after: EntityID?, _ body: (EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        var last = after
+        var isPaused = true
+        while isPaused {
+            isPaused = false
+            var pace = Interrupt.Pace()
+            try scan(repository, after: last) { view throws(HoldfastError) in
+                guard try body(view) else { return false }
+                // Behind what has no id nobody could go on.
+                guard pace.isOver(view.body.count), !view.id.isEmpty else { return true }
+                last = EntityID(unchecked: Array(view.id))
+                isPaused = true
+                return false
+            }
+            if isPaused { try Interrupt.look() }
+        }
+    }
+
+    /// The same of an index.
+    package func scanAsking(
+        _ scan: IndexScan, _ body: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        var stretch = scan
+        var isPaused = true
+        while isPaused {
+            isPaused = false
+            var pace = Interrupt.Pace()
+            try self.scan(stretch) { key, view throws(HoldfastError) in
+                guard try body(key, view) else { return false }
+                // Behind what has no id nobody could go on.
+                guard pace.isOver(view.body.count), !view.id.isEmpty else { return true }
+                stretch.after = IndexScan.Position(key: Array(key), id: EntityID(unchecked: Array(view.id)))
+                isPaused = true
+                return false
+            }
+            if isPaused { try Interrupt.look() }
+        }
+    }
+
+    public func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]? {
+        try log(after: sequence, limit: .max)
+    }
+
+    public func scan(
+        _ repository: RepositoryID, after: EntityID?, filter: Filter,
+        _ body: (EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        try scan(repository, after: after, body)
+    }
+}
