@@ -18,7 +18,7 @@ public final class Lock<State>: @unchecked Sendable {
     @usableFromInline let address: UnsafeMutableRawPointer
 
     @inlinable
-    public init(_ state: sending State) {
+    public init(_ state: consuming sending State) {
         self.state = state
         address = makeMutex()
     }

@@ -1,7 +1,8 @@
 internal import CHoldfastPlatform
 internal import HoldfastEnvironment
 
-/// The table at work. Inlined, because a call would copy all of the state, and count what it refers to.
+/// The table at work. What is called changes the state in place, or is inlined: a call that only reads it would copy all of it,
+/// and count what it refers to.
 extension Transaction.State {
     /// Where it stands: what was submitted may have ended meanwhile.
     @inline(__always)
@@ -12,8 +13,7 @@ extension Transaction.State {
     }
 
     /// What the call is to bring it to: nil where it stays. Throws where it is refused.
-    @inline(__always)
-    func next(on call: TransactionCall) throws(HoldfastError) -> TransactionState? {
+    mutating func next(on call: TransactionCall) throws(HoldfastError) -> TransactionState? {
         let refusal: TransactionRefusal
         switch current.answer(to: call) {
         case .stay: return nil
@@ -28,8 +28,7 @@ extension Transaction.State {
     }
 
     /// Refuses the call where the table does.
-    @inline(__always)
-    func check(_ call: TransactionCall) throws(HoldfastError) { _ = try next(on: call) }
+    mutating func check(_ call: TransactionCall) throws(HoldfastError) { _ = try next(on: call) }
 
     /// Whether the call is not refused.
     @inline(__always)

@@ -84,13 +84,16 @@ public final class Transaction: Sendable {
 
     // MARK: Reading and writing
 
-    /// Runs `body` on the transaction's view and writes while it is open.
+    /// Runs `body` on the transaction's view and writes while it is open. Inlined, because a closure would copy what it is
+    /// given.
+    @inline(__always)
     func withOpen<Result>(
         isRead: Bool = false, _ body: (inout State) throws(HoldfastError) -> Result
     ) throws(HoldfastError) -> Result {
         try store.requireOpen()
         return try state.withLock { state throws(HoldfastError) in
-            try state.check(.use)
+            // The table lets everything in while it is open, which it is almost always.
+            if state.stage != .open { try state.check(.use) }
             if let doom = state.doom { throw isRead ? doom.errorOfReads : doom.error }
             do throws(HoldfastError) {
                 return try body(&state)
