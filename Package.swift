@@ -59,15 +59,22 @@ let package = Package(
             ]),
 
         // Which engine keeps a store: the only target that names them all, for the two faces.
-        .target(name: "HoldfastEngines", dependencies: ["HoldfastCore", "HoldfastSQLite"]),
+        .target(
+            name: "HoldfastEngines",
+            dependencies: ["HoldfastEnvironment", "HoldfastStorage", "HoldfastCore", "HoldfastSQLite"]),
 
         // The two faces.
         .target(
-            name: "HoldfastABI", dependencies: ["CHoldfast", "CHoldfastPlatform", "HoldfastCore", "HoldfastEngines"]),
+            name: "HoldfastABI",
+            dependencies: [
+                "CHoldfast", "CHoldfastPlatform", "HoldfastEnvironment", "HoldfastQuery", "HoldfastStorage",
+                "HoldfastCore",
+                "HoldfastEngines",
+            ]),
         .target(
             name: "Holdfast",
             dependencies: [
-                "HoldfastCore", "HoldfastEngines",
+                "HoldfastEnvironment", "HoldfastQuery", "HoldfastStorage", "HoldfastCore", "HoldfastEngines",
                 .product(name: "OpenCombine", package: "OpenCombine", condition: .when(platforms: [.linux])),
             ]),
 
@@ -102,7 +109,8 @@ let package = Package(
             dependencies: ["HoldfastEnvironment", "HoldfastQuery", "HoldfastStorage", "HoldfastCore"],
             path: "Tests/StorageConformance"),
         .target(
-            name: "SwiftProvider", dependencies: ["CHoldfast", "Holdfast", "HoldfastABI", "HoldfastCore"],
+            name: "SwiftProvider",
+            dependencies: ["CHoldfast", "Holdfast", "HoldfastABI", "HoldfastEnvironment", "HoldfastCore"],
             path: "Tests/SwiftProvider"),
 
         .testTarget(
