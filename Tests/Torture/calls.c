@@ -344,8 +344,9 @@ static long run(const operation *o, call_fault fault, long nth) {
         each_file(directory, look_for_unfinished);
     in_a_process(o, "the next process", look, fault, nth, false);
     if (board->wrong > 0) {
-        fprintf(stderr, "  %s, call %ld %s (%s): %s %s\n", o->name, nth, call_fault_name(fault), board->met,
-                board->has_answered ? hf_status_name(board->status) : "no answer", board->message);
+        fprintf(stderr, "WRONG in %s, call %ld %s (%s): %s %s\n", o->name, nth, call_fault_name(fault),
+                board->met, board->has_answered ? hf_status_name(board->status) : "no answer",
+                board->message);
         total_wrong += board->wrong;
     }
     return board->count;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 place files;
@@ -250,6 +251,12 @@ static progress look_for_backup(room *r) {
     (void)r;
     return is_there(files.backup) == NOT_DONE ? NOT_DONE : is_whole(files.backup, ENTITIES) ? DONE : HALF;
 }
+/* A process that is killed while an empty file keeps the name leaves that, which is no store. */
+static progress look_for_backup_by_name(room *r) {
+    struct stat status;
+    bool is_kept = !board->has_answered && stat(files.backup, &status) == 0 && status.st_size == 0;
+    return is_kept ? NOT_DONE : look_for_backup(r);
+}
 static hf_status restore(room *r, hf_error **error) {
     (void)r;
     return hf_store_restore(files.other, files.copy, NULL, NULL, NULL, error);
@@ -290,7 +297,7 @@ const operation operations[] = {
     {"compacting", AT_AN_OPEN_STORE, compact, NULL},
     {"backing-up", AT_AN_OPEN_STORE, back_up, look_for_backup},
     {"backing-up-by-link", AT_AN_OPEN_STORE, back_up_by_link, look_for_backup},
-    {"backing-up-by-name", AT_AN_OPEN_STORE, back_up_by_name, look_for_backup},
+    {"backing-up-by-name", AT_AN_OPEN_STORE, back_up_by_name, look_for_backup_by_name},
     {"restoring", AT_AN_OPEN_STORE, restore, look_for_copy},
     {"replacing", AT_AN_OPEN_STORE, restore_over, NULL},
     {"replacing-by-name", AT_AN_OPEN_STORE, restore_over_by_name, NULL},

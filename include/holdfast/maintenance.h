@@ -28,7 +28,9 @@ typedef bool (*hf_progress)(uint64_t done, uint64_t total, void *HF_NULLABLE use
  * Copies the newest committed state into a new file, while this and other processes go on reading and
  * writing. The file appears under its name when it is complete, found sound by SQLite's own check, and
  * synced; until then there is one of that name with "-partial" appended. It is a store, closed cleanly, with
- * an incarnation of its own and the permissions of the store.
+ * an incarnation of its own and the permissions of the store. Where a file system has neither exclusive
+ * renames nor links, an empty file keeps the name for the instant before; a process that is killed in it
+ * leaves that file, which hf_store_restore refuses: remove it.
  *
  * While it copies, the write-ahead log cannot be begun anew. Where the log outgrows "wal_limit_bytes"
  * meanwhile, because others commit and progress takes long, the copying begins anew with the state of then,
