@@ -11,6 +11,8 @@ let package = Package(
         .library(name: "holdfast", type: .dynamic, targets: ["HoldfastABI"]),
         // The typed Swift face.
         .library(name: "Holdfast", targets: ["Holdfast"]),
+        // The names that people know from the libraries for which Holdfast stands, on top of the typed Swift face alone.
+        .library(name: "HoldfastFamiliar", targets: ["HoldfastFamiliar"]),
         // Mocks, for the tests of programs that use it.
         .library(name: "HoldfastTestSupport", targets: ["HoldfastTestSupport"]),
     ],
@@ -78,11 +80,18 @@ let package = Package(
                 .product(name: "OpenCombine", package: "OpenCombine", condition: .when(platforms: [.linux])),
             ]),
 
-        .target(name: "HoldfastTestSupport", dependencies: ["Holdfast"]),
+        .target(
+            name: "HoldfastFamiliar",
+            dependencies: [
+                "Holdfast",
+                .product(name: "OpenCombine", package: "OpenCombine", condition: .when(platforms: [.linux])),
+            ]),
+
+        .target(name: "HoldfastTestSupport", dependencies: ["Holdfast", "HoldfastFamiliar"]),
 
         .executableTarget(
             name: "IsoRegisters", dependencies: ["Holdfast"], path: "Sources/Examples/IsoRegisters"),
-        .executableTarget(name: "PieChart", dependencies: ["Holdfast"], path: "Sources/Examples/PieChart"),
+        .executableTarget(name: "PieChart", dependencies: ["HoldfastFamiliar"], path: "Sources/Examples/PieChart"),
 
         // What the tests share.
         .target(name: "SeededRandom", path: "Tests/SeededRandom"),
@@ -128,7 +137,13 @@ let package = Package(
         .testTarget(
             name: "HoldfastTests",
             dependencies: [
-                "Holdfast", "HoldfastTestSupport", "PieChart", "SeededRandom",
+                "Holdfast", "HoldfastTestSupport", "SeededRandom",
+                .product(name: "OpenCombine", package: "OpenCombine", condition: .when(platforms: [.linux])),
+            ]),
+        .testTarget(
+            name: "HoldfastFamiliarTests",
+            dependencies: [
+                "Holdfast", "HoldfastFamiliar", "HoldfastTestSupport", "PieChart",
                 .product(name: "OpenCombine", package: "OpenCombine", condition: .when(platforms: [.linux])),
             ]),
         .testTarget(name: "HistoryCheckerTests", dependencies: ["HistoryChecker", "SeededRandom"]),

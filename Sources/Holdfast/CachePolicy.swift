@@ -14,9 +14,9 @@ public enum CacheStrategy: String, Sendable, Hashable, CaseIterable, Codable {
 ///     let songs = store.repository(of: Song.self, cachePolicy: .aggressive)
 public struct CachePolicy: Sendable, Hashable {
     /// How long after it was read or stored an entity is kept; zero: for any time. Reading it again does not prolong that.
-    public var ttl: Duration
+    public var timeToLive: Duration
     /// How many entities at most; 0: none; nil: any number.
-    public var maxSize: Int?
+    public var maxEntries: Int?
     /// How many bytes at most; nil: what the store's option `cacheBytes` says, without that 64 MiB.
     public var maxBytes: Int?
     /// Which one goes when there are too many.
@@ -24,34 +24,27 @@ public struct CachePolicy: Sendable, Hashable {
 
     /// A policy.
     public init(
-        ttl: Duration = .zero, maxSize: Int? = nil, maxBytes: Int? = nil, strategy: CacheStrategy = .lru
+        timeToLive: Duration = .zero, maxEntries: Int? = nil, maxBytes: Int? = nil, strategy: CacheStrategy = .lru
     ) {
-        self.ttl = ttl
-        self.maxSize = maxSize
+        self.timeToLive = timeToLive
+        self.maxEntries = maxEntries
         self.maxBytes = maxBytes
         self.strategy = strategy
     }
 
-    /// A policy, with the time to live in seconds.
-    public init(ttl seconds: Double, maxSize: Int, strategy: CacheStrategy = .lru) {
-        // Within what a duration can hold, and refused later where it is no time.
-        let seconds = seconds.isNaN ? -1 : min(max(seconds, -1), 1e12)
-        self.init(ttl: .seconds(seconds), maxSize: maxSize, strategy: strategy)
-    }
-
     /// 100 entities for five minutes.
-    public static let `default` = CachePolicy(ttl: .seconds(300), maxSize: 100)
+    public static let `default` = CachePolicy(timeToLive: .seconds(300), maxEntries: 100)
     /// 500 entities for an hour.
-    public static let aggressive = CachePolicy(ttl: .seconds(3600), maxSize: 500)
+    public static let aggressive = CachePolicy(timeToLive: .seconds(3600), maxEntries: 500)
     /// Every read asks the storage.
-    public static let noCache = CachePolicy(maxSize: 0)
+    public static let noCache = CachePolicy(maxEntries: 0)
 }
 
 extension CachePolicy: Codable {
     private enum CodingKeys: String, CodingKey {
         case strategy
-        case ttl = "time_to_live_ms"
-        case maxSize = "max_entries"
+        case timeToLive = "time_to_live_ms"
+        case maxEntries = "max_entries"
         case maxBytes = "max_bytes"
     }
 
@@ -59,16 +52,16 @@ extension CachePolicy: Codable {
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(strategy, forKey: .strategy)
-        try container.encode(ttl.milliseconds, forKey: .ttl)
-        try container.encodeIfPresent(maxSize, forKey: .maxSize)
+        try container.encode(timeToLive.milliseconds, forKey: .timeToLive)
+        try container.encodeIfPresent(maxEntries, forKey: .maxEntries)
         try container.encodeIfPresent(maxBytes, forKey: .maxBytes)
     }
     /// Decodes a policy as the C interface tells it.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
-            ttl: .milliseconds(try container.decode(Int64.self, forKey: .ttl)),
-            maxSize: try container.decodeIfPresent(Int.self, forKey: .maxSize),
+            timeToLive: .milliseconds(try container.decode(Int64.self, forKey: .timeToLive)),
+            maxEntries: try container.decodeIfPresent(Int.self, forKey: .maxEntries),
             maxBytes: try container.decodeIfPresent(Int.self, forKey: .maxBytes),
             strategy: try container.decode(CacheStrategy.self, forKey: .strategy))
     }
@@ -77,7 +70,8 @@ extension CachePolicy: Codable {
 extension CachePolicy {
     init(_ core: HoldfastCore.CachePolicy) {
         self.init(
-            ttl: .milliseconds(core.timeToLiveMilliseconds), maxSize: core.maxEntries, maxBytes: core.maxBytes,
+            timeToLive: .milliseconds(core.timeToLiveMilliseconds), maxEntries: core.maxEntries,
+            maxBytes: core.maxBytes,
             strategy: core.strategy == .fifo ? .fifo : .lru)
     }
 }

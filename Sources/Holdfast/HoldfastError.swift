@@ -43,6 +43,11 @@ public struct HoldfastError: Error, Sendable {
         self.cause = cause
     }
 
+    /// An error of the library's, or one that was caused by it (``CausedError``), as it is; another as the cause of a `.hostError`.
+    public init(wrapping error: any Error) {
+        self = HoldfastError(behind: error) ?? HoldfastError(.hostError, "\(error)", cause: error)
+    }
+
     /// Whether running the same work again may succeed.
     public var isRetryable: Bool { status.isRetryable && commitState == .none }
 }
@@ -88,15 +93,33 @@ extension HoldfastError: CustomStringConvertible {
     public var description: String { "\(status): \(message)" }
 }
 
+/// As `HoldfastError` compares its causes. Those that are not `Equatable` are equal when they are of one type and look the same.
+private func areEqual(_ left: any Error, _ right: any Error) -> Bool {
+    func isEqual<Value: Equatable>(_ left: Value) -> Bool { left == right as? Value }
+    // By way of `Any`, because of an error itself the compiler says that this always succeeds.
+    if let left = left as Any as? any Equatable { return isEqual(left) }
+    return type(of: left) == type(of: right) && String(reflecting: left) == String(reflecting: right)
+}
+
+/// An error of a program's own that carries the one which caused it. Where a function throws it inside the library, the library
+/// looks behind it: a transaction whose body throws one that was caused by a `.conflict` runs again.
+public protocol CausedError: Error {
+    /// The error that it carries.
+    var cause: any Error { get }
+}
+
 // MARK: From the core
 
 typealias CoreError = HoldfastEnvironment.HoldfastError
 
 extension HoldfastError {
-    /// The library's error that this one is, or carries.
+    /// The library's error that this one is, or that caused it (``CausedError``); nil of any other.
     init?(behind error: any Error) {
-        guard let found = ((error as? RepositoryError)?.cause ?? error) as? HoldfastError else { return nil }
-        self = found
+        switch error {
+        case let error as HoldfastError: self = error
+        case let error as any CausedError: self.init(behind: error.cause)
+        default: return nil
+        }
     }
 
     init(_ core: CoreError) {

@@ -46,7 +46,7 @@ public enum Status: Sendable, Hashable, CaseIterable {
     /// The time allowed has passed: for a commit, which was withdrawn, so that nothing was stored; or for a wait, and then
     /// what was waited for goes on.
     case timeout
-    /// Unused here: a withdrawn commit throws `CancellationError`.
+    /// What was waited for was cancelled. (A withdrawn commit throws `CancellationError`.)
     case cancelled
     /// Waiting here would never end, such as waiting for the callback thread on the callback thread.
     case wouldDeadlock

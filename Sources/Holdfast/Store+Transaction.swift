@@ -115,7 +115,7 @@ extension Store {
             var options = options
             options.timeoutMilliseconds = UInt64(
                 clamping: max(1, ContinuousClock.now.duration(to: deadline).milliseconds))
-            let transaction = try StoreTransaction(self, options, place: TransactionTrees.Place(#isolation))
+            let transaction = try Transaction(self, options, place: TransactionTrees.Place(#isolation))
             do {
                 try await transaction.enlist(trees)
                 let value = try await transaction.joined(body)
@@ -147,12 +147,12 @@ extension Store {
             try await Task.sleep(for: pause)
             return true
         }
-        let turn = PendingResult<Bool, any Error>(identifier: "turn")
+        let turn = Future<Bool, any Error>(identifier: "turn")
         place = core.retries.enter(contention) { turn.complete(.success($0)) }
         do {
             _ = try await turn.value(until: deadline)
             return true
-        } catch AwaitError.timeOut {
+        } catch let error as HoldfastError where error.status == .timeout {
             return false
         }
     }

@@ -117,8 +117,8 @@ public final class Store: Sendable {
     public func repository<Entity>(
         of type: Entity.Type, named name: String? = nil, key: String = "id", cachePolicy: CachePolicy? = nil,
         encoder: JSONEncoder? = nil, decoder: JSONDecoder? = nil
-    ) -> StoreRepository<Entity> {
-        StoreRepository(
+    ) -> Repository<Entity> {
+        Repository(
             store: self, name: name ?? Self.repositoryName(of: type), key: key, cachePolicy: cachePolicy,
             coding: EntityCoding(encoder: encoder, decoder: decoder, key: key))
     }

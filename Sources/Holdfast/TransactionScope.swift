@@ -7,7 +7,7 @@ final class TransactionScope: Sendable {
     @TaskLocal static var current: TransactionScope?
 
     let transaction: HoldfastCore.Transaction
-    /// None where no tree may join: in a migration, and while validators are asked.
+    /// None where no tree may join: in an upgrade, and while validators are asked.
     private let trees: TransactionTrees?
     /// Which part of it this is, that goes back by itself when it fails; else it is all of it.
     let number: UInt64

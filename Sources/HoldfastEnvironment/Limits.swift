@@ -253,9 +253,6 @@ public struct Limits: Sendable, Equatable {
     /// otherwise, the second, is put elsewhere. At 1 that of each is, in as little as PCRE2 can do with.
     public var patternLong = 2048
     public var patternStackBytes = 32 << 10
-    /// So many requests, saves or deletes that have ended keep their state in a `PersistenceState` of the Swift API. At 1 the
-    /// last.
-    public var endedRuns = 1000
     /// So many values, and types within each other, are made up of an entity's type to find out the path that a key path
     /// stands for; a type that takes more is refused. At 1 nearly each is.
     public var probedValues = 10_000
@@ -335,7 +332,7 @@ extension Limits {
             ("patternSteps", \.patternSteps), ("patternShortText", \.patternShortText),
             ("patternItems", \.patternItems), ("patternItemsPerByte", \.patternItemsPerByte),
             ("patternMemory", \.patternMemory), ("patternShort", \.patternShort), ("patternLong", \.patternLong),
-            ("patternStackBytes", \.patternStackBytes), ("endedRuns", \.endedRuns),
+            ("patternStackBytes", \.patternStackBytes),
             ("probedValues", \.probedValues), ("probedDepth", \.probedDepth),
         ]
     }

@@ -1,4 +1,4 @@
-public import Holdfast
+public import HoldfastFamiliar
 
 /// A repository in memory that counts its calls, and fails where it is told to: for code that knows the `Repository` protocol
 /// alone.

@@ -12,7 +12,7 @@ includes=(-I "$build/Modules")
 while IFS= read -r map; do includes+=(-I "$(dirname "$map")"); done \
     < <(find -L "$build" Sources -maxdepth 2 -name module.modulemap)
 
-for module in Holdfast HoldfastTestSupport; do
+for module in Holdfast HoldfastFamiliar HoldfastTestSupport; do
     catalogue=Sources/$module/$module.docc
     symbols=$work/symbols/$module
     mkdir -p "$symbols/own" "$symbols/all"

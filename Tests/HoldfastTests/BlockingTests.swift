@@ -105,8 +105,8 @@ struct BlockingTests {
                 #expect(throws: HoldfastError.self) { try blocking.patchMany([("t12", ["plays": 7]), ("none", [:])]) }
                 try #expect(blocking.fetch(id: "t12")?.plays == 0)
                 // What has no sibling is done by a task.
-                try AnyTransaction { try await repository.createIndex(.ascending(\.id)) }.perform()
-                try #expect(AnyTransaction { try await repository.indexes().count }.perform() == 2)
+                try Holdfast.Operation { try await repository.createIndex(.ascending(\.id)) }.perform()
+                try #expect(Holdfast.Operation { try await repository.indexes().count }.perform() == 2)
                 // All of it joins a transaction.
                 try store.blocking.transaction {
                     try blocking.save(Tagged(id: "t99", tags: [], plays: -1))

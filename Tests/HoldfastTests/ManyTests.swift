@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Calls for many entities")
 struct ManyTests {
-    private func filled(_ store: Store) async throws -> StoreRepository<Song> {
+    private func filled(_ store: Store) async throws -> Repository<Song> {
         let songs = store.repository(of: Song.self)
         try await songs.addMany((1...4).map { Song(id: "s\($0)", title: "Title \($0)") })
         return songs

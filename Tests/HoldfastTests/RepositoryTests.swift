@@ -50,7 +50,7 @@ struct RepositoryTests {
             try await songs.delete(song)
             try await #expect(songs.count() == 0)
             await expectError(.notFound) { try await songs.delete(song) }
-            let described: AnyTransaction<Void> = songs.delete(song)
+            let described = songs.deferred.delete(id: "s1")
             try await songs.save(song)
             try await described.performAsync()
             try await #expect(songs.count() == 0)

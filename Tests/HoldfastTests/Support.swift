@@ -50,7 +50,7 @@ nonisolated(nonsending) func withStore(
 /// The same, with its repository of songs.
 nonisolated(nonsending) func withSongs(
     _ engine: Engine, _ options: StoreOptions = .init(),
-    _ body: nonisolated(nonsending) (Store, StoreRepository<Song>) async throws -> Void
+    _ body: nonisolated(nonsending) (Store, Repository<Song>) async throws -> Void
 ) async throws {
     try await withStore(engine, options) { store in
         try await body(store, store.repository(of: Song.self))
@@ -117,6 +117,14 @@ nonisolated(nonsending) func expectError(
         Issue.record("\(error), not \(status)", sourceLocation: sourceLocation)
     }
     return nil
+}
+
+/// The same of what is not asynchronous.
+func expectRefusal(
+    _ status: Status, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
+) {
+    let error = #expect(throws: HoldfastError.self, sourceLocation: sourceLocation, performing: body)
+    if let error { #expect(error.status == status, "\(error)", sourceLocation: sourceLocation) }
 }
 
 struct Song: Codable, Identifiable, Sendable, Equatable {

@@ -459,7 +459,7 @@ private final class Runs: Sendable { let count = Atomic<Int>(0) }
 
 /// A task of the caller's scope, which goes on when the stream ends.
 private func lateTask(
-    of store: Store, _ songs: StoreRepository<Song>, _ goOn: AsyncStream<Void>
+    of store: Store, _ songs: Repository<Song>, _ goOn: AsyncStream<Void>
 ) -> Task<Void, any Error> {
     Task {
         for await _ in goOn {}

@@ -20,8 +20,8 @@ struct ValidatorTests {
             await #expect(throws: Refusal()) { try await songs.patch(id: "s1", ["title": ""]) }
             await #expect(throws: Refusal()) { try await songs.modify(id: "old", .increment(\.plays, by: 1)) }
             await #expect(throws: Refusal()) { try await store.transaction { try await songs.save(bad) } }
-            #expect(throws: RepositoryError.unknownError(Refusal())) { try songs.add(element: bad) }
-            let add: AnyTransaction<Song> = songs.add(bad)
+            #expect(throws: Refusal()) { try songs.blocking.add(bad) }
+            let add = songs.deferred.add(bad)
             await #expect(throws: Refusal()) { try await add.performAsync() }
             // What is put right before the end is well.
             try await store.transaction {
@@ -50,13 +50,13 @@ struct ValidatorTests {
                     $0 += 1
                     return $0 == 1
                 }
-                var account = try accounts.getAll[0]
+                var account = try accounts.blocking.fetchAll()[0]
                 if isFirst { throw HoldfastError(.conflict, "as if another had written the account") }
                 account.balance += song?.plays ?? 0
-                try accounts.update(element: account)
+                try accounts.blocking.update(account)
             }
             let song = Song(id: "s1", title: "Gloria", plays: 7)
-            let add: AnyTransaction<Song> = songs.add(song)
+            let add = songs.deferred.add(song)
             if isBlocking { try add.perform() } else { try await songs.save(song) }
             let balance = try await accounts.fetch(id: 1)?.balance
             #expect(balance == 7)

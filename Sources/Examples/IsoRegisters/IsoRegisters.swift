@@ -43,7 +43,7 @@ func importAll(_ registers: Registers) async throws {
     print("Import")
     let began = ContinuousClock.now
     var total = 0
-    func importOne<Entry: Register>(_ repository: StoreRepository<Entry>) async throws {
+    func importOne<Entry: Register>(_ repository: Repository<Entry>) async throws {
         let entries = try Entry.all()
         for start in stride(from: 0, to: entries.count, by: 500) {
             let batch = Array(entries[start..<min(start + 500, entries.count)])

@@ -3,11 +3,11 @@ import Holdfast
 
 /// The repositories of the store.
 struct Registers {
-    let countries: StoreRepository<Country>
-    let subdivisions: StoreRepository<Subdivision>
-    let languages: StoreRepository<Language>
-    let currencies: StoreRepository<Currency>
-    let scripts: StoreRepository<Script>
+    let countries: Repository<Country>
+    let subdivisions: Repository<Subdivision>
+    let languages: Repository<Language>
+    let currencies: Repository<Currency>
+    let scripts: Repository<Script>
 
     init(_ store: Store) {
         countries = store.repository(of: Country.self, named: "countries", key: "alpha_2")

@@ -1,5 +1,5 @@
 import Foundation
-import Holdfast
+import HoldfastFamiliar
 
 /// How an element is stored.
 struct Slice: Codable, Identifiable, Sendable, Equatable {
@@ -63,7 +63,7 @@ struct Main {
             "what was removed is back, and what was added is gone")
     }
 
-    static func stored(_ store: Store, _ slices: StoreRepository<Slice>) async throws {
+    static func stored(_ store: Store, _ slices: Holdfast.Repository<Slice>) async throws {
         print("With a store")
         let chart = PieChart()
         try await store.transaction(chart) {
@@ -105,7 +105,7 @@ struct Main {
     }
 
     nonisolated(nonsending) static func agree(
-        _ chart: PieChart, _ slices: StoreRepository<Slice>
+        _ chart: PieChart, _ slices: Holdfast.Repository<Slice>
     ) async throws -> Bool {
         try await slices.fetchAll().map { "\($0.id) \($0.percentage)" }
             == chart.elements.values.map { "\($0.label) \($0.percentage)" }.sorted()

@@ -1,8 +1,8 @@
-import Holdfast
+import HoldfastFamiliar
 
 /// A chart whose elements always sum up to 100 %, in memory and in the store.
 ///
-/// Its types and calls are those that people know from libraries for such trees. What differs: it imports `Holdfast`, and
+/// Its types and calls are those that people know from libraries for such trees. What differs: it imports `HoldfastFamiliar`, and
 /// `Transaction` as a type is written `any Transaction`, because it has a result.
 final class PieChart: Transactable {
     private(set) var elements: [String: PieChartElement] = [:]

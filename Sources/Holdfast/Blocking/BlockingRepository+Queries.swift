@@ -4,7 +4,7 @@ internal import HoldfastQuery
 
 /// More of what a query answers: the blocking siblings of the calls of the same names.
 extension BlockingRepository {
-    /// The entities that match, with their versions: ``StoreRepository/findVersioned(_:sort:skip:limit:parameters:)``.
+    /// The entities that match, with their versions: ``Repository/findVersioned(_:sort:skip:limit:parameters:)``.
     public func findVersioned(
         _ filter: Filter<Entity> = .all, sort: [Order<Entity>] = [], skip: Int = 0, limit: Int? = nil,
         parameters: QueryParameters = [:]
@@ -14,7 +14,7 @@ extension BlockingRepository {
     }
 
     /// The entities that match, or some of their members, as a JSON array:
-    /// ``StoreRepository/findJSON(_:fields:sort:skip:limit:parameters:)``.
+    /// ``Repository/findJSON(_:fields:sort:skip:limit:parameters:)``.
     public func findJSON(
         _ filter: Filter<Entity> = .all, fields: Fields<Entity>? = nil, sort: [Order<Entity>] = [], skip: Int = 0,
         limit: Int? = nil, parameters: QueryParameters = [:]
@@ -24,7 +24,7 @@ extension BlockingRepository {
         return try list(query).json.withBytes { Data($0) }
     }
 
-    /// The entities for which a function answers true: ``StoreRepository/find(sort:skip:limit:where:)``. It is called on this
+    /// The entities for which a function answers true: ``Repository/find(sort:skip:limit:where:)``. It is called on this
     /// thread, after all were read; what it throws ends the call.
     public func find(
         sort: [Order<Entity>] = [], skip: Int = 0, limit: Int? = nil, where predicate: (Entity) throws -> Bool
@@ -40,7 +40,7 @@ extension BlockingRepository {
     }
 
     /// Hands out the entities that match, one after the other, so that any number takes little memory:
-    /// ``StoreRepository/iterate(_:sort:skip:limit:parameters:)``.
+    /// ``Repository/iterate(_:sort:skip:limit:parameters:)``.
     /// - Parameters:
     ///   - filter: Which entities are meant.
     ///   - sort: As of `find`.
@@ -65,14 +65,14 @@ extension BlockingRepository {
     }
 
     // Of an array its elements are meant, also where no type says so.
-    /// The distinct values of a member: ``StoreRepository/distinct(_:_:parameters:)->[Value]``.
+    /// The distinct values of a member: ``Repository/distinct(_:_:parameters:)->[Value]``.
     @_disfavoredOverload
     public func distinct<Value: Codable & Sendable>(
         _ member: any KeyPath<Entity, Value> & Sendable, _ filter: Filter<Entity> = .all,
         parameters: QueryParameters = [:]
     ) throws -> [Value] { try distinct(Member(member), as: Value.self, filter, parameters) }
 
-    /// The distinct elements of an array: ``StoreRepository/distinct(_:_:parameters:)->[List.Item]``.
+    /// The distinct elements of an array: ``Repository/distinct(_:_:parameters:)->[List.Item]``.
     public func distinct<List: ArrayMember>(
         _ member: any KeyPath<Entity, List> & Sendable, _ filter: Filter<Entity> = .all,
         parameters: QueryParameters = [:]
@@ -80,7 +80,7 @@ extension BlockingRepository {
         try distinct(Member(member), as: List.Item.self, filter, parameters)
     }
 
-    /// The distinct values that a dotted path leads to: ``StoreRepository/distinct(_:as:_:parameters:)``.
+    /// The distinct values that a dotted path leads to: ``Repository/distinct(_:as:_:parameters:)``.
     public func distinct<Value: Decodable & Sendable>(
         _ path: String, as type: Value.Type = Value.self, _ filter: Filter<Entity> = .all,
         parameters: QueryParameters = [:]
@@ -97,7 +97,7 @@ extension BlockingRepository {
         return try repository.decode(values: values, as: type)
     }
 
-    /// How `find` carries a query out: ``StoreRepository/explain(_:sort:skip:limit:parameters:)``.
+    /// How `find` carries a query out: ``Repository/explain(_:sort:skip:limit:parameters:)``.
     public func explain(
         _ filter: Filter<Entity> = .all, sort: [Order<Entity>] = [], skip: Int = 0, limit: Int? = nil,
         parameters: QueryParameters = [:]

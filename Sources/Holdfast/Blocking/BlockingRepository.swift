@@ -8,8 +8,8 @@ internal import HoldfastStorage
 public struct BlockingRepository<Entity: Codable & Identifiable & Sendable>: Sendable
 where Entity.ID: EntityIdentifier {
     /// The same repository, to be awaited: what is not here is there. A thread without tasks has one do it:
-    /// `try AnyTransaction { try await songs.createIndex(.ascending(\.plays)) }.perform()`.
-    public let repository: StoreRepository<Entity>
+    /// `try Operation { try await songs.createIndex(.ascending(\.plays)) }.perform()`.
+    public let repository: Repository<Entity>
 
     // MARK: Reading
 
@@ -45,7 +45,7 @@ where Entity.ID: EntityIdentifier {
         return try now { core, transaction throws(CoreError) in try core.contains(id, in: transaction) }
     }
 
-    /// The entities that match, as ``StoreRepository/find(_:sort:skip:limit:parameters:)`` finds them.
+    /// The entities that match, as ``Repository/find(_:sort:skip:limit:parameters:)`` finds them.
     public func find(
         _ filter: Filter<Entity> = .all, sort: [Order<Entity>] = [], skip: Int = 0, limit: Int? = nil,
         parameters: QueryParameters = [:]
@@ -115,7 +115,7 @@ where Entity.ID: EntityIdentifier {
     @discardableResult
     public func save(_ entity: Entity) throws -> Entity { try put([entity], .none)[0] }
 
-    /// Changes some members: ``StoreRepository/patch(id:_:expectedVersion:)``.
+    /// Changes some members: ``Repository/patch(id:_:expectedVersion:)``.
     @discardableResult
     public func patch(
         id: Entity.ID, _ changes: [String: (any Encodable & Sendable)?], expectedVersion: UInt64? = nil
@@ -126,7 +126,7 @@ where Entity.ID: EntityIdentifier {
         }
     }
 
-    /// Changes an entity by an update: ``StoreRepository/modify(id:_:initial:expectedVersion:)``.
+    /// Changes an entity by an update: ``Repository/modify(id:_:initial:expectedVersion:)``.
     @discardableResult
     public func modify(
         id: Entity.ID, _ update: Update<Entity>, initial: Entity? = nil, expectedVersion: UInt64? = nil
@@ -161,7 +161,7 @@ where Entity.ID: EntityIdentifier {
     @discardableResult
     public func saveMany(_ entities: [Entity]) throws -> [Entity] { try put(entities, .none) }
 
-    /// `patch` for each, or for none: ``StoreRepository/patchMany(_:)``.
+    /// `patch` for each, or for none: ``Repository/patchMany(_:)``.
     @discardableResult
     public func patchMany(
         _ patches: [(id: Entity.ID, changes: [String: (any Encodable & Sendable)?])]
@@ -270,7 +270,7 @@ where Entity.ID: EntityIdentifier {
     }
 }
 
-extension StoreRepository {
+extension Repository {
     /// The repository's calls for whoever owns a thread.
     public var blocking: BlockingRepository<Entity> { BlockingRepository(repository: self) }
 }

@@ -17,7 +17,7 @@ internal import HoldfastEnvironment
 /// there as `.wouldDeadlock`.
 public struct BlockingStore: Sendable {
     /// The same store, to be awaited: what is not here is there. A thread without tasks has one do it:
-    /// `try AnyTransaction { try await store.backup(to: path) }.perform()`.
+    /// `try Operation { try await store.backup(to: path) }.perform()`.
     public let store: Store
 
     /// As the asynchronous ``Store/open(_:_:)``.
@@ -29,7 +29,7 @@ public struct BlockingStore: Sendable {
     public func close(timeout: Duration? = nil) throws { try store.closeNow(timeout: timeout) }
 
     /// A repository of the store: ``Store/repository(of:named:key:cachePolicy:encoder:decoder:)`` and then
-    /// ``StoreRepository/blocking``.
+    /// ``Repository/blocking``.
     /// - Parameters:
     ///   - type: The entities' type.
     ///   - name: The repository's name; without one, the type's in lower case.

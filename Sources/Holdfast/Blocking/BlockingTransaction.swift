@@ -1,6 +1,6 @@
 internal import HoldfastCore
 
-/// A transaction whose steps are calls, for whoever owns a thread: the calls of ``StoreTransaction``, which wait on the
+/// A transaction whose steps are calls, for whoever owns a thread: the calls of ``Transaction``, which wait on the
 /// thread that makes them.
 ///
 ///     let transaction = try store.begin()
@@ -10,14 +10,14 @@ internal import HoldfastCore
 /// Object trees that are enlisted here are told on this thread, and on it the transaction is to be ended.
 public struct BlockingTransaction: Sendable {
     /// The same transaction, to be awaited.
-    public let transaction: StoreTransaction
+    public let transaction: Transaction
 
     /// Where it stands.
-    public var state: StoreTransaction.State {
-        get throws { try now { () throws(CoreError) in StoreTransaction.State(transaction.core.phase) } }
+    public var state: Transaction.State {
+        get throws { try now { () throws(CoreError) in Transaction.State(transaction.core.phase) } }
     }
 
-    /// Runs `body` as a part of the transaction: blocking calls in it join. ``StoreTransaction/joined(_:)``.
+    /// Runs `body` as a part of the transaction: blocking calls in it join. ``Transaction/joined(_:)``.
     /// - Returns: What `body` returned.
     @discardableResult
     public func joined<Value>(_ body: () throws -> Value) throws -> Value {
@@ -25,31 +25,31 @@ public struct BlockingTransaction: Sendable {
         return try TransactionScope.$current.withValue(scope, operation: body)
     }
 
-    /// Takes object trees into the transaction and begins their members: ``StoreTransaction/enlist(_:)``. From now on it
+    /// Takes object trees into the transaction and begins their members: ``Transaction/enlist(_:)``. From now on it
     /// is validated, committed and rolled back on this thread.
     public func enlist(_ trees: any Transactable...) throws {
         try requireAllowed()
         try transaction.trees.enlistNow(trees)
     }
 
-    /// Marks a place to which the transaction can be rolled back: ``StoreTransaction/savepoint()``.
+    /// Marks a place to which the transaction can be rolled back: ``Transaction/savepoint()``.
     public func savepoint() throws -> UInt64 {
         try requireAllowed()
         return try transaction.trees.savepointNow()
     }
 
-    /// Discards what was written after the savepoint: ``StoreTransaction/rollback(to:)``.
+    /// Discards what was written after the savepoint: ``Transaction/rollback(to:)``.
     public func rollback(to savepoint: UInt64) throws {
         try requireAllowed()
         try transaction.trees.rollBackNow(to: savepoint)
     }
 
-    /// Asks whoever is to be asked before a commit: ``StoreTransaction/validate()``.
+    /// Asks whoever is to be asked before a commit: ``Transaction/validate()``.
     public func validate() throws {
         try ending(isCommitted: false) { isSealed in if isSealed { transaction.core.unseal() } }
     }
 
-    /// Stores everything, or nothing, and waits for it: ``StoreTransaction/commit()``.
+    /// Stores everything, or nothing, and waits for it: ``Transaction/commit()``.
     @discardableResult
     public func commit() throws -> Receipt {
         let receipt = try ending(isCommitted: true) { _ in
@@ -63,7 +63,7 @@ public struct BlockingTransaction: Sendable {
         return Receipt(receipt, attempts: receipt.attempts)
     }
 
-    /// Discards the transaction: ``StoreTransaction/rollback()``.
+    /// Discards the transaction: ``Transaction/rollback()``.
     public func rollback() throws {
         try transaction.trees.require(.thread)
         defer { transaction.trees.release(at: .thread) }
@@ -86,7 +86,7 @@ public struct BlockingTransaction: Sendable {
     }
 }
 
-extension StoreTransaction {
+extension Transaction {
     /// The transaction's calls for whoever owns a thread.
     public var blocking: BlockingTransaction { BlockingTransaction(transaction: self) }
 }

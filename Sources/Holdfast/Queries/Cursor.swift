@@ -76,7 +76,7 @@ public struct Cursor<Element: Sendable>: AsyncSequence, Sendable {
     }
 }
 
-extension StoreRepository {
+extension Repository {
     /// What `find` would answer, in pieces. Nothing is read, and no error told, before the first entity is asked for.
     public func iterate(
         _ filter: Filter<Entity> = .all, sort: [Order<Entity>] = [], skip: Int = 0, limit: Int? = nil,

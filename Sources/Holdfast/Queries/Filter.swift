@@ -82,7 +82,7 @@ struct Operator: Sendable {
 
 extension Filter where Entity: Identifiable & Sendable, Entity.ID: EntityIdentifier {
     /// The filter as this repository hands it on.
-    public func json(for repository: StoreRepository<Entity>) throws -> String { try json(repository.coding) }
+    public func json(for repository: Repository<Entity>) throws -> String { try json(repository.coding) }
 }
 
 extension Filter {

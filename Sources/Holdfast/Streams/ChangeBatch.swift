@@ -5,37 +5,27 @@ internal import HoldfastQuery
 
 /// What was committed, in order.
 public struct ChangeBatch: Sendable {
-    /// One commit, as far as it was asked for.
-    public struct Commit: Sendable, Hashable {
-        /// Its number, which is the version of what it wrote.
-        public var sequence: UInt64
-        /// When it was committed, by the clock of the process that did.
-        public var time: Date
-        /// What it changed, repository by repository, ordered by the ids' bytes.
-        public var changes: [Change]
-    }
-
     /// The place behind these commits, from which another stream or feed may go on.
     public var position: String
     /// Whether the stream could not keep up, and tells from the store's log: of an entity that was changed again since,
     /// only the later change then knows the new form.
     public var isBehind: Bool
     /// The commits, the oldest first. Those of which nothing was asked for are missing.
-    public var commits: [Commit]
+    public var commits: [CommittedChanges]
 
     /// All that they changed.
-    public var changes: [Change] { commits.flatMap(\.changes) }
+    public var changes: [EntityChange] { commits.flatMap(\.changes) }
 
     private let store: Store
-    private let stream: ChangeStream?
+    private let stream: HoldfastCore.ChangeStream?
 
-    init(_ core: HoldfastCore.ChangeBatch, _ store: Store, _ stream: ChangeStream? = nil) {
+    init(_ core: HoldfastCore.ChangeBatch, _ store: Store, _ stream: HoldfastCore.ChangeStream? = nil) {
         position = core.position
         isBehind = core.isBehind
         commits = core.commits.map { commit in
-            Commit(
+            CommittedChanges(
                 sequence: commit.sequence, time: Date(timeIntervalSince1970: Double(commit.time) / 1000),
-                changes: commit.changes.map(Change.init))
+                changes: commit.changes.map(EntityChange.init))
         }
         self.store = store
         self.stream = stream
@@ -52,8 +42,18 @@ public struct ChangeBatch: Sendable {
     }
 }
 
+/// One commit, as far as it was asked for.
+public struct CommittedChanges: Sendable, Hashable {
+    /// Its number, which is the version of what it wrote.
+    public var sequence: UInt64
+    /// When it was committed, by the clock of the process that did.
+    public var time: Date
+    /// What it changed, repository by repository, ordered by the ids' bytes.
+    public var changes: [EntityChange]
+}
+
 /// What became of one entity in a commit.
-public struct Change: Sendable, Hashable {
+public struct EntityChange: Sendable, Hashable {
     /// What was done.
     public enum Operation: String, Sendable, Hashable, Codable {
         /// It is new.
@@ -93,16 +93,16 @@ public struct Change: Sendable, Hashable {
 
     /// The new form as an entity of this repository; nil where it is another's, and where there is none. Throws `.corrupt`
     /// for what is no such entity.
-    public func entity<Entity>(in repository: StoreRepository<Entity>) throws -> Entity? {
+    public func entity<Entity>(in repository: Repository<Entity>) throws -> Entity? {
         try decode(entity, in: repository)
     }
 
     /// The form before, likewise.
-    public func old<Entity>(in repository: StoreRepository<Entity>) throws -> Entity? {
+    public func old<Entity>(in repository: Repository<Entity>) throws -> Entity? {
         try decode(old, in: repository)
     }
 
-    private func decode<Entity>(_ text: Data?, in repository: StoreRepository<Entity>) throws -> Entity? {
+    private func decode<Entity>(_ text: Data?, in repository: Repository<Entity>) throws -> Entity? {
         guard let text, repository.name == self.repository else { return nil }
         return try repository.decode(Array(text), id: EntityID(unchecked: Array(id.utf8)))
     }

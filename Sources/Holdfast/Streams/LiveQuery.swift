@@ -29,7 +29,7 @@ public struct LiveQuery<Answer: Decodable & Sendable>: AsyncSequence, Sendable {
     private let repository: String
     private let open: StreamConsumer.Opening
 
-    init<Entity>(_ repository: StoreRepository<Entity>, _ query: Query<Entity>) {
+    init<Entity>(_ repository: Repository<Entity>, _ query: Query<Entity>) {
         coding = repository.coding
         self.repository = repository.name
         open = { mailbox in
@@ -75,7 +75,7 @@ public struct LiveQuery<Answer: Decodable & Sendable>: AsyncSequence, Sendable {
     }
 }
 
-extension StoreRepository {
+extension Repository {
     /// What a query finds, now and after each change.
     public func observe(_ query: Query<Entity> = .init()) -> LiveQuery<Entity> {
         LiveQuery(self, query)
@@ -104,7 +104,7 @@ extension StoreRepository {
     }
 }
 
-extension ChangeSequence {
+extension ChangeStream {
     /// The same as a publisher: for each subscriber a stream of its own. As `LiveQuery.publisher` otherwise.
     public var publisher: AnyPublisher<ChangeBatch, HoldfastError> { StreamPublisher { self }.eraseToAnyPublisher() }
 }

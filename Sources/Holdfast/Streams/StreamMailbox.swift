@@ -7,7 +7,7 @@ final class StreamMailbox: StreamObserver {
     private struct State {
         var events: [StreamEvent] = []
         var waiter: CheckedContinuation<Void, Never>?
-        var stream: ChangeStream?
+        var stream: HoldfastCore.ChangeStream?
         var isCancelled = false
     }
 
@@ -15,7 +15,7 @@ final class StreamMailbox: StreamObserver {
     let holdsLoad = true
 
     /// What fills it, unless it was cancelled meanwhile.
-    func attach(_ stream: ChangeStream) {
+    func attach(_ stream: HoldfastCore.ChangeStream) {
         let isLate = state.withLock { state in
             if !state.isCancelled { state.stream = stream }
             return state.isCancelled
@@ -79,11 +79,11 @@ final class StreamMailbox: StreamObserver {
 /// A stream that an iteration holds: it is opened when its first event is asked for, and ends with the iteration, with its
 /// task, or with an error.
 final class StreamConsumer: Sendable {
-    typealias Opening = @Sendable (StreamMailbox) async throws -> ChangeStream
+    typealias Opening = @Sendable (StreamMailbox) async throws -> HoldfastCore.ChangeStream
 
     private enum Stage {
         case new(Opening)
-        case open(ChangeStream)
+        case open(HoldfastCore.ChangeStream)
         case ended
     }
 
@@ -95,7 +95,7 @@ final class StreamConsumer: Sendable {
     deinit { mailbox.cancel() }
 
     /// What it is, once it is open.
-    var stream: ChangeStream? { stage.withLock { if case .open(let stream) = $0 { stream } else { nil } } }
+    var stream: HoldfastCore.ChangeStream? { stage.withLock { if case .open(let stream) = $0 { stream } else { nil } } }
 
     /// The next event; nil after the end, which is thrown once.
     func next() async throws -> StreamEvent? {

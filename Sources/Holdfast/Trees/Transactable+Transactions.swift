@@ -10,26 +10,24 @@ extension Transactable {
         participant.activeDescriptor.map { TransactionDescriptor($0, participant) }
     }
 
-    /// Begins a transaction. Throws `TransactionError.anotherTransactionIsActive`.
+    /// Begins a transaction. Throws `.transactionActive`.
     @discardableResult
     public func beginTransaction() throws -> TransactionDescriptor {
-        let transaction = try translatingTrees { () throws(CoreError) in try participant.begin() }
+        let transaction = try translatingErrors { () throws(CoreError) in try participant.begin() }
         return TransactionDescriptor(transaction.descriptor, participant)
     }
 
     /// Validates and commits. What a member refuses with is thrown unchanged, and the transaction stays open, for repair
     /// and another commit, or for rollback.
     ///
-    /// Throws `TransactionError.wrongTransactionDescriptor` and then `.transactionIsNotActive`, and calls nobody.
-    public func commitTransaction(_ transaction: some Transaction = TransactionDescriptor.any) throws {
-        let descriptor = try core(transaction)
-        try translatingTrees { () throws(CoreError) in try participant.commit(descriptor) }
+    /// Throws `.wrongDescriptor` and then `.transactionNotActive`, and calls nobody.
+    public func commitTransaction(_ transaction: TransactionDescriptor = .any) throws {
+        try translatingErrors { () throws(CoreError) in try participant.commit(transaction.core) }
     }
 
     /// Has every member go back to how it was. Throws as `commitTransaction`.
-    public func rollbackTransaction(_ transaction: some Transaction = TransactionDescriptor.any) throws {
-        let descriptor = try core(transaction)
-        try translatingTrees { () throws(CoreError) in try participant.rollback(descriptor) }
+    public func rollbackTransaction(_ transaction: TransactionDescriptor = .any) throws {
+        try translatingErrors { () throws(CoreError) in try participant.rollback(transaction.core) }
     }
 
     /// Runs `body` in a transaction: commits at its end, rolls back when it throws or a member refuses, and throws that
@@ -50,7 +48,7 @@ extension Transactable {
     public func transaction<Value>(_ body: () throws -> Value) throws -> Value {
         let participant = participant
         let outer = try ownScope()
-        let scope = try translatingTrees { () throws(CoreError) in try participant.beginOrJoin(in: outer?.number) }
+        let scope = try translatingErrors { () throws(CoreError) in try participant.beginOrJoin(in: outer?.number) }
         let value: Value
         do {
             if let outer, case .joined(let transaction, let number) = scope {
@@ -63,23 +61,18 @@ extension Transactable {
             scope.fail()
             throw error
         }
-        try translatingTrees { () throws(CoreError) in try scope.finish() }
+        try translatingErrors { () throws(CoreError) in try scope.finish() }
         return value
     }
-
-    /// The same as `transaction`.
-    @discardableResult
-    public func doTransactionally<Value>(_ body: () throws -> Value) throws -> Value { try transaction(body) }
 
     /// Runs `body` so that its own part can be undone: when it throws, every member goes back to how it was before, the
     /// error is thrown on, and the transaction around it, if it catches the error, goes on.
     ///
-    /// Throws `TransactionError.transactionIsNotActive`, and `HoldfastError` with `.unsupported` where a member is no
-    /// `SavepointTransactable`. In a store's transaction use the store's `savepoint`.
+    /// Throws `.transactionNotActive`, and `.unsupported` where a member is no `SavepointTransactable`. In a store's transaction use the store's `savepoint`.
     @discardableResult
     public func savepoint<Value>(_ body: () throws -> Value) throws -> Value {
         let participant = participant
-        let savepoint = try translatingTrees { () throws(CoreError) in try participant.savepoint(.any) }
+        let savepoint = try translatingErrors { () throws(CoreError) in try participant.savepoint(.any) }
         do {
             return try body()
         } catch {
@@ -91,19 +84,14 @@ extension Transactable {
 
     private var participant: Participant { transactionContext.participant }
 
-    private func core(_ transaction: some Transaction) throws -> HoldfastCore.TransactionDescriptor {
-        guard let descriptor = transaction as? TransactionDescriptor else {
-            throw TransactionError.wrongTransactionDescriptor
-        }
-        return descriptor.core
-    }
-
     /// Only inside a store's transaction is its tree's joined: another task that shares the tree's isolation comes in
     /// between while that one awaits something.
     private func ownScope() throws -> TransactionScope? {
         guard let descriptor = participant.enlistedDescriptor else { return nil }
         guard let scope = TransactionScope.scope(of: descriptor) else {
-            throw TransactionError.anotherTransactionIsActive
+            throw HoldfastError(
+                .transactionActive,
+                "the object tree is in a transaction of its store, which this task is not in: wait for its end")
         }
         return scope
     }

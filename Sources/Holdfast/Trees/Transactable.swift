@@ -7,6 +7,10 @@
 /// all members of the tree are begun and validated parents first, committed and rolled back children first, siblings in
 /// the order in which they came. None of the functions may begin or end a transaction of its own tree.
 ///
+/// What a tree refuses is `HoldfastError`: `.transactionActive` where it is in a transaction already, `.transactionNotActive`
+/// where it is in none, `.wrongDescriptor` for the descriptor of another, `.reentrant` for a call from inside one of its
+/// functions, and `.busy` while it is being committed.
+///
 /// All four are written, also where one does nothing: with implementations of the protocol's own, those of a class below
 /// one that leaves them out would never be called. In a class that others are derived from they are overridden as usual.
 ///
@@ -17,13 +21,13 @@ public protocol Transactable: AnyObject {
     var transactionContext: TransactionContext { get }
 
     /// The transaction begins, or the object has come into one: from now on its changes may be undone.
-    func onBegin(transaction: any Transaction)
+    func onBegin(transaction: TransactionDescriptor)
     /// The only one that may refuse: what it throws reaches whoever commits, unchanged.
     func onValidateCommit() throws
     /// All have accepted, and what is to be stored is stored.
-    func onCommit(transaction: any Transaction)
+    func onCommit(transaction: TransactionDescriptor)
     /// The object goes back to how it was when its transaction began.
-    func onRollback(transaction: any Transaction)
+    func onRollback(transaction: TransactionDescriptor)
 }
 
 /// A member that takes part in savepoints. Where one does not, its tree has none.
@@ -32,15 +36,4 @@ public protocol SavepointTransactable: Transactable {
     func onSavepoint(_ savepoint: UInt64)
     /// Goes back to how it was then; if it came into the transaction later, to how it began. The savepoint stays.
     func onRollback(to savepoint: UInt64)
-}
-
-/// What a tree refuses. Other refusals are `HoldfastError`, such as `.reentrant` for a call from inside one of its
-/// functions, and `.busy` while it is being committed.
-public enum TransactionError: Error, Sendable, Hashable {
-    /// The tree is in a transaction already.
-    case anotherTransactionIsActive
-    /// It is in none.
-    case transactionIsNotActive
-    /// The descriptor is not that of the tree's active transaction.
-    case wrongTransactionDescriptor
 }

@@ -29,18 +29,18 @@ public final class TransactionContext {
     /// Brings the object, with those below it, under another parent, as the last of its siblings. Where that is in a
     /// transaction and the object is in none, they join and are begun.
     ///
-    /// Throws `HoldfastError` with `.cycle`, or `.busy` while either tree is being committed, and
-    /// `TransactionError.anotherTransactionIsActive` for an object that is in another transaction.
+    /// Throws `.cycle`, `.busy` while either tree is being committed, and `.transactionActive` for an object that is in
+    /// another transaction.
     public func attach(to parent: any Transactable) throws {
-        try translatingTrees { () throws(CoreError) in
+        try translatingErrors { () throws(CoreError) in
             try participant.attach(to: parent.transactionContext.participant)
         }
     }
 
     /// Makes the object, with those below it, a tree of its own. Inside a transaction they leave it: none of them is
-    /// called any more. Throws `HoldfastError` with `.busy` while the tree is being committed.
+    /// called any more. Throws `.busy` while the tree is being committed.
     public func detach() throws {
-        try translatingTrees { () throws(CoreError) in try participant.detach() }
+        try translatingErrors { () throws(CoreError) in try participant.detach() }
     }
 }
 
@@ -94,19 +94,5 @@ extension CoreError {
     init(throwing error: any Error, _ message: String = "a validator refused") {
         self.init(HoldfastError(behind: error)?.status == .conflict ? .conflict : .refused, message)
         thrown = error
-    }
-}
-
-/// The funnel through which every error of a tree leaves: in the words of `TransactionError`, or as any other.
-func translatingTrees<Value>(_ body: () throws(CoreError) -> Value) throws -> Value {
-    do throws(CoreError) {
-        return try body()
-    } catch {
-        switch error.status {
-        case .transactionActive: throw TransactionError.anotherTransactionIsActive
-        case .transactionNotActive: throw TransactionError.transactionIsNotActive
-        case .wrongDescriptor: throw TransactionError.wrongTransactionDescriptor
-        default: return try translatingErrors { () throws(CoreError) in throw error }
-        }
     }
 }

@@ -1,9 +1,9 @@
 internal import HoldfastCore
 
-/// Names one transaction of an object tree: 16 bytes, equal by value. To perform it is to commit that transaction.
+/// Names one transaction of an object tree: 16 bytes, equal by value.
 ///
 /// It stays where its tree is.
-public struct TransactionDescriptor: Transaction {
+public struct TransactionDescriptor {
     let core: HoldfastCore.TransactionDescriptor
     /// A member of its tree; none for `any`.
     private let participant: Participant?
@@ -13,25 +13,20 @@ public struct TransactionDescriptor: Transaction {
         self.participant = participant
     }
 
+    /// Whichever transaction is active: all bytes are 0.
+    public static var any: TransactionDescriptor { TransactionDescriptor(.any, nil) }
+
     /// The 16 bytes.
     public var bytes: [UInt8] { core.withBytes { Array(UnsafeBufferPointer(start: $0, count: 16)) } }
 
-    /// Commits the transaction, as `commitTransaction`; `any` has no tree and throws
-    /// `TransactionError.transactionIsNotActive`.
-    public func perform() throws {
-        guard let participant else { throw TransactionError.transactionIsNotActive }
-        try translatingTrees { () throws(CoreError) in try participant.commit(core) }
+    /// Commits the transaction, as `commitTransaction` of a member of its tree; `any` has no tree and throws
+    /// `.transactionNotActive`.
+    public func commit() throws {
+        guard let participant else {
+            throw HoldfastError(.transactionNotActive, "of any transaction no tree is known: commit by a member of it")
+        }
+        try translatingErrors { () throws(CoreError) in try participant.commit(core) }
     }
-
-    public nonisolated(nonsending) func performAsync() async throws {
-        try Task.checkCancellation()
-        try perform()
-    }
-}
-
-extension Transaction where Self == TransactionDescriptor {
-    /// Whichever transaction is active: all bytes are 0.
-    public static var any: TransactionDescriptor { TransactionDescriptor(.any, nil) }
 }
 
 @available(*, unavailable)

@@ -129,7 +129,7 @@ final class TransactionTrees: Sendable {
         // What members read and write when they are begun joins.
         try TransactionScope.$current.withValue(TransactionScope(core, trees: self)) {
             for tree in trees {
-                try translatingTrees { () throws(CoreError) in
+                try translatingErrors { () throws(CoreError) in
                     try transaction.enlist(tree.transactionContext.participant)
                 }
             }
@@ -158,7 +158,7 @@ final class TransactionTrees: Sendable {
     func savepoint(of store: Store, isolation: isolated (any Actor)? = #isolation) async throws -> UInt64 {
         let areThere = try require(Place(isolation))
         let (number, trees) = try await store.waiting { [core] () throws(CoreError) in try core.markSavepoint() }
-        if areThere { try translatingTrees { () throws(CoreError) in try trees?.savepoint(number) } }
+        if areThere { try translatingErrors { () throws(CoreError) in try trees?.savepoint(number) } }
         return number
     }
 
@@ -167,7 +167,7 @@ final class TransactionTrees: Sendable {
     ) async throws {
         let areThere = try require(Place(isolation))
         let trees = try await store.waiting { [core] () throws(CoreError) in try core.rollBackWrites(to: savepoint) }
-        if areThere { try translatingTrees { () throws(CoreError) in try trees?.rollBack(to: savepoint) } }
+        if areThere { try translatingErrors { () throws(CoreError) in try trees?.rollBack(to: savepoint) } }
     }
 
     func release(_ savepoint: UInt64, of store: Store) async throws {
@@ -177,14 +177,14 @@ final class TransactionTrees: Sendable {
     func savepointNow() throws -> UInt64 {
         let areThere = try require(.thread)
         let (number, trees) = try translatingErrors { () throws(CoreError) in try core.markSavepoint() }
-        if areThere { try translatingTrees { () throws(CoreError) in try trees?.savepoint(number) } }
+        if areThere { try translatingErrors { () throws(CoreError) in try trees?.savepoint(number) } }
         return number
     }
 
     func rollBackNow(to savepoint: UInt64) throws {
         let areThere = try require(.thread)
         let trees = try translatingErrors { () throws(CoreError) in try core.rollBackWrites(to: savepoint) }
-        if areThere { try translatingTrees { () throws(CoreError) in try trees?.rollBack(to: savepoint) } }
+        if areThere { try translatingErrors { () throws(CoreError) in try trees?.rollBack(to: savepoint) } }
     }
 
     func releaseNow(_ savepoint: UInt64) throws {
@@ -209,7 +209,7 @@ final class TransactionTrees: Sendable {
         let (number, trees) = try await store.waiting { [core] () throws(CoreError) in
             try core.markScope(in: outer, mayCall: mayCall)
         }
-        try translatingTrees { () throws(CoreError) in try trees?.savepoint(number) }
+        try translatingErrors { () throws(CoreError) in try trees?.savepoint(number) }
         return number
     }
 
@@ -220,14 +220,14 @@ final class TransactionTrees: Sendable {
         let (trees, failure) = try await store.waiting { [core] () throws(CoreError) in
             core.unmarkScope(number, succeeded: succeeded, mayCall: mayCall)
         }
-        try translatingTrees { () throws(CoreError) in
+        try translatingErrors { () throws(CoreError) in
             try trees?.rollBack(to: number)
             if let failure { throw failure }
         }
     }
 
     func beginScopeNow(in outer: UInt64) throws -> UInt64 {
-        try translatingTrees { () throws(CoreError) in
+        try translatingErrors { () throws(CoreError) in
             let (number, trees) = try core.markScope(in: outer, mayCall: isThere(.thread))
             try trees?.savepoint(number)
             return number
@@ -235,7 +235,7 @@ final class TransactionTrees: Sendable {
     }
 
     func endScopeNow(_ number: UInt64, succeeded: Bool) throws {
-        try translatingTrees { () throws(CoreError) in
+        try translatingErrors { () throws(CoreError) in
             let (trees, failure) = core.unmarkScope(number, succeeded: succeeded, mayCall: isThere(.thread))
             try trees?.rollBack(to: number)
             if let failure { throw failure }

@@ -90,7 +90,7 @@ extension WaitingThreads {
     func waiting<Value: Sendable>(
         _ body: @escaping @Sendable () throws(CoreError) -> Value
     ) async throws -> Value {
-        // Handed over under a lock, as in `PendingCommit` and for the same reason.
+        // Handed over under a lock, as in `CommitFuture` and for the same reason.
         let result = Lock<Result<Value, any Error>?>(nil)
         await withCheckedContinuation { continuation in
             run {

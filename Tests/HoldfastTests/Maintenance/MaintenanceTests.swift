@@ -5,7 +5,7 @@ import Testing
 @Suite("The care of a store")
 struct MaintenanceTests {
     /// Runs `body` with a store in a file, the path of its directory, and its repository of a thousand songs.
-    private func withAThousandSongs(_ body: (Store, String, StoreRepository<Song>) async throws -> Void) async throws {
+    private func withAThousandSongs(_ body: (Store, String, Repository<Song>) async throws -> Void) async throws {
         try await withDirectory { directory in
             let store = try await Store.open("\(directory)/store.db")
             let songs = store.repository(of: Song.self)
@@ -96,7 +96,7 @@ struct MaintenanceTests {
     @Test("gives a backup up when its task is cancelled in the middle of it")
     func cancelling() async throws {
         try await withAThousandSongs { store, directory, songs in
-            let begun = PendingResult<Void, Never>(identifier: "begun")
+            let begun = Future<Void, Never>(identifier: "begun")
             let goOn = DispatchSemaphore(value: 0)
             let task = Task {
                 try await store.backup(to: "\(directory)/copy") { _, _ in

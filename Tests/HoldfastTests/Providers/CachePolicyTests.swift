@@ -7,14 +7,14 @@ struct CachePolicyTests {
     /// A repository over a provider that counts how often it is asked for an entity.
     private func repository(
         _ policy: CachePolicy, _ count: Int = 3
-    ) async throws -> (songs: StoreRepository<Song>, calls: MockCalls<MockStorageProvider<Song>.Function>) {
+    ) async throws -> (songs: Repository<Song>, calls: MockCalls<MockStorageProvider<Song>.Function>) {
         let storage = MockStorageProvider((1...count).map { Song(id: "s\($0)", title: "") })
-        return (try await ProviderRepository(storage: storage, cachePolicy: policy).open(), storage.calls)
+        return (try await Store.open(provider: storage).repository(of: Song.self, cachePolicy: policy), storage.calls)
     }
 
     /// Whether reading the entity asked the provider.
     private func isRead(
-        _ id: String, _ it: (songs: StoreRepository<Song>, calls: MockCalls<MockStorageProvider<Song>.Function>)
+        _ id: String, _ it: (songs: Repository<Song>, calls: MockCalls<MockStorageProvider<Song>.Function>)
     ) async throws -> Bool {
         let before = it.calls.count(of: .fetch)
         _ = try await it.songs.fetch(id: id)
@@ -23,15 +23,15 @@ struct CachePolicyTests {
 
     @Test("has the presets that are known")
     func presets() {
-        #expect(CachePolicy.default == CachePolicy(ttl: 300, maxSize: 100, strategy: .lru))
-        #expect(CachePolicy.aggressive == CachePolicy(ttl: .seconds(3600), maxSize: 500, strategy: .lru))
-        #expect(CachePolicy.noCache.maxSize == 0)
+        #expect(CachePolicy.default == CachePolicy(timeToLive: .seconds(300), maxEntries: 100, strategy: .lru))
+        #expect(CachePolicy.aggressive == CachePolicy(timeToLive: .seconds(3600), maxEntries: 500, strategy: .lru))
+        #expect(CachePolicy.noCache.maxEntries == 0)
     }
 
     @Test("is told with what it has done")
     func told() async throws {
         try await withStore(.memory) { store in
-            var policy = CachePolicy(ttl: .milliseconds(1500), maxSize: 7, strategy: .fifo)
+            var policy = CachePolicy(timeToLive: .milliseconds(1500), maxEntries: 7, strategy: .fifo)
             let songs = store.repository(of: Song.self, cachePolicy: policy)
             try await songs.save(Song(id: "s1", title: ""))
             let own = try await songs.cacheStatistics()
@@ -46,7 +46,7 @@ struct CachePolicyTests {
 
     @Test("of LRU lets go of the entity that was used longest ago, and of one alone")
     func leastRecentlyUsed() async throws {
-        let it = try await repository(CachePolicy(maxSize: 2, strategy: .lru))
+        let it = try await repository(CachePolicy(maxEntries: 2, strategy: .lru))
         for id in ["s1", "s2", "s1"] { _ = try await it.songs.fetch(id: id) }
         _ = try await it.songs.fetch(id: "s3")
         try await #expect(!isRead("s1", it))
@@ -57,7 +57,7 @@ struct CachePolicyTests {
 
     @Test("of FIFO lets go of the entity that came first, however often it is used and stored")
     func firstInFirstOut() async throws {
-        let it = try await repository(CachePolicy(maxSize: 2, strategy: .fifo))
+        let it = try await repository(CachePolicy(maxEntries: 2, strategy: .fifo))
         for id in ["s1", "s2", "s1"] { _ = try await it.songs.fetch(id: id) }
         try await it.songs.save(Song(id: "s1", title: "stored anew"))
         try await #expect(it.songs.cacheStatistics().evictions == 0)
@@ -69,7 +69,7 @@ struct CachePolicyTests {
 
     @Test("with a time to live has an entity read again when it is older, which reading does not put off")
     func timeToLive() async throws {
-        let it = try await repository(CachePolicy(ttl: .milliseconds(100)))
+        let it = try await repository(CachePolicy(timeToLive: .milliseconds(100)))
         let clock = MockClock()
         try it.songs.store.setClock { clock.now }
         try await #expect(isRead("s1", it))
@@ -86,7 +86,7 @@ struct CachePolicyTests {
 
     @Test("without a time to live keeps an entity for ever")
     func noTimeToLive() async throws {
-        let it = try await repository(CachePolicy(ttl: .zero))
+        let it = try await repository(CachePolicy(timeToLive: .zero))
         let clock = MockClock()
         try it.songs.store.setClock { clock.now }
         try await #expect(isRead("s1", it))
@@ -120,14 +120,16 @@ struct CachePolicyTests {
     func refusals() async throws {
         try await withStore(.memory) { store in
             for policy in [
-                CachePolicy(ttl: .seconds(-1)), CachePolicy(ttl: .nan, maxSize: 1), CachePolicy(maxSize: -1),
-                CachePolicy(maxBytes: -1), CachePolicy(ttl: -.infinity, maxSize: 1),
+                CachePolicy(timeToLive: .seconds(-1)), CachePolicy(maxEntries: -1),
+                CachePolicy(maxBytes: -1),
             ] {
                 await expectError(.invalidOption) {
                     try await store.repository(of: Song.self, cachePolicy: policy).open()
                 }
             }
-            try await store.repository(of: Song.self, cachePolicy: CachePolicy(ttl: 1e9, maxSize: 1)).open()
+            try await store.repository(
+                of: Song.self, cachePolicy: CachePolicy(timeToLive: .seconds(1e9), maxEntries: 1)
+            ).open()
         }
     }
 
@@ -138,7 +140,7 @@ struct CachePolicyTests {
             let songs = store.repository(of: Song.self, cachePolicy: .default)
             try await songs.saveMany((0..<4).map { Song(id: "s\($0)", title: "") })
             for id in 0..<4 { _ = try await songs.fetch(id: "s\(id)") }
-            for (level, left) in [(CacheTrim.warning, 2), (.warning, 1), (.warning, 0), (.critical, 0)] {
+            for (level, left) in [(TrimLevel.warning, 2), (.warning, 1), (.warning, 0), (.critical, 0)] {
                 try await songs.trimCache(level)
                 try await #expect(songs.cacheStatistics().entries == left)
             }
@@ -178,7 +180,7 @@ struct CachePolicyTests {
     @Test("shows a reader nothing older than the last commit that was completed", arguments: Engine.allCases)
     func racingReaders(engine: Engine) async throws {
         try await withStore(engine) { store in
-            let songs = store.repository(of: Song.self, cachePolicy: CachePolicy(maxSize: 2))
+            let songs = store.repository(of: Song.self, cachePolicy: CachePolicy(maxEntries: 2))
             try await songs.save(Song(id: "s1", title: ""))
             try await withThrowingTaskGroup { group in
                 for _ in 0..<3 {

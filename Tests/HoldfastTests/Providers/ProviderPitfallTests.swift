@@ -9,10 +9,11 @@ struct ProviderPitfallTests {
 
     private func withSongs(
         _ songs: [Song] = [], cachePolicy: CachePolicy = .default,
-        _ body: (StoreRepository<Song>, MockStorageProvider<Song>) async throws -> Void
+        _ body: (Repository<Song>, MockStorageProvider<Song>) async throws -> Void
     ) async throws {
         let storage = MockStorageProvider(songs)
-        let repository = try await ProviderRepository(storage: storage, cachePolicy: cachePolicy).open()
+        let store = try await Store.open(provider: storage)
+        let repository = store.repository(of: Song.self, cachePolicy: cachePolicy)
         try await body(repository, storage)
         try await repository.store.close()
     }
@@ -111,7 +112,7 @@ struct ProviderPitfallTests {
 
     @Test("bring back from its cache what is deleted while it is read")
     func deletingWhileReading() async throws {
-        try await withSongs(cachePolicy: CachePolicy(maxSize: 10)) { songs, _ in
+        try await withSongs(cachePolicy: CachePolicy(maxEntries: 10)) { songs, _ in
             for _ in 0..<50 {
                 try await songs.save(song)
                 try await songs.invalidateCache(id: "s1")

@@ -149,7 +149,7 @@ struct StorageProviderTests {
         let log = CallLog()
         let member = Member("chart", log: log)
         // Its validation writes by the blocking calls, which join.
-        member.atValidation = { try songs.add(element: Song(id: "by validation", title: "")) }
+        member.atValidation = { try songs.blocking.add(Song(id: "by validation", title: "")) }
         try await store.transaction(member) {
             member.value = 1
             try await songs.save(Song(id: "s1", title: ""))
@@ -190,8 +190,8 @@ struct StorageProviderTests {
         let storage = InMemoryStorage<Anything>()
         let store = try await Store.open(provider: storage)
         try await store.repository(of: Anything.self).open()
-        let plan = MigrationPlan(Migration(from: 0) { _ in })
-        let error = await expectError(.hostError) { try await store.migrate(plan) }
+        let plan = UpgradePlan(Upgrade(from: 0) { _ in })
+        let error = await expectError(.hostError) { try await store.upgrade(plan) }
         #expect(error?.message.contains("alone, and no \"holdfast_system\"") == true)
         #expect(storage.fetchAll().isEmpty)
         try await #expect(store.schemaVersion == nil)
@@ -201,7 +201,7 @@ struct StorageProviderTests {
         let documents = InMemoryStorage<StoredDocument>()
         let whole = try await Store.open(provider: documents)
         try await whole.repository(of: Anything.self).open()
-        try await whole.migrate(plan)
+        try await whole.upgrade(plan)
         try await whole.close()
         let again = try await Store.open(provider: documents)
         try await #expect(again.schemaVersion == 1)
@@ -277,14 +277,14 @@ struct StorageProviderTests {
         try await withStore(Shelf()) { store in
             let songs = store.repository(of: Song.self)
             do {
-                _ = try songs.getAll
+                _ = try songs.blocking.fetchAll()
                 Issue.record("nothing was thrown")
-            } catch RepositoryError.transactionError(let error) {
+            } catch let error as HoldfastError {
                 #expect(error.status == .wouldDeadlock)
             }
             let count = try await onThread {
-                try songs.add(element: Song(id: "s1", title: ""))
-                return try songs.getAll.count
+                try songs.blocking.add(Song(id: "s1", title: ""))
+                return try songs.blocking.count()
             }
             #expect(count == 1)
         }
@@ -322,14 +322,13 @@ private final class Selfish: StorageProvider {
                 case .transaction: try await store.transaction { _ = try await songs.fetchAll() }
                 case .close: try await store.close()
                 case .sync: try await store.sync()
-                case .blocking: try songs.add(element: Song(id: "other", title: ""))
+                case .blocking: try songs.blocking.add(Song(id: "other", title: ""))
                 case .child:
                     async let found = songs.fetchAll()
                     _ = try await found
                 }
             } catch {
-                let cause = (error as? RepositoryError)?.cause ?? error
-                refusals.append((cause as? HoldfastError)?.status ?? .internal)
+                refusals.append((error as? HoldfastError)?.status ?? .internal)
             }
         }
         storage.save(song)
@@ -357,7 +356,7 @@ struct ReentrantProviderTests {
     @Test("may use another store, also one over another provider")
     func others() async throws {
         struct Copying: StorageProvider {
-            let inner: StoreRepository<Song>
+            let inner: Repository<Song>
             func save(_ song: Song) async throws { _ = try await inner.save(song) as Song }
             func fetchAll() async throws -> [Song] { try await inner.fetchAll() }
             func fetch(id: String) async throws -> Song? { try await inner.fetch(id: id) }

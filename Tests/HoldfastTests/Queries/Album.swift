@@ -66,7 +66,7 @@ extension Album {
 
 /// Runs `body` with a fresh store that holds the dozen.
 nonisolated(nonsending) func withAlbums(
-    _ engine: Engine, _ body: nonisolated(nonsending) (StoreRepository<Album>) async throws -> Void
+    _ engine: Engine, _ body: nonisolated(nonsending) (Repository<Album>) async throws -> Void
 ) async throws {
     try await withStore(engine) { store in
         let albums = store.repository(of: Album.self)

@@ -6,7 +6,7 @@ import Testing
 struct CursorTests {
     /// Runs `body` with many entities of half a kilobyte, which are many pieces.
     private nonisolated(nonsending) func withMany(
-        _ engine: Engine, _ body: nonisolated(nonsending) (StoreRepository<Song>) async throws -> Void
+        _ engine: Engine, _ body: nonisolated(nonsending) (Repository<Song>) async throws -> Void
     ) async throws {
         try await withSongs(engine) { _, songs in
             let note = String(repeating: "x", count: 500)

@@ -33,7 +33,7 @@ struct ExpiryTests {
     }
 
     /// Waits until these are left.
-    private func expectLeft(_ ids: [String], _ sessions: StoreRepository<Session>) async throws {
+    private func expectLeft(_ ids: [String], _ sessions: Repository<Session>) async throws {
         try await until("\(ids) are left") { (try? await sessions.fetchAll().map(\.id)) == ids }
     }
 }

@@ -17,10 +17,10 @@ class Member: Transactable {
     let log: CallLog
     var value = 0
     private var valueAtBegin = 0
-    var atBegin: (any Transaction) -> Void = { _ in }
+    var atBegin: (TransactionDescriptor) -> Void = { _ in }
     var atValidation: () throws -> Void = {}
-    var atCommit: (any Transaction) -> Void = { _ in }
-    var atRollback: (any Transaction) -> Void = { _ in }
+    var atCommit: (TransactionDescriptor) -> Void = { _ in }
+    var atRollback: (TransactionDescriptor) -> Void = { _ in }
 
     private var context: TransactionContext?
     var transactionContext: TransactionContext { context! }
@@ -37,7 +37,7 @@ class Member: Transactable {
         context = TransactionContext.createNode(owner: self, parent: parent)
     }
 
-    func onBegin(transaction: any Transaction) {
+    func onBegin(transaction: TransactionDescriptor) {
         log.calls.append("begin \(name)")
         valueAtBegin = value
         atBegin(transaction)
@@ -48,12 +48,12 @@ class Member: Transactable {
         try atValidation()
     }
 
-    func onCommit(transaction: any Transaction) {
+    func onCommit(transaction: TransactionDescriptor) {
         log.calls.append("commit \(name)")
         atCommit(transaction)
     }
 
-    func onRollback(transaction: any Transaction) {
+    func onRollback(transaction: TransactionDescriptor) {
         log.calls.append("rollback \(name)")
         value = valueAtBegin
         atRollback(transaction)

@@ -70,9 +70,9 @@ struct StoreTreeTests {
         try await withStore(.memory) { store in
             let accounts = store.repository(of: Account.self)
             tree.root.atValidation = {
-                let sum = try accounts.getAll.reduce(0) { $0 + $1.balance }
+                let sum = try accounts.blocking.fetchAll().reduce(0) { $0 + $1.balance }
                 if sum != 10 { throw Refusal() }
-                try accounts.add(element: Account(id: 99, balance: sum))
+                try accounts.blocking.add(Account(id: 99, balance: sum))
             }
             try await store.transaction(tree.root) { try await accounts.save(Account(id: 1, balance: 10)) }
             let ids = try await accounts.fetchAll().map(\.id)
@@ -111,13 +111,13 @@ struct StoreTreeTests {
                     guard attempts == 1, position == 8 else { return }
                     let saved = DispatchSemaphore(value: 0)
                     Thread.detachNewThread {
-                        _ = try? accounts.update(element: Account(id: 1, balance: 1008))
+                        _ = try? accounts.blocking.update(Account(id: 1, balance: 1008))
                         saved.signal()
                     }
                     saved.wait()
                 }
                 tree.root.atValidation = {
-                    let balances = try accounts.getAll.map(\.balance)
+                    let balances = try accounts.blocking.fetchAll().map(\.balance)
                     if balances != [tree.left.value, tree.right.value] { throw Refusal() }
                 }
                 try await store.transaction(tree.root, options: options) {
@@ -198,11 +198,11 @@ struct StoreTreeTests {
                 }
                 #expect(tree.log.take() == Tree.begin())
                 await expectError(.invalidState) { try tree.root.commitTransaction() }
-                #expect(throws: TransactionError.anotherTransactionIsActive) { try tree.root.beginTransaction() }
+                expectRefusal(.transactionActive) { try tree.root.beginTransaction() }
             }
             #expect(tree.log.take() == Tree.validate() + Tree.commit())
             try tree.root.beginTransaction()
-            await #expect(throws: TransactionError.anotherTransactionIsActive) {
+            await expectError(.transactionActive) {
                 try await store.transaction(tree.root) {}
             }
             try tree.root.rollbackTransaction()
@@ -324,13 +324,13 @@ private final class Panel: @MainActor SavepointTransactable {
         calls.append(call)
     }
 
-    func onBegin(transaction: any Transaction) {
+    func onBegin(transaction: TransactionDescriptor) {
         note("begin")
         backup = value
     }
     func onValidateCommit() throws { note("validate") }
-    func onCommit(transaction: any Transaction) { note("commit") }
-    func onRollback(transaction: any Transaction) {
+    func onCommit(transaction: TransactionDescriptor) { note("commit") }
+    func onRollback(transaction: TransactionDescriptor) {
         note("rollback")
         value = backup
     }
@@ -397,8 +397,8 @@ struct ActorTreeTests {
                 }
             }
             for await _ in opened { break }
-            #expect(throws: TransactionError.anotherTransactionIsActive) { try panel.transaction { panel.value = 9 } }
-            #expect(throws: TransactionError.anotherTransactionIsActive) { try panel.beginTransaction() }
+            expectRefusal(.transactionActive) { try panel.transaction { panel.value = 9 } }
+            expectRefusal(.transactionActive) { try panel.beginTransaction() }
             check.yield()
             try await task.value
             #expect(panel.value == 1)
@@ -425,7 +425,7 @@ struct ActorTreeTests {
             }
             while panel.calls.last != "validate" { await Task.yield() }
             await expectError(.busy) { try panel.beginTransaction() }
-            #expect(throws: TransactionError.anotherTransactionIsActive) { try panel.transaction {} }
+            expectRefusal(.transactionActive) { try panel.transaction {} }
             await expectError(.busy) { try panel.transactionContext.attach(to: Panel()) }
             await expectError(.busy) { try await store.transaction(panel) {} }
             let newcomer = Panel(under: panel)

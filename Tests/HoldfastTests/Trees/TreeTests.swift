@@ -6,17 +6,17 @@ struct DerivedMemberTests {
     /// Has nothing to do itself.
     private class Base: Transactable {
         private(set) lazy var transactionContext = TransactionContext.createRoot(owner: self)
-        func onBegin(transaction: any Transaction) {}
+        func onBegin(transaction: TransactionDescriptor) {}
         func onValidateCommit() throws {}
-        func onCommit(transaction: any Transaction) {}
-        func onRollback(transaction: any Transaction) {}
+        func onCommit(transaction: TransactionDescriptor) {}
+        func onRollback(transaction: TransactionDescriptor) {}
     }
 
     private final class Derived: Base {
         var calls: [String] = []
-        override func onBegin(transaction: any Transaction) { calls.append("begin") }
+        override func onBegin(transaction: TransactionDescriptor) { calls.append("begin") }
         override func onValidateCommit() throws { calls.append("validate") }
-        override func onCommit(transaction: any Transaction) { calls.append("commit") }
+        override func onCommit(transaction: TransactionDescriptor) { calls.append("commit") }
     }
 
     @Test("has what they override called")
@@ -59,7 +59,7 @@ struct ExplicitTreeTests {
         try tree.root.beginTransaction()
         _ = tree.log.take()
         for member in tree.members {
-            #expect(throws: TransactionError.anotherTransactionIsActive) { try member.beginTransaction() }
+            expectRefusal(.transactionActive) { try member.beginTransaction() }
         }
         #expect(tree.log.take().isEmpty)
         try other.root.beginTransaction()
@@ -85,16 +85,13 @@ struct ExplicitTreeTests {
         let stale = try tree.root.beginTransaction()
         try tree.root.commitTransaction()
         _ = tree.log.take()
-        #expect(throws: TransactionError.wrongTransactionDescriptor) { try tree.root.commitTransaction(stale) }
-        #expect(throws: TransactionError.wrongTransactionDescriptor) { try tree.root.rollbackTransaction(stale) }
-        #expect(throws: TransactionError.transactionIsNotActive) { try tree.leaf.commitTransaction() }
-        #expect(throws: TransactionError.transactionIsNotActive) { try tree.leaf.rollbackTransaction(.any) }
+        expectRefusal(.wrongDescriptor) { try tree.root.commitTransaction(stale) }
+        expectRefusal(.wrongDescriptor) { try tree.root.rollbackTransaction(stale) }
+        expectRefusal(.transactionNotActive) { try tree.leaf.commitTransaction() }
+        expectRefusal(.transactionNotActive) { try tree.leaf.rollbackTransaction(.any) }
         try tree.root.beginTransaction()
         _ = tree.log.take()
-        #expect(throws: TransactionError.wrongTransactionDescriptor) { try tree.root.commitTransaction(stale) }
-        #expect(throws: TransactionError.wrongTransactionDescriptor) {
-            try tree.root.commitTransaction(AnyTransaction { 1 })
-        }
+        expectRefusal(.wrongDescriptor) { try tree.root.commitTransaction(stale) }
         #expect(tree.log.take().isEmpty)
         try tree.root.rollbackTransaction()
     }
@@ -103,8 +100,8 @@ struct ExplicitTreeTests {
     func descriptorInCalls() throws {
         let log = tree.log
         for member in tree.members {
-            let check: (any Transaction) -> Void = { [unowned member] transaction in
-                if transaction as? TransactionDescriptor != member.activeTransaction { log.calls.append("wrong") }
+            let check: (TransactionDescriptor) -> Void = { [unowned member] transaction in
+                if transaction != member.activeTransaction { log.calls.append("wrong") }
             }
             (member.atBegin, member.atCommit, member.atRollback) = (check, check, check)
             member.atValidation = { [unowned member] in if !member.transactionIsActive { log.calls.append("wrong") } }
@@ -130,15 +127,13 @@ struct ExplicitTreeTests {
         #expect(tree.log.take() == Tree.validate() + Tree.commit())
     }
 
-    @Test("is committed by performing its descriptor")
-    func performing() async throws {
+    @Test("is committed by its descriptor")
+    func descriptorCommits() throws {
         let transaction = try tree.root.beginTransaction()
-        try transaction.perform()
+        try transaction.commit()
         #expect(!tree.root.transactionIsActive)
-        #expect(throws: TransactionError.wrongTransactionDescriptor) { try transaction.perform() }
-        #expect(throws: TransactionError.transactionIsNotActive) { try TransactionDescriptor.any.perform() }
-        try await tree.root.beginTransaction().performAsync()
-        #expect(!tree.root.transactionIsActive)
+        expectRefusal(.wrongDescriptor) { try transaction.commit() }
+        expectRefusal(.transactionNotActive) { try TransactionDescriptor.any.commit() }
     }
 }
 
@@ -154,7 +149,7 @@ struct ScopedTreeTests {
         }
         #expect(value == "done" && tree.root.value == 1)
         #expect(tree.log.take() == Tree.begin() + Tree.validate() + Tree.commit())
-        try tree.root.doTransactionally {}
+        try tree.root.transaction {}
         #expect(tree.log.take() == Tree.begin() + Tree.validate() + Tree.commit())
     }
 
@@ -384,7 +379,7 @@ struct TreeMemberTests {
         let other = Tree()
         try tree.root.beginTransaction()
         try other.root.beginTransaction()
-        #expect(throws: TransactionError.anotherTransactionIsActive) {
+        expectRefusal(.transactionActive) {
             try tree.leaf.transactionContext.attach(to: other.root)
         }
         try tree.root.commitTransaction()
@@ -398,7 +393,7 @@ struct TreeMemberTests {
     @Test("take part in savepoints where all of them can")
     func savepoints() async throws {
         await expectError(.unsupported) { try tree.root.transaction { try tree.root.savepoint {} } }
-        #expect(throws: TransactionError.transactionIsNotActive) { try tree.root.savepoint {} }
+        expectRefusal(.transactionNotActive) { try tree.root.savepoint {} }
         let log = CallLog()
         let root = SavepointMember("root", log: log)
         let node = SavepointMember("node", under: root)

@@ -4,7 +4,7 @@ import Holdfast
 /// Its blocking calls have no fetch by id.
 struct HoldfastEngine: Engine {
     let store: Store
-    let documents: StoreRepository<Document>
+    let documents: Repository<Document>
     let blocks: Bool
 
     static func open(_ directory: URL, maxInFlight: Int, blocks: Bool) async throws -> HoldfastEngine {

@@ -1,0 +1,66 @@
+import Foundation
+import Holdfast
+import Testing
+
+private struct Missing: Error, Equatable {}
+
+private nonisolated(nonsending) func expectTimeOut(_ body: nonisolated(nonsending) () async throws -> Int) async {
+    let error = await expectError(.timeout) { _ = try await body() }
+    #expect(error?.detail == #"{"identifier":"zone"}"#)
+}
+
+@Suite("A future")
+struct FutureTests {
+    @Test("can be waited for again after a time-out, and after success, by threads and tasks at once")
+    func waitingAgain() async throws {
+        let pending = Holdfast.Future<Int, Missing>(identifier: "zone")
+        await expectTimeOut {
+            try await onThread { try pending.wait(timeout: .milliseconds(10)) }
+        }
+        await expectTimeOut {
+            try await pending.value(timeout: .milliseconds(10))
+        }
+        async let first = onThread { try pending.wait() }
+        async let second = onThread { try pending.wait(timeout: patience) }
+        async let third = pending.value()
+        try await Task.sleep(for: .milliseconds(20))
+        #expect(pending.complete(.success(5)))
+        let values = try await [first, second, third]
+        #expect(values == [5, 5, 5])
+        let again = try await onThread { try pending.wait(timeout: .zero) }
+        #expect(again == 5)
+    }
+
+    @Test("goes on being waited for when another's wait has run out of time, or was cancelled")
+    func waitsApart() async throws {
+        let pending = Holdfast.Future<Int, Missing>(identifier: "zone")
+        let patient = Task { try await pending.value() }
+        let cancelled = Task { try await pending.value() }
+        try await Task.sleep(for: .milliseconds(20))
+        await expectTimeOut {
+            try await pending.value(timeout: .milliseconds(10))
+        }
+        cancelled.cancel()
+        await #expect(throws: CancellationError.self) { try await cancelled.value }
+        #expect(pending.complete(.success(5)))
+        let value = try await patient.value
+        #expect(value == 5)
+    }
+
+    @Test("ends its waits when cancelled; cancelling after completion is too late")
+    func cancelling() async throws {
+        let pending = Holdfast.Future<Int, Missing>(identifier: "zone")
+        let waiting = Task { try await onThread { try pending.wait() } }
+        try await Task.sleep(for: .milliseconds(20))
+        #expect(pending.cancel())
+        #expect(!pending.complete(.success(1)))
+        let error = await expectError(.cancelled) { _ = try await waiting.value }
+        #expect(error?.detail == #"{"identifier":"zone"}"#)
+
+        let completed = Holdfast.Future<Int, Missing>(identifier: "done")
+        completed.complete(.success(1))
+        #expect(!completed.cancel())
+        let value = try await completed.value()
+        #expect(value == 1)
+    }
+}
