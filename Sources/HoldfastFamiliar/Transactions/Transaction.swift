@@ -17,7 +17,7 @@ public protocol Transaction<Result> {
     nonisolated(nonsending) func performAsync() async throws -> Result
 }
 
-/// A transaction made of functions, or of another transaction: an ``Operation`` under the name that a repository of transactions
+/// A transaction made of functions, or of another transaction: an `Operation` under the name that a repository of transactions
 /// gives it.
 ///
 ///     let rename = AnyTransaction { try files.rename("a", "b") }     // nothing has happened yet
