@@ -102,7 +102,7 @@ public func hf_error_status(_ error: OpaquePointer?) -> hf_status {
 }
 
 @_cdecl("hf_error_message") @implementation
-public func hf_error_message(_ error: OpaquePointer?) -> UnsafePointer<CChar> {
+public func hf_error_message(_ error: OpaquePointer?) -> UnsafePointer<CChar>? {
     read(
         error,
         failing: {
@@ -126,7 +126,8 @@ public func hf_error_commit_state(_ error: OpaquePointer?) -> hf_commit_state {
 }
 
 @_cdecl("hf_error_detail") @implementation
-public func hf_error_detail(_ error: OpaquePointer?, _ out_length: UnsafeMutablePointer<Int>?) -> UnsafePointer<CChar> {
+public func hf_error_detail(_ error: OpaquePointer?, _ out_length: UnsafeMutablePointer<Int>?) -> UnsafePointer<CChar>?
+{
     let (text, length) = read(error, else: (constantText("{}"), 2)) { (UnsafePointer($0.detail), $0.detailLength) }
     out_length?.pointee = length
     return text
@@ -153,7 +154,7 @@ public func hf_error_free(_ error: OpaquePointer?) {
 }
 
 @_cdecl("hf_status_name") @implementation
-public func hf_status_name(_ status: hf_status) -> UnsafePointer<CChar> {
+public func hf_status_name(_ status: hf_status) -> UnsafePointer<CChar>? {
     constantText(Int32(exactly: status.rawValue).flatMap(Status.init(rawValue:))?.name ?? "HF_UNKNOWN")
 }
 

@@ -19,7 +19,7 @@ public func hf_version_select(_ api_version: Int32, _ out_error: OutError?) -> h
 }
 
 @_cdecl("hf_version_text") @implementation
-public func hf_version_text() -> UnsafePointer<CChar> { constantText(libraryVersion) }
+public func hf_version_text() -> UnsafePointer<CChar>? { constantText(libraryVersion) }
 
 @_cdecl("hf_feature_available") @implementation
 public func hf_feature_available(_ name: UnsafePointer<CChar>?) -> Bool {

@@ -27,7 +27,7 @@ typedef void (*hf_function)(void);
  *
  * Errors: HF_INVALID_ARGUMENT (function is NULL), HF_NO_MEMORY (64 were declared). Any thread.
  */
-hf_status hf_answer_declare(hf_function HF_NULLABLE function, hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_answer_declare(hf_function function, hf_error **out_error);
 
 /**
  * Gives the answer of the declared function that the library is just calling on this thread: a status, a

@@ -4,6 +4,11 @@
  * Ownership, once for all headers: what a function returns through an `out_` parameter belongs to
  * the caller and is given back with the type's own `_free`; a pointer that a callback receives is
  * borrowed for the duration of that call. `_free(NULL)` does nothing.
+ *
+ * NULL, once for all headers, which mark no pointer: whatever pointer a caller gives may be NULL. Where a
+ * comment gives NULL no meaning, and the function cannot do without, it answers HF_INVALID_ARGUMENT and
+ * changes nothing. What the library answers, and what it gives to the host's functions, is not NULL, but for
+ * user_data and where a comment says so.
  */
 #ifndef HOLDFAST_BASE_H
 #define HOLDFAST_BASE_H
@@ -12,33 +17,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__clang__)
-/* Nullability is written in clang's own words, which -Wpedantic would report. */
-#define HF_DIAGNOSTICS_PUSH                                                                                  \
-    _Pragma("clang diagnostic push") _Pragma("clang diagnostic ignored \"-Wnullability-extension\"")
-#define HF_DIAGNOSTICS_POP _Pragma("clang diagnostic pop")
-#else
-#define HF_DIAGNOSTICS_PUSH
-#define HF_DIAGNOSTICS_POP
-#endif
-
 #ifdef __cplusplus
-#define HF_BEGIN_DECLS HF_DIAGNOSTICS_PUSH extern "C" {
-#define HF_END_DECLS                                                                                         \
-    }                                                                                                        \
-    HF_DIAGNOSTICS_POP
+#define HF_BEGIN_DECLS extern "C" {
+#define HF_END_DECLS }
 #else
-#define HF_BEGIN_DECLS HF_DIAGNOSTICS_PUSH
-#define HF_END_DECLS HF_DIAGNOSTICS_POP
+#define HF_BEGIN_DECLS
+#define HF_END_DECLS
 #endif
 
 #if defined(__clang__)
-#define HF_NULLABLE _Nullable
-#define HF_NONNULL _Nonnull
 #define HF_OPEN_ENUM __attribute__((enum_extensibility(open)))
 #else
-#define HF_NULLABLE
-#define HF_NONNULL
 #define HF_OPEN_ENUM
 #endif
 
@@ -61,7 +50,7 @@ HF_BEGIN_DECLS
  * a closing NUL that `length` does not count. On failure the buffer keeps what it held.
  */
 typedef struct hf_buffer {
-    char *HF_NULLABLE data;
+    char *data;
     size_t length;
     size_t capacity;
 } hf_buffer;
@@ -73,14 +62,14 @@ typedef struct hf_buffer {
  * Frees the memory of a buffer and sets it to HF_BUFFER_INIT. NULL and an empty buffer are allowed.
  * Cannot fail. Any thread; one buffer must not be used by two threads at once.
  */
-void hf_buffer_free(hf_buffer *HF_NULLABLE buffer);
+void hf_buffer_free(hf_buffer *buffer);
 
 /**
  * Fills a buffer with a copy of the bytes and a closing NUL, reusing and growing its memory; for results that
  * a host's function gives back. length: in bytes, or HF_NTS. False, with the buffer as it was: buffer or
  * bytes NULL (with a length other than 0), or no memory. Any thread.
  */
-bool hf_buffer_set(hf_buffer *HF_NULLABLE buffer, const char *HF_NULLABLE bytes, size_t length);
+bool hf_buffer_set(hf_buffer *buffer, const char *bytes, size_t length);
 
 HF_END_DECLS
 

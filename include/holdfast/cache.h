@@ -57,15 +57,14 @@ typedef enum HF_OPEN_ENUM hf_trim_level {
  * id, id_length: of the one entity, in bytes or HF_NTS; NULL and 0 for all of them. One that is not cached is
  * HF_OK. Errors: HF_INVALID_ID.
  */
-hf_status hf_repository_invalidate_cache(hf_repository *HF_NULLABLE repository, const char *HF_NULLABLE id,
-                                         size_t id_length, hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_repository_invalidate_cache(hf_repository *repository, const char *id, size_t id_length,
+                                         hf_error **out_error);
 
 /**
  * Drops some of what is cached of a repository because memory is short: those entries first that would be
  * evicted first. level: one of hf_trim_level; another is HF_INVALID_ARGUMENT.
  */
-hf_status hf_repository_trim_cache(hf_repository *HF_NULLABLE repository, hf_trim_level level,
-                                   hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_repository_trim_cache(hf_repository *repository, hf_trim_level level, hf_error **out_error);
 
 /**
  * Tells what the cache has done for a repository since the store was opened, as a JSON object:
@@ -83,9 +82,8 @@ hf_status hf_repository_trim_cache(hf_repository *HF_NULLABLE repository, hf_tri
  * Readers ignore other members. out_statistics: see hf_buffer. hf_store_describe has the same of the whole
  * store as "cache", with the general list's policy.
  */
-hf_status hf_repository_cache_statistics(hf_repository *HF_NULLABLE repository,
-                                         hf_buffer *HF_NULLABLE out_statistics,
-                                         hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_repository_cache_statistics(hf_repository *repository, hf_buffer *out_statistics,
+                                         hf_error **out_error);
 
 /**
  * A host's clock: nanoseconds that never go back, of no particular beginning. user_data: as given to
@@ -93,7 +91,7 @@ hf_status hf_repository_cache_statistics(hf_repository *HF_NULLABLE repository,
  * under way: it must return soon, must not call the library, and, other than the host's other functions, must
  * not fork.
  */
-typedef uint64_t (*hf_clock_fn)(void *HF_NULLABLE user_data);
+typedef uint64_t (*hf_clock_fn)(void *user_data);
 
 /**
  * Replaces the clock by which things expire in a store, for tests: what has a time to live can then be seen
@@ -104,10 +102,8 @@ typedef uint64_t (*hf_clock_fn)(void *HF_NULLABLE user_data);
  * exactly once, on any thread: when the clock was replaced or the store is closed, and no call of it is
  * running; or before this call returns a failure; NULL allowed.
  */
-hf_status hf_store_set_clock(hf_store *HF_NULLABLE store, hf_clock_fn HF_NULLABLE clock,
-                             void *HF_NULLABLE user_data,
-                             void (*HF_NULLABLE free_user_data)(void *HF_NULLABLE),
-                             hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_store_set_clock(hf_store *store, hf_clock_fn clock, void *user_data,
+                             void (*free_user_data)(void *), hf_error **out_error);
 
 HF_END_DECLS
 

@@ -94,9 +94,8 @@ typedef struct hf_controller hf_controller;
  * dispatched here is handled after this action. Runs on the thread that handles the action, one call at a
  * time.
  */
-typedef void (*hf_middleware_fn)(const char *HF_NONNULL action, size_t action_length,
-                                 const char *HF_NONNULL state, size_t state_length,
-                                 void *HF_NULLABLE user_data);
+typedef void (*hf_middleware_fn)(const char *action, size_t action_length, const char *state,
+                                 size_t state_length, void *user_data);
 
 /**
  * Makes a controller.
@@ -109,12 +108,10 @@ typedef void (*hf_middleware_fn)(const char *HF_NONNULL action, size_t action_le
  *
  * Errors: HF_INVALID_ARGUMENT, HF_CLOSED, HF_INVALID_HANDLE, HF_FORKED. Any thread. Does not block.
  */
-HF_WARN_UNUSED hf_status hf_controller_create(hf_repository *HF_NULLABLE repository,
-                                              hf_middleware_fn HF_NULLABLE middleware,
-                                              hf_event_fn HF_NULLABLE on_state, void *HF_NULLABLE user_data,
-                                              void (*HF_NULLABLE free_user_data)(void *HF_NULLABLE),
-                                              hf_controller *HF_NULLABLE *HF_NULLABLE out_controller,
-                                              hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_controller_create(hf_repository *repository, hf_middleware_fn middleware,
+                                              hf_event_fn on_state, void *user_data,
+                                              void (*free_user_data)(void *), hf_controller **out_controller,
+                                              hf_error **out_error);
 
 /**
  * Dispatches an action.
@@ -129,18 +126,16 @@ HF_WARN_UNUSED hf_status hf_controller_create(hf_repository *HF_NULLABLE reposit
  * HF_CLOSED, or has "max_in_flight" commits and operations under way, HF_BUSY. Any thread. Waits for an
  * action that another thread is handling, and for nothing else.
  */
-HF_WARN_UNUSED hf_status hf_controller_dispatch(hf_controller *HF_NULLABLE controller,
-                                                const char *HF_NULLABLE action, size_t length,
-                                                hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_controller_dispatch(hf_controller *controller, const char *action, size_t length,
+                                                hf_error **out_error);
 
 /**
  * Answers the state. out_state receives the JSON, freed with hf_buffer_free.
  * Errors: HF_INVALID_ARGUMENT, HF_NO_MEMORY, HF_INVALID_HANDLE, HF_FORKED. Any thread, also inside the
  * middleware function, where it is the state before the action. Does not block.
  */
-HF_WARN_UNUSED hf_status hf_controller_state(hf_controller *HF_NULLABLE controller,
-                                             hf_buffer *HF_NULLABLE out_state,
-                                             hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_controller_state(hf_controller *controller, hf_buffer *out_state,
+                                             hf_error **out_error);
 
 /**
  * The reducer alone: what an action makes of a state. Knows no store, and answers the same for the same.
@@ -151,10 +146,8 @@ HF_WARN_UNUSED hf_status hf_controller_state(hf_controller *HF_NULLABLE controll
  *
  * Errors: HF_INVALID_JSON, HF_INVALID_OPTION, HF_INVALID_ID, HF_INVALID_ARGUMENT, HF_NO_MEMORY. Any thread.
  */
-HF_WARN_UNUSED hf_status hf_reduce(const char *HF_NULLABLE action, size_t action_length,
-                                   const char *HF_NULLABLE state, size_t state_length,
-                                   hf_buffer *HF_NULLABLE out_state,
-                                   hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_reduce(const char *action, size_t action_length, const char *state,
+                                   size_t state_length, hf_buffer *out_state, hf_error **out_error);
 
 /**
  * Ends the controller's requests and frees its handle. When it returns neither middleware nor on_state is
@@ -162,7 +155,7 @@ HF_WARN_UNUSED hf_status hf_reduce(const char *HF_NULLABLE action, size_t action
  * after that. Saves and deletes that were begun go on, and nobody is told. Events that were taken with
  * hf_store_events before are the host's. NULL and a freed handle do nothing. Cannot fail. Any thread.
  */
-void hf_controller_free(hf_controller *HF_NULLABLE controller);
+void hf_controller_free(hf_controller *controller);
 
 HF_END_DECLS
 

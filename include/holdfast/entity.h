@@ -29,7 +29,7 @@ HF_BEGIN_DECLS
  * not count. On failure, and on HF_NOT_FOUND, it keeps what it held.
  */
 typedef struct hf_entity {
-    char *HF_NULLABLE data;
+    char *data;
     size_t length;
     size_t capacity;
     uint64_t version;
@@ -39,13 +39,13 @@ typedef struct hf_entity {
     { NULL, 0, 0, 0 }
 
 /** Frees the memory of an entity and sets it to HF_ENTITY_INIT. NULL is allowed. Cannot fail. Any thread. */
-void hf_entity_free(hf_entity *HF_NULLABLE entity);
+void hf_entity_free(hf_entity *entity);
 
 /** One entity of a list, borrowed from it. Neither text is closed with NUL. */
 typedef struct hf_entity_view {
-    const char *HF_NONNULL id;
+    const char *id;
     size_t id_length;
-    const char *HF_NONNULL data;
+    const char *data;
     size_t length;
     uint64_t version;
 } hf_entity_view;
@@ -56,9 +56,9 @@ typedef struct hf_entity_view {
  * `data` point into it. On failure the list keeps what it held.
  */
 typedef struct hf_entity_list {
-    const hf_entity_view *HF_NULLABLE items;
+    const hf_entity_view *items;
     size_t count;
-    const char *HF_NULLABLE json;
+    const char *json;
     size_t json_length;
 } hf_entity_list;
 
@@ -67,7 +67,7 @@ typedef struct hf_entity_list {
 
 /** Frees the memory of a list and sets it to HF_ENTITY_LIST_INIT. NULL is allowed. Cannot fail. Any thread.
  */
-void hf_entity_list_free(hf_entity_list *HF_NULLABLE list);
+void hf_entity_list_free(hf_entity_list *list);
 
 HF_END_DECLS
 

@@ -36,7 +36,7 @@ struct hf_event;
  * event: borrowed for this call, with all that it holds. user_data: as given with the commit.
  * Runs on the store's callback thread.
  */
-typedef void (*hf_event_fn)(const struct hf_event *HF_NONNULL event, void *HF_NULLABLE user_data);
+typedef void (*hf_event_fn)(const struct hf_event *event, void *user_data);
 
 typedef enum HF_OPEN_ENUM hf_event_kind {
     /** A submitted commit has ended. */
@@ -65,13 +65,13 @@ typedef struct hf_event {
     /** The value of a future that has ended with HF_OK, of a subscription and of a stream; else empty. */
     hf_entity value;
     /** The error when status is not HF_OK, else NULL. */
-    hf_error *HF_NULLABLE error;
+    hf_error *error;
     /** As given with the commit, future, operation or stream. Under "queue" delivery `callback` is there for
      * the host to call, if it likes. */
-    hf_event_fn HF_NULLABLE callback;
-    void *HF_NULLABLE user_data;
+    hf_event_fn callback;
+    void *user_data;
     /** Called with user_data by hf_events_free; not for the host to call. */
-    void (*HF_NULLABLE free_user_data)(void *HF_NULLABLE);
+    void (*free_user_data)(void *);
 } hf_event;
 
 /**
@@ -79,7 +79,7 @@ typedef struct hf_event {
  * destructor. The array itself is the caller's. NULL with count 0 is allowed.
  * Cannot fail. Any thread, once for each event.
  */
-void hf_events_free(hf_event *HF_NULLABLE events, size_t count);
+void hf_events_free(hf_event *events, size_t count);
 
 HF_END_DECLS
 

@@ -28,7 +28,7 @@ HF_BEGIN_DECLS
  * creates the index, between pieces of the work and once at its end, never under a lock. Answering false
  * gives up.
  */
-typedef bool (*hf_index_progress)(uint64_t entities, void *HF_NULLABLE user_data);
+typedef bool (*hf_index_progress)(uint64_t entities, void *user_data);
 
 /**
  * Creates an index, and returns when queries use it. Other threads and processes go on reading and writing
@@ -69,9 +69,8 @@ typedef bool (*hf_index_progress)(uint64_t entities, void *HF_NULLABLE user_data
  * storage still can; what stays after all, as after the end of the process, is a "building" index, with which
  * the next call goes on.
  */
-hf_status hf_repository_create_index(hf_repository *HF_NULLABLE repository, const char *HF_NULLABLE options,
-                                     hf_index_progress HF_NULLABLE progress, void *HF_NULLABLE user_data,
-                                     hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_repository_create_index(hf_repository *repository, const char *options,
+                                     hf_index_progress progress, void *user_data, hf_error **out_error);
 
 /**
  * Takes an index away, and returns when its entries are gone. Queries stop using it at once; the entries are
@@ -83,8 +82,7 @@ hf_status hf_repository_create_index(hf_repository *HF_NULLABLE repository, cons
  *
  * name: NUL-terminated. Errors: HF_NOT_FOUND, HF_READ_ONLY.
  */
-hf_status hf_repository_drop_index(hf_repository *HF_NULLABLE repository, const char *HF_NULLABLE name,
-                                   hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_repository_drop_index(hf_repository *repository, const char *name, hf_error **out_error);
 
 /**
  * Lists the repository's indexes.
@@ -96,8 +94,7 @@ hf_status hf_repository_drop_index(hf_repository *HF_NULLABLE repository, const 
  * is kept as it was begun and helps with filters, but not with sorts, until it is created again (a unique one
  * must be dropped before). Must not be NULL.
  */
-hf_status hf_repository_indexes(hf_repository *HF_NULLABLE repository, hf_buffer *HF_NULLABLE out_indexes,
-                                hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_repository_indexes(hf_repository *repository, hf_buffer *out_indexes, hf_error **out_error);
 
 /**
  * Tells how a query is carried out, by carrying it out.
@@ -115,11 +112,9 @@ hf_status hf_repository_indexes(hf_repository *HF_NULLABLE repository, hf_buffer
  *
  * Errors: those of hf_repository_find.
  */
-hf_status hf_repository_explain(hf_repository *HF_NULLABLE repository,
-                                hf_transaction *HF_NULLABLE transaction, const char *HF_NULLABLE filter,
-                                size_t filter_length, const char *HF_NULLABLE options,
-                                hf_buffer *HF_NULLABLE out_report,
-                                hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_repository_explain(hf_repository *repository, hf_transaction *transaction, const char *filter,
+                                size_t filter_length, const char *options, hf_buffer *out_report,
+                                hf_error **out_error);
 
 /**
  * Checks every entity of the repository, and holds its indexes against them, on one snapshot.
@@ -138,8 +133,7 @@ hf_status hf_repository_explain(hf_repository *HF_NULLABLE repository,
  * An index that is not right is mended by dropping it and creating it again; so is one that is outdated (see
  * hf_repository_indexes), which is held to what it would be then.
  */
-hf_status hf_repository_verify(hf_repository *HF_NULLABLE repository, hf_buffer *HF_NULLABLE out_report,
-                               hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_repository_verify(hf_repository *repository, hf_buffer *out_report, hf_error **out_error);
 
 HF_END_DECLS
 

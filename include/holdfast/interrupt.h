@@ -37,7 +37,7 @@ HF_BEGIN_DECLS
  *
  * It is to be quick: the call stands still meanwhile. It must not end the thread, nor leave by longjmp.
  */
-typedef bool (*hf_interrupt_fn)(void *HF_NULLABLE user_data);
+typedef bool (*hf_interrupt_fn)(void *user_data);
 
 /**
  * Sets the function that the calling thread is asked by, in place of the one before. Of other threads none is
@@ -49,7 +49,7 @@ typedef bool (*hf_interrupt_fn)(void *HF_NULLABLE user_data);
  *
  * Cannot fail. Any thread, also from inside the function. Does not block.
  */
-void hf_set_interrupt_check(hf_interrupt_fn HF_NULLABLE check, void *HF_NULLABLE user_data);
+void hf_set_interrupt_check(hf_interrupt_fn check, void *user_data);
 
 HF_END_DECLS
 

@@ -30,8 +30,7 @@ typedef enum HF_OPEN_ENUM hf_log_level {
  * by several threads at once; no lock of the library is held. It must return soon: a committer waits.
  * It must not close a store, which may have to wait for this very call.
  */
-typedef void (*hf_log_fn)(hf_log_level level, const char *HF_NONNULL message, const char *HF_NONNULL fields,
-                          void *HF_NULLABLE user_data);
+typedef void (*hf_log_fn)(hf_log_level level, const char *message, const char *fields, void *user_data);
 
 /**
  * Sets the one receiver of log entries of this process, in place of the one before.
@@ -43,9 +42,8 @@ typedef void (*hf_log_fn)(hf_log_level level, const char *HF_NONNULL message, co
  * A forked child begins without a receiver; its parent's user_data is not freed there. Always HF_OK;
  * out_error receives NULL. Any thread, also from inside the callback.
  */
-hf_status hf_set_log_callback(hf_log_fn HF_NULLABLE callback, void *HF_NULLABLE user_data,
-                              void (*HF_NULLABLE free_user_data)(void *HF_NULLABLE),
-                              hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_set_log_callback(hf_log_fn callback, void *user_data, void (*free_user_data)(void *),
+                              hf_error **out_error);
 
 HF_END_DECLS
 

@@ -22,7 +22,7 @@ HF_BEGIN_DECLS
  * known. Called on the thread that does the work, between its pieces and once at its end, never under a
  * lock. It may use the store, and close it. Answering false gives up: the function answers HF_CANCELLED.
  */
-typedef bool (*hf_progress)(uint64_t done, uint64_t total, void *HF_NULLABLE user_data);
+typedef bool (*hf_progress)(uint64_t done, uint64_t total, void *user_data);
 
 /**
  * Copies the newest committed state into a new file, while this and other processes go on reading and
@@ -47,9 +47,8 @@ typedef bool (*hf_progress)(uint64_t done, uint64_t total, void *HF_NULLABLE use
  * (closed meanwhile), HF_CANNOT_OPEN, HF_READ_ONLY, HF_FULL, HF_IO, HF_CORRUPT (the store is damaged: verify
  * it). Nothing is left behind then. Any thread.
  */
-hf_status hf_store_backup(hf_store *HF_NULLABLE store, const char *HF_NULLABLE path,
-                          hf_progress HF_NULLABLE progress, void *HF_NULLABLE user_data,
-                          hf_buffer *HF_NULLABLE out_report, hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_store_backup(hf_store *store, const char *path, hf_progress progress, void *user_data,
+                          hf_buffer *out_report, hf_error **out_error);
 
 /**
  * Makes a store from a backup, or from the file of any store that nobody changes meanwhile. The copy is
@@ -73,9 +72,8 @@ hf_status hf_store_backup(hf_store *HF_NULLABLE store, const char *HF_NULLABLE p
  * HF_INVALID_URL, HF_INVALID_JSON, HF_INVALID_OPTION, HF_CANNOT_OPEN, HF_UNSAFE_LOCATION, HF_FULL, HF_IO.
  * What was there is as before then. Any thread.
  */
-hf_status hf_store_restore(const char *HF_NULLABLE backup, const char *HF_NULLABLE url,
-                           const char *HF_NULLABLE options, hf_progress HF_NULLABLE progress,
-                           void *HF_NULLABLE user_data, hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_store_restore(const char *backup, const char *url, const char *options, hf_progress progress,
+                           void *user_data, hf_error **out_error);
 
 /**
  * Checks all that is stored: the file by the engine's own rules, every entity (valid, and stored under its
@@ -91,9 +89,8 @@ hf_status hf_store_restore(const char *HF_NULLABLE backup, const char *HF_NULLAB
  *
  * What is wrong is an answer, not an error. Errors: HF_CANCELLED, HF_CLOSED, HF_IO. Any thread.
  */
-hf_status hf_store_verify(hf_store *HF_NULLABLE store, hf_progress HF_NULLABLE progress,
-                          void *HF_NULLABLE user_data, hf_buffer *HF_NULLABLE out_report,
-                          hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_store_verify(hf_store *store, hf_progress progress, void *user_data, hf_buffer *out_report,
+                          hf_error **out_error);
 
 /**
  * Gives space that nothing is stored in back to the file system. Commits wait meanwhile, reads go on; open
@@ -106,8 +103,7 @@ hf_status hf_store_verify(hf_store *HF_NULLABLE store, hf_progress HF_NULLABLE p
  * Errors: HF_BUSY (another process has the store open), HF_UNSUPPORTED (a store without a file),
  * HF_READ_ONLY, HF_FULL, HF_IO, HF_CLOSED. The store is as before then. Any thread.
  */
-hf_status hf_store_compact(hf_store *HF_NULLABLE store, hf_buffer *HF_NULLABLE out_report,
-                           hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_store_compact(hf_store *store, hf_buffer *out_report, hf_error **out_error);
 
 /**
  * Brings entities from one version of the program's schema to the next.
@@ -116,8 +112,7 @@ hf_status hf_store_compact(hf_store *HF_NULLABLE store, hf_buffer *HF_NULLABLE o
  * from, to: the versions; `to` is `from` + 1. Answers as hf_transaction_fn does. It is called again for the
  * same version after a conflict.
  */
-typedef hf_status (*hf_upgrade_fn)(hf_transaction *HF_NONNULL transaction, int64_t from, int64_t to,
-                                   void *HF_NULLABLE user_data);
+typedef hf_status (*hf_upgrade_fn)(hf_transaction *transaction, int64_t from, int64_t to, void *user_data);
 
 /**
  * Brings the store to a version of the program's schema, to be called once it is open. A store without
@@ -138,17 +133,15 @@ typedef hf_status (*hf_upgrade_fn)(hf_transaction *HF_NONNULL transaction, int64
  * those of hf_store_backup and hf_store_transact.
  * Any thread, and several processes at once: each step is done by one of them.
  */
-hf_status hf_store_upgrade(hf_store *HF_NULLABLE store, int64_t version, hf_upgrade_fn HF_NULLABLE upgrade,
-                           const char *HF_NULLABLE options, hf_progress HF_NULLABLE progress,
-                           void *HF_NULLABLE user_data, hf_buffer *HF_NULLABLE out_report,
-                           hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_store_upgrade(hf_store *store, int64_t version, hf_upgrade_fn upgrade, const char *options,
+                           hf_progress progress, void *user_data, hf_buffer *out_report,
+                           hf_error **out_error);
 
 /**
  * The recorded version of the program's schema; -1 where none is. out_version must not be NULL. Errors:
  * HF_INVALID_ARGUMENT, HF_CLOSED, HF_IO, HF_CORRUPT. Any thread.
  */
-hf_status hf_store_schema_version(hf_store *HF_NULLABLE store, int64_t *HF_NULLABLE out_version,
-                                  hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_store_schema_version(hf_store *store, int64_t *out_version, hf_error **out_error);
 
 HF_END_DECLS
 

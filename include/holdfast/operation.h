@@ -70,10 +70,8 @@ typedef struct hf_operation hf_operation;
  * HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED. Whatever else is wrong is told by the run. Any thread.
  * Does not block.
  */
-HF_WARN_UNUSED hf_status hf_operation_create(hf_store *HF_NULLABLE store, const char *HF_NULLABLE description,
-                                             size_t length,
-                                             hf_operation *HF_NULLABLE *HF_NULLABLE out_operation,
-                                             hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_operation_create(hf_store *store, const char *description, size_t length,
+                                             hf_operation **out_operation, hf_error **out_error);
 
 /**
  * The host's function as an operation.
@@ -84,8 +82,7 @@ HF_WARN_UNUSED hf_status hf_operation_create(hf_store *HF_NULLABLE store, const 
  * the thread that performs, or on the store's one thread for operations: there it should be short, because
  * others wait for their turn, and hf_future_wait answers HF_WOULD_DEADLOCK.
  */
-typedef hf_status (*hf_operation_fn)(hf_transaction *HF_NONNULL transaction, hf_buffer *HF_NONNULL result,
-                                     void *HF_NULLABLE user_data);
+typedef hf_status (*hf_operation_fn)(hf_transaction *transaction, hf_buffer *result, void *user_data);
 
 /**
  * Makes an operation from a function.
@@ -95,10 +92,10 @@ typedef hf_status (*hf_operation_fn)(hf_transaction *HF_NONNULL transaction, hf_
  * before this call returns a failure; NULL allowed. Errors: HF_INVALID_ARGUMENT, HF_INVALID_JSON,
  * HF_INVALID_OPTION, HF_INVALID_HANDLE, HF_FORKED. Any thread.
  */
-HF_WARN_UNUSED hf_status hf_operation_create_function(
-    hf_store *HF_NULLABLE store, hf_operation_fn HF_NULLABLE function, void *HF_NULLABLE user_data,
-    void (*HF_NULLABLE free_user_data)(void *HF_NULLABLE), const char *HF_NULLABLE options,
-    hf_operation *HF_NULLABLE *HF_NULLABLE out_operation, hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_operation_create_function(hf_store *store, hf_operation_fn function,
+                                                      void *user_data, void (*free_user_data)(void *),
+                                                      const char *options, hf_operation **out_operation,
+                                                      hf_error **out_error);
 
 /**
  * Runs the operation on this thread and waits for the outcome.
@@ -110,11 +107,9 @@ HF_WARN_UNUSED hf_status hf_operation_create_function(
  *
  * Errors: those of the calls that it consists of and of hf_store_transact. Any thread. Blocks.
  */
-HF_WARN_UNUSED hf_status hf_operation_perform(hf_operation *HF_NULLABLE operation,
-                                              hf_transaction *HF_NULLABLE transaction,
-                                              hf_entity *HF_NULLABLE out_result,
-                                              hf_buffer *HF_NULLABLE out_receipt,
-                                              hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_operation_perform(hf_operation *operation, hf_transaction *transaction,
+                                              hf_entity *out_result, hf_buffer *out_receipt,
+                                              hf_error **out_error);
 
 /**
  * Starts a run and returns; the future is completed with its result and receipt.
@@ -130,36 +125,30 @@ HF_WARN_UNUSED hf_status hf_operation_perform(hf_operation *HF_NULLABLE operatio
  * HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED; everything else is the future's. A store that closes
  * refuses, with HF_CLOSED, what has not begun. Any thread.
  */
-HF_WARN_UNUSED hf_status hf_operation_start(hf_operation *HF_NULLABLE operation,
-                                            hf_transaction *HF_NULLABLE transaction,
-                                            hf_future *HF_NULLABLE *HF_NULLABLE out_future,
-                                            hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_operation_start(hf_operation *operation, hf_transaction *transaction,
+                                            hf_future **out_future, hf_error **out_error);
 
 /**
  * hf_operation_start and hf_future_observe in one: HF_EVENT_END tells the result. on_end, user_data,
  * free_user_data: as hf_future_observe. HF_OK: exactly one event will come.
  */
-HF_WARN_UNUSED hf_status hf_operation_submit(hf_operation *HF_NULLABLE operation,
-                                             hf_transaction *HF_NULLABLE transaction,
-                                             hf_event_fn HF_NULLABLE on_end, void *HF_NULLABLE user_data,
-                                             void (*HF_NULLABLE free_user_data)(void *HF_NULLABLE),
-                                             hf_future *HF_NULLABLE *HF_NULLABLE out_future,
-                                             hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_operation_submit(hf_operation *operation, hf_transaction *transaction,
+                                             hf_event_fn on_end, void *user_data,
+                                             void (*free_user_data)(void *), hf_future **out_future,
+                                             hf_error **out_error);
 
 /**
  * hf_operation_submit for a subscriber: HF_EVENT_VALUE with the result and then HF_EVENT_END, or HF_EVENT_END
  * with the error alone. Nothing comes after the end. Each subscription is a run of its own; cancelling its
  * future ends it with HF_CANCELLED, or is too late.
  */
-HF_WARN_UNUSED hf_status hf_operation_subscribe(hf_operation *HF_NULLABLE operation,
-                                                hf_transaction *HF_NULLABLE transaction,
-                                                hf_event_fn HF_NULLABLE on_event, void *HF_NULLABLE user_data,
-                                                void (*HF_NULLABLE free_user_data)(void *HF_NULLABLE),
-                                                hf_future *HF_NULLABLE *HF_NULLABLE out_future,
-                                                hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_operation_subscribe(hf_operation *operation, hf_transaction *transaction,
+                                                hf_event_fn on_event, void *user_data,
+                                                void (*free_user_data)(void *), hf_future **out_future,
+                                                hf_error **out_error);
 
 /** Frees the handle; runs go on. NULL and a freed handle do nothing. Cannot fail. Any thread. */
-void hf_operation_free(hf_operation *HF_NULLABLE operation);
+void hf_operation_free(hf_operation *operation);
 
 HF_END_DECLS
 

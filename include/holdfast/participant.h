@@ -62,7 +62,7 @@ typedef struct hf_participant hf_participant;
  *
  * descriptor: HF_DESCRIPTOR_BYTES, borrowed. user_data: as given to hf_participant_create.
  */
-typedef void (*hf_participant_fn)(const uint8_t *HF_NONNULL descriptor, void *HF_NULLABLE user_data);
+typedef void (*hf_participant_fn)(const uint8_t *descriptor, void *user_data);
 
 /**
  * Checks that the participant may be committed as it is.
@@ -73,29 +73,28 @@ typedef void (*hf_participant_fn)(const uint8_t *HF_NONNULL descriptor, void *HF
  * Answers HF_OK to accept. Any other status refuses: the caller of the commit receives it with that error, or
  * with one that the library makes; a number that is no status becomes HF_REFUSED with it as `code`.
  */
-typedef hf_status (*hf_participant_validate_fn)(hf_transaction *HF_NULLABLE transaction,
-                                                void *HF_NULLABLE user_data,
-                                                hf_error *HF_NULLABLE *HF_NONNULL out_error);
+typedef hf_status (*hf_participant_validate_fn)(hf_transaction *transaction, void *user_data,
+                                                hf_error **out_error);
 
 /**
  * Hears that a savepoint was made, or is rolled back to: the participant goes back to what it was at that
  * savepoint, and to how it began if it joined after that. Cannot fail.
  */
-typedef void (*hf_participant_savepoint_fn)(uint64_t savepoint, void *HF_NULLABLE user_data);
+typedef void (*hf_participant_savepoint_fn)(uint64_t savepoint, void *user_data);
 
 /** What a participant is called for. Start with HF_PARTICIPANT_CALLBACKS_INIT; NULL where nothing is to do.
  */
 typedef struct hf_participant_callbacks {
     /** sizeof(hf_participant_callbacks), which tells versions apart. */
     size_t size;
-    hf_participant_fn HF_NULLABLE on_begin;
-    hf_participant_validate_fn HF_NULLABLE on_validate;
-    hf_participant_fn HF_NULLABLE on_commit;
-    hf_participant_fn HF_NULLABLE on_rollback;
+    hf_participant_fn on_begin;
+    hf_participant_validate_fn on_validate;
+    hf_participant_fn on_commit;
+    hf_participant_fn on_rollback;
     /** Both or neither. Without them in every member a savepoint of the transaction is HF_UNSUPPORTED, and a
      * scope that fails leaves a transaction that can only be rolled back. */
-    hf_participant_savepoint_fn HF_NULLABLE on_savepoint;
-    hf_participant_savepoint_fn HF_NULLABLE on_rollback_to;
+    hf_participant_savepoint_fn on_savepoint;
+    hf_participant_savepoint_fn on_rollback_to;
 } hf_participant_callbacks;
 
 #define HF_PARTICIPANT_CALLBACKS_INIT                                                                        \
@@ -115,12 +114,10 @@ typedef struct hf_participant_callbacks {
  * Errors: HF_INVALID_ARGUMENT (no out_participant, a size that is none, one savepoint function without the
  * other), those of hf_participant_attach. Any thread. Does not block.
  */
-HF_WARN_UNUSED hf_status hf_participant_create(hf_participant *HF_NULLABLE parent,
-                                               const hf_participant_callbacks *HF_NULLABLE callbacks,
-                                               void *HF_NULLABLE user_data,
-                                               void (*HF_NULLABLE free_user_data)(void *HF_NULLABLE),
-                                               hf_participant *HF_NULLABLE *HF_NULLABLE out_participant,
-                                               hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_participant_create(hf_participant *parent,
+                                               const hf_participant_callbacks *callbacks, void *user_data,
+                                               void (*free_user_data)(void *),
+                                               hf_participant **out_participant, hf_error **out_error);
 
 /**
  * Makes a participant, with its sub-nodes, the last child of a parent, wherever it was before. A tree that is
@@ -130,26 +127,24 @@ HF_WARN_UNUSED hf_status hf_participant_create(hf_participant *HF_NULLABLE paren
  * in which the parent is not), HF_BUSY (sealed), HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED; after any
  * of them nothing was changed. Any thread. Does not block.
  */
-hf_status hf_participant_attach(hf_participant *HF_NULLABLE participant, hf_participant *HF_NULLABLE parent,
-                                hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_participant_attach(hf_participant *participant, hf_participant *parent, hf_error **out_error);
 
 /**
  * Makes a participant, with its sub-nodes, a tree of its own. Inside a transaction they leave it. Detaching a
  * root does nothing.
  * Errors: HF_BUSY (sealed), HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED. Any thread. Does not block.
  */
-hf_status hf_participant_detach(hf_participant *HF_NULLABLE participant,
-                                hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_participant_detach(hf_participant *participant, hf_error **out_error);
 
 /** The participant's user_data; NULL for a freed one. Cannot fail. Any thread. */
-void *HF_NULLABLE hf_participant_user_data(hf_participant *HF_NULLABLE participant);
+void *hf_participant_user_data(hf_participant *participant);
 
 /**
  * Frees a participant, which is called no more, also inside its transaction, sealed or not. Its sub-nodes
  * stay in the transaction and become trees of their own when that ends, or at once where there is none. NULL
  * and a freed handle do nothing. Cannot fail. Any thread.
  */
-void hf_participant_free(hf_participant *HF_NULLABLE participant);
+void hf_participant_free(hf_participant *participant);
 
 /* --- Transactions of a tree alone ----------------------------------------------------------------------- */
 
@@ -160,9 +155,8 @@ void hf_participant_free(hf_participant *HF_NULLABLE participant);
  * inside every callback of the transaction, and gone after the last.
  * Errors: HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED. Any thread. Does not block.
  */
-hf_status hf_participant_active(hf_participant *HF_NULLABLE participant, bool *HF_NULLABLE out_active,
-                                uint8_t *HF_NULLABLE out_descriptor,
-                                hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_participant_active(hf_participant *participant, bool *out_active, uint8_t *out_descriptor,
+                                hf_error **out_error);
 
 /**
  * Begins a transaction of the participant's tree.
@@ -171,8 +165,7 @@ hf_status hf_participant_active(hf_participant *HF_NULLABLE participant, bool *H
  * Errors: HF_TRANSACTION_ACTIVE, HF_REENTRANT, HF_BUSY (sealed), HF_INVALID_ARGUMENT, HF_INVALID_HANDLE,
  * HF_FORKED. Any thread.
  */
-hf_status hf_participant_begin(hf_participant *HF_NULLABLE participant, uint8_t *HF_NULLABLE out_descriptor,
-                               hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_participant_begin(hf_participant *participant, uint8_t *out_descriptor, hf_error **out_error);
 
 /**
  * Validates and commits the transaction of the participant's tree.
@@ -183,32 +176,28 @@ hf_status hf_participant_begin(hf_participant *HF_NULLABLE participant, uint8_t 
  * scope is under way, or members went on joining), what a validator answered, HF_INVALID_ARGUMENT,
  * HF_INVALID_HANDLE, HF_FORKED. After any of them the transaction is what it was. Any thread.
  */
-HF_WARN_UNUSED hf_status hf_participant_commit(hf_participant *HF_NULLABLE participant,
-                                               const uint8_t *HF_NULLABLE descriptor,
-                                               hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_participant_commit(hf_participant *participant, const uint8_t *descriptor,
+                                               hf_error **out_error);
 
 /** Rolls back the transaction of the participant's tree. Parameters and errors as of hf_participant_commit,
  * without those of validation. Any thread. */
-hf_status hf_participant_rollback(hf_participant *HF_NULLABLE participant,
-                                  const uint8_t *HF_NULLABLE descriptor,
-                                  hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_participant_rollback(hf_participant *participant, const uint8_t *descriptor,
+                                  hf_error **out_error);
 
 /**
  * Marks a place to which the members can go back. out_savepoint receives its number.
  * Errors: HF_UNSUPPORTED (a member has no savepoint functions; none was called), those of
  * hf_participant_rollback. Any thread.
  */
-hf_status hf_participant_savepoint(hf_participant *HF_NULLABLE participant,
-                                   const uint8_t *HF_NULLABLE descriptor, uint64_t *HF_NULLABLE out_savepoint,
-                                   hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_participant_savepoint(hf_participant *participant, const uint8_t *descriptor,
+                                   uint64_t *out_savepoint, hf_error **out_error);
 
 /**
  * Has the members go back to a savepoint, children first; the savepoints after it are gone, it itself stays.
  * Errors: HF_INVALID_ARGUMENT (no such savepoint), those of hf_participant_rollback. Any thread.
  */
-hf_status hf_participant_rollback_to(hf_participant *HF_NULLABLE participant,
-                                     const uint8_t *HF_NULLABLE descriptor, uint64_t savepoint,
-                                     hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_participant_rollback_to(hf_participant *participant, const uint8_t *descriptor,
+                                     uint64_t savepoint, hf_error **out_error);
 
 /**
  * Begins a scope inside the transaction that the participant's tree is in, its own or a store's: a part that
@@ -216,21 +205,18 @@ hf_status hf_participant_rollback_to(hf_participant *HF_NULLABLE participant,
  * Errors: HF_TRANSACTION_NOT_ACTIVE, HF_BUSY (sealed), what a failed scope has left, HF_INVALID_ARGUMENT,
  * HF_INVALID_HANDLE, HF_FORKED. Any thread.
  */
-HF_WARN_UNUSED hf_status hf_participant_begin_scope(hf_participant *HF_NULLABLE participant,
-                                                    uint64_t *HF_NULLABLE out_scope,
-                                                    hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_participant_begin_scope(hf_participant *participant, uint64_t *out_scope,
+                                                    hf_error **out_error);
 
 /**
  * Ends a scope. succeeded: whether what it changed stays a part of the transaction; false: it goes back.
  * Errors: as of hf_transaction_end_scope. Any thread.
  */
-HF_WARN_UNUSED hf_status hf_participant_end_scope(hf_participant *HF_NULLABLE participant, uint64_t scope,
-                                                  bool succeeded,
-                                                  hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_participant_end_scope(hf_participant *participant, uint64_t scope, bool succeeded,
+                                                  hf_error **out_error);
 
 /** The body of a transaction of a tree. Answers HF_OK to commit, any other status to roll back. */
-typedef hf_status (*hf_participant_body_fn)(hf_participant *HF_NONNULL participant,
-                                            void *HF_NULLABLE user_data);
+typedef hf_status (*hf_participant_body_fn)(hf_participant *participant, void *user_data);
 
 /**
  * Runs a body in a transaction of the participant's tree: begins, runs it, validates and commits; rolls back
@@ -245,10 +231,8 @@ typedef hf_status (*hf_participant_body_fn)(hf_participant *HF_NONNULL participa
  * HF_REENTRANT, HF_BUSY (sealed), HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED. A body that ends the
  * transaction itself leaves nothing to do, and its answer counts. Any thread.
  */
-HF_WARN_UNUSED hf_status hf_participant_transact(hf_participant *HF_NULLABLE participant,
-                                                 hf_participant_body_fn HF_NULLABLE body,
-                                                 void *HF_NULLABLE user_data,
-                                                 hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_participant_transact(hf_participant *participant, hf_participant_body_fn body,
+                                                 void *user_data, hf_error **out_error);
 
 /* --- Together with a store ------------------------------------------------------------------------------ */
 
@@ -261,23 +245,21 @@ HF_WARN_UNUSED hf_status hf_participant_transact(hf_participant *HF_NULLABLE par
  * is being committed, or the tree is sealed), HF_INVALID_STATE (the transaction has ended), HF_CLOSED,
  * HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED. Any thread.
  */
-hf_status hf_transaction_enlist(hf_transaction *HF_NULLABLE transaction,
-                                hf_participant *HF_NULLABLE participant,
-                                hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_transaction_enlist(hf_transaction *transaction, hf_participant *participant,
+                                hf_error **out_error);
 
 /**
  * Asks all validators, as a commit will do again. The transaction stays open.
  * Errors: what a validator answered, HF_REENTRANT, HF_INVALID_STATE, HF_CLOSED, HF_INVALID_ARGUMENT,
  * HF_INVALID_HANDLE, HF_FORKED. Any thread.
  */
-hf_status hf_transaction_validate(hf_transaction *HF_NULLABLE transaction,
-                                  hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_transaction_validate(hf_transaction *transaction, hf_error **out_error);
 
 /**
  * The participant whose validator refused, or NULL: the very handle that hf_participant_create gave,
  * borrowed. NULL for NULL or a freed error. Cannot fail. Any thread.
  */
-hf_participant *HF_NULLABLE hf_error_participant(const hf_error *HF_NULLABLE error);
+hf_participant *hf_error_participant(const hf_error *error);
 
 HF_END_DECLS
 

@@ -62,15 +62,15 @@ HF_BEGIN_DECLS
  * visitor: as given to that function. Answers false when no more can be taken: then the function returns
  * HF_OK. Only to be called on the same thread, before it returns.
  */
-typedef bool (*hf_provider_visit_fn)(const char *HF_NONNULL id, size_t id_length,
-                                     const char *HF_NONNULL entity, size_t length, void *HF_NULLABLE visitor);
+typedef bool (*hf_provider_visit_fn)(const char *id, size_t id_length, const char *entity, size_t length,
+                                     void *visitor);
 
 /** One write of a commit: an entity to be stored, or with a NULL entity to be deleted. Lent for the call. */
 typedef struct hf_provider_write {
-    const char *HF_NONNULL repository;
-    const char *HF_NONNULL id;
+    const char *repository;
+    const char *id;
     size_t id_length;
-    const char *HF_NULLABLE entity;
+    const char *entity;
     size_t length;
 } hf_provider_write;
 
@@ -82,71 +82,61 @@ typedef struct hf_provider_write {
  */
 
 /** Stores an entity, in place of one that is there. */
-typedef hf_status (*hf_provider_save_fn)(const char *HF_NONNULL repository, const char *HF_NONNULL id,
-                                         size_t id_length, const char *HF_NONNULL entity, size_t length,
-                                         void *HF_NULLABLE user_data,
-                                         hf_error *HF_NULLABLE *HF_NONNULL out_error);
+typedef hf_status (*hf_provider_save_fn)(const char *repository, const char *id, size_t id_length,
+                                         const char *entity, size_t length, void *user_data,
+                                         hf_error **out_error);
 
 /** Fills out_entity, which begins empty, with hf_buffer_set; or answers HF_NOT_FOUND. */
-typedef hf_status (*hf_provider_fetch_fn)(const char *HF_NONNULL repository, const char *HF_NONNULL id,
-                                          size_t id_length, hf_buffer *HF_NONNULL out_entity,
-                                          void *HF_NULLABLE user_data,
-                                          hf_error *HF_NULLABLE *HF_NONNULL out_error);
+typedef hf_status (*hf_provider_fetch_fn)(const char *repository, const char *id, size_t id_length,
+                                          hf_buffer *out_entity, void *user_data, hf_error **out_error);
 
 /** Calls visit for each entity of a repository, in any order. One that was never saved to is empty. */
-typedef hf_status (*hf_provider_fetch_all_fn)(const char *HF_NONNULL repository,
-                                              hf_provider_visit_fn HF_NONNULL visit,
-                                              void *HF_NULLABLE visitor, void *HF_NULLABLE user_data,
-                                              hf_error *HF_NULLABLE *HF_NONNULL out_error);
+typedef hf_status (*hf_provider_fetch_all_fn)(const char *repository, hf_provider_visit_fn visit,
+                                              void *visitor, void *user_data, hf_error **out_error);
 
 /** Deletes an entity; HF_OK, or HF_NOT_FOUND, where there is none. */
-typedef hf_status (*hf_provider_delete_fn)(const char *HF_NONNULL repository, const char *HF_NONNULL id,
-                                           size_t id_length, void *HF_NULLABLE user_data,
-                                           hf_error *HF_NULLABLE *HF_NONNULL out_error);
+typedef hf_status (*hf_provider_delete_fn)(const char *repository, const char *id, size_t id_length,
+                                           void *user_data, hf_error **out_error);
 
 /** Carries out all of the writes, or fails with none of them done. count is at least 1. */
-typedef hf_status (*hf_provider_apply_fn)(const hf_provider_write *HF_NONNULL writes, size_t count,
-                                          void *HF_NULLABLE user_data,
-                                          hf_error *HF_NULLABLE *HF_NONNULL out_error);
+typedef hf_status (*hf_provider_apply_fn)(const hf_provider_write *writes, size_t count, void *user_data,
+                                          hf_error **out_error);
 
 /**
  * As hf_provider_fetch_all_fn, but may leave out entities that do not match the filter, a JSON text of
  * filter_length bytes, closed with NUL (repository.h describes the language). All that is visited is matched
  * again, so understanding a part is enough.
  */
-typedef hf_status (*hf_provider_find_fn)(const char *HF_NONNULL repository, const char *HF_NONNULL filter,
-                                         size_t filter_length, hf_provider_visit_fn HF_NONNULL visit,
-                                         void *HF_NULLABLE visitor, void *HF_NULLABLE user_data,
-                                         hf_error *HF_NULLABLE *HF_NONNULL out_error);
+typedef hf_status (*hf_provider_find_fn)(const char *repository, const char *filter, size_t filter_length,
+                                         hf_provider_visit_fn visit, void *visitor, void *user_data,
+                                         hf_error **out_error);
 
 /** Answers a number that is another one after every change, whoever makes it. Called at every read and
  * commit: quick. */
-typedef hf_status (*hf_provider_change_token_fn)(uint64_t *HF_NONNULL out_token, void *HF_NULLABLE user_data,
-                                                 hf_error *HF_NULLABLE *HF_NONNULL out_error);
+typedef hf_status (*hf_provider_change_token_fn)(uint64_t *out_token, void *user_data, hf_error **out_error);
 
 /** Makes everything saved, deleted and applied before durable. */
-typedef hf_status (*hf_provider_sync_fn)(void *HF_NULLABLE user_data,
-                                         hf_error *HF_NULLABLE *HF_NONNULL out_error);
+typedef hf_status (*hf_provider_sync_fn)(void *user_data, hf_error **out_error);
 
 /** What a provider does. Start with HF_PROVIDER_INIT. */
 typedef struct hf_provider {
     /** sizeof(hf_provider), which tells versions apart. */
     size_t size;
     /** Handed to every function; NULL allowed. */
-    void *HF_NULLABLE user_data;
+    void *user_data;
     /** Called with user_data exactly once, on any thread: when the store is closed and none of the functions
      * is running, or before hf_store_open_provider returns a failure; NULL allowed. */
-    void (*HF_NULLABLE free_user_data)(void *HF_NULLABLE);
+    void (*free_user_data)(void *);
     /** These four are needed. */
-    hf_provider_save_fn HF_NULLABLE on_save;
-    hf_provider_fetch_fn HF_NULLABLE on_fetch;
-    hf_provider_fetch_all_fn HF_NULLABLE on_fetch_all;
-    hf_provider_delete_fn HF_NULLABLE on_delete;
+    hf_provider_save_fn on_save;
+    hf_provider_fetch_fn on_fetch;
+    hf_provider_fetch_all_fn on_fetch_all;
+    hf_provider_delete_fn on_delete;
     /** These are not: NULL where there is none. */
-    hf_provider_apply_fn HF_NULLABLE on_apply;
-    hf_provider_find_fn HF_NULLABLE on_find;
-    hf_provider_change_token_fn HF_NULLABLE on_change_token;
-    hf_provider_sync_fn HF_NULLABLE on_sync;
+    hf_provider_apply_fn on_apply;
+    hf_provider_find_fn on_find;
+    hf_provider_change_token_fn on_change_token;
+    hf_provider_sync_fn on_sync;
 } hf_provider;
 
 #define HF_PROVIDER_INIT                                                                                     \
@@ -165,10 +155,8 @@ typedef struct hf_provider {
  * HF_INVALID_OPTION, HF_HOST_ERROR (from on_change_token), HF_NO_MEMORY, HF_IO. Any thread. Calls
  * on_change_token, where there is one, and nothing else of the provider.
  */
-HF_WARN_UNUSED hf_status hf_store_open_provider(const hf_provider *HF_NULLABLE provider,
-                                                const char *HF_NULLABLE options,
-                                                hf_store *HF_NULLABLE *HF_NULLABLE out_store,
-                                                hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_store_open_provider(const hf_provider *provider, const char *options,
+                                                hf_store **out_store, hf_error **out_error);
 
 HF_END_DECLS
 

@@ -128,7 +128,7 @@ typedef enum HF_OPEN_ENUM hf_status {
  * The name of a status, such as "HF_NOT_FOUND"; "HF_UNKNOWN" for a number that this library does not
  * know. The text is constant and never freed. Cannot fail. Any thread.
  */
-const char *HF_NONNULL hf_status_name(hf_status status);
+const char *hf_status_name(hf_status status);
 
 /** What became of a commit whose call failed. */
 typedef enum HF_OPEN_ENUM hf_commit_state {

@@ -100,9 +100,8 @@ typedef struct hf_store hf_store;
  *
  * Any thread. Does I/O; starts the store's threads.
  */
-HF_WARN_UNUSED hf_status hf_store_open(const char *HF_NULLABLE url, const char *HF_NULLABLE options,
-                                       hf_store *HF_NULLABLE *HF_NULLABLE out_store,
-                                       hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_store_open(const char *url, const char *options, hf_store **out_store,
+                                       hf_error **out_error);
 
 /**
  * Closes a store: refuses new work, rolls back open transactions, finishes what was accepted, delivers
@@ -122,8 +121,7 @@ HF_WARN_UNUSED hf_status hf_store_open(const char *HF_NULLABLE url, const char *
  *
  * Any thread. May block for timeout_ms.
  */
-hf_status hf_store_close(hf_store *HF_NULLABLE store, int64_t timeout_ms,
-                         hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_store_close(hf_store *store, int64_t timeout_ms, hf_error **out_error);
 
 /**
  * Frees the handle. A store that is still open is closed, as hf_store_close with -1 does (from inside a
@@ -131,13 +129,13 @@ hf_status hf_store_close(hf_store *HF_NULLABLE store, int64_t timeout_ms,
  * Events not taken are dropped, their user_data freed. NULL and a freed handle do nothing. Cannot fail.
  * Any thread.
  */
-void hf_store_free(hf_store *HF_NULLABLE store);
+void hf_store_free(hf_store *store);
 
 /**
  * Makes everything committed before this call durable, also what was committed as "relaxed".
  * Errors: HF_IO, HF_CLOSED, HF_INVALID_HANDLE, HF_FORKED. Any thread. Blocks for one sync of the file.
  */
-hf_status hf_store_sync(hf_store *HF_NULLABLE store, hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_store_sync(hf_store *store, hf_error **out_error);
 
 /**
  * Takes events that are ready, waiting for the first.
@@ -156,8 +154,7 @@ hf_status hf_store_sync(hf_store *HF_NULLABLE store, hf_error *HF_NULLABLE *HF_N
  *
  * What the events hold belongs to the caller: hf_events_free. Any thread, several at once.
  */
-int32_t hf_store_events(hf_store *HF_NULLABLE store, hf_event *HF_NULLABLE events, size_t capacity,
-                        int64_t timeout_ms);
+int32_t hf_store_events(hf_store *store, hf_event *events, size_t capacity, int64_t timeout_ms);
 
 /**
  * Ends a wait for events: every hf_store_events that waits now returns 0, or what has come meanwhile; if none
@@ -166,7 +163,7 @@ int32_t hf_store_events(hf_store *HF_NULLABLE store, hf_event *HF_NULLABLE event
  * Errors: HF_UNSUPPORTED for a store without "queue" delivery, HF_INVALID_ARGUMENT, HF_INVALID_HANDLE,
  * HF_FORKED. Any thread; also in a signal handler, with a live handle and out_error NULL.
  */
-hf_status hf_store_wake(hf_store *HF_NULLABLE store, hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_store_wake(hf_store *store, hf_error **out_error);
 
 /**
  * A descriptor that is readable while events wait to be taken, and once the store is closed, for
@@ -176,8 +173,7 @@ hf_status hf_store_wake(hf_store *HF_NULLABLE store, hf_error *HF_NULLABLE *HF_N
  * Errors: HF_UNSUPPORTED for a store without "queue" delivery, HF_INVALID_ARGUMENT, HF_INVALID_HANDLE,
  * HF_FORKED. Any thread.
  */
-hf_status hf_store_event_fd(hf_store *HF_NULLABLE store, int *HF_NULLABLE out_descriptor,
-                            hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_store_event_fd(hf_store *store, int *out_descriptor, hf_error **out_error);
 
 /**
  * Describes the store as a JSON object. Readers ignore other members than these:
@@ -199,15 +195,14 @@ hf_status hf_store_event_fd(hf_store *HF_NULLABLE store, int *HF_NULLABLE out_de
  * out_description: see hf_buffer. Errors: HF_CLOSED, HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED,
  * HF_IO, HF_CORRUPT. Any thread; reads from the storage.
  */
-hf_status hf_store_describe(hf_store *HF_NULLABLE store, hf_buffer *HF_NULLABLE out_description,
-                            hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_store_describe(hf_store *store, hf_buffer *out_description, hf_error **out_error);
 
 /**
  * How many handles of a kind live in this process: "store", "repository", "transaction", "error",
  * "cursor", "operation", "future", "participant", "stream", "controller"; NULL for all. For tests that
  * nothing leaks. 0 for an unknown kind. Cannot fail. Any thread.
  */
-size_t hf_handle_count(const char *HF_NULLABLE kind);
+size_t hf_handle_count(const char *kind);
 
 HF_END_DECLS
 

@@ -87,9 +87,8 @@ typedef enum HF_OPEN_ENUM hf_transaction_state {
  * Errors: HF_INVALID_ARGUMENT, HF_INVALID_JSON, HF_INVALID_OPTION, HF_CLOSED, HF_INVALID_HANDLE, HF_FORKED.
  * Any thread. Does not block.
  */
-HF_WARN_UNUSED hf_status hf_transaction_begin(hf_store *HF_NULLABLE store, const char *HF_NULLABLE options,
-                                              hf_transaction *HF_NULLABLE *HF_NULLABLE out_transaction,
-                                              hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_transaction_begin(hf_store *store, const char *options,
+                                              hf_transaction **out_transaction, hf_error **out_error);
 
 /**
  * Commits and waits for the outcome.
@@ -108,9 +107,8 @@ HF_WARN_UNUSED hf_status hf_transaction_begin(hf_store *HF_NULLABLE store, const
  *
  * Any thread, the callback thread included. Blocks until the commit is stored.
  */
-HF_WARN_UNUSED hf_status hf_transaction_commit(hf_transaction *HF_NULLABLE transaction,
-                                               hf_buffer *HF_NULLABLE out_receipt,
-                                               hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_transaction_commit(hf_transaction *transaction, hf_buffer *out_receipt,
+                                               hf_error **out_error);
 
 /**
  * Hands the commit over and returns; the outcome arrives as an event (see event.h).
@@ -135,35 +133,31 @@ HF_WARN_UNUSED hf_status hf_transaction_commit(hf_transaction *HF_NULLABLE trans
  * then the transaction has failed and can only be freed, as after hf_transaction_commit, and no event comes.
  * Other conflicts and storage failures come as events. Any thread.
  */
-HF_WARN_UNUSED hf_status hf_transaction_submit(hf_transaction *HF_NULLABLE transaction,
-                                               hf_event_fn HF_NULLABLE on_done, void *HF_NULLABLE user_data,
-                                               void (*HF_NULLABLE free_user_data)(void *HF_NULLABLE),
-                                               hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_transaction_submit(hf_transaction *transaction, hf_event_fn on_done,
+                                               void *user_data, void (*free_user_data)(void *),
+                                               hf_error **out_error);
 
 /**
  * Withdraws a submitted commit while it is queued; its event then tells HF_CANCELLED.
  * Errors: HF_INVALID_STATE when it is too late (it is being stored or has ended) or was never submitted,
  * HF_INVALID_HANDLE, HF_FORKED. Any thread. Does not block.
  */
-hf_status hf_transaction_cancel(hf_transaction *HF_NULLABLE transaction,
-                                hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_transaction_cancel(hf_transaction *transaction, hf_error **out_error);
 
 /**
  * Discards the transaction. Rolling back one that was rolled back is HF_OK.
  * Errors: HF_INVALID_STATE (submitted, committed or failed), HF_INVALID_HANDLE, HF_FORKED. Any thread.
  * Does not block.
  */
-hf_status hf_transaction_rollback(hf_transaction *HF_NULLABLE transaction,
-                                  hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_transaction_rollback(hf_transaction *transaction, hf_error **out_error);
 
 /**
  * Marks a place to which the transaction's writes can be rolled back. out_savepoint receives its number.
  * Errors: HF_INVALID_STATE, HF_INVALID_ARGUMENT, HF_CLOSED, HF_INVALID_HANDLE, HF_FORKED. Any thread.
  * Does not block.
  */
-hf_status hf_transaction_savepoint(hf_transaction *HF_NULLABLE transaction,
-                                   uint64_t *HF_NULLABLE out_savepoint,
-                                   hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_transaction_savepoint(hf_transaction *transaction, uint64_t *out_savepoint,
+                                   hf_error **out_error);
 
 /**
  * Discards what was written after the savepoint, and the savepoints after it; it itself stays and can be
@@ -172,8 +166,7 @@ hf_status hf_transaction_savepoint(hf_transaction *HF_NULLABLE transaction,
  * Errors: HF_INVALID_ARGUMENT (no such savepoint; a scope's number is none), HF_INVALID_STATE, HF_CLOSED,
  * HF_INVALID_HANDLE, HF_FORKED. Any thread. Does not block.
  */
-hf_status hf_transaction_rollback_to(hf_transaction *HF_NULLABLE transaction, uint64_t savepoint,
-                                     hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_transaction_rollback_to(hf_transaction *transaction, uint64_t savepoint, hf_error **out_error);
 
 /**
  * Forgets a savepoint, and those after it; what was written stays. Until then it costs the memory of what was
@@ -181,8 +174,7 @@ hf_status hf_transaction_rollback_to(hf_transaction *HF_NULLABLE transaction, ui
  * Errors: HF_INVALID_ARGUMENT (no such savepoint), HF_INVALID_STATE, HF_CLOSED, HF_INVALID_HANDLE, HF_FORKED.
  * Any thread. Does not block.
  */
-hf_status hf_transaction_release(hf_transaction *HF_NULLABLE transaction, uint64_t savepoint,
-                                 hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_transaction_release(hf_transaction *transaction, uint64_t savepoint, hf_error **out_error);
 
 /** The `outer` of a scope that lies in no other. */
 #define HF_NO_SCOPE UINT64_MAX
@@ -212,9 +204,8 @@ hf_status hf_transaction_release(hf_transaction *HF_NULLABLE transaction, uint64
  * Errors: what a failed write or scope has left (see "on_error"), HF_REENTRANT, HF_INVALID_STATE,
  * HF_INVALID_ARGUMENT, HF_CLOSED, HF_INVALID_HANDLE, HF_FORKED. Any thread. Does not block.
  */
-HF_WARN_UNUSED hf_status hf_transaction_begin_scope(hf_transaction *HF_NULLABLE transaction, uint64_t outer,
-                                                    uint64_t *HF_NULLABLE out_scope,
-                                                    hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_transaction_begin_scope(hf_transaction *transaction, uint64_t outer,
+                                                    uint64_t *out_scope, hf_error **out_error);
 
 /**
  * Ends a scope.
@@ -225,21 +216,19 @@ HF_WARN_UNUSED hf_status hf_transaction_begin_scope(hf_transaction *HF_NULLABLE 
  * not go back alone has left. HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED. A scope that has ended, and
  * one of a transaction that has ended, is HF_OK. Any thread. Does not block.
  */
-HF_WARN_UNUSED hf_status hf_transaction_end_scope(hf_transaction *HF_NULLABLE transaction, uint64_t scope,
-                                                  bool succeeded,
-                                                  hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_transaction_end_scope(hf_transaction *transaction, uint64_t scope, bool succeeded,
+                                                  hf_error **out_error);
 
 /** The transaction's state, also after its store was closed. Errors: HF_INVALID_ARGUMENT, HF_INVALID_HANDLE,
  * HF_FORKED. Any thread. */
-hf_status hf_transaction_get_state(hf_transaction *HF_NULLABLE transaction,
-                                   hf_transaction_state *HF_NULLABLE out_state,
-                                   hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_transaction_get_state(hf_transaction *transaction, hf_transaction_state *out_state,
+                                   hf_error **out_error);
 
 /**
  * Frees the handle; an open transaction is rolled back, a submitted one goes on. NULL and a freed handle do
  * nothing. Cannot fail. Any thread.
  */
-void hf_transaction_free(hf_transaction *HF_NULLABLE transaction);
+void hf_transaction_free(hf_transaction *transaction);
 
 /**
  * The body of a transaction that may have to run more than once.
@@ -249,7 +238,7 @@ void hf_transaction_free(hf_transaction *HF_NULLABLE transaction);
  * hf_store_transact return it. When it forks, it commits in the parent alone: in the child hf_store_transact
  * answers HF_FORKED whatever the body answered.
  */
-typedef hf_status (*hf_transaction_fn)(hf_transaction *HF_NONNULL transaction, void *HF_NULLABLE user_data);
+typedef hf_status (*hf_transaction_fn)(hf_transaction *transaction, void *user_data);
 
 /**
  * Runs the body in a transaction and commits it; on a conflict runs it again on the newest state, once those
@@ -267,10 +256,8 @@ typedef hf_status (*hf_transaction_fn)(hf_transaction *HF_NONNULL transaction, v
  * the detail's `attempts`; what the body answered (with an error object that says so); HF_INVALID_ARGUMENT,
  * HF_INVALID_JSON, HF_INVALID_OPTION. Any thread. Blocks.
  */
-HF_WARN_UNUSED hf_status hf_store_transact(hf_store *HF_NULLABLE store, hf_transaction_fn HF_NULLABLE body,
-                                           void *HF_NULLABLE user_data, const char *HF_NULLABLE options,
-                                           hf_buffer *HF_NULLABLE out_receipt,
-                                           hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+HF_WARN_UNUSED hf_status hf_store_transact(hf_store *store, hf_transaction_fn body, void *user_data,
+                                           const char *options, hf_buffer *out_receipt, hf_error **out_error);
 
 HF_END_DECLS
 

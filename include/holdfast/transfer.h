@@ -30,13 +30,13 @@ HF_BEGIN_DECLS
  * Takes a piece of an export: one or more whole lines. bytes: borrowed for this call, not closed with NUL.
  * Called on the exporting thread, without a lock. Answers HF_OK, or a status with which the export ends.
  */
-typedef hf_status (*hf_write_fn)(const char *HF_NONNULL bytes, size_t length, void *HF_NULLABLE user_data);
+typedef hf_status (*hf_write_fn)(const char *bytes, size_t length, void *user_data);
 
 /**
  * Gives an import its next bytes. buffer: for at most `capacity` bytes. Called on the importing thread,
  * without a lock. Answers how many were put there, 0 at the end, or -1 when they cannot be had.
  */
-typedef int64_t (*hf_read_fn)(char *HF_NONNULL buffer, size_t capacity, void *HF_NULLABLE user_data);
+typedef int64_t (*hf_read_fn)(char *buffer, size_t capacity, void *user_data);
 
 /**
  * Exports a store, all of it as of one commit, while others go on writing.
@@ -62,10 +62,8 @@ typedef int64_t (*hf_read_fn)(char *HF_NONNULL buffer, size_t capacity, void *HF
  * Errors: what write answered; HF_CANCELLED, HF_NOT_FOUND (no such repository), HF_CONFLICT, HF_INVALID_JSON,
  * HF_INVALID_OPTION, HF_CLOSED, HF_CORRUPT (the detail names the entity), HF_IO. Any thread.
  */
-hf_status hf_store_export(hf_store *HF_NULLABLE store, const char *HF_NULLABLE options,
-                          hf_write_fn HF_NULLABLE write, hf_progress HF_NULLABLE progress,
-                          void *HF_NULLABLE user_data, hf_buffer *HF_NULLABLE out_report,
-                          hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_store_export(hf_store *store, const char *options, hf_write_fn write, hf_progress progress,
+                          void *user_data, hf_buffer *out_report, hf_error **out_error);
 
 /**
  * Imports an export, or lines that are entities themselves (blank ones are passed over), in commits of at
@@ -95,10 +93,8 @@ hf_status hf_store_export(hf_store *HF_NULLABLE store, const char *HF_NULLABLE o
  * entity has), HF_EXISTS, HF_UNIQUE_VIOLATION, HF_KEY_REUSED, HF_HOST_ERROR (read answered -1), HF_CANCELLED,
  * HF_INVALID_OPTION, HF_INVALID_NAME, HF_READ_ONLY, and those of hf_transaction_commit. Any thread.
  */
-hf_status hf_store_import(hf_store *HF_NULLABLE store, const char *HF_NULLABLE options,
-                          hf_read_fn HF_NULLABLE read, hf_progress HF_NULLABLE progress,
-                          void *HF_NULLABLE user_data, hf_buffer *HF_NULLABLE out_report,
-                          hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_store_import(hf_store *store, const char *options, hf_read_fn read, hf_progress progress,
+                          void *user_data, hf_buffer *out_report, hf_error **out_error);
 
 /**
  * Imports the rows of a table, or of a view, of any SQLite file, which is only read. Each row becomes an
@@ -120,11 +116,9 @@ hf_status hf_store_import(hf_store *HF_NULLABLE store, const char *HF_NULLABLE o
  * HF_NOT_A_STORE (no SQLite file), and those of hf_store_import, whose `line` is the row's number here,
  * from 1. Any thread.
  */
-hf_status hf_store_import_table(hf_store *HF_NULLABLE store, const char *HF_NULLABLE path,
-                                const char *HF_NULLABLE table, const char *HF_NULLABLE options,
-                                hf_progress HF_NULLABLE progress, void *HF_NULLABLE user_data,
-                                hf_buffer *HF_NULLABLE out_report,
-                                hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_store_import_table(hf_store *store, const char *path, const char *table, const char *options,
+                                hf_progress progress, void *user_data, hf_buffer *out_report,
+                                hf_error **out_error);
 
 HF_END_DECLS
 

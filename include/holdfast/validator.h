@@ -37,10 +37,9 @@ HF_BEGIN_DECLS
  * with one that the library makes, whose detail has the `repository` and the `id`; a number that is no status
  * becomes HF_REFUSED with it as `code`.
  */
-typedef hf_status (*hf_validator_fn)(hf_transaction *HF_NONNULL transaction, const char *HF_NONNULL id,
-                                     size_t id_length, const char *HF_NULLABLE entity, size_t length,
-                                     void *HF_NULLABLE user_data,
-                                     hf_error *HF_NULLABLE *HF_NONNULL out_error);
+typedef hf_status (*hf_validator_fn)(hf_transaction *transaction, const char *id, size_t id_length,
+                                     const char *entity, size_t length, void *user_data,
+                                     hf_error **out_error);
 
 /**
  * Sets the one validator of a repository, in place of another, for all handles of it that come from this
@@ -52,10 +51,8 @@ typedef hf_status (*hf_validator_fn)(hf_transaction *HF_NONNULL transaction, con
  *
  * Errors: HF_CLOSED, HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED. Any thread. Does not block.
  */
-hf_status hf_repository_set_validator(hf_repository *HF_NULLABLE repository,
-                                      hf_validator_fn HF_NULLABLE validator, void *HF_NULLABLE user_data,
-                                      void (*HF_NULLABLE free_user_data)(void *HF_NULLABLE),
-                                      hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_repository_set_validator(hf_repository *repository, hf_validator_fn validator, void *user_data,
+                                      void (*free_user_data)(void *), hf_error **out_error);
 
 HF_END_DECLS
 

@@ -20,10 +20,10 @@ HF_BEGIN_DECLS
  * Errors: HF_VERSION_UNSUPPORTED when this library is older than `api_version`, with both numbers in
  * the message; HF_INVALID_ARGUMENT when `api_version` is less than 1. Any thread.
  */
-hf_status hf_version_select(int32_t api_version, hf_error *HF_NULLABLE *HF_NULLABLE out_error);
+hf_status hf_version_select(int32_t api_version, hf_error **out_error);
 
 /** The library's own version, such as "0.1.0". Constant text. Cannot fail. Any thread. */
-const char *HF_NONNULL hf_version_text(void);
+const char *hf_version_text(void);
 
 /**
  * Whether this library has a feature, so that a program can ask before it relies on it. Known names:
@@ -31,7 +31,7 @@ const char *HF_NONNULL hf_version_text(void);
  * "updates", "object_trees". A name that the library does not know is answered with false, as is NULL. Cannot
  * fail. Any thread.
  */
-bool hf_feature_available(const char *HF_NULLABLE name);
+bool hf_feature_available(const char *name);
 
 HF_END_DECLS
 

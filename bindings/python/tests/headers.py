@@ -39,7 +39,7 @@ def read() -> Contract:
 
 def _plain(text: str) -> str:
     text = re.sub(r"^\s*#(?:.*\\\n)*.*$", "", text, flags=re.MULTILINE)
-    text = re.sub(r"\bHF_(NULLABLE|NONNULL|WARN_UNUSED|OPEN_ENUM|BEGIN_DECLS|END_DECLS)\b", "", text)
+    text = re.sub(r"\bHF_(WARN_UNUSED|OPEN_ENUM|BEGIN_DECLS|END_DECLS)\b", "", text)
     return " ".join(text.split())
 
 
