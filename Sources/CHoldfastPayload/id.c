@@ -1,6 +1,6 @@
 #include "parse.h"
 
-size_t hfp_utf8_length(const char *text, size_t length) {
+size_t hfpayload_utf8_length(const char *text, size_t length) {
     const unsigned char *bytes = (const unsigned char *)text;
     unsigned char first = bytes[0];
     unsigned char low = 0x80, high = 0xBF; /* of the second byte */
@@ -31,23 +31,25 @@ size_t hfp_utf8_length(const char *text, size_t length) {
     return count;
 }
 
-bool hfp_id_check(const char *bytes, size_t length, hfp_error *error) {
+bool hfpayload_id_check(const char *bytes, size_t length, hfpayload_error *error) {
     if (length == 0) {
-        return hfp_refuse(error, HFP_INVALID_ID, 0, "the id is empty: it must have at least one character");
+        return hfpayload_refuse(error, HFPAYLOAD_INVALID_ID, 0,
+                                "the id is empty: it must have at least one character");
     }
-    if (length > HFP_ID_MAX_BYTES) {
-        return hfp_refuse(error, HFP_INVALID_ID, HFP_ID_MAX_BYTES, "the id has %zu bytes: the limit is %d",
-                          length, HFP_ID_MAX_BYTES);
+    if (length > HFPAYLOAD_ID_MAX_BYTES) {
+        return hfpayload_refuse(error, HFPAYLOAD_INVALID_ID, HFPAYLOAD_ID_MAX_BYTES,
+                                "the id has %zu bytes: the limit is %d", length, HFPAYLOAD_ID_MAX_BYTES);
     }
     const unsigned char *text = (const unsigned char *)bytes;
     for (size_t at = 0; at < length;) {
         if (text[at] < 0x20 || text[at] == 0x7F) {
-            return hfp_refuse(error, HFP_INVALID_ID, at,
-                              "the id contains the control character U+%04X: it must be left out", text[at]);
+            return hfpayload_refuse(error, HFPAYLOAD_INVALID_ID, at,
+                                    "the id contains the control character U+%04X: it must be left out",
+                                    text[at]);
         }
-        size_t step = hfp_utf8_length(bytes + at, length - at);
+        size_t step = hfpayload_utf8_length(bytes + at, length - at);
         if (step == 0) {
-            return hfp_refuse(error, HFP_INVALID_ID, at, "the id is not valid UTF-8");
+            return hfpayload_refuse(error, HFPAYLOAD_INVALID_ID, at, "the id is not valid UTF-8");
         }
         at += step;
     }

@@ -20,7 +20,8 @@ __attribute__((constructor)) static void seed_hashes(void) { json_object_seed(0)
 
 /* --- Refusals --- */
 
-bool hfp_refuse(hfp_error *error, hfp_failure failure, size_t position, const char *format, ...) {
+bool hfpayload_refuse(hfpayload_error *error, hfpayload_failure failure, size_t position, const char *format,
+                      ...) {
     va_list arguments;
     error->failure = failure;
     error->position = position;
@@ -30,15 +31,15 @@ bool hfp_refuse(hfp_error *error, hfp_failure failure, size_t position, const ch
     return false;
 }
 
-bool hfp_refuse_blank(const char *bytes, size_t length, hfp_error *error) {
+bool hfpayload_refuse_blank(const char *bytes, size_t length, hfpayload_error *error) {
     if (length == 0) {
-        hfp_refuse(error, HFP_INVALID_JSON, 0, "the payload is empty: a JSON value is expected");
-    } else if (hfp_skip_white_space(bytes, length, 0) == length) {
-        hfp_refuse(error, HFP_INVALID_JSON, length,
-                   "the payload is nothing but white space: a JSON value is expected");
+        hfpayload_refuse(error, HFPAYLOAD_INVALID_JSON, 0, "the payload is empty: a JSON value is expected");
+    } else if (hfpayload_skip_white_space(bytes, length, 0) == length) {
+        hfpayload_refuse(error, HFPAYLOAD_INVALID_JSON, length,
+                         "the payload is nothing but white space: a JSON value is expected");
     } else if (length >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0) {
-        hfp_refuse(error, HFP_INVALID_JSON, 0,
-                   "the payload begins with a byte-order mark: JSON is sent without one");
+        hfpayload_refuse(error, HFPAYLOAD_INVALID_JSON, 0,
+                         "the payload begins with a byte-order mark: JSON is sent without one");
     } else {
         return false;
     }
@@ -76,14 +77,15 @@ static bool is_string_without_memory(const char *bytes, const json_error_t *why)
            (strncmp(why->text, "invalid token", 13) == 0 || strncmp(why->text, "string or", 9) == 0);
 }
 
-static void refuse_as_jansson(const char *bytes, size_t length, const json_error_t *why, hfp_error *error) {
+static void refuse_as_jansson(const char *bytes, size_t length, const json_error_t *why,
+                              hfpayload_error *error) {
     size_t position = why->position > 0 ? (size_t)why->position : 0;
-    if (hfp_refuse_blank(bytes, length, error)) {
+    if (hfpayload_refuse_blank(bytes, length, error)) {
         return;
     }
     if (why->text[0] == '\0' || json_error_code(why) == json_error_out_of_memory ||
         is_string_without_memory(bytes, why)) {
-        hfp_refuse(error, HFP_NO_MEMORY, 0, "no memory is left to parse the payload");
+        hfpayload_refuse(error, HFPAYLOAD_NO_MEMORY, 0, "no memory is left to parse the payload");
         return;
     }
     const char *message;
@@ -106,41 +108,42 @@ static void refuse_as_jansson(const char *bytes, size_t length, const json_error
     default:
         message = syntax_message(why->text);
     }
-    hfp_refuse(error, HFP_INVALID_JSON, position, "%s", message);
+    hfpayload_refuse(error, HFPAYLOAD_INVALID_JSON, position, "%s", message);
 }
 
 /* --- Parsing --- */
 
-size_t hfp_max_bytes(hfp_limits limits) {
+size_t hfpayload_max_bytes(hfpayload_limits limits) {
     return limits.max_bytes < JANSSON_MAX_BYTES ? limits.max_bytes : JANSSON_MAX_BYTES;
 }
 
 /* Refuses what must not reach jansson. */
-static bool keeps_limits(const char *bytes, size_t length, hfp_limits limits, hfp_error *error) {
-    size_t max_bytes = hfp_max_bytes(limits);
+static bool keeps_limits(const char *bytes, size_t length, hfpayload_limits limits, hfpayload_error *error) {
+    size_t max_bytes = hfpayload_max_bytes(limits);
     size_t max_depth = limits.max_depth < JANSSON_MAX_DEPTH ? limits.max_depth : JANSSON_MAX_DEPTH;
     if (length > max_bytes) {
-        return hfp_refuse(error, HFP_TOO_LARGE, max_bytes,
-                          "the payload is longer than the limit of %zu bytes", max_bytes);
+        return hfpayload_refuse(error, HFPAYLOAD_TOO_LARGE, max_bytes,
+                                "the payload is longer than the limit of %zu bytes", max_bytes);
     }
     size_t bracket;
-    if (hfp_scan_may_exceed_depth(bytes, length, max_depth) &&
-        hfp_scan_brackets(bytes, length, max_depth, &bracket) == HFP_SCAN_TOO_DEEP) {
-        return hfp_refuse(error, HFP_TOO_DEEP, bracket,
-                          "arrays and objects are nested deeper than the limit of %zu", max_depth);
+    if (hfpayload_scan_may_exceed_depth(bytes, length, max_depth) &&
+        hfpayload_scan_brackets(bytes, length, max_depth, &bracket) == HFPAYLOAD_SCAN_TOO_DEEP) {
+        return hfpayload_refuse(error, HFPAYLOAD_TOO_DEEP, bracket,
+                                "arrays and objects are nested deeper than the limit of %zu", max_depth);
     }
     /* jansson loses a NUL byte that follows a number or a word, and would accept the text. */
     const char *nul = memchr(bytes, '\0', length);
     if (nul != NULL) {
-        return hfp_refuse(error, HFP_INVALID_JSON, (size_t)(nul - bytes),
-                          "the text contains a NUL byte: in a string it must be written as \\u0000");
+        return hfpayload_refuse(error, HFPAYLOAD_INVALID_JSON, (size_t)(nul - bytes),
+                                "the text contains a NUL byte: in a string it must be written as \\u0000");
     }
     return true;
 }
 
-json_t *hfp_parse(const char *bytes, size_t length, hfp_limits limits, size_t *end, hfp_error *error) {
+json_t *hfpayload_parse(const char *bytes, size_t length, hfpayload_limits limits, size_t *end,
+                        hfpayload_error *error) {
     if (length == 0) {
-        hfp_refuse_blank(bytes, length, error);
+        hfpayload_refuse_blank(bytes, length, error);
         return NULL;
     }
     if (!keeps_limits(bytes, length, limits, error)) {
@@ -153,11 +156,11 @@ json_t *hfp_parse(const char *bytes, size_t length, hfp_limits limits, size_t *e
         return NULL;
     }
     *end = (size_t)why.position;
-    size_t rest = hfp_skip_white_space(bytes, length, *end);
+    size_t rest = hfpayload_skip_white_space(bytes, length, *end);
     if (rest < length) {
         json_decref(value);
-        hfp_refuse(error, HFP_INVALID_JSON, rest,
-                   "text follows the end of the JSON value: a payload is exactly one value");
+        hfpayload_refuse(error, HFPAYLOAD_INVALID_JSON, rest,
+                         "text follows the end of the JSON value: a payload is exactly one value");
         return NULL;
     }
     return value;

@@ -10,65 +10,66 @@
 #include <string.h>
 
 #if defined(__GNUC__)
-#define HFP_PRINTF(text, values) __attribute__((format(printf, text, values)))
+#define HFPAYLOAD_PRINTF(text, values) __attribute__((format(printf, text, values)))
 #else
-#define HFP_PRINTF(text, values)
+#define HFPAYLOAD_PRINTF(text, values)
 #endif
 
 /* --- parse.c: one JSON value ------------------------------------------------------------------ */
 
 /* Checks the limits, then parses. *end is behind the value's last byte. */
-json_t *hfp_parse(const char *bytes, size_t length, hfp_limits limits, size_t *end, hfp_error *error);
+json_t *hfpayload_parse(const char *bytes, size_t length, hfpayload_limits limits, size_t *end,
+                        hfpayload_error *error);
 
 /* The limit, or what jansson can bear. */
-size_t hfp_max_bytes(hfp_limits limits);
+size_t hfpayload_max_bytes(hfpayload_limits limits);
 
 /* Refuses a text in which no JSON value was found: empty, blank, or begun by a byte-order mark.
  * False where it is none of these. */
-bool hfp_refuse_blank(const char *bytes, size_t length, hfp_error *error);
+bool hfpayload_refuse_blank(const char *bytes, size_t length, hfpayload_error *error);
 
 /* Fills *error and answers false, so that a check can end with it. */
-bool hfp_refuse(hfp_error *error, hfp_failure failure, size_t position, const char *format, ...)
-    HFP_PRINTF(4, 5);
+bool hfpayload_refuse(hfpayload_error *error, hfpayload_failure failure, size_t position, const char *format,
+                      ...) HFPAYLOAD_PRINTF(4, 5);
 
 /* --- plain.c, entity.c: the two ways to check an entity --------------------------------------- */
 
-/* Whether the text begins with an entity that is plain: what hfp_parsed_entity is sure to accept, and then
- * *entity is what it would be there. False where that is doubtful. The length is at most hfp_max_bytes; what
- * follows the entity is not looked at. */
-bool hfp_plain_entity(const char *bytes, size_t length, const char *key, size_t max_depth,
-                      hfp_entity *entity);
+/* Whether the text begins with an entity that is plain: what hfpayload_parsed_entity is sure to accept, and
+ * then *entity is what it would be there. False where that is doubtful. The length is at most
+ * hfpayload_max_bytes; what follows the entity is not looked at. */
+bool hfpayload_plain_entity(const char *bytes, size_t length, const char *key, size_t max_depth,
+                            hfpayload_entity *entity);
 
-/* hfp_entity_check by jansson alone. */
-bool hfp_parsed_entity(const char *bytes, size_t length, const char *key, hfp_limits limits,
-                       hfp_entity *entity, hfp_error *error);
+/* hfpayload_entity_check by jansson alone. */
+bool hfpayload_parsed_entity(const char *bytes, size_t length, const char *key, hfpayload_limits limits,
+                             hfpayload_entity *entity, hfpayload_error *error);
 
 /* --- scan.c: texts that may be malformed, without a tree -------------------------------------- */
 
-typedef enum hfp_scan {
-    HFP_SCAN_CLOSED,   /* *position is behind the bracket that closes the first one */
-    HFP_SCAN_OPEN,     /* the text ended first */
-    HFP_SCAN_TOO_DEEP, /* *position is that of the first bracket nested too deep */
-} hfp_scan;
+typedef enum hfpayload_scan {
+    HFPAYLOAD_SCAN_CLOSED,   /* *position is behind the bracket that closes the first one */
+    HFPAYLOAD_SCAN_OPEN,     /* the text ended first */
+    HFPAYLOAD_SCAN_TOO_DEEP, /* *position is that of the first bracket nested too deep */
+} hfpayload_scan;
 
 /* Follows brackets outside of strings. As long as the text is valid JSON it nests as jansson sees it. */
-hfp_scan hfp_scan_brackets(const char *bytes, size_t length, size_t max_depth, size_t *position);
+hfpayload_scan hfpayload_scan_brackets(const char *bytes, size_t length, size_t max_depth, size_t *position);
 
 /* Whether the text could nest deeper than that, judged by its number of brackets alone. */
-bool hfp_scan_may_exceed_depth(const char *bytes, size_t length, size_t max_depth);
+bool hfpayload_scan_may_exceed_depth(const char *bytes, size_t length, size_t max_depth);
 
-size_t hfp_skip_white_space(const char *bytes, size_t length, size_t position);
+size_t hfpayload_skip_white_space(const char *bytes, size_t length, size_t position);
 
 /* The bytes of the UTF-8 sequence that begins here, or 0 where none does. Overlong forms, halves of
  * surrogate pairs and code points above U+10FFFF are none. There is at least one byte. */
-size_t hfp_utf8_length(const char *bytes, size_t length);
+size_t hfpayload_utf8_length(const char *bytes, size_t length);
 
 /* The bytes of the escape that begins here with a backslash, both halves of a surrogate pair together, or 0
  * where it stands for no character. */
-size_t hfp_escape_length(const char *bytes, size_t length);
+size_t hfpayload_escape_length(const char *bytes, size_t length);
 
 /* The first byte that is no character of ASCII standing for itself in a string, or the end. */
-static inline const char *hfp_skip_plain_text(const char *at, const char *end) {
+static inline const char *hfpayload_skip_plain_text(const char *at, const char *end) {
     const uint64_t ones = UINT64_MAX / 0xFF;
     while (end - at >= 8) {
         uint64_t word;
@@ -93,9 +94,9 @@ static inline const char *hfp_skip_plain_text(const char *at, const char *end) {
 }
 
 /* From the opening quote to behind the closing one, or to the end of the text. */
-size_t hfp_skip_string(const char *bytes, size_t length, size_t position);
+size_t hfpayload_skip_string(const char *bytes, size_t length, size_t position);
 
 /* "an array", "a string", ...: the type of the JSON value that begins with this byte; NULL for none. */
-const char *hfp_type_beginning_with(char byte);
+const char *hfpayload_type_beginning_with(char byte);
 
 #endif

@@ -24,7 +24,7 @@ enum {
 /* Fewer where tests want more to go to jansson. */
 static size_t most_depth = MAX_DEPTH, most_names = MAX_NAMES;
 
-void hfp_limit_plain(size_t depth, size_t names) {
+void hfpayload_limit_plain(size_t depth, size_t names) {
     __atomic_store_n(&most_depth, depth < MAX_DEPTH ? depth : MAX_DEPTH, __ATOMIC_RELAXED);
     __atomic_store_n(&most_names, names < MAX_NAMES ? names : MAX_NAMES, __ATOMIC_RELAXED);
 }
@@ -67,7 +67,7 @@ static bool read_string(reader *r, bool *has_escapes) {
         return false;
     }
     for (;;) {
-        r->at = hfp_skip_plain_text(r->at, r->end);
+        r->at = hfpayload_skip_plain_text(r->at, r->end);
         if (r->at == r->end) {
             return false;
         }
@@ -77,7 +77,7 @@ static bool read_string(reader *r, bool *has_escapes) {
         }
         if (*r->at == '\\') {
             *has_escapes = true;
-            size_t escape = hfp_escape_length(r->at, (size_t)(r->end - r->at));
+            size_t escape = hfpayload_escape_length(r->at, (size_t)(r->end - r->at));
             if (escape == 0) {
                 return false;
             }
@@ -87,7 +87,7 @@ static bool read_string(reader *r, bool *has_escapes) {
         if ((unsigned char)*r->at < 0x80) { /* a control character */
             return false;
         }
-        size_t length = hfp_utf8_length(r->at, (size_t)(r->end - r->at));
+        size_t length = hfpayload_utf8_length(r->at, (size_t)(r->end - r->at));
         if (length == 0) {
             return false;
         }
@@ -171,7 +171,7 @@ static bool read_name(reader *r, size_t first) {
 }
 
 /* The value of the member last read is the entity's id. */
-static bool take_id(const char *value, size_t length, hfp_entity *entity) {
+static bool take_id(const char *value, size_t length, hfpayload_entity *entity) {
     bool is_string = *value == '"';
     if (is_string) {
         value++;
@@ -192,17 +192,17 @@ static bool take_id(const char *value, size_t length, hfp_entity *entity) {
             return false;
         }
     }
-    if (length > HFP_ID_MAX_BYTES) {
+    if (length > HFPAYLOAD_ID_MAX_BYTES) {
         return false;
     }
-    entity->id_type = is_string ? HFP_ID_STRING : HFP_ID_INTEGER;
+    entity->id_type = is_string ? HFPAYLOAD_ID_STRING : HFPAYLOAD_ID_INTEGER;
     entity->id_length = length;
     memcpy(entity->id, value, length);
     return true;
 }
 
 /* `entity` is NULL for the objects inside of it. */
-static bool read_members(reader *r, const char *key, hfp_entity *entity) {
+static bool read_members(reader *r, const char *key, hfpayload_entity *entity) {
     size_t first = r->name_count;
     r->at++;
     skip_white_space(r);
@@ -260,9 +260,9 @@ static bool read_value(reader *r) {
     }
 }
 
-bool hfp_plain_entity(const char *bytes, size_t length, const char *key, size_t max_depth,
-                      hfp_entity *entity) {
-    size_t start = hfp_skip_white_space(bytes, length, 0);
+bool hfpayload_plain_entity(const char *bytes, size_t length, const char *key, size_t max_depth,
+                            hfpayload_entity *entity) {
+    size_t start = hfpayload_skip_white_space(bytes, length, 0);
     if (start == length || bytes[start] != '{' || max_depth == 0) {
         return false;
     }
@@ -276,7 +276,7 @@ bool hfp_plain_entity(const char *bytes, size_t length, const char *key, size_t 
     }
     r.name_count = 0;
     r.max_names = __atomic_load_n(&most_names, __ATOMIC_RELAXED);
-    entity->id_type = HFP_ID_ABSENT;
+    entity->id_type = HFPAYLOAD_ID_ABSENT;
     entity->id_length = 0;
     if (!read_members(&r, key, entity)) {
         return false;

@@ -6,7 +6,7 @@
 static bool is_opening(char byte) { return (byte | 0x20) == '{'; }
 static bool is_closing(char byte) { return (byte | 0x20) == '}'; }
 
-size_t hfp_skip_white_space(const char *bytes, size_t length, size_t position) {
+size_t hfpayload_skip_white_space(const char *bytes, size_t length, size_t position) {
     while (position < length && (bytes[position] == ' ' || bytes[position] == '\n' ||
                                  bytes[position] == '\r' || bytes[position] == '\t')) {
         position++;
@@ -14,7 +14,7 @@ size_t hfp_skip_white_space(const char *bytes, size_t length, size_t position) {
     return position;
 }
 
-size_t hfp_skip_string(const char *bytes, size_t length, size_t position) {
+size_t hfpayload_skip_string(const char *bytes, size_t length, size_t position) {
     const char *start = bytes + position + 1, *from = start, *end = bytes + length;
     const char *quote;
     while (from < end && (quote = memchr(from, '"', (size_t)(end - from))) != NULL) {
@@ -50,7 +50,7 @@ static uint32_t code_unit(const char *bytes, size_t length) {
     return unit;
 }
 
-size_t hfp_escape_length(const char *bytes, size_t length) {
+size_t hfpayload_escape_length(const char *bytes, size_t length) {
     if (length < 2) {
         return 0;
     }
@@ -65,34 +65,34 @@ size_t hfp_escape_length(const char *bytes, size_t length) {
     return unit <= 0xFFFF && !(unit >= 0xDC00 && unit <= 0xDFFF) ? 6 : 0;
 }
 
-hfp_scan hfp_scan_brackets(const char *bytes, size_t length, size_t max_depth, size_t *position) {
+hfpayload_scan hfpayload_scan_brackets(const char *bytes, size_t length, size_t max_depth, size_t *position) {
     size_t depth = 0;
     size_t at = 0;
     while (at < length) {
         char byte = bytes[at];
         if (byte == '"') {
-            at = hfp_skip_string(bytes, length, at);
+            at = hfpayload_skip_string(bytes, length, at);
             continue;
         }
         if (is_opening(byte)) {
             if (depth == max_depth) {
                 *position = at;
-                return HFP_SCAN_TOO_DEEP;
+                return HFPAYLOAD_SCAN_TOO_DEEP;
             }
             depth++;
         } else if (is_closing(byte)) {
             if (depth <= 1) {
                 *position = at + 1;
-                return HFP_SCAN_CLOSED;
+                return HFPAYLOAD_SCAN_CLOSED;
             }
             depth--;
         }
         at++;
     }
-    return HFP_SCAN_OPEN;
+    return HFPAYLOAD_SCAN_OPEN;
 }
 
-bool hfp_scan_may_exceed_depth(const char *bytes, size_t length, size_t max_depth) {
+bool hfpayload_scan_may_exceed_depth(const char *bytes, size_t length, size_t max_depth) {
     if (length <= max_depth) {
         return false;
     }
@@ -109,7 +109,7 @@ bool hfp_scan_may_exceed_depth(const char *bytes, size_t length, size_t max_dept
     return opening > max_depth;
 }
 
-const char *hfp_type_beginning_with(char byte) {
+const char *hfpayload_type_beginning_with(char byte) {
     switch (byte) {
     case '{':
         return "an object";

@@ -3,8 +3,8 @@
  *
  * It asks less than the check of what comes in (names may appear twice, numbers may have any size), keeps no
  * names and calls no function of itself, so that reading an entity takes hardly longer for it. Whatever
- * hfp_entity_check accepts for a store it accepts, too; the tests hold the two against each other. What it
- * accepts every reader can walk: this is what "damaged" means, wherever that is asked.
+ * hfpayload_entity_check accepts for a store it accepts, too; the tests hold the two against each other. What
+ * it accepts every reader can walk: this is what "damaged" means, wherever that is asked.
  */
 #include "parse.h"
 
@@ -15,7 +15,7 @@ static bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 /* Of text from behind an opening quote: what is behind the closing one, or NULL. */
 static const char *end_of_string(const char *at, const char *end) {
     for (;;) {
-        at = hfp_skip_plain_text(at, end);
+        at = hfpayload_skip_plain_text(at, end);
         if (at == end) {
             return NULL;
         }
@@ -23,14 +23,14 @@ static const char *end_of_string(const char *at, const char *end) {
             return at + 1;
         }
         if (*at == '\\') {
-            size_t escape = hfp_escape_length(at, (size_t)(end - at));
+            size_t escape = hfpayload_escape_length(at, (size_t)(end - at));
             if (escape == 0) {
                 return NULL;
             }
             at += escape;
             continue;
         }
-        size_t length = (unsigned char)*at < 0x80 ? 0 : hfp_utf8_length(at, (size_t)(end - at));
+        size_t length = (unsigned char)*at < 0x80 ? 0 : hfpayload_utf8_length(at, (size_t)(end - at));
         if (length == 0) { /* a control character, or no UTF-8 */
             return NULL;
         }
@@ -102,9 +102,9 @@ static const char *end_of_name(const char *at, const char *end) {
     return at < end && *at == ':' ? at + 1 : NULL;
 }
 
-bool hfp_stored_is_sound(const char *bytes, size_t length) {
+bool hfpayload_stored_is_sound(const char *bytes, size_t length) {
     const char *at = bytes, *end = bytes + length;
-    char closing[HFP_WIDEST_DEPTH]; /* of what is open, the innermost last */
+    char closing[HFPAYLOAD_WIDEST_DEPTH]; /* of what is open, the innermost last */
     size_t depth = 0;
     if (length == 0 || *at != '{') {
         return false;
@@ -117,7 +117,7 @@ bool hfp_stored_is_sound(const char *bytes, size_t length) {
         }
         bool is_empty = false;
         if (*at == '{' || *at == '[') {
-            if (depth == HFP_WIDEST_DEPTH) {
+            if (depth == HFPAYLOAD_WIDEST_DEPTH) {
                 return false;
             }
             closing[depth++] = *at == '{' ? '}' : ']';

@@ -4,74 +4,77 @@
 
 /* A tree is jansson's root value and a value is jansson's value, under names that keep jansson.h inside
  * this target. */
-static const json_t *json_of(const hfp_value *value) { return (const json_t *)value; }
+static const json_t *json_of(const hfpayload_value *value) { return (const json_t *)value; }
 
 /* jansson's functions that only read an object still ask for it without const. */
-static json_t *readable(const hfp_value *value) { return (json_t *)value; }
+static json_t *readable(const hfpayload_value *value) { return (json_t *)value; }
 
-hfp_tree *hfp_tree_parse(const char *bytes, size_t length, hfp_limits limits, hfp_error *error) {
+hfpayload_tree *hfpayload_tree_parse(const char *bytes, size_t length, hfpayload_limits limits,
+                                     hfpayload_error *error) {
     size_t end;
-    return (hfp_tree *)hfp_parse(bytes, length, limits, &end, error);
+    return (hfpayload_tree *)hfpayload_parse(bytes, length, limits, &end, error);
 }
 
-void hfp_tree_free(hfp_tree *tree) { json_decref((json_t *)tree); }
+void hfpayload_tree_free(hfpayload_tree *tree) { json_decref((json_t *)tree); }
 
-const hfp_value *hfp_tree_root(const hfp_tree *tree) { return (const hfp_value *)tree; }
+const hfpayload_value *hfpayload_tree_root(const hfpayload_tree *tree) {
+    return (const hfpayload_value *)tree;
+}
 
-hfp_type hfp_value_type(const hfp_value *value) {
+hfpayload_type hfpayload_value_type(const hfpayload_value *value) {
     switch (json_typeof(json_of(value))) {
     case JSON_OBJECT:
-        return HFP_OBJECT;
+        return HFPAYLOAD_OBJECT;
     case JSON_ARRAY:
-        return HFP_ARRAY;
+        return HFPAYLOAD_ARRAY;
     case JSON_STRING:
-        return HFP_STRING;
+        return HFPAYLOAD_STRING;
     case JSON_INTEGER:
-        return HFP_INTEGER;
+        return HFPAYLOAD_INTEGER;
     case JSON_REAL:
-        return HFP_REAL;
+        return HFPAYLOAD_REAL;
     case JSON_TRUE:
-        return HFP_TRUE;
+        return HFPAYLOAD_TRUE;
     case JSON_FALSE:
-        return HFP_FALSE;
+        return HFPAYLOAD_FALSE;
     case JSON_NULL:
         break;
     }
-    return HFP_NULL;
+    return HFPAYLOAD_NULL;
 }
 
-int64_t hfp_value_integer(const hfp_value *value) { return json_integer_value(json_of(value)); }
+int64_t hfpayload_value_integer(const hfpayload_value *value) { return json_integer_value(json_of(value)); }
 
-double hfp_value_real(const hfp_value *value) { return json_real_value(json_of(value)); }
+double hfpayload_value_real(const hfpayload_value *value) { return json_real_value(json_of(value)); }
 
-const char *hfp_value_string(const hfp_value *value, size_t *length) {
+const char *hfpayload_value_string(const hfpayload_value *value, size_t *length) {
     *length = json_string_length(json_of(value));
     return json_string_value(json_of(value));
 }
 
-size_t hfp_value_count(const hfp_value *value) {
+size_t hfpayload_value_count(const hfpayload_value *value) {
     return json_is_array(json_of(value)) ? json_array_size(json_of(value)) : json_object_size(json_of(value));
 }
 
-const hfp_value *hfp_value_element(const hfp_value *array, size_t index) {
-    return (const hfp_value *)json_array_get(json_of(array), index);
+const hfpayload_value *hfpayload_value_element(const hfpayload_value *array, size_t index) {
+    return (const hfpayload_value *)json_array_get(json_of(array), index);
 }
 
-size_t hfp_value_weight(const hfp_value *value) {
+size_t hfpayload_value_weight(const hfpayload_value *value) {
     enum { NODE = 48, MEMBER = 64 }; /* with the blocks that lists and texts lie in */
     size_t weight = NODE, length;
-    switch (hfp_value_type(value)) {
-    case HFP_STRING:
-        hfp_value_string(value, &length);
+    switch (hfpayload_value_type(value)) {
+    case HFPAYLOAD_STRING:
+        hfpayload_value_string(value, &length);
         return weight + length;
-    case HFP_ARRAY:
-        for (size_t i = 0; i < hfp_value_count(value); i++)
-            weight += hfp_value_weight(hfp_value_element(value, i));
+    case HFPAYLOAD_ARRAY:
+        for (size_t i = 0; i < hfpayload_value_count(value); i++)
+            weight += hfpayload_value_weight(hfpayload_value_element(value, i));
         return weight;
-    case HFP_OBJECT:
-        for (void *m = hfp_object_first(value); m != NULL; m = hfp_object_next(value, m)) {
-            hfp_member_name(m, &length);
-            weight += MEMBER + length + hfp_value_weight(hfp_member_value(m));
+    case HFPAYLOAD_OBJECT:
+        for (void *m = hfpayload_object_first(value); m != NULL; m = hfpayload_object_next(value, m)) {
+            hfpayload_member_name(m, &length);
+            weight += MEMBER + length + hfpayload_value_weight(hfpayload_member_value(m));
         }
         return weight;
     default:
@@ -79,16 +82,18 @@ size_t hfp_value_weight(const hfp_value *value) {
     }
 }
 
-void *hfp_object_first(const hfp_value *object) { return json_object_iter(readable(object)); }
+void *hfpayload_object_first(const hfpayload_value *object) { return json_object_iter(readable(object)); }
 
-void *hfp_object_next(const hfp_value *object, void *member) {
+void *hfpayload_object_next(const hfpayload_value *object, void *member) {
     return json_object_iter_next(readable(object), member);
 }
 
-const char *hfp_member_name(void *member, size_t *length) {
+const char *hfpayload_member_name(void *member, size_t *length) {
     const char *name = json_object_iter_key(member);
     *length = strlen(name); /* exact: a name with a NUL byte was refused */
     return name;
 }
 
-const hfp_value *hfp_member_value(void *member) { return (const hfp_value *)json_object_iter_value(member); }
+const hfpayload_value *hfpayload_member_value(void *member) {
+    return (const hfpayload_value *)json_object_iter_value(member);
+}

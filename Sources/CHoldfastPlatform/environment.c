@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-const char *hfp_environment(const char *name) {
+const char *hfplatform_environment(const char *name) {
 #ifdef __APPLE__
     return issetugid() ? NULL : getenv(name);
 #else

@@ -18,7 +18,7 @@ static int change(int descriptor, unsigned short flags, unsigned int what) {
     return result;
 }
 
-int hfp_event_create(void) {
+int hfplatform_event_create(void) {
     int descriptor = kqueue();
     if (descriptor >= 0 && change(descriptor, EV_ADD, 0) < 0) {
         int failure = errno;
@@ -28,34 +28,34 @@ int hfp_event_create(void) {
     return descriptor < 0 ? -errno : descriptor;
 }
 
-void hfp_event_set(int descriptor) { change(descriptor, 0, NOTE_TRIGGER); }
+void hfplatform_event_set(int descriptor) { change(descriptor, 0, NOTE_TRIGGER); }
 
 /* An event that is taken out and put in again is no longer triggered. */
-void hfp_event_clear(int descriptor) {
+void hfplatform_event_clear(int descriptor) {
     change(descriptor, EV_DELETE, 0);
     change(descriptor, EV_ADD, 0);
 }
 #else
 #include <sys/eventfd.h>
 
-int hfp_event_create(void) {
+int hfplatform_event_create(void) {
     int descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     return descriptor < 0 ? -errno : descriptor;
 }
 
 /* An eventfd is non-blocking here: a full counter is still readable and an empty one is still clear, so
  * neither failure matters. */
-void hfp_event_set(int descriptor) {
+void hfplatform_event_set(int descriptor) {
     uint64_t one = 1;
     while (write(descriptor, &one, sizeof one) < 0 && errno == EINTR) {
     }
 }
 
-void hfp_event_clear(int descriptor) {
+void hfplatform_event_clear(int descriptor) {
     uint64_t count;
     while (read(descriptor, &count, sizeof count) < 0 && errno == EINTR) {
     }
 }
 #endif
 
-void hfp_event_close(int descriptor) { close(descriptor); }
+void hfplatform_event_close(int descriptor) { close(descriptor); }

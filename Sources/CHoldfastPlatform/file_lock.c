@@ -17,44 +17,44 @@
 #include <sys/vfs.h>
 #endif
 
-struct hfp_claim {
+struct hfplatform_claim {
     uint64_t device;
     uint64_t inode;
     uint32_t epoch;
     int descriptor;
-    hfp_claim *next;
+    hfplatform_claim *next;
 };
 
-/* Guarded by hfp_fork_hold. A forked child inherits the entries, which tell it why it may not open these
- * files. */
-static hfp_claim *claims;
+/* Guarded by hfplatform_fork_hold. A forked child inherits the entries, which tell it why it may not open
+ * these files. */
+static hfplatform_claim *claims;
 
-int hfp_claim_create(uint64_t device, uint64_t inode, hfp_claim **out_claim) {
-    hfp_claim *created = malloc(sizeof *created);
+int hfplatform_claim_create(uint64_t device, uint64_t inode, hfplatform_claim **out_claim) {
+    hfplatform_claim *created = malloc(sizeof *created);
     if (created == NULL)
         return ENOMEM;
     int failure = 0;
-    hfp_fork_hold();
-    for (hfp_claim *claim = claims; claim != NULL && failure == 0; claim = claim->next)
+    hfplatform_fork_hold();
+    for (hfplatform_claim *claim = claims; claim != NULL && failure == 0; claim = claim->next)
         if (claim->device == device && claim->inode == inode)
-            failure = claim->epoch == hfp_fork_epoch() ? EBUSY : ECHILD;
+            failure = claim->epoch == hfplatform_fork_epoch() ? EBUSY : ECHILD;
     if (failure == 0) {
-        *created = (hfp_claim){device, inode, hfp_fork_epoch(), -1, claims};
+        *created = (hfplatform_claim){device, inode, hfplatform_fork_epoch(), -1, claims};
         claims = created;
         *out_claim = created;
     }
-    hfp_fork_release();
+    hfplatform_fork_release();
     if (failure != 0)
         free(created);
     return failure;
 }
 
-void hfp_claim_attach(hfp_claim *claim, int descriptor) { claim->descriptor = descriptor; }
+void hfplatform_claim_attach(hfplatform_claim *claim, int descriptor) { claim->descriptor = descriptor; }
 
-int hfp_claim_lock(hfp_claim *claim, hfp_lock_kind kind, int64_t start, int64_t count) {
+int hfplatform_claim_lock(hfplatform_claim *claim, hfplatform_lock_kind kind, int64_t start, int64_t count) {
     static const short types[] = {F_UNLCK, F_RDLCK, F_WRLCK};
     struct flock lock = {.l_type = types[kind], .l_whence = SEEK_SET, .l_start = start, .l_len = count};
-    if (claim->epoch != hfp_fork_epoch())
+    if (claim->epoch != hfplatform_fork_epoch())
         return EBADF; /* The descriptor is closed here, and its number may be another file's. */
     while (fcntl(claim->descriptor, F_OFD_SETLK, &lock) != 0)
         if (errno != EINTR)
@@ -62,8 +62,8 @@ int hfp_claim_lock(hfp_claim *claim, hfp_lock_kind kind, int64_t start, int64_t 
     return 0;
 }
 
-bool hfp_is_locked(const char *path, int64_t start, int64_t count) {
-    int descriptor = hfp_open(path, O_RDWR, 0);
+bool hfplatform_is_locked(const char *path, int64_t start, int64_t count) {
+    int descriptor = hfplatform_open(path, O_RDWR, 0);
     if (descriptor < 0)
         return false;
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = start, .l_len = count};
@@ -72,24 +72,24 @@ bool hfp_is_locked(const char *path, int64_t start, int64_t count) {
     return is_locked;
 }
 
-void hfp_claim_free(hfp_claim *claim) {
-    if (claim->epoch != hfp_fork_epoch())
+void hfplatform_claim_free(hfplatform_claim *claim) {
+    if (claim->epoch != hfplatform_fork_epoch())
         return; /* The parent's: its entry stays, so that this child goes on refusing the file. */
-    hfp_fork_hold();
-    hfp_claim **link = &claims;
+    hfplatform_fork_hold();
+    hfplatform_claim **link = &claims;
     while (*link != NULL && *link != claim)
         link = &(*link)->next;
     if (*link == claim)
         *link = claim->next;
-    hfp_fork_release();
+    hfplatform_fork_release();
     if (claim->descriptor >= 0) {
-        hfp_claim_lock(claim, HFP_UNLOCKED, 0, 0);
-        hfp_close_unshared(claim->descriptor);
+        hfplatform_claim_lock(claim, HFPLATFORM_UNLOCKED, 0, 0);
+        hfplatform_close_unshared(claim->descriptor);
     }
     free(claim);
 }
 
-uint32_t hfp_file_system(const char *path) {
+uint32_t hfplatform_file_system(const char *path) {
     struct statfs status;
     if (statfs(path, &status) != 0)
         return 0;

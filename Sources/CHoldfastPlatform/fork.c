@@ -10,34 +10,34 @@
 static uint32_t epoch;
 static pthread_mutex_t forks = PTHREAD_MUTEX_INITIALIZER;
 
-/* What hfp_open_unshared has opened; guarded by `forks`. */
+/* What hfplatform_open_unshared has opened; guarded by `forks`. */
 static int *unshared;
 static size_t count, capacity;
 
-/* Set once, by hfp_around_forks. */
+/* Set once, by hfplatform_around_forks. */
 static void (*before)(void), (*after)(void);
 
 static void before_fork(void) {
-    hfp_fork_hold();
+    hfplatform_fork_hold();
     if (before != NULL)
         before();
     /* Last, because `before` may itself make the runtime work. */
-    hfp_runtime_hold();
+    hfplatform_runtime_hold();
 }
 
 static void call_after(void) {
     if (after != NULL)
         after();
-    hfp_fork_release();
+    hfplatform_fork_release();
 }
 
 static void after_fork_in_parent(void) {
-    hfp_runtime_release();
+    hfplatform_runtime_release();
     call_after();
 }
 
 static void after_fork_in_child(void) {
-    hfp_runtime_renew();
+    hfplatform_runtime_renew();
     __atomic_fetch_add(&epoch, 1, __ATOMIC_RELEASE);
     for (size_t i = 0; i < count; i++)
         close(unshared[i]);
@@ -49,17 +49,17 @@ __attribute__((constructor)) static void watch_forks(void) {
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 }
 
-uint32_t hfp_fork_epoch(void) { return __atomic_load_n(&epoch, __ATOMIC_ACQUIRE); }
+uint32_t hfplatform_fork_epoch(void) { return __atomic_load_n(&epoch, __ATOMIC_ACQUIRE); }
 
-void hfp_fork_hold(void) { hfp_mutex_lock(&forks); }
-void hfp_fork_release(void) { hfp_mutex_unlock(&forks); }
+void hfplatform_fork_hold(void) { hfplatform_mutex_lock(&forks); }
+void hfplatform_fork_release(void) { hfplatform_mutex_unlock(&forks); }
 
-void hfp_around_forks(void (*new_before)(void), void (*new_after)(void)) {
+void hfplatform_around_forks(void (*new_before)(void), void (*new_after)(void)) {
     before = new_before;
     after = new_after;
 }
 
-int hfp_open(const char *path, int flags, uint32_t mode) {
+int hfplatform_open(const char *path, int flags, uint32_t mode) {
     int descriptor;
     do {
         descriptor = open(path, flags | O_CLOEXEC | O_NOFOLLOW, mode);
@@ -67,7 +67,7 @@ int hfp_open(const char *path, int flags, uint32_t mode) {
     return descriptor < 0 ? -errno : descriptor;
 }
 
-int hfp_sync(int descriptor) {
+int hfplatform_sync(int descriptor) {
 #ifdef __APPLE__
     /* fsync(2) leaves it in the drive's cache there. */
     if (fcntl(descriptor, F_FULLFSYNC) == 0)
@@ -76,8 +76,8 @@ int hfp_sync(int descriptor) {
     return fsync(descriptor) == 0 ? 0 : errno;
 }
 
-int hfp_open_unshared(const char *path, int flags, uint32_t mode) {
-    hfp_fork_hold();
+int hfplatform_open_unshared(const char *path, int flags, uint32_t mode) {
+    hfplatform_fork_hold();
     int descriptor = -ENOMEM;
     if (count == capacity) {
         size_t wanted = capacity * 2 + 8;
@@ -88,16 +88,16 @@ int hfp_open_unshared(const char *path, int flags, uint32_t mode) {
         }
     }
     if (count < capacity) {
-        descriptor = hfp_open(path, flags, mode);
+        descriptor = hfplatform_open(path, flags, mode);
         if (descriptor >= 0)
             unshared[count++] = descriptor;
     }
-    hfp_fork_release();
+    hfplatform_fork_release();
     return descriptor;
 }
 
-void hfp_close_unshared(int descriptor) {
-    hfp_fork_hold();
+void hfplatform_close_unshared(int descriptor) {
+    hfplatform_fork_hold();
     size_t i = 0;
     while (i < count && unshared[i] != descriptor)
         i++;
@@ -106,5 +106,5 @@ void hfp_close_unshared(int descriptor) {
         unshared[i] = unshared[--count];
         close(descriptor);
     }
-    hfp_fork_release();
+    hfplatform_fork_release();
 }

@@ -5,7 +5,7 @@
 #include <os/os_sync_wait_on_address.h>
 
 /* There the kernel knows no bits: all are woken, and who was not meant waits again. */
-static void sleep_on(hfp_gate *gate, uint32_t seen, uint32_t bits, int64_t timeout_ns) {
+static void sleep_on(hfplatform_gate *gate, uint32_t seen, uint32_t bits, int64_t timeout_ns) {
     (void)bits;
     if (timeout_ns < 0)
         os_sync_wait_on_address(&gate->number, seen, sizeof seen, OS_SYNC_WAIT_ON_ADDRESS_NONE);
@@ -14,7 +14,7 @@ static void sleep_on(hfp_gate *gate, uint32_t seen, uint32_t bits, int64_t timeo
                                              OS_CLOCK_MACH_ABSOLUTE_TIME, (uint64_t)timeout_ns);
 }
 
-static void wake(hfp_gate *gate, uint32_t bits, uint32_t one_of) {
+static void wake(hfplatform_gate *gate, uint32_t bits, uint32_t one_of) {
     if ((bits | one_of) != 0)
         os_sync_wake_by_address_all(&gate->number, sizeof gate->number, OS_SYNC_WAKE_BY_ADDRESS_NONE);
 }
@@ -24,7 +24,7 @@ static void wake(hfp_gate *gate, uint32_t bits, uint32_t one_of) {
 #include <time.h>
 #include <unistd.h>
 
-static void sleep_on(hfp_gate *gate, uint32_t seen, uint32_t bits, int64_t timeout_ns) {
+static void sleep_on(hfplatform_gate *gate, uint32_t seen, uint32_t bits, int64_t timeout_ns) {
     struct timespec end, *timeout = NULL;
     if (timeout_ns >= 0) {
         /* The kernel takes the end and not the length of this kind of wait. */
@@ -40,20 +40,22 @@ static void sleep_on(hfp_gate *gate, uint32_t seen, uint32_t bits, int64_t timeo
     syscall(SYS_futex, &gate->number, FUTEX_WAIT_BITSET_PRIVATE, seen, timeout, NULL, bits);
 }
 
-static void wake_some(hfp_gate *gate, int count, uint32_t bits) {
+static void wake_some(hfplatform_gate *gate, int count, uint32_t bits) {
     if (bits != 0)
         syscall(SYS_futex, &gate->number, FUTEX_WAKE_BITSET_PRIVATE, count, NULL, NULL, bits);
 }
 
-static void wake(hfp_gate *gate, uint32_t bits, uint32_t one_of) {
+static void wake(hfplatform_gate *gate, uint32_t bits, uint32_t one_of) {
     wake_some(gate, 1, one_of);
     wake_some(gate, INT32_MAX, bits);
 }
 #endif
 
-uint32_t hfp_gate_number(hfp_gate *gate) { return __atomic_load_n(&gate->number, __ATOMIC_ACQUIRE); }
+uint32_t hfplatform_gate_number(hfplatform_gate *gate) {
+    return __atomic_load_n(&gate->number, __ATOMIC_ACQUIRE);
+}
 
-void hfp_gate_wait(hfp_gate *gate, uint32_t seen, uint32_t bits, int64_t timeout_ns) {
+void hfplatform_gate_wait(hfplatform_gate *gate, uint32_t seen, uint32_t bits, int64_t timeout_ns) {
     /* The count rises before the kernel compares the number, and the number moves before the count is
      * read, so an advance either sees this waiter or changes the number that the kernel compares. */
     __atomic_fetch_add(&gate->waiters, 1, __ATOMIC_SEQ_CST);
@@ -61,7 +63,7 @@ void hfp_gate_wait(hfp_gate *gate, uint32_t seen, uint32_t bits, int64_t timeout
     __atomic_fetch_sub(&gate->waiters, 1, __ATOMIC_SEQ_CST);
 }
 
-void hfp_gate_advance(hfp_gate *gate, uint32_t bits, uint32_t one_of) {
+void hfplatform_gate_advance(hfplatform_gate *gate, uint32_t bits, uint32_t one_of) {
     __atomic_fetch_add(&gate->number, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&gate->waiters, __ATOMIC_SEQ_CST) != 0)
         wake(gate, bits, one_of);

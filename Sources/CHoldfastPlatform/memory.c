@@ -20,7 +20,7 @@ static bool is_there(size_t bytes) {
     return true;
 }
 
-bool hfp_memory_ask(size_t bytes, size_t unasked, size_t reserve) {
+bool hfplatform_memory_ask(size_t bytes, size_t unasked, size_t reserve) {
     if (bytes > MOST)
         return false;
     unseen += bytes;

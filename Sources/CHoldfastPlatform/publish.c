@@ -31,7 +31,7 @@ static int link_and_unlink(const char *from, const char *to) {
 
 /* An empty file of our own keeps the name until the rename. */
 static int reserve_and_rename(const char *from, const char *to) {
-    int descriptor = hfp_open(to, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    int descriptor = hfplatform_open(to, O_WRONLY | O_CREAT | O_EXCL, 0600);
     if (descriptor < 0)
         return -descriptor;
     close(descriptor);
@@ -46,7 +46,7 @@ static bool is_unsupported(int failure) {
            failure == EOPNOTSUPP || failure == EMLINK;
 }
 
-int hfp_publish(const char *from, const char *to, hfp_publication first) {
+int hfplatform_publish(const char *from, const char *to, hfplatform_publication first) {
     static int (*const ways[])(const char *, const char *) = {rename_exclusively, link_and_unlink,
                                                               reserve_and_rename};
     int failure = EINVAL;
@@ -55,7 +55,7 @@ int hfp_publish(const char *from, const char *to, hfp_publication first) {
     return failure;
 }
 
-int hfp_exchange(const char *one, const char *other) {
+int hfplatform_exchange(const char *one, const char *other) {
 #ifdef __APPLE__
     return answer(renamex_np(one, other, RENAME_SWAP));
 #else

@@ -23,10 +23,10 @@ static pthread_rwlock_t gate = PTHREAD_RWLOCK_INITIALIZER;
 /* How deep this thread is inside. */
 static __thread unsigned depth;
 
-void hfp_runtime_hold(void) { pthread_rwlock_wrlock(&gate); }
-void hfp_runtime_release(void) { pthread_rwlock_unlock(&gate); }
+void hfplatform_runtime_hold(void) { pthread_rwlock_wrlock(&gate); }
+void hfplatform_runtime_release(void) { pthread_rwlock_unlock(&gate); }
 /* The lock knows its writer by a number that the child's thread does not have. */
-void hfp_runtime_renew(void) { gate = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER; }
+void hfplatform_runtime_renew(void) { gate = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER; }
 
 static void enter(void) {
     if (depth++ == 0)
@@ -87,8 +87,8 @@ void __wrap___cxa_guard_release(int64_t *guard) {
 
 #else
 
-void hfp_runtime_hold(void) {}
-void hfp_runtime_release(void) {}
-void hfp_runtime_renew(void) {}
+void hfplatform_runtime_hold(void) {}
+void hfplatform_runtime_release(void) {}
+void hfplatform_runtime_renew(void) {}
 
 #endif

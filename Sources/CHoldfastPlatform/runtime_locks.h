@@ -3,9 +3,9 @@
 #define RUNTIME_LOCKS_H
 
 /* Waits until no other thread has a lock of the runtime's, and keeps all from taking one. */
-void hfp_runtime_hold(void);
-void hfp_runtime_release(void);
+void hfplatform_runtime_hold(void);
+void hfplatform_runtime_release(void);
 /* In place of release, in a child. */
-void hfp_runtime_renew(void);
+void hfplatform_runtime_renew(void);
 
 #endif

@@ -52,7 +52,7 @@ static int create(pthread_t *thread, const pthread_attr_t *attributes, void *(*b
     return failure;
 }
 
-int hfp_thread_start(const char *name, void (*body)(void *context), void *context) {
+int hfplatform_thread_start(const char *name, void (*body)(void *context), void *context) {
     start *begin = malloc(sizeof *begin);
     if (begin == NULL)
         return ENOMEM;
@@ -86,7 +86,7 @@ static void *run_errand(void *argument) {
     return NULL;
 }
 
-int hfp_on_large_stack(void (*body)(void *context), void *context) {
+int hfplatform_on_large_stack(void (*body)(void *context), void *context) {
     errand e = {body, context};
     pthread_t thread;
     pthread_attr_t attributes;
@@ -99,23 +99,23 @@ int hfp_on_large_stack(void (*body)(void *context), void *context) {
     return failure;
 }
 
-void hfp_thread_end_if_forked(uint32_t epoch) {
-    if (is_ours && epoch != hfp_fork_epoch())
+void hfplatform_thread_end_if_forked(uint32_t epoch) {
+    if (is_ours && epoch != hfplatform_fork_epoch())
         _exit(0);
 }
 
-uint64_t hfp_thread_current(void) { return (uint64_t)(uintptr_t)pthread_self(); }
+uint64_t hfplatform_thread_current(void) { return (uint64_t)(uintptr_t)pthread_self(); }
 
-bool hfp_thread_is_own(void) { return is_ours; }
+bool hfplatform_thread_is_own(void) { return is_ours; }
 
 static __thread const void *frame;
 
-const void *hfp_thread_frame(void) { return frame; }
+const void *hfplatform_thread_frame(void) { return frame; }
 
-void hfp_thread_set_frame(const void *innermost) { frame = innermost; }
+void hfplatform_thread_set_frame(const void *innermost) { frame = innermost; }
 
-static __thread hfp_interrupt interrupt;
+static __thread hfplatform_interrupt interrupt;
 
-hfp_interrupt *hfp_thread_interrupt(void) { return &interrupt; }
+hfplatform_interrupt *hfplatform_thread_interrupt(void) { return &interrupt; }
 
-bool hfp_interrupt_is_wanted(void) { return interrupt.ask != NULL && interrupt.silence == 0; }
+bool hfplatform_interrupt_is_wanted(void) { return interrupt.ask != NULL && interrupt.silence == 0; }

@@ -38,15 +38,15 @@ func run<Function>(_ function: Function, _ call: () -> Void) {
 
 /// A function of C's is its address.
 private func isDeclared<Function>(_ function: Function) -> Bool {
-    hfp_answer_is_declared(unsafeBitCast(function, to: UnsafeRawPointer.self))
+    hfplatform_answer_is_declared(unsafeBitCast(function, to: UnsafeRawPointer.self))
 }
 
 private func declaredAnswer(_ failure: Int64, _ call: () -> Void) -> Int64 {
-    var answer = hfp_answer(value: failure, is_given: false, missed: 0, outer: nil)
+    var answer = hfplatform_answer(value: failure, is_given: false, missed: 0, outer: nil)
     return withUnsafeMutablePointer(to: &answer) { answer in
-        hfp_answer_begin(answer)
-        repeat { call() } while hfp_answer_is_awaited(answer)
-        hfp_answer_end(answer)
+        hfplatform_answer_begin(answer)
+        repeat { call() } while hfplatform_answer_is_awaited(answer)
+        hfplatform_answer_end(answer)
         return answer.pointee.value
     }
 }
@@ -55,11 +55,11 @@ private func declaredAnswer(_ failure: Int64, _ call: () -> Void) -> Int64 {
 public func hf_answer_declare(_ function: hf_function?, _ out_error: OutError?) -> hf_status {
     answer(out_error) { () throws(HoldfastError) in
         guard let function else { throw HoldfastError(.invalidArgument, "function is NULL: pass one") }
-        guard hfp_answer_declare(unsafeBitCast(function, to: UnsafeRawPointer.self)) else {
+        guard hfplatform_answer_declare(unsafeBitCast(function, to: UnsafeRawPointer.self)) else {
             throw HoldfastError(.noMemory, "there is no place for another function")
         }
     }
 }
 
 @_cdecl("hf_answer") @implementation
-public func hf_answer(_ answer: Int64) -> Int32 { hfp_answer_give(answer) }
+public func hf_answer(_ answer: Int64) -> Int32 { hfplatform_answer_give(answer) }

@@ -44,7 +44,7 @@ private final class Errand<Value: Sendable>: Sendable {
     /// Answers false where there is no thread to be had.
     func begin() -> Bool {
         let body = Unmanaged.passRetained(Body { [self] in run() })
-        let failure = hfp_thread_start(
+        let failure = hfplatform_thread_start(
             "hf-errand", { Unmanaged<Body>.fromOpaque($0!).takeRetainedValue().run() }, body.toOpaque())
         if failure != 0 { body.release() }
         return failure == 0

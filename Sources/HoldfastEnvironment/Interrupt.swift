@@ -15,8 +15,8 @@ public enum Interrupt {
     package static func set(
         _ asking: Asking?, _ check: UnsafeMutableRawPointer?, _ userData: UnsafeMutableRawPointer?
     ) {
-        if hfp_thread_is_own() { return }
-        let thread = hfp_thread_interrupt().unsafelyUnwrapped
+        if hfplatform_thread_is_own() { return }
+        let thread = hfplatform_thread_interrupt().unsafelyUnwrapped
         thread.pointee.ask = asking
         thread.pointee.check = check
         thread.pointee.user_data = userData
@@ -26,10 +26,10 @@ public enum Interrupt {
 
     /// Whether the calling thread is to be asked at all. Costs a read.
     @inline(__always)
-    package static var isWanted: Bool { hfp_interrupt_is_wanted() }
+    package static var isWanted: Bool { hfplatform_interrupt_is_wanted() }
 
     /// How long a thread that is to be asked may wait without a question.
-    package static var interval: UInt64 { hfp_thread_interrupt().pointee.interval }
+    package static var interval: UInt64 { hfplatform_thread_interrupt().pointee.interval }
 
     /// Asks, if it is time. Throws `.cancelled` where the answer is that the call is to end.
     package static func look() throws(HoldfastError) {
@@ -43,7 +43,7 @@ public enum Interrupt {
     /// asked, before what it calls returns, or before a function of its own is called. Not where its answers take long.
     package static func hear() throws(HoldfastError) {
         guard isWanted else { return }
-        let thread = hfp_thread_interrupt().unsafelyUnwrapped
+        let thread = hfplatform_thread_interrupt().unsafelyUnwrapped
         let now = SystemTime().monotonicNanoseconds()
         if thread.pointee.due <= now &+ thread.pointee.interval { thread.pointee.due = 0 }
         _ = try isAskedFor()
@@ -53,7 +53,7 @@ public enum Interrupt {
     package static func silently<Result>(
         _ body: () throws(HoldfastError) -> Result
     ) throws(HoldfastError) -> Result {
-        let thread = hfp_thread_interrupt().unsafelyUnwrapped
+        let thread = hfplatform_thread_interrupt().unsafelyUnwrapped
         thread.pointee.silence += 1
         defer { thread.pointee.silence -= 1 }
         return try body()
@@ -62,7 +62,7 @@ public enum Interrupt {
     /// Whether the call is to end. Throws where the host has forked, and this is the child.
     private static func isAskedFor() throws(HoldfastError) -> Bool {
         let time = SystemTime()
-        let thread = hfp_thread_interrupt().unsafelyUnwrapped
+        let thread = hfplatform_thread_interrupt().unsafelyUnwrapped
         let began = time.monotonicNanoseconds()
         guard began >= thread.pointee.due, let ask = thread.pointee.ask else { return false }
         let epoch = processEpoch()

@@ -6,10 +6,10 @@ extension Limits {
     /// drive the library as it is shipped beyond its limits. Where it is wrong no store can be opened; a program that has
     /// more rights than whoever started it does not listen to it.
     package static let ofProcess: Result<Limits, HoldfastError> = {
-        guard let text = hfp_environment("HOLDFAST_LIMITS") else { return .success(Limits()) }
+        guard let text = hfplatform_environment("HOLDFAST_LIMITS") else { return .success(Limits()) }
         return Result { () throws(HoldfastError) in
             let limits = try Limits(String(cString: text))
-            hfp_limit_plain(limits.plainDepth, limits.plainNames)
+            hfpayload_limit_plain(limits.plainDepth, limits.plainNames)
             return limits
         }.mapError { HoldfastError($0.status, "HOLDFAST_LIMITS: \($0.message): unset it") }
     }()

@@ -48,8 +48,8 @@ public final class Lock<State>: @unchecked Sendable {
 
     private var mutex: UnsafeMutablePointer<pthread_mutex_t> { address.assumingMemoryBound(to: pthread_mutex_t.self) }
 
-    @usableFromInline func acquire() { hfp_mutex_lock(mutex) }
-    @usableFromInline func release() { hfp_mutex_unlock(mutex) }
+    @usableFromInline func acquire() { hfplatform_mutex_lock(mutex) }
+    @usableFromInline func release() { hfplatform_mutex_unlock(mutex) }
 }
 
 @usableFromInline func makeMutex() -> UnsafeMutableRawPointer {

@@ -16,7 +16,7 @@ public enum Memory {
 
     /// The same, for what can be done without.
     static func isThere(for bytes: Int) -> Bool {
-        hfp_memory_ask(bytes, Limits.inForce.memoryUnasked, Limits.inForce.memoryReserve)
+        hfplatform_memory_ask(bytes, Limits.inForce.memoryUnasked, Limits.inForce.memoryReserve)
     }
 }
 

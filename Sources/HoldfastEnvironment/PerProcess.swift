@@ -50,9 +50,9 @@ public protocol ProcessOwned: AnyObject, Sendable {
 public func isSameProcess(after hostCode: () -> Void) -> Bool {
     let epoch = processEpoch()
     hostCode()
-    hfp_thread_end_if_forked(epoch)
+    hfplatform_thread_end_if_forked(epoch)
     return processEpoch() == epoch
 }
 
 /// Tells a process from its forked children: how many forks lie between it and the one that loaded the library.
-public func processEpoch() -> UInt32 { hfp_fork_epoch() }
+public func processEpoch() -> UInt32 { hfplatform_fork_epoch() }

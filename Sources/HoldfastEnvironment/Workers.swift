@@ -37,7 +37,7 @@ public struct ThreadWorkers: Workers {
         let worker = ThreadWorker(turn: turn)
         // The retain is given to the thread and taken back by its body below.
         let context = Unmanaged.passRetained(worker).toOpaque()
-        let failure = hfp_thread_start(
+        let failure = hfplatform_thread_start(
             name, { Unmanaged<ThreadWorker>.fromOpaque($0!).takeRetainedValue().run() }, context)
         if failure != 0 {
             Unmanaged<ThreadWorker>.fromOpaque(context).release()
@@ -65,7 +65,7 @@ private final class ThreadWorker: Worker {
 
     func wake() { signal.advance() }
 
-    var isCurrent: Bool { state.withLock { $0.thread } == hfp_thread_current() }
+    var isCurrent: Bool { state.withLock { $0.thread } == hfplatform_thread_current() }
 
     func waitUntilFinished(deadline: UInt64?) -> Bool {
         while true {
@@ -82,7 +82,7 @@ private final class ThreadWorker: Worker {
     }
 
     func run() {
-        state.withLock { $0.thread = hfp_thread_current() }
+        state.withLock { $0.thread = hfplatform_thread_current() }
         let turn = turn.withLock { $0! }
         loop: while true {
             let seen = signal.number

@@ -53,7 +53,7 @@ final class Connection: @unchecked Sendable {
     /// Of the connection that writes: whether nobody can have changed it since, so that the mark need not be read.
     var catalogueIsCurrent = false
     private var isOpen = true
-    private let epoch = hfp_fork_epoch()
+    private let epoch = hfplatform_fork_epoch()
     private let time = SystemTime()
     /// What is left of it, in nanoseconds; see `setPatience`.
     private var patience: UInt64 = 0
@@ -111,7 +111,7 @@ final class Connection: @unchecked Sendable {
 
     /// sqlite3_close. In a forked child it does nothing: the connection is the parent's.
     func close() {
-        guard isOpen, epoch == hfp_fork_epoch() else { return }
+        guard isOpen, epoch == hfplatform_fork_epoch() else { return }
         isOpen = false
         for statement in statements { sqlite3_finalize(statement) }
         for index in Array(indexStatements.keys) { forgetStatements(of: index) }

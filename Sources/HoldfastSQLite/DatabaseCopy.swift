@@ -18,7 +18,7 @@ final class DatabaseCopy {
     private let file: PartialFile
     /// Whether what was made has the name.
     private(set) var isPublished = false
-    private let epoch = hfp_fork_epoch()
+    private let epoch = hfplatform_fork_epoch()
 
     /// The new file gets the mode of that at `model`.
     init(to target: Location, like model: String) throws(HoldfastError) {
@@ -27,7 +27,7 @@ final class DatabaseCopy {
     }
 
     // In a forked child the file is the parent's.
-    deinit { if !isPublished && epoch == hfp_fork_epoch() { file.discard() } }
+    deinit { if !isPublished && epoch == hfplatform_fork_epoch() { file.discard() } }
 
     /// Where the pages go.
     var path: String { file.path }
@@ -42,7 +42,7 @@ final class DatabaseCopy {
     /// Gives what was made its name, which nothing has, nor that of a file beside it. Where this throws nothing has it.
     func publish() throws(HoldfastError) {
         try target.requireFree()
-        let failure = hfp_publish(file.path, target.path, HFP_BY_RENAME)
+        let failure = hfplatform_publish(file.path, target.path, HFPLATFORM_BY_RENAME)
         if failure == EEXIST { throw target.taken(by: target.path) }
         if failure != 0 { throw Location.error(failure, "writing", target.path) }
         do throws(HoldfastError) {
@@ -58,9 +58,9 @@ final class DatabaseCopy {
     /// `isPublished` says that it could not be brought back.
     func replace() throws(HoldfastError) {
         // Two files that change names can change them back.
-        if hfp_exchange(file.path, target.path) == 0 {
+        if hfplatform_exchange(file.path, target.path) == 0 {
             isPublished = true
-            try syncDirectory { hfp_exchange(file.path, target.path) == 0 }
+            try syncDirectory { hfplatform_exchange(file.path, target.path) == 0 }
             unlink(file.path)
             return
         }
@@ -128,12 +128,12 @@ final class DatabaseCopy {
     }
 
     static func sync(_ path: String, _ flags: Int32) throws(HoldfastError) {
-        let descriptor = hfp_open(path, flags, 0)
+        let descriptor = hfplatform_open(path, flags, 0)
         if descriptor < 0 { throw Location.error(-descriptor, "syncing", path) }
         // Not under SQLite's eyes: nobody has the copy open.
         defer { close(descriptor) }
         // A directory on a file system that cannot sync one is as durable as it gets.
-        let failure = hfp_sync(descriptor)
+        let failure = hfplatform_sync(descriptor)
         if failure != 0 && failure != EINVAL { throw Location.error(failure, "syncing", path) }
     }
 

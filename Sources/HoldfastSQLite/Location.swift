@@ -94,7 +94,7 @@ struct Location {
     /// Creates the file, empty; SQLite gives its other files the same mode. Without one that is 0644, less the umask, as
     /// SQLite itself does it.
     mutating func create(mode: UInt32?) throws(HoldfastError) {
-        let descriptor = hfp_open(path, O_RDWR | O_CREAT | O_EXCL, mode.map { $0 & 0o600 } ?? Self.usualMode)
+        let descriptor = hfplatform_open(path, O_RDWR | O_CREAT | O_EXCL, mode.map { $0 & 0o600 } ?? Self.usualMode)
         if descriptor < 0 && -descriptor != EEXIST { throw Self.error(-descriptor, "creating", path) }
         if descriptor >= 0 {
             let failure = mode.map { fchmod(descriptor, mode_t($0)) == 0 ? 0 : errno } ?? 0
@@ -104,9 +104,9 @@ struct Location {
                 throw Self.error(failure, "creating", path)
             }
             // The entry of the new file must outlive a power cut as its content does.
-            let parent = hfp_open(directory, O_RDONLY | O_DIRECTORY, 0)
+            let parent = hfplatform_open(directory, O_RDONLY | O_DIRECTORY, 0)
             if parent >= 0 {
-                let failure = hfp_sync(parent)
+                let failure = hfplatform_sync(parent)
                 close(parent)
                 if failure != 0 && failure != EINVAL { throw Self.error(failure, "syncing", directory) }
             }
@@ -123,7 +123,7 @@ struct Location {
     /// Refuses the name of a store whose file is gone, and which a process still has open: that would write beside what
     /// gets the name.
     func requireNotHeld() throws(HoldfastError) {
-        if hfp_is_locked(lockPath, 0, StoreLock.queueStart) {
+        if hfplatform_is_locked(lockPath, 0, StoreLock.queueStart) {
             throw HoldfastError(
                 .busy, "\(path) is open in a process, although there is no such file: close it there first")
         }
@@ -220,7 +220,7 @@ struct Location {
     }
 
     private static func networkFileSystem(_ directory: String) -> String? {
-        networkFileSystems[hfp_file_system(directory)]
+        networkFileSystems[hfplatform_file_system(directory)]
     }
 
     /// By the numbers of statfs(2).

@@ -33,7 +33,7 @@ struct LockHolder {
 
     /// This process's name, of which only harmless characters are kept.
     static func thisProgram() -> String {
-        let descriptor = hfp_open("/proc/self/comm", O_RDONLY, 0)
+        let descriptor = hfplatform_open("/proc/self/comm", O_RDONLY, 0)
         guard descriptor >= 0 else { return "" }
         defer { close(descriptor) }
         return String(decoding: content(descriptor, limit: 64).filter(isHarmless), as: UTF8.self)

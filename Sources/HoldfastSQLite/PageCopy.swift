@@ -15,7 +15,7 @@ final class PageCopy: Sendable {
         let target: Connection
         let backup: OpaquePointer
         let pageBytes: UInt64
-        let epoch = hfp_fork_epoch()
+        let epoch = hfplatform_fork_epoch()
     }
 
     private let piecePages: Int32
@@ -66,7 +66,7 @@ final class PageCopy: Sendable {
 
     private static func finish(_ slot: inout Ends?) {
         // In a forked child they are the parent's.
-        guard let ends = slot.take(), ends.epoch == hfp_fork_epoch() else { return }
+        guard let ends = slot.take(), ends.epoch == hfplatform_fork_epoch() else { return }
         sqlite3_backup_finish(ends.backup)
         ends.target.close()
         ends.source.close()

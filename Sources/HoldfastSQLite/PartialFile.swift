@@ -48,7 +48,7 @@ final class PartialFile {
     }
 
     /// Lets go of the file, under whatever name it is now.
-    deinit { hfp_claim_free(claim) }
+    deinit { hfplatform_claim_free(claim) }
 
     func discard() {
         unlink(path)
@@ -67,9 +67,9 @@ final class PartialFile {
         // What is there is claimed before it is opened: to close it would take SQLite's locks from a copy that this
         // process is making.
         var claim = isThere ? try StoreLock.claim(status, path, orBusy: { busy(path) }) : nil
-        let descriptor = hfp_open_unshared(path, O_RDWR | (isThere ? 0 : O_CREAT | O_EXCL), 0o600)
+        let descriptor = hfplatform_open_unshared(path, O_RDWR | (isThere ? 0 : O_CREAT | O_EXCL), 0o600)
         guard descriptor >= 0 else {
-            if let claim { hfp_claim_free(claim) }
+            if let claim { hfplatform_claim_free(claim) }
             if -descriptor == (isThere ? ENOENT : EEXIST) { return nil }
             throw Location.error(-descriptor, "creating", path)
         }
@@ -79,12 +79,12 @@ final class PartialFile {
             if claim == nil { claim = try StoreLock.claim(opened, path, orBusy: { busy(path) }) }
         } catch {
             if !isThere { unlink(path) }
-            hfp_close_unshared(descriptor)
-            if let claim { hfp_claim_free(claim) }
+            hfplatform_close_unshared(descriptor)
+            if let claim { hfplatform_claim_free(claim) }
             throw error
         }
-        hfp_claim_attach(claim, descriptor)
-        let failure = hfp_claim_lock(claim, HFP_EXCLUSIVE, 0, 1)
+        hfplatform_claim_attach(claim, descriptor)
+        let failure = hfplatform_claim_lock(claim, HFPLATFORM_EXCLUSIVE, 0, 1)
         do throws(HoldfastError) {
             if failure == EAGAIN { throw busy(path) }
             if failure != 0 { throw Location.error(failure, "locking", path) }
@@ -96,10 +96,10 @@ final class PartialFile {
         } catch {
             // Unless somebody else has it by now.
             if !isThere && failure != EAGAIN { unlink(path) }
-            hfp_claim_free(claim)
+            hfplatform_claim_free(claim)
             throw error
         }
-        hfp_claim_free(claim)
+        hfplatform_claim_free(claim)
         return nil
     }
 

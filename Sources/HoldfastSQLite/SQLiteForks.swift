@@ -18,15 +18,15 @@ enum SQLiteForks {
     private nonisolated(unsafe) static let mutexes: [OpaquePointer?] = {
         sqlite3_initialize()
         let mutexes = numbers.map { sqlite3_mutex_alloc($0) }
-        hfp_around_forks({ takeAll() }, { giveBackAll() })
+        hfplatform_around_forks({ takeAll() }, { giveBackAll() })
         return mutexes
     }()
 
     /// Called before SQLite is used.
     static func prepare() {
         // No child shall find this half done, either.
-        hfp_fork_hold()
-        defer { hfp_fork_release() }
+        hfplatform_fork_hold()
+        defer { hfplatform_fork_release() }
         _ = mutexes
     }
 

@@ -86,7 +86,7 @@ struct DisplacedLog {
                     guard unlink(file) == 0 else { throw Location.error(errno, "removing", file) }
                     continue
                 }
-                let failure = hfp_publish(file, file + Self.end, HFP_BY_RENAME)
+                let failure = hfplatform_publish(file, file + Self.end, HFPLATFORM_BY_RENAME)
                 if failure == EEXIST {
                     throw HoldfastError(
                         .exists,
@@ -137,7 +137,7 @@ struct DisplacedLog {
         HoldfastError(.busy, "\(path) is in use by another program: end that first")
     }
 
-    func putBack() { for file in aside { _ = hfp_publish(file + Self.end, file, HFP_BY_RENAME) } }
+    func putBack() { for file in aside { _ = hfplatform_publish(file + Self.end, file, HFPLATFORM_BY_RENAME) } }
 
     func discard() { for file in aside { unlink(file + Self.end) } }
 }

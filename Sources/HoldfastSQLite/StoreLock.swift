@@ -41,7 +41,7 @@ final class StoreLock: Sendable {
     private nonisolated(unsafe) let claim: OpaquePointer
     /// -1 for a store that is only read.
     private let descriptor: Int32
-    private let epoch = hfp_fork_epoch()
+    private let epoch = hfplatform_fork_epoch()
     /// Whether this object has made the file.
     private let isCreator: Bool
     /// The file that is claimed, nil where there is none yet.
@@ -78,11 +78,11 @@ final class StoreLock: Sendable {
             guard fstat(descriptor, &status) == 0 else { throw Location.error(errno, "opening", location.lockPath) }
             self.claim = if let claim { claim } else { try Self.claim(status, path, orBusy: busy) }
         } catch {
-            hfp_close_unshared(descriptor)
-            if let claim { hfp_claim_free(claim) }
+            hfplatform_close_unshared(descriptor)
+            if let claim { hfplatform_claim_free(claim) }
             throw error
         }
-        hfp_claim_attach(self.claim, descriptor)
+        hfplatform_claim_attach(self.claim, descriptor)
     }
 
     /// The descriptor, and whether the file was made. Where this throws, the claim is gone.
@@ -91,7 +91,7 @@ final class StoreLock: Sendable {
     ) throws(HoldfastError) -> (Int32, Bool)? {
         let path = location.lockPath
         while true {
-            let open = hfp_open_unshared(path, O_RDWR, 0)
+            let open = hfplatform_open_unshared(path, O_RDWR, 0)
             if open >= 0 {
                 // Made by another version, under which it was its owner's alone.
                 var status = stat()
@@ -100,10 +100,10 @@ final class StoreLock: Sendable {
                 }
                 return (open, false)
             }
-            let made = open == -ENOENT ? hfp_open_unshared(path, O_RDWR | O_CREAT | O_EXCL, 0o600) : open
+            let made = open == -ENOENT ? hfplatform_open_unshared(path, O_RDWR | O_CREAT | O_EXCL, 0o600) : open
             if made == -EEXIST { continue }
             guard made >= 0 else {
-                if let claim { hfp_claim_free(claim) }
+                if let claim { hfplatform_claim_free(claim) }
                 throw Location.error(-made, "opening", path)
             }
             // As SQLite does for its own: with the database's mode and, where this process may, its owner.
@@ -115,7 +115,7 @@ final class StoreLock: Sendable {
         }
     }
 
-    deinit { hfp_claim_free(claim) }
+    deinit { hfplatform_claim_free(claim) }
 
     // MARK: Opening and closing
 
@@ -128,8 +128,8 @@ final class StoreLock: Sendable {
                     + "or raise lock_timeout_ms", detail: holderDetail)
         }
         writeNote()
-        if try set(HFP_EXCLUSIVE, Self.presence) { return true }
-        guard try set(HFP_SHARED, Self.presence) else {
+        if try set(HFPLATFORM_EXCLUSIVE, Self.presence) { return true }
+        guard try set(HFPLATFORM_SHARED, Self.presence) else {
             throw HoldfastError(.busy, "\(path) is held by a process that does not share it", detail: holderDetail)
         }
         return false
@@ -153,8 +153,8 @@ final class StoreLock: Sendable {
     /// presence given up, the next one would take itself for the first.
     func enter() throws(HoldfastError) {
         keepsOthersOut.store(true, ordering: .relaxed)
-        _ = try set(HFP_SHARED, Self.presence)
-        _ = try set(HFP_UNLOCKED, Self.door)
+        _ = try set(HFPLATFORM_SHARED, Self.presence)
+        _ = try set(HFPLATFORM_UNLOCKED, Self.door)
         keepsOthersOut.store(false, ordering: .relaxed)
     }
 
@@ -165,12 +165,12 @@ final class StoreLock: Sendable {
     /// where this throws, or until this object is gone.
     func isLast() throws(HoldfastError) -> Bool {
         guard try waitForDoor(UInt64(limits.closingDoor)) else { return false }
-        return try set(HFP_EXCLUSIVE, Self.presence)
+        return try set(HFPLATFORM_EXCLUSIVE, Self.presence)
     }
 
     private func waitForDoor(_ nanoseconds: UInt64) throws(HoldfastError) -> Bool {
         let deadline = time.monotonicNanoseconds() &+ nanoseconds
-        while try !set(HFP_EXCLUSIVE, Self.door) {
+        while try !set(HFPLATFORM_EXCLUSIVE, Self.door) {
             if time.monotonicNanoseconds() >= deadline { return false }
             try Interrupt.look()
             usleep(microseconds(limits.doorPoll))
@@ -181,8 +181,8 @@ final class StoreLock: Sendable {
     // MARK: Locks
 
     /// Sets this process's lock on bytes of the file, without waiting. Answers whether no other process is in the way.
-    func set(_ kind: hfp_lock_kind, _ start: Int64, count: Int64 = 1) throws(HoldfastError) -> Bool {
-        let failure = hfp_claim_lock(claim, kind, start, count)
+    func set(_ kind: hfplatform_lock_kind, _ start: Int64, count: Int64 = 1) throws(HoldfastError) -> Bool {
+        let failure = hfplatform_claim_lock(claim, kind, start, count)
         if failure == 0 { return true }
         if failure == EAGAIN { return false }
         throw Location.error(failure, "locking", path + "-lock")
@@ -193,7 +193,7 @@ final class StoreLock: Sendable {
         _ file: stat, _ path: String, orBusy busy: () -> HoldfastError
     ) throws(HoldfastError) -> OpaquePointer {
         var created: OpaquePointer?
-        switch hfp_claim_create(UInt64(file.st_dev), UInt64(file.st_ino), &created) {
+        switch hfplatform_claim_create(UInt64(file.st_dev), UInt64(file.st_ino), &created) {
         case 0: return created!
         case EBUSY: throw busy()
         case ECHILD:
@@ -240,7 +240,7 @@ final class StoreLock: Sendable {
 
     /// Tells all processes that have the store open, and those that open it while one of them has, that a sync has failed.
     func noteFailedSync() {
-        guard epoch == hfp_fork_epoch() else { return }
+        guard epoch == hfplatform_fork_epoch() else { return }
         // Differs from each that was there before, and is not 0.
         var failure = (UInt64(getpid()) << 40 ^ time.monotonicNanoseconds()) | 1
         _ = pwrite(descriptor, &failure, 8, Self.failureOffset)

@@ -84,14 +84,14 @@ final class WriteQueue: Sendable {
             guard state.place != nil else { return }
             state.place = nil
             // Unlocking fails only where locking did.
-            _ = try? lock.set(HFP_UNLOCKED, StoreLock.queueStart, count: places + 1)
+            _ = try? lock.set(HFPLATFORM_UNLOCKED, StoreLock.queueStart, count: places + 1)
         }
     }
 
     /// Takes everything at once, which succeeds when nobody is there.
     private func stepIn(_ place: inout Int64?) throws(HoldfastError) -> Bool {
-        guard try lock.set(HFP_EXCLUSIVE, StoreLock.queueStart, count: places + 1) else { return false }
-        _ = try lock.set(HFP_UNLOCKED, StoreLock.queueStart + 1, count: places)
+        guard try lock.set(HFPLATFORM_EXCLUSIVE, StoreLock.queueStart, count: places + 1) else { return false }
+        _ = try lock.set(HFPLATFORM_UNLOCKED, StoreLock.queueStart + 1, count: places)
         place = 0
         return true
     }
@@ -100,8 +100,8 @@ final class WriteQueue: Sendable {
     private func moveUp(_ place: inout Int64?) throws(HoldfastError) -> Bool {
         while place != 0 {
             let next = (place ?? places + 1) - 1
-            guard try lock.set(HFP_EXCLUSIVE, StoreLock.queueStart + next) else { return false }
-            if let place { _ = try lock.set(HFP_UNLOCKED, StoreLock.queueStart + place) }
+            guard try lock.set(HFPLATFORM_EXCLUSIVE, StoreLock.queueStart + next) else { return false }
+            if let place { _ = try lock.set(HFPLATFORM_UNLOCKED, StoreLock.queueStart + place) }
             place = next
         }
         return true

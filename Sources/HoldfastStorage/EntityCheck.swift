@@ -36,7 +36,7 @@ package struct EntityCheck: Sendable {
     /// Whether the text is JSON, from one end to the other.
     package static func isJSON(_ text: UnsafeRawBufferPointer) -> Bool {
         guard let start = text.baseAddress else { return false }
-        return hfp_stored_is_sound(start.assumingMemoryBound(to: CChar.self), text.count)
+        return hfpayload_stored_is_sound(start.assumingMemoryBound(to: CChar.self), text.count)
     }
 
     package func isSound(_ view: EntityView) -> Bool { hasOwnID(view) && Self.isJSON(view.body) }

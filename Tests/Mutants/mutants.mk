@@ -18,7 +18,8 @@
 # of switch.patch answers by the environment variable HOLDFAST_MUTANT:
 #
 #     if mutant("savepoint-forgets-reads") { … }              Swift, in every module of the library
-#     if (hfp_mutant("plain-takes-control-characters")) …     C, in CHoldfastPayload and CHoldfastPlatform
+#     if (hfpayload_mutant("plain-takes-control-characters")) …   C, in CHoldfastPayload
+#     if (hfplatform_mutant("wait-spins")) …                      C, in CHoldfastPlatform
 #     from holdfast._mutant import mutant                     Python, imported where it is asked
 #
 # Patches apply to the sources as they are, alone and together: two in one place need a line of their own, and the fewest

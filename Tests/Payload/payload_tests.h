@@ -14,7 +14,7 @@
 
 #include "CHoldfastPayload.h"
 
-static const hfp_limits roomy = {1 << 20, 64};
+static const hfpayload_limits roomy = {1 << 20, 64};
 
 /* A text that may hold NUL bytes, from a literal. */
 typedef struct text {
@@ -32,8 +32,9 @@ typedef struct refusal {
 } refusal;
 
 char *exact_copy(const char *bytes, size_t length);
-bool check_entity(text payload, hfp_limits limits, hfp_entity *entity, hfp_error *error);
-void assert_refused(const hfp_error *error, hfp_failure failure, size_t position, const char *words);
+bool check_entity(text payload, hfpayload_limits limits, hfpayload_entity *entity, hfpayload_error *error);
+void assert_refused(const hfpayload_error *error, hfpayload_failure failure, size_t position,
+                    const char *words);
 
 /* Draws what the numbers later follow from, HOLDFAST_SEED or another each time, and prints it. */
 void random_draw(void);

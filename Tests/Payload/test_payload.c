@@ -10,14 +10,15 @@ char *exact_copy(const char *bytes, size_t length) {
     return copy;
 }
 
-bool check_entity(text payload, hfp_limits limits, hfp_entity *entity, hfp_error *error) {
+bool check_entity(text payload, hfpayload_limits limits, hfpayload_entity *entity, hfpayload_error *error) {
     char *copy = exact_copy(payload.bytes, payload.length);
-    bool accepted = hfp_entity_check(copy, payload.length, "id", limits, entity, error);
+    bool accepted = hfpayload_entity_check(copy, payload.length, "id", limits, entity, error);
     free(copy);
     return accepted;
 }
 
-void assert_refused(const hfp_error *error, hfp_failure failure, size_t position, const char *words) {
+void assert_refused(const hfpayload_error *error, hfpayload_failure failure, size_t position,
+                    const char *words) {
     if (strstr(error->message, words) == NULL) {
         fail_msg("\"%s\" does not say \"%s\"", error->message, words);
     }

@@ -11,15 +11,15 @@
 
 /* Whether the text is a plain entity from its beginning to its end. Then jansson must accept it, with the
  * same span and the same id; where a plain entity is but the beginning, that by itself. */
-static bool is_plain(const char *bytes, size_t length, hfp_limits limits) {
+static bool is_plain(const char *bytes, size_t length, hfpayload_limits limits) {
     char *copy = exact_copy(bytes, length);
-    hfp_entity plain, parsed;
-    hfp_error error;
+    hfpayload_entity plain, parsed;
+    hfpayload_error error;
     bool is_whole = false;
-    if (hfp_plain_entity(copy, length, "id", limits.max_depth, &plain)) {
+    if (hfpayload_plain_entity(copy, length, "id", limits.max_depth, &plain)) {
         size_t end = plain.start + plain.length;
         is_whole = end == length;
-        if (!hfp_parsed_entity(copy, end, "id", limits, &parsed, &error)) {
+        if (!hfpayload_parsed_entity(copy, end, "id", limits, &parsed, &error)) {
             fail_msg("plain, but %s: %.*s", error.message, (int)length, bytes);
         }
         if (plain.start != parsed.start || plain.length != parsed.length || plain.id_type != parsed.id_type ||
@@ -269,8 +269,8 @@ static void deep_and_large_entities_are_left_to_jansson(void **state) {
         memset(entity + length + depth - 1, ']', depth - 1);
         length += 2 * (depth - 1);
         length += (size_t)sprintf(entity + length, "%s}", depth == 1 ? "1" : "");
-        assert_int_equal(is_plain(entity, length, (hfp_limits){1 << 20, 64}), depth <= 32);
-        assert_int_equal(is_plain(entity, length, (hfp_limits){1 << 20, 8}), depth <= 8);
+        assert_int_equal(is_plain(entity, length, (hfpayload_limits){1 << 20, 64}), depth <= 32);
+        assert_int_equal(is_plain(entity, length, (hfpayload_limits){1 << 20, 8}), depth <= 8);
     }
     for (size_t names = 1; names <= 100; names++) {
         size_t length = (size_t)sprintf(entity, "{\"a\":[{\"b\":1},{\"b\":1}]");
@@ -280,9 +280,9 @@ static void deep_and_large_entities_are_left_to_jansson(void **state) {
         length += (size_t)sprintf(entity + length, "}");
         assert_int_equal(is_plain(entity, length, roomy), names <= 64);
     }
-    hfp_entity none;
-    assert_false(hfp_plain_entity("{}", 2, "id", 0, &none));
-    assert_false(hfp_plain_entity(NULL, 0, "id", 64, &none));
+    hfpayload_entity none;
+    assert_false(hfpayload_plain_entity("{}", 2, "id", 0, &none));
+    assert_false(hfpayload_plain_entity(NULL, 0, "id", 64, &none));
 }
 
 static void fewer_are_plain_where_tests_say_so_and_never_more(void **state) {
@@ -293,7 +293,7 @@ static void fewer_are_plain_where_tests_say_so_and_never_more(void **state) {
         bool is_plain;
     } cases[] = {{3, 2, false}, {2, 3, false}, {3, 3, true}, {1, 1, false}, {SIZE_MAX, SIZE_MAX, true}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        hfp_limit_plain(cases[i].depth, cases[i].names);
+        hfpayload_limit_plain(cases[i].depth, cases[i].names);
         assert_int_equal(is_plain(entity, sizeof entity - 1, roomy), cases[i].is_plain);
         assert_true(is_plain(flat, sizeof flat - 1, roomy));
     }
@@ -328,7 +328,7 @@ static void no_mutation_is_plain_that_jansson_refuses(void **state) {
         text seed = seeds[round % (sizeof seeds / sizeof seeds[0])];
         char buffer[128];
         memcpy(buffer, seed.bytes, seed.length);
-        plain += is_plain(buffer, mutate(buffer, seed.length), (hfp_limits){1 << 20, 6});
+        plain += is_plain(buffer, mutate(buffer, seed.length), (hfpayload_limits){1 << 20, 6});
     }
     assert_in_range(plain, 25000, 475000); /* both were met */
 }
@@ -362,7 +362,7 @@ static void no_sequence_of_tokens_is_plain_that_jansson_refuses(void **state) {
             length += strlen(token);
         }
         buffer[length++] = '}';
-        plain += is_plain(buffer, length, (hfp_limits){1 << 20, 6});
+        plain += is_plain(buffer, length, (hfpayload_limits){1 << 20, 6});
     }
     assert_in_range(plain, 1000, 250000);
 }

@@ -6,26 +6,26 @@
 
 /* --- Mutations --- */
 
-static void assert_describes(const hfp_entity *entity, const char *bytes, size_t length) {
+static void assert_describes(const hfpayload_entity *entity, const char *bytes, size_t length) {
     assert_true(entity->start <= length && entity->length <= length - entity->start);
     assert_true(entity->length >= 2);
     assert_int_equal(bytes[entity->start], '{');
     assert_int_equal(bytes[entity->start + entity->length - 1], '}');
-    hfp_error error;
-    if (entity->id_type == HFP_ID_ABSENT) {
+    hfpayload_error error;
+    if (entity->id_type == HFPAYLOAD_ID_ABSENT) {
         assert_int_equal(entity->id_length, 0);
     } else {
-        assert_true(hfp_id_check(entity->id, entity->id_length, &error));
+        assert_true(hfpayload_id_check(entity->id, entity->id_length, &error));
     }
     /* The span by itself is the same entity. */
-    hfp_entity again;
-    assert_true(hfp_entity_check(bytes + entity->start, entity->length, "id", roomy, &again, &error));
+    hfpayload_entity again;
+    assert_true(hfpayload_entity_check(bytes + entity->start, entity->length, "id", roomy, &again, &error));
     assert_int_equal(again.start, 0);
     assert_int_equal(again.length, entity->length);
 }
 
-static void assert_explained(const hfp_error *error, size_t length) {
-    assert_in_range(error->failure, HFP_INVALID_JSON, HFP_INVALID_ID);
+static void assert_explained(const hfpayload_error *error, size_t length) {
+    assert_in_range(error->failure, HFPAYLOAD_INVALID_JSON, HFPAYLOAD_INVALID_ID);
     assert_true(error->position <= length);
     assert_in_range(strlen(error->message), 1, sizeof error->message - 1);
 }
@@ -45,9 +45,9 @@ static void no_mutation_of_an_entity_does_harm(void **state) {
         memcpy(buffer, seed.bytes, seed.length);
         size_t length = mutate(buffer, seed.length);
         char *copy = exact_copy(buffer, length);
-        hfp_entity entity;
-        hfp_error error;
-        if (hfp_entity_check(copy, length, "id", (hfp_limits){90, 8}, &entity, &error)) {
+        hfpayload_entity entity;
+        hfpayload_error error;
+        if (hfpayload_entity_check(copy, length, "id", (hfpayload_limits){90, 8}, &entity, &error)) {
             assert_describes(&entity, copy, length);
             accepted++;
         } else {
@@ -69,19 +69,19 @@ static void no_mutation_of_a_batch_does_harm(void **state) {
         memcpy(buffer, seed.bytes, seed.length);
         size_t length = mutate(buffer, seed.length);
         char *copy = exact_copy(buffer, length);
-        hfp_batch batch;
-        hfp_entity entity;
-        hfp_error error;
-        hfp_batch_step step = HFP_BATCH_FAILED;
-        if (hfp_batch_begin(&batch, copy, length, "id", (hfp_limits){30, 3}, &error)) {
+        hfpayload_batch batch;
+        hfpayload_entity entity;
+        hfpayload_error error;
+        hfpayload_batch_step step = HFPAYLOAD_BATCH_FAILED;
+        if (hfpayload_batch_begin(&batch, copy, length, "id", (hfpayload_limits){30, 3}, &error)) {
             size_t behind = 0;
-            while ((step = hfp_batch_next(&batch, &entity, &error)) == HFP_BATCH_ENTITY) {
+            while ((step = hfpayload_batch_next(&batch, &entity, &error)) == HFPAYLOAD_BATCH_ENTITY) {
                 assert_describes(&entity, copy, length);
                 assert_true(entity.start > behind);
                 behind = entity.start + entity.length;
             }
         }
-        if (step == HFP_BATCH_END) {
+        if (step == HFPAYLOAD_BATCH_END) {
             ended++;
         } else {
             assert_explained(&error, length);
@@ -121,11 +121,11 @@ static void every_failed_allocation_is_reported_and_leaks_nothing(void **state) 
     json_set_alloc_funcs(scarce_malloc, counting_free);
     size_t failures = 0;
     bool accepted = false;
-    hfp_error error = {HFP_NO_MEMORY, 0, ""};
-    for (; !accepted && error.failure == HFP_NO_MEMORY; failures += !accepted) {
-        hfp_entity entity;
+    hfpayload_error error = {HFPAYLOAD_NO_MEMORY, 0, ""};
+    for (; !accepted && error.failure == HFPAYLOAD_NO_MEMORY; failures += !accepted) {
+        hfpayload_entity entity;
         allocations_left = failures;
-        accepted = hfp_entity_check(payload, strlen(payload), "id", roomy, &entity, &error);
+        accepted = hfpayload_entity_check(payload, strlen(payload), "id", roomy, &entity, &error);
     }
     json_malloc_t malloc_after;
     json_free_t free_after;

@@ -8,7 +8,7 @@
 
 static bool is_sound(const char *bytes, size_t length) {
     char *copy = exact_copy(bytes, length);
-    bool is_sound = hfp_stored_is_sound(copy, length);
+    bool is_sound = hfpayload_stored_is_sound(copy, length);
     free(copy);
     return is_sound;
 }
@@ -88,17 +88,17 @@ static void what_was_accepted_is_sound_and_what_cannot_have_been_is_not(void **s
 
 static void depth_is_borne_as_far_as_entities_may_have_it(void **state) {
     (void)state;
-    enum { DEEPEST = HFP_WIDEST_DEPTH };
+    enum { DEEPEST = HFPAYLOAD_WIDEST_DEPTH };
     size_t length = 5 + 2 * (DEEPEST - 1) + 1;
     char *deep = malloc(length + 2);
     memcpy(deep, "{\"a\":", 5);
     memset(deep + 5, '[', DEEPEST - 1);
     memset(deep + 5 + DEEPEST - 1, ']', DEEPEST - 1);
     deep[length - 1] = '}';
-    hfp_limits limits = {1 << 20, DEEPEST};
-    hfp_entity entity;
-    hfp_error error;
-    assert_true(hfp_entity_check(deep, length, "id", limits, &entity, &error));
+    hfpayload_limits limits = {1 << 20, DEEPEST};
+    hfpayload_entity entity;
+    hfpayload_error error;
+    assert_true(hfpayload_entity_check(deep, length, "id", limits, &entity, &error));
     assert_true(is_sound(deep, length));
     free(deep);
     /* One more than any store takes, and what no reader walks. */
@@ -117,7 +117,7 @@ static void depth_is_borne_as_far_as_entities_may_have_it(void **state) {
 }
 
 /* What it is told for is that names are kept apart, and numbers within their range, where text comes in. */
-static bool is_allowed_once_stored(const hfp_error *error) {
+static bool is_allowed_once_stored(const hfpayload_error *error) {
     static const char *reasons[] = {"twice",  "duplicate", "too big", "64 bits",
                                     "double", "\\u0000",   "NUL",     "id"};
     for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++) {
@@ -137,9 +137,9 @@ static void random_damage_is_judged_as_what_comes_in_is(void **state) {
         char bytes[256];
         memcpy(bytes, original->bytes, original->length);
         size_t length = mutate(bytes, original->length);
-        hfp_entity entity;
-        hfp_error error;
-        if (hfp_entity_check(bytes, length, "id", roomy, &entity, &error)) {
+        hfpayload_entity entity;
+        hfpayload_error error;
+        if (hfpayload_entity_check(bytes, length, "id", roomy, &entity, &error)) {
             accepted++;
             if (!is_sound(bytes + entity.start, entity.length)) {
                 fail_msg("accepted, but not sound: %.*s", (int)length, bytes);

@@ -4,16 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-static hfp_tree *parse(text payload, hfp_limits limits, hfp_error *error) {
+static hfpayload_tree *parse(text payload, hfpayload_limits limits, hfpayload_error *error) {
     char *copy = exact_copy(payload.bytes, payload.length);
-    hfp_tree *tree = hfp_tree_parse(copy, payload.length, limits, error);
+    hfpayload_tree *tree = hfpayload_tree_parse(copy, payload.length, limits, error);
     free(copy);
     return tree;
 }
 
-static hfp_tree *parsed(text payload) {
-    hfp_error error;
-    hfp_tree *tree = parse(payload, roomy, &error);
+static hfpayload_tree *parsed(text payload) {
+    hfpayload_error error;
+    hfpayload_tree *tree = parse(payload, roomy, &error);
     if (tree == NULL) {
         fail_msg("%.*s: %s", (int)payload.length, payload.bytes, error.message);
     }
@@ -24,50 +24,51 @@ static void a_value_of_any_type_is_parsed(void **state) {
     (void)state;
     static const struct {
         text payload;
-        hfp_type type;
+        hfpayload_type type;
     } cases[] = {
-        {TEXT("null"), HFP_NULL},         {TEXT("false"), HFP_FALSE}, {TEXT("true"), HFP_TRUE},
-        {TEXT("7"), HFP_INTEGER},         {TEXT("7.5"), HFP_REAL},    {TEXT("7e2"), HFP_REAL},
-        {TEXT("\"7\""), HFP_STRING},      {TEXT("[]"), HFP_ARRAY},    {TEXT("{}"), HFP_OBJECT},
-        {TEXT(" \t\r\n7 "), HFP_INTEGER},
+        {TEXT("null"), HFPAYLOAD_NULL},    {TEXT("false"), HFPAYLOAD_FALSE},
+        {TEXT("true"), HFPAYLOAD_TRUE},    {TEXT("7"), HFPAYLOAD_INTEGER},
+        {TEXT("7.5"), HFPAYLOAD_REAL},     {TEXT("7e2"), HFPAYLOAD_REAL},
+        {TEXT("\"7\""), HFPAYLOAD_STRING}, {TEXT("[]"), HFPAYLOAD_ARRAY},
+        {TEXT("{}"), HFPAYLOAD_OBJECT},    {TEXT(" \t\r\n7 "), HFPAYLOAD_INTEGER},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        hfp_tree *tree = parsed(cases[i].payload);
-        assert_int_equal(hfp_value_type(hfp_tree_root(tree)), cases[i].type);
-        hfp_tree_free(tree);
+        hfpayload_tree *tree = parsed(cases[i].payload);
+        assert_int_equal(hfpayload_value_type(hfpayload_tree_root(tree)), cases[i].type);
+        hfpayload_tree_free(tree);
     }
 }
 
 static void integers_keep_all_64_bits(void **state) {
     (void)state;
-    hfp_tree *tree = parsed((text)TEXT("[9223372036854775807, -9223372036854775808, -0, 0]"));
-    const hfp_value *array = hfp_tree_root(tree);
-    assert_int_equal(hfp_value_count(array), 4);
-    assert_true(hfp_value_integer(hfp_value_element(array, 0)) == INT64_MAX);
-    assert_true(hfp_value_integer(hfp_value_element(array, 1)) == INT64_MIN);
-    assert_true(hfp_value_integer(hfp_value_element(array, 2)) == 0);
-    assert_null(hfp_value_element(array, 4));
-    hfp_tree_free(tree);
+    hfpayload_tree *tree = parsed((text)TEXT("[9223372036854775807, -9223372036854775808, -0, 0]"));
+    const hfpayload_value *array = hfpayload_tree_root(tree);
+    assert_int_equal(hfpayload_value_count(array), 4);
+    assert_true(hfpayload_value_integer(hfpayload_value_element(array, 0)) == INT64_MAX);
+    assert_true(hfpayload_value_integer(hfpayload_value_element(array, 1)) == INT64_MIN);
+    assert_true(hfpayload_value_integer(hfpayload_value_element(array, 2)) == 0);
+    assert_null(hfpayload_value_element(array, 4));
+    hfpayload_tree_free(tree);
 }
 
 static void reals_are_read_and_one_too_small_is_zero(void **state) {
     (void)state;
-    hfp_tree *tree = parsed((text)TEXT("[1.5, -2.5e3, 1e-400]"));
-    const hfp_value *array = hfp_tree_root(tree);
-    assert_true(hfp_value_real(hfp_value_element(array, 0)) == 1.5);
-    assert_true(hfp_value_real(hfp_value_element(array, 1)) == -2500.0);
-    assert_true(hfp_value_real(hfp_value_element(array, 2)) == 0.0);
-    hfp_tree_free(tree);
+    hfpayload_tree *tree = parsed((text)TEXT("[1.5, -2.5e3, 1e-400]"));
+    const hfpayload_value *array = hfpayload_tree_root(tree);
+    assert_true(hfpayload_value_real(hfpayload_value_element(array, 0)) == 1.5);
+    assert_true(hfpayload_value_real(hfpayload_value_element(array, 1)) == -2500.0);
+    assert_true(hfpayload_value_real(hfpayload_value_element(array, 2)) == 0.0);
+    hfpayload_tree_free(tree);
 }
 
 static void strings_are_decoded_and_may_hold_nul_bytes(void **state) {
     (void)state;
-    hfp_tree *tree = parsed((text)TEXT("\"a\\u0000\\n\\u00e9\\ud83d\\ude00\xC3\xA9\""));
+    hfpayload_tree *tree = parsed((text)TEXT("\"a\\u0000\\n\\u00e9\\ud83d\\ude00\xC3\xA9\""));
     size_t length;
-    const char *string = hfp_value_string(hfp_tree_root(tree), &length);
+    const char *string = hfpayload_value_string(hfpayload_tree_root(tree), &length);
     assert_int_equal(length, 11);
     assert_memory_equal(string, "a\0\n\xC3\xA9\xF0\x9F\x98\x80\xC3\xA9", 11);
-    hfp_tree_free(tree);
+    hfpayload_tree_free(tree);
 }
 
 static void members_come_in_the_order_of_the_text(void **state) {
@@ -79,40 +80,40 @@ static void members_come_in_the_order_of_the_text(void **state) {
         strcat(payload, member);
     }
     strcat(payload, "}");
-    hfp_tree *tree = parsed((text){payload, strlen(payload)});
-    const hfp_value *object = hfp_tree_root(tree);
-    assert_int_equal(hfp_value_count(object), 100);
+    hfpayload_tree *tree = parsed((text){payload, strlen(payload)});
+    const hfpayload_value *object = hfpayload_tree_root(tree);
+    assert_int_equal(hfpayload_value_count(object), 100);
     int i = 0;
-    for (void *m = hfp_object_first(object); m != NULL; m = hfp_object_next(object, m), i++) {
+    for (void *m = hfpayload_object_first(object); m != NULL; m = hfpayload_object_next(object, m), i++) {
         char name[10];
         size_t length;
         snprintf(name, sizeof name, "m%d", i * 37 % 100);
-        assert_string_equal(hfp_member_name(m, &length), name);
+        assert_string_equal(hfpayload_member_name(m, &length), name);
         assert_int_equal(length, strlen(name));
-        assert_int_equal(hfp_value_integer(hfp_member_value(m)), i);
+        assert_int_equal(hfpayload_value_integer(hfpayload_member_value(m)), i);
     }
     assert_int_equal(i, 100);
-    hfp_tree_free(tree);
+    hfpayload_tree_free(tree);
 }
 
 static void a_question_to_the_wrong_type_is_answered_with_nothing(void **state) {
     (void)state;
-    hfp_tree *tree = parsed((text)TEXT("true"));
-    const hfp_value *value = hfp_tree_root(tree);
+    hfpayload_tree *tree = parsed((text)TEXT("true"));
+    const hfpayload_value *value = hfpayload_tree_root(tree);
     size_t length = 7;
-    assert_int_equal(hfp_value_integer(value), 0);
-    assert_true(hfp_value_real(value) == 0.0);
-    assert_null(hfp_value_string(value, &length));
+    assert_int_equal(hfpayload_value_integer(value), 0);
+    assert_true(hfpayload_value_real(value) == 0.0);
+    assert_null(hfpayload_value_string(value, &length));
     assert_int_equal(length, 0);
-    assert_int_equal(hfp_value_count(value), 0);
-    assert_null(hfp_value_element(value, 0));
-    assert_null(hfp_object_first(value));
-    hfp_tree_free(tree);
+    assert_int_equal(hfpayload_value_count(value), 0);
+    assert_null(hfpayload_value_element(value, 0));
+    assert_null(hfpayload_object_first(value));
+    hfpayload_tree_free(tree);
 }
 
 static void no_tree_is_freed_without_harm(void **state) {
     (void)state;
-    hfp_tree_free(NULL);
+    hfpayload_tree_free(NULL);
 }
 
 static void malformed_text_is_refused_with_position_and_reason(void **state) {
@@ -178,12 +179,12 @@ static void malformed_text_is_refused_with_position_and_reason(void **state) {
         {TEXT("\0"), 0, "NUL"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        hfp_error error;
-        hfp_tree *tree = parse(cases[i].payload, roomy, &error);
+        hfpayload_error error;
+        hfpayload_tree *tree = parse(cases[i].payload, roomy, &error);
         if (tree != NULL) {
             fail_msg("accepted: %s", cases[i].payload.bytes);
         }
-        assert_refused(&error, HFP_INVALID_JSON, cases[i].position, cases[i].words);
+        assert_refused(&error, HFPAYLOAD_INVALID_JSON, cases[i].position, cases[i].words);
     }
 }
 
@@ -198,28 +199,28 @@ static void a_nul_byte_is_refused_wherever_it_stands(void **state) {
         payload[at - 1] = '1';
         payload[at] = '\0';
         payload[LONGEST - 1] = ']';
-        hfp_error error;
-        assert_null(hfp_tree_parse(payload, LONGEST, roomy, &error));
-        assert_refused(&error, HFP_INVALID_JSON, at, "NUL");
+        hfpayload_error error;
+        assert_null(hfpayload_tree_parse(payload, LONGEST, roomy, &error));
+        assert_refused(&error, HFPAYLOAD_INVALID_JSON, at, "NUL");
     }
     free(payload);
 }
 
 static void nothing_at_all_is_refused_as_empty(void **state) {
     (void)state;
-    hfp_error error;
-    assert_null(hfp_tree_parse(NULL, 0, roomy, &error));
-    assert_refused(&error, HFP_INVALID_JSON, 0, "empty");
+    hfpayload_error error;
+    assert_null(hfpayload_tree_parse(NULL, 0, roomy, &error));
+    assert_refused(&error, HFPAYLOAD_INVALID_JSON, 0, "empty");
 }
 
 static void a_payload_of_exactly_max_bytes_is_accepted_and_one_byte_more_is_not(void **state) {
     (void)state;
-    hfp_error error;
-    hfp_tree *tree = parse((text)TEXT("[12345]"), (hfp_limits){7, 9}, &error);
+    hfpayload_error error;
+    hfpayload_tree *tree = parse((text)TEXT("[12345]"), (hfpayload_limits){7, 9}, &error);
     assert_non_null(tree);
-    hfp_tree_free(tree);
-    assert_null(parse((text)TEXT("[12345] "), (hfp_limits){7, 9}, &error));
-    assert_refused(&error, HFP_TOO_LARGE, 7, "limit of 7 bytes");
+    hfpayload_tree_free(tree);
+    assert_null(parse((text)TEXT("[12345] "), (hfpayload_limits){7, 9}, &error));
+    assert_refused(&error, HFPAYLOAD_TOO_LARGE, 7, "limit of 7 bytes");
 }
 
 static void depth_counts_arrays_and_objects_and_is_limited(void **state) {
@@ -236,40 +237,40 @@ static void depth_counts_arrays_and_objects_and_is_limited(void **state) {
         {TEXT("[[],[],[],[],[],[]]"), 2, 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        hfp_error error;
-        hfp_tree *tree = parse(cases[i].payload, (hfp_limits){100, cases[i].depth}, &error);
+        hfpayload_error error;
+        hfpayload_tree *tree = parse(cases[i].payload, (hfpayload_limits){100, cases[i].depth}, &error);
         assert_non_null(tree);
-        hfp_tree_free(tree);
-        assert_null(parse(cases[i].payload, (hfp_limits){100, cases[i].depth - 1}, &error));
-        assert_refused(&error, HFP_TOO_DEEP, cases[i].bracket, "nested deeper");
+        hfpayload_tree_free(tree);
+        assert_null(parse(cases[i].payload, (hfpayload_limits){100, cases[i].depth - 1}, &error));
+        assert_refused(&error, HFPAYLOAD_TOO_DEEP, cases[i].bracket, "nested deeper");
     }
 }
 
 static void a_scalar_has_depth_zero(void **state) {
     (void)state;
-    hfp_error error;
-    hfp_tree *tree = parse((text)TEXT("\"[[[[\""), (hfp_limits){100, 0}, &error);
+    hfpayload_error error;
+    hfpayload_tree *tree = parse((text)TEXT("\"[[[[\""), (hfpayload_limits){100, 0}, &error);
     assert_non_null(tree);
-    hfp_tree_free(tree);
+    hfpayload_tree_free(tree);
 }
 
 static void the_deepest_limit_is_2047_whatever_is_asked_for(void **state) {
     (void)state;
-    hfp_limits limits = {SIZE_MAX, SIZE_MAX};
+    hfpayload_limits limits = {SIZE_MAX, SIZE_MAX};
     for (size_t depth = 2047; depth <= 1000000; depth += 997953) {
         char *payload = malloc(2 * depth + 1);
         memset(payload, '[', depth);
         payload[depth] = '1';
         memset(payload + depth + 1, ']', depth);
-        hfp_error error;
-        hfp_tree *tree = hfp_tree_parse(payload, 2 * depth + 1, limits, &error);
+        hfpayload_error error;
+        hfpayload_tree *tree = hfpayload_tree_parse(payload, 2 * depth + 1, limits, &error);
         if (depth == 2047) {
             assert_non_null(tree);
-            hfp_tree_free(tree);
+            hfpayload_tree_free(tree);
             payload[depth] = '['; /* one deeper, and never closed */
-            assert_null(hfp_tree_parse(payload, 2 * depth + 1, limits, &error));
+            assert_null(hfpayload_tree_parse(payload, 2 * depth + 1, limits, &error));
         }
-        assert_refused(&error, HFP_TOO_DEEP, 2047, "limit of 2047");
+        assert_refused(&error, HFPAYLOAD_TOO_DEEP, 2047, "limit of 2047");
         free(payload);
     }
 }

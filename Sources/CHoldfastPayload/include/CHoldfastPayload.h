@@ -23,21 +23,21 @@
 
 /* Limits of one payload. Beyond what jansson can bear they count as that: 2^31 - 1 bytes and a depth
  * of 2,047. */
-typedef struct hfp_limits {
+typedef struct hfpayload_limits {
     size_t max_bytes; /* of the whole payload, with the white space around the value */
     size_t max_depth; /* nested arrays and objects; a scalar has depth 0, {} and [] have depth 1 */
-} hfp_limits;
+} hfpayload_limits;
 
-typedef enum hfp_failure {
-    HFP_OK = 0,
-    HFP_INVALID_JSON,  /* no JSON, duplicate key, trailing bytes, bad UTF-8, number out of range */
-    HFP_TOO_LARGE,     /* max_bytes exceeded */
-    HFP_TOO_DEEP,      /* max_depth exceeded */
-    HFP_NOT_AN_OBJECT, /* an entity that is no object */
-    HFP_NOT_AN_ARRAY,  /* a batch that is no array */
-    HFP_INVALID_ID,    /* empty, too long, control characters, neither text nor 64-bit integer */
-    HFP_NO_MEMORY
-} hfp_failure;
+typedef enum hfpayload_failure {
+    HFPAYLOAD_OK = 0,
+    HFPAYLOAD_INVALID_JSON,  /* no JSON, duplicate key, trailing bytes, bad UTF-8, number out of range */
+    HFPAYLOAD_TOO_LARGE,     /* max_bytes exceeded */
+    HFPAYLOAD_TOO_DEEP,      /* max_depth exceeded */
+    HFPAYLOAD_NOT_AN_OBJECT, /* an entity that is no object */
+    HFPAYLOAD_NOT_AN_ARRAY,  /* a batch that is no array */
+    HFPAYLOAD_INVALID_ID,    /* empty, too long, control characters, neither text nor 64-bit integer */
+    HFPAYLOAD_NO_MEMORY
+} hfpayload_failure;
 
 /* Why a payload was refused; written only on failure. `message` is one impersonal sentence in ASCII
  * without the position.
@@ -46,110 +46,122 @@ typedef enum hfp_failure {
  * and a name that appears twice it is where reading stopped, just behind the word or sign that cannot
  * stand there. Otherwise it is exactly the first byte that is at fault: of a bad UTF-8 sequence, of text
  * behind the value, of an id's value, the bracket that is too deep, the byte behind max_bytes. */
-typedef struct hfp_error {
-    hfp_failure failure;
+typedef struct hfpayload_error {
+    hfpayload_failure failure;
     size_t position;
     char message[200];
-} hfp_error;
+} hfpayload_error;
 
 /* --- Trees ------------------------------------------------------------------------------------ */
 
-typedef struct hfp_tree hfp_tree;   /* owned: released with hfp_tree_free */
-typedef struct hfp_value hfp_value; /* borrowed from its tree */
+typedef struct hfpayload_tree hfpayload_tree;   /* owned: released with hfpayload_tree_free */
+typedef struct hfpayload_value hfpayload_value; /* borrowed from its tree */
 
-typedef enum hfp_type {
-    HFP_NULL,
-    HFP_FALSE,
-    HFP_TRUE,
-    HFP_INTEGER,
-    HFP_REAL,
-    HFP_STRING,
-    HFP_ARRAY,
-    HFP_OBJECT
-} hfp_type;
+typedef enum hfpayload_type {
+    HFPAYLOAD_NULL,
+    HFPAYLOAD_FALSE,
+    HFPAYLOAD_TRUE,
+    HFPAYLOAD_INTEGER,
+    HFPAYLOAD_REAL,
+    HFPAYLOAD_STRING,
+    HFPAYLOAD_ARRAY,
+    HFPAYLOAD_OBJECT
+} hfpayload_type;
 
 /* Parses one JSON value of any type. NULL on failure, with *error filled. */
-hfp_tree *hfp_tree_parse(const char *bytes, size_t length, hfp_limits limits, hfp_error *error);
-void hfp_tree_free(hfp_tree *tree);
-const hfp_value *hfp_tree_root(const hfp_tree *tree);
+hfpayload_tree *hfpayload_tree_parse(const char *bytes, size_t length, hfpayload_limits limits,
+                                     hfpayload_error *error);
+void hfpayload_tree_free(hfpayload_tree *tree);
+const hfpayload_value *hfpayload_tree_root(const hfpayload_tree *tree);
 
-hfp_type hfp_value_type(const hfp_value *value);
+hfpayload_type hfpayload_value_type(const hfpayload_value *value);
 /* Of a value of another type the three answer 0, 0.0, and NULL with length 0. */
-int64_t hfp_value_integer(const hfp_value *value);
-double hfp_value_real(const hfp_value *value);
+int64_t hfpayload_value_integer(const hfpayload_value *value);
+double hfpayload_value_real(const hfpayload_value *value);
 /* UTF-8 without escapes; may hold NUL bytes. */
-const char *hfp_value_string(const hfp_value *value, size_t *length);
-size_t hfp_value_count(const hfp_value *value); /* elements of an array, members of an object, else 0 */
-const hfp_value *hfp_value_element(const hfp_value *array, size_t index); /* NULL beyond the last */
+const char *hfpayload_value_string(const hfpayload_value *value, size_t *length);
+size_t
+hfpayload_value_count(const hfpayload_value *value); /* elements of an array, members of an object, else 0 */
+const hfpayload_value *hfpayload_value_element(const hfpayload_value *array,
+                                               size_t index); /* NULL beyond the last */
 
 /* About how many bytes of memory a copy of the value takes, with all that is in it. */
-size_t hfp_value_weight(const hfp_value *value);
+size_t hfpayload_value_weight(const hfpayload_value *value);
 
 /* The members of an object, in the order of the text; NULL behind the last and for other types:
- *   for (void *m = hfp_object_first(o); m; m = hfp_object_next(o, m)) ... */
-void *hfp_object_first(const hfp_value *object);
-void *hfp_object_next(const hfp_value *object, void *member);
+ *   for (void *m = hfpayload_object_first(o); m; m = hfpayload_object_next(o, m)) ... */
+void *hfpayload_object_first(const hfpayload_value *object);
+void *hfpayload_object_next(const hfpayload_value *object, void *member);
 /* UTF-8 without escapes and without NUL bytes; one more closes it. */
-const char *hfp_member_name(void *member, size_t *length);
-const hfp_value *hfp_member_value(void *member);
+const char *hfpayload_member_name(void *member, size_t *length);
+const hfpayload_value *hfpayload_member_value(void *member);
 
 /* --- Entities --------------------------------------------------------------------------------- */
 
-#define HFP_ID_MAX_BYTES 512
+#define HFPAYLOAD_ID_MAX_BYTES 512
 
-typedef enum hfp_id_type { HFP_ID_ABSENT, HFP_ID_STRING, HFP_ID_INTEGER } hfp_id_type;
+typedef enum hfpayload_id_type {
+    HFPAYLOAD_ID_ABSENT,
+    HFPAYLOAD_ID_STRING,
+    HFPAYLOAD_ID_INTEGER
+} hfpayload_id_type;
 
 /* One checked entity: where its text lies in the payload, and its id without escapes. An integer id
  * is its decimal text, so 42 and "42" are one id. */
-typedef struct hfp_entity {
+typedef struct hfpayload_entity {
     size_t start;  /* of the opening brace, bytes from the payload's beginning */
     size_t length; /* up to and with the closing brace */
-    hfp_id_type id_type;
+    hfpayload_id_type id_type;
     size_t id_length;
-    char id[HFP_ID_MAX_BYTES];
-} hfp_entity;
+    char id[HFPAYLOAD_ID_MAX_BYTES];
+} hfpayload_entity;
 
 /* Checks one entity. White space around it is allowed and not part of its span. `key` is the name of
  * the member that holds the id, without escapes and NUL bytes. An absent member is no failure:
- * HFP_ID_ABSENT. *entity is defined only where true is answered. */
-bool hfp_entity_check(const char *bytes, size_t length, const char *key, hfp_limits limits,
-                      hfp_entity *entity, hfp_error *error);
+ * HFPAYLOAD_ID_ABSENT. *entity is defined only where true is answered. */
+bool hfpayload_entity_check(const char *bytes, size_t length, const char *key, hfpayload_limits limits,
+                            hfpayload_entity *entity, hfpayload_error *error);
 
 /* Entities that are nested deeper, or have more names in the objects that are open at once, are parsed, where
  * others are checked in one pass: for tests, 32 and 64 otherwise and at most. The answers are the same. */
-void hfp_limit_plain(size_t depth, size_t names);
+void hfpayload_limit_plain(size_t depth, size_t names);
 
 /* No store takes entities that are nested deeper. */
-#define HFP_WIDEST_DEPTH 200
+#define HFPAYLOAD_WIDEST_DEPTH 200
 
-/* Whether a text that hfp_entity_check has accepted once, without the white space around it, still is a JSON
- * object: true for all that it accepts down to HFP_WIDEST_DEPTH, and for little else. */
-bool hfp_stored_is_sound(const char *bytes, size_t length);
+/* Whether a text that hfpayload_entity_check has accepted once, without the white space around it, still is a
+ * JSON object: true for all that it accepts down to HFPAYLOAD_WIDEST_DEPTH, and for little else. */
+bool hfpayload_stored_is_sound(const char *bytes, size_t length);
 
-/* Checks an id given by itself: 1 to HFP_ID_MAX_BYTES bytes of UTF-8 without control characters
+/* Checks an id given by itself: 1 to HFPAYLOAD_ID_MAX_BYTES bytes of UTF-8 without control characters
  * (U+0000 to U+001F, U+007F). The position is that of the first bad byte. */
-bool hfp_id_check(const char *bytes, size_t length, hfp_error *error);
+bool hfpayload_id_check(const char *bytes, size_t length, hfpayload_error *error);
 
 /* Walks a batch, a JSON array of entities, one at a time and without building a tree of the whole.
  * max_bytes and max_depth hold for each entity, without the white space around it; the batch itself may
  * have any length. Positions count from the batch's beginning. */
-typedef struct hfp_batch {
+typedef struct hfpayload_batch {
     const char *bytes;
     size_t length;
     size_t position; /* next byte to read */
     size_t index;    /* of the next entity */
     const char *key;
-    hfp_limits limits;
-} hfp_batch;
+    hfpayload_limits limits;
+} hfpayload_batch;
 
-typedef enum hfp_batch_step { HFP_BATCH_ENTITY, HFP_BATCH_END, HFP_BATCH_FAILED } hfp_batch_step;
+typedef enum hfpayload_batch_step {
+    HFPAYLOAD_BATCH_ENTITY,
+    HFPAYLOAD_BATCH_END,
+    HFPAYLOAD_BATCH_FAILED
+} hfpayload_batch_step;
 
 /* Keeps the pointers; fails where the text does not begin with '['. */
-bool hfp_batch_begin(hfp_batch *batch, const char *bytes, size_t length, const char *key, hfp_limits limits,
-                     hfp_error *error);
-/* HFP_BATCH_END is answered only after the closing ']' and nothing but white space behind it. After
- * HFP_BATCH_FAILED `index` is that of the refused element, which the message names too. Called again
+bool hfpayload_batch_begin(hfpayload_batch *batch, const char *bytes, size_t length, const char *key,
+                           hfpayload_limits limits, hfpayload_error *error);
+/* HFPAYLOAD_BATCH_END is answered only after the closing ']' and nothing but white space behind it. After
+ * HFPAYLOAD_BATCH_FAILED `index` is that of the refused element, which the message names too. Called again
  * after either, it gives the same answer. */
-hfp_batch_step hfp_batch_next(hfp_batch *batch, hfp_entity *entity, hfp_error *error);
+hfpayload_batch_step hfpayload_batch_next(hfpayload_batch *batch, hfpayload_entity *entity,
+                                          hfpayload_error *error);
 
 #endif

@@ -13,31 +13,35 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-typedef struct hfp_claim hfp_claim;
+typedef struct hfplatform_claim hfplatform_claim;
 
 /* Enters a file into this process's table. 0, EBUSY (this process has it), ECHILD (its parent had it at the
  * fork), ENOMEM. */
-int hfp_claim_create(uint64_t device, uint64_t inode, hfp_claim **out_claim);
+int hfplatform_claim_create(uint64_t device, uint64_t inode, hfplatform_claim **out_claim);
 
-/* Hands the descriptor of the sidecar file, which hfp_open_unshared has opened, to the claim, which closes
- * it. */
-void hfp_claim_attach(hfp_claim *claim, int descriptor);
+/* Hands the descriptor of the sidecar file, which hfplatform_open_unshared has opened, to the claim, which
+ * closes it. */
+void hfplatform_claim_attach(hfplatform_claim *claim, int descriptor);
 
-typedef enum hfp_lock_kind { HFP_UNLOCKED, HFP_SHARED, HFP_EXCLUSIVE } hfp_lock_kind;
+typedef enum hfplatform_lock_kind {
+    HFPLATFORM_UNLOCKED,
+    HFPLATFORM_SHARED,
+    HFPLATFORM_EXCLUSIVE
+} hfplatform_lock_kind;
 
 /* Sets the claim's lock on `count` bytes from `start` (0: to the end), whatever it was before, without
  * waiting. 0, EAGAIN (another process holds one that does not go with it; this claim's stays as it was), or
  * another errno. */
-int hfp_claim_lock(hfp_claim *claim, hfp_lock_kind kind, int64_t start, int64_t count);
+int hfplatform_claim_lock(hfplatform_claim *claim, hfplatform_lock_kind kind, int64_t start, int64_t count);
 
 /* Whether anybody, also this process, has a lock on bytes of the file at `path`; false where it cannot be
  * opened. */
-bool hfp_is_locked(const char *path, int64_t start, int64_t count);
+bool hfplatform_is_locked(const char *path, int64_t start, int64_t count);
 
 /* Unlocks, closes, and takes the file out of the table; does nothing in a forked child. */
-void hfp_claim_free(hfp_claim *claim);
+void hfplatform_claim_free(hfplatform_claim *claim);
 
 /* The number by which Linux' statfs(2) names the file system on which `path` lies, 0 if it does not tell. */
-uint32_t hfp_file_system(const char *path);
+uint32_t hfplatform_file_system(const char *path);
 
 #endif

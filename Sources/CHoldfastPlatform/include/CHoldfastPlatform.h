@@ -19,104 +19,108 @@
  * when nobody waits. (Futex: Franke, Russell, Kirkwood, "Fuss, Futexes and Furwocks", 2002.)
  *
  * Waiters for different things may share a gate: each says with its bits what it waits for. */
-typedef struct hfp_gate {
+typedef struct hfplatform_gate {
     uint32_t number;
     uint32_t waiters;
-} hfp_gate;
+} hfplatform_gate;
 
-uint32_t hfp_gate_number(hfp_gate *gate);
+uint32_t hfplatform_gate_number(hfplatform_gate *gate);
 /* Returns when the number is no longer `seen` and somebody was woken for one of the bits, when timeout_ns has
  * passed (negative: never), or early. */
-void hfp_gate_wait(hfp_gate *gate, uint32_t seen, uint32_t bits, int64_t timeout_ns);
+void hfplatform_gate_wait(hfplatform_gate *gate, uint32_t seen, uint32_t bits, int64_t timeout_ns);
 /* Moves the number, which keeps whoever saw the old one from falling asleep. Of those asleep, all are woken
  * that wait for one of the bits, and one that waits for one of `one_of`. */
-void hfp_gate_advance(hfp_gate *gate, uint32_t bits, uint32_t one_of);
+void hfplatform_gate_advance(hfplatform_gate *gate, uint32_t bits, uint32_t one_of);
 
 /* --- Threads --------------------------------------------------------------------------------------
  * Starts a detached thread on which all signals are blocked but those that a thread brings upon itself
  * (SIGSEGV and the like), so that of the host's handlers only those for crashes run on it. `name` is cut to
  * 15 bytes. Returns 0 or an errno. */
-int hfp_thread_start(const char *name, void (*body)(void *context), void *context);
+int hfplatform_thread_start(const char *name, void (*body)(void *context), void *context);
 /* Runs the body on a thread that has 8 MiB of stack, and waits for it: for work whose depth a caller's text
  * decides. It must not call the host. Returns 0 or an errno. */
-int hfp_on_large_stack(void (*body)(void *context), void *context);
+int hfplatform_on_large_stack(void (*body)(void *context), void *context);
 /* To be called on return from the host's code, with the epoch from before. If that code has forked and this
  * is the child, and the only thread that it has is one of ours, the child ends here: it has nothing to do,
  * and exit hooks would be the parent's. */
-void hfp_thread_end_if_forked(uint32_t epoch);
-/* Whether this thread was started by hfp_thread_start. */
-bool hfp_thread_is_own(void);
+void hfplatform_thread_end_if_forked(uint32_t epoch);
+/* Whether this thread was started by hfplatform_thread_start. */
+bool hfplatform_thread_is_own(void);
 /* A number that is this thread's own while it lives. */
-uint64_t hfp_thread_current(void);
+uint64_t hfplatform_thread_current(void);
 /* What this thread is in the middle of: an address of the caller's choice, NULL at first. */
-const void *hfp_thread_frame(void);
-void hfp_thread_set_frame(const void *innermost);
+const void *hfplatform_thread_frame(void);
+void hfplatform_thread_set_frame(const void *innermost);
 
 /* --- Answers of the host's functions that answer by a call ------------------------------------------
  * Whether a function was declared to be one. */
-bool hfp_answer_is_declared(const void *function);
+bool hfplatform_answer_is_declared(const void *function);
 /* False where there is no place for another one. */
-bool hfp_answer_declare(const void *function);
+bool hfplatform_answer_declare(const void *function);
 
 /* The call of one such function, as it lies on the stack of the thread that calls. */
-typedef struct hfp_answer {
+typedef struct hfplatform_answer {
     int64_t value; /* what counts where it never answers */
     bool is_given;
     int32_t missed;
-    struct hfp_answer *outer;
-} hfp_answer;
+    struct hfplatform_answer *outer;
+} hfplatform_answer;
 
-void hfp_answer_begin(hfp_answer *answer);
+void hfplatform_answer_begin(hfplatform_answer *answer);
 /* After each call: whether another one is needed. */
-bool hfp_answer_is_awaited(hfp_answer *answer);
-void hfp_answer_end(hfp_answer *answer);
+bool hfplatform_answer_is_awaited(hfplatform_answer *answer);
+void hfplatform_answer_end(hfplatform_answer *answer);
 /* How many calls were missed before; -1 where this thread is calling none. */
-int32_t hfp_answer_give(int64_t value);
+int32_t hfplatform_answer_give(int64_t value);
 
 /* --- Interrupts -------------------------------------------------------------------------------------
  * What a thread of the host's is asked, in the middle of its calls: whether they are to end. */
-typedef struct hfp_interrupt {
+typedef struct hfplatform_interrupt {
     bool (*ask)(void *check, void *user_data); /* calls the host's function; NULL where there is none */
     void *check;
     void *user_data;
     uint32_t silence;  /* not asked while this is above 0 */
     uint64_t interval; /* how long to wait between two questions, in nanoseconds */
     uint64_t due;      /* not asked before this monotonic time */
-} hfp_interrupt;
+} hfplatform_interrupt;
 
 /* The calling thread's own. */
-hfp_interrupt *hfp_thread_interrupt(void);
+hfplatform_interrupt *hfplatform_thread_interrupt(void);
 /* Whether the calling thread is to be asked. */
-bool hfp_interrupt_is_wanted(void);
+bool hfplatform_interrupt_is_wanted(void);
 
 /* --- Files ----------------------------------------------------------------------------------------
  * open(2) with O_CLOEXEC and O_NOFOLLOW, made again when interrupted. The descriptor, or -errno. */
-int hfp_open(const char *path, int flags, uint32_t mode);
+int hfplatform_open(const char *path, int flags, uint32_t mode);
 /* Writes a file, or the names in a directory, to the disk itself. 0 or an errno. */
-int hfp_sync(int descriptor);
+int hfplatform_sync(int descriptor);
 /* Gives a file another name, which nothing may have: 0, EEXIST, or another errno, with everything as before.
  * In one step where the file system can; else by a second name of the file, and where it has no second names,
  * by an empty file that keeps the name meanwhile. `first`: the way that is tried first, usually the first. */
-typedef enum hfp_publication { HFP_BY_RENAME, HFP_BY_LINK, HFP_BY_RESERVATION } hfp_publication;
-int hfp_publish(const char *from, const char *to, hfp_publication first);
+typedef enum hfplatform_publication {
+    HFPLATFORM_BY_RENAME,
+    HFPLATFORM_BY_LINK,
+    HFPLATFORM_BY_RESERVATION
+} hfplatform_publication;
+int hfplatform_publish(const char *from, const char *to, hfplatform_publication first);
 /* Two files of one directory change names in one step. 0 or an errno: EINVAL where it cannot be done. */
-int hfp_exchange(const char *one, const char *other);
+int hfplatform_exchange(const char *one, const char *other);
 
 /* --- Memory ---------------------------------------------------------------------------------------
  * Whether so many bytes may be taken now: what Swift allocates cannot be refused, it ends the process, so
  * where somebody else decides the amount the system is asked before. `reserve` bytes beside it stay free for
  * what nobody asks for. Costs nothing until a thread has asked for `unasked`. More than 2^36 are refused. */
-bool hfp_memory_ask(size_t bytes, size_t unasked, size_t reserve);
+bool hfplatform_memory_ask(size_t bytes, size_t unasked, size_t reserve);
 
 /* --- Event descriptor: readable while set; close-on-exec -------------------------------------------- */
-int hfp_event_create(void); /* the descriptor, or -errno */
-void hfp_event_set(int descriptor);
-void hfp_event_clear(int descriptor);
-void hfp_event_close(int descriptor);
+int hfplatform_event_create(void); /* the descriptor, or -errno */
+void hfplatform_event_set(int descriptor);
+void hfplatform_event_clear(int descriptor);
+void hfplatform_event_close(int descriptor);
 
 /* --- Environment ----------------------------------------------------------------------------------
  * As getenv(3); NULL also where the process has more rights than whoever started it. */
-const char *hfp_environment(const char *name);
+const char *hfplatform_environment(const char *name);
 
 /* --- Locks ----------------------------------------------------------------------------------------
  * pthread_mutex_lock and pthread_mutex_unlock for the library's own mutexes. Where it brings its own copy of
@@ -125,32 +129,32 @@ const char *hfp_environment(const char *name);
 #ifdef HOLDFAST_OWN_RUNTIME
 int __real_pthread_mutex_lock(pthread_mutex_t *mutex);
 int __real_pthread_mutex_unlock(pthread_mutex_t *mutex);
-static inline void hfp_mutex_lock(pthread_mutex_t *mutex) { __real_pthread_mutex_lock(mutex); }
-static inline void hfp_mutex_unlock(pthread_mutex_t *mutex) { __real_pthread_mutex_unlock(mutex); }
+static inline void hfplatform_mutex_lock(pthread_mutex_t *mutex) { __real_pthread_mutex_lock(mutex); }
+static inline void hfplatform_mutex_unlock(pthread_mutex_t *mutex) { __real_pthread_mutex_unlock(mutex); }
 #else
-static inline void hfp_mutex_lock(pthread_mutex_t *mutex) { pthread_mutex_lock(mutex); }
-static inline void hfp_mutex_unlock(pthread_mutex_t *mutex) { pthread_mutex_unlock(mutex); }
+static inline void hfplatform_mutex_lock(pthread_mutex_t *mutex) { pthread_mutex_lock(mutex); }
+static inline void hfplatform_mutex_unlock(pthread_mutex_t *mutex) { pthread_mutex_unlock(mutex); }
 #endif
 
 /* --- Fork ----------------------------------------------------------------------------------------
  * How many forks lie between this process and the one that loaded the library: rises in each child, before
  * any other code of the child runs. */
-uint32_t hfp_fork_epoch(void);
+uint32_t hfplatform_fork_epoch(void);
 
 /* Between these two no thread can fork: who tries waits, so that no child finds half of what is done here.
  * They are a mutex, too. Only for what is short; the host's code must not run in between. */
-void hfp_fork_hold(void);
-void hfp_fork_release(void);
+void hfplatform_fork_hold(void);
+void hfplatform_fork_release(void);
 
 /* From now on `before` runs in a thread that is about to fork, and `after` in it and in the child. For the
  * one library below that has locks and does not care for forks. Called once, between hold and release. */
-void hfp_around_forks(void (*before)(void), void (*after)(void));
+void hfplatform_around_forks(void (*before)(void), void (*after)(void));
 
-/* As hfp_open, for a file that is going to be locked: a forked child closes its descriptor at once, also when
- * the fork comes before the lock. A child shares the open file description, and with it the lock, which would
- * otherwise outlive the parent. */
-int hfp_open_unshared(const char *path, int flags, uint32_t mode);
-/* Closes what hfp_open_unshared has opened; does nothing in a forked child. */
-void hfp_close_unshared(int descriptor);
+/* As hfplatform_open, for a file that is going to be locked: a forked child closes its descriptor at once,
+ * also when the fork comes before the lock. A child shares the open file description, and with it the lock,
+ * which would otherwise outlive the parent. */
+int hfplatform_open_unshared(const char *path, int flags, uint32_t mode);
+/* Closes what hfplatform_open_unshared has opened; does nothing in a forked child. */
+void hfplatform_close_unshared(int descriptor);
 
 #endif

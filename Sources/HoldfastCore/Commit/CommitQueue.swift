@@ -128,7 +128,7 @@ package final class CommitQueue: Sendable {
             }
             if let result { return result }
             let now = time.monotonicNanoseconds()
-            if now >= placeDeadline || delivery.isCurrentThread || hfp_thread_is_own() {
+            if now >= placeDeadline || delivery.isCurrentThread || hfplatform_thread_is_own() {
                 throw HoldfastError(
                     .busy,
                     "\(maxInFlight) commits or operations are in flight, which is the store's limit: take events, wait, or raise "

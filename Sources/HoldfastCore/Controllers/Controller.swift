@@ -92,7 +92,7 @@ public final class Controller: Sendable {
     /// the same where the host ends the wait.
     public func dispatch(_ action: ControllerAction) throws(HoldfastError) {
         guard let number = accept(Entry(action: action)) else { return }
-        let thread = hfp_thread_current()
+        let thread = hfplatform_thread_current()
         while true {
             try handle(upTo: number)
             let seen = progress.number
@@ -118,7 +118,7 @@ public final class Controller: Sendable {
             work.entries.append(entry)
             work.accepted += 1
             // What is told or dispatched in the course of handling belongs to it.
-            if work.handler == hfp_thread_current() { work.limit = work.accepted }
+            if work.handler == hfplatform_thread_current() { work.limit = work.accepted }
             return work.accepted
         }
     }
@@ -128,7 +128,7 @@ public final class Controller: Sendable {
     /// Handles what waits, up to this number, unless another thread, or this one, is at it. Whoever waits for an action
     /// goes on with the rest, or else the thread that delivers. `isDelivery`: this is that thread.
     private func handle(upTo number: UInt64, isDelivery: Bool = false) throws(HoldfastError) {
-        let thread = hfp_thread_current()
+        let thread = hfplatform_thread_current()
         var number = number
         repeat {
             guard work.withLock({ $0.begin(thread, upTo: number) }) else { return }
@@ -232,7 +232,7 @@ public final class Controller: Sendable {
         leftovers.cancel()
         outbox.cancel()
         progress.advance()
-        let thread = hfp_thread_current()
+        let thread = hfplatform_thread_current()
         while true {
             let seen = progress.number
             guard let handler = work.withLock({ $0.handler }), handler != thread else { break }

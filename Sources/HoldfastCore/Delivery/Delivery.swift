@@ -79,7 +79,7 @@ final class Delivery: Sendable {
     init(mode: DeliveryMode, time: any TimeSource) throws(HoldfastError) {
         self.mode = mode
         self.time = time
-        descriptor = mode == .queue ? hfp_event_create() : -1
+        descriptor = mode == .queue ? hfplatform_event_create() : -1
         if mode == .queue && descriptor < 0 {
             throw HoldfastError(
                 .noMemory,
@@ -87,7 +87,7 @@ final class Delivery: Sendable {
         }
     }
 
-    deinit { if descriptor >= 0 { hfp_event_close(descriptor) } }
+    deinit { if descriptor >= 0 { hfplatform_event_close(descriptor) } }
 
     /// Starts the callback thread. `delivered` hears how many events that hold a place it has delivered; `finished`, that it ends.
     func start(
@@ -125,7 +125,7 @@ final class Delivery: Sendable {
         if events.isEmpty { return true }
         let (isAccepted, worker) = state.withLock { state -> (Bool, (any Worker)?) in
             if state.isClosing && !isDelivery { return (false, nil) }
-            if state.events.isEmpty && mode == .queue { hfp_event_set(descriptor) }
+            if state.events.isEmpty && mode == .queue { hfplatform_event_set(descriptor) }
             state.events += events
             return (true, state.worker)
         }
@@ -149,7 +149,7 @@ final class Delivery: Sendable {
                     taken = Array(state.events[..<limit])
                     state.events.removeFirst(limit)
                 }
-                if state.events.isEmpty && !state.isClosing { hfp_event_clear(descriptor) }
+                if state.events.isEmpty && !state.isClosing { hfplatform_event_clear(descriptor) }
                 return taken
             }
             guard let taken, taken.isEmpty else { return taken }
@@ -176,7 +176,7 @@ final class Delivery: Sendable {
         if events.isEmpty { return }
         state.withLock { state in
             state.events.insert(contentsOf: events, at: 0)
-            hfp_event_set(descriptor)
+            hfplatform_event_set(descriptor)
         }
         arrival.advance()
     }
@@ -185,7 +185,7 @@ final class Delivery: Sendable {
     func close() {
         let worker = state.withLock { state in
             state.isClosing = true
-            if mode == .queue { hfp_event_set(descriptor) }
+            if mode == .queue { hfplatform_event_set(descriptor) }
             return state.worker
         }
         worker?.wake()

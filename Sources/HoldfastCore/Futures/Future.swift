@@ -210,7 +210,7 @@ public final class Future: Sendable {
     }
 
     fileprivate static func requireHostThread() throws(HoldfastError) {
-        if hfp_thread_is_own() {
+        if hfplatform_thread_is_own() {
             throw HoldfastError(
                 .wouldDeadlock,
                 "waiting on a thread of the library's could wait for itself: observe the future instead")

@@ -27,7 +27,7 @@ final class ProviderCalls: Sendable {
     }
 
     private static func frames(contain isMeant: (Frame) -> Bool) -> Bool {
-        var next = UnsafeRawPointer(hfp_thread_frame())
+        var next = UnsafeRawPointer(hfplatform_thread_frame())
         while let frame = next?.load(as: Frame.self) {
             if isMeant(frame) { return true }
             next = frame.outer
@@ -36,7 +36,7 @@ final class ProviderCalls: Sendable {
     }
 
     /// Whether this thread is inside a function of some provider.
-    static var isInsideAny: Bool { hfp_thread_frame() != nil }
+    static var isInsideAny: Bool { hfplatform_thread_frame() != nil }
 
     /// Whether this thread is inside a function of this provider.
     var isInside: Bool { Self.isInsideAny && Self.frames { $0.calls == ObjectIdentifier(self) } }
@@ -70,11 +70,11 @@ final class ProviderCalls: Sendable {
     }
 
     private func framed<Result>(_ body: () throws(HoldfastError) -> Result) throws(HoldfastError) -> Result {
-        let frame = Frame(calls: ObjectIdentifier(self), outer: UnsafeRawPointer(hfp_thread_frame()))
+        let frame = Frame(calls: ObjectIdentifier(self), outer: UnsafeRawPointer(hfplatform_thread_frame()))
         var outcome: Swift.Result<Result, HoldfastError>?
         let isSame = withUnsafePointer(to: frame) { frame in
-            hfp_thread_set_frame(frame)
-            defer { hfp_thread_set_frame(frame.pointee.outer) }
+            hfplatform_thread_set_frame(frame)
+            defer { hfplatform_thread_set_frame(frame.pointee.outer) }
             return isSameProcess {
                 do throws(HoldfastError) { outcome = .success(try body()) } catch { outcome = .failure(error) }
             }

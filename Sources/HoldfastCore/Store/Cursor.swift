@@ -77,7 +77,7 @@ public final class Cursor: Sendable {
     }
 
     private func take() throws(HoldfastError) -> State {
-        let thread = hfp_thread_current()
+        let thread = hfplatform_thread_current()
         while true {
             let seen = isFree.number
             let (taken, user) = state.withLock { slot in

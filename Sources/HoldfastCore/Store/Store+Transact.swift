@@ -50,7 +50,7 @@ extension Store {
         }
         if let former = place.take() { retries.leave(former) }
         // The library's own threads bring about what those in front may be waiting for.
-        if let contention, !hfp_thread_is_own() {
+        if let contention, !hfplatform_thread_is_own() {
             place = try retries.wait(in: contention, until: deadline)
             return place != nil
         }

@@ -119,7 +119,7 @@ final class StreamOutbox: Sendable {
 
     /// Calls the observer, if it may still be called.
     func deliver(_ notice: StreamNotice) {
-        let thread = hfp_thread_current()
+        let thread = hfplatform_thread_current()
         guard let (observer, event, isInside) = enter(notice, thread) else { return }
         // What the host does there may fork: the child leaves alone what is the parent's.
         guard isSameProcess(after: { observer.received(event) }), !isInside else { return }
@@ -174,7 +174,7 @@ final class StreamOutbox: Sendable {
 
     /// When it returns the observer is not called any more, unless the caller is being called by it.
     func cancel() {
-        let thread = hfp_thread_current()
+        let thread = hfplatform_thread_current()
         let observer = state.withLock { state in
             defer { state.observer = nil }
             if state.caller == thread { state.isCancelledInside = state.observer != nil || state.isCancelledInside }
@@ -186,7 +186,7 @@ final class StreamOutbox: Sendable {
 
     /// Waits for a call of the observer that another thread is in.
     func waitForCall() {
-        let thread = hfp_thread_current()
+        let thread = hfplatform_thread_current()
         while true {
             let seen = ended.number
             guard let caller = state.withLock({ $0.caller }), caller != thread else { return }

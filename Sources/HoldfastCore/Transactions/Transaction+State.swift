@@ -19,7 +19,7 @@ extension Transaction.State {
         case .stay: return nil
         case .to(let next): return next
         case .onlyForValidators:
-            if validator == hfp_thread_current() { return nil }
+            if validator == hfplatform_thread_current() { return nil }
             refusal = .onlyValidators
         case .refuse(let reason): refusal = reason
         case .unreachable: refusal = .impossible
@@ -35,7 +35,7 @@ extension Transaction.State {
     func permits(_ call: TransactionCall) -> Bool {
         switch current.answer(to: call) {
         case .stay, .to: true
-        case .onlyForValidators: validator == hfp_thread_current()
+        case .onlyForValidators: validator == hfplatform_thread_current()
         case .refuse, .unreachable: false
         }
     }

@@ -149,7 +149,7 @@ extension Transaction {
             let trees = state.trees ?? TreeTransaction(of: self)
             state.trees = trees
             if let next { state.stage = next }
-            state.validator = hfp_thread_current()
+            state.validator = hfplatform_thread_current()
             state.view.beginValidation()
             state.buffer.keepsEveryWrite = true
             return (trees, state.buffer.savepoint())

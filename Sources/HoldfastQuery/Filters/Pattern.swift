@@ -84,7 +84,7 @@ package final class Pattern: @unchecked Sendable, Equatable {
             // PCRE2 recurses as deep as groups stand in each other or call each other, and from one item that may be
             // left out to the next.
             let failure = withUnsafeMutablePointer(to: &compilation) { compilation in
-                hfp_on_large_stack({ $0!.assumingMemoryBound(to: Compilation.self).pointee.run() }, compilation)
+                hfplatform_on_large_stack({ $0!.assumingMemoryBound(to: Compilation.self).pointee.run() }, compilation)
             }
             if failure != 0 { compilation.error = PCRE2_ERROR_HEAP_FAILED }
             return compilation
@@ -122,8 +122,8 @@ package final class Pattern: @unchecked Sendable, Equatable {
     /// for ever.
     @discardableResult
     private static func atNoFork<Result>(_ body: () -> Result) -> Result {
-        hfp_fork_hold()
-        defer { hfp_fork_release() }
+        hfplatform_fork_hold()
+        defer { hfplatform_fork_release() }
         return body()
     }
 

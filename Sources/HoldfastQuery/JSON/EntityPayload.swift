@@ -11,19 +11,19 @@ package struct EntityPayload {
     package init(
         _ bytes: UnsafeRawBufferPointer, key: String, limits: PayloadLimits, what: String = "entity"
     ) throws(HoldfastError) {
-        var entity = hfp_entity()
-        var error = hfp_error()
+        var entity = hfpayload_entity()
+        var error = hfpayload_error()
         let empty: StaticString = ""
         let start = bytes.baseAddress ?? UnsafeRawPointer(empty.utf8Start)
-        let isValid = hfp_entity_check(
+        let isValid = hfpayload_entity_check(
             start.assumingMemoryBound(to: CChar.self), bytes.count, key, limits.c, &entity, &error)
         guard isValid else { throw HoldfastError(payload: error, what: what) }
         self.init(entity, in: bytes)
     }
 
-    private init(_ entity: hfp_entity, in bytes: UnsafeRawBufferPointer) {
+    private init(_ entity: hfpayload_entity, in bytes: UnsafeRawBufferPointer) {
         text = UnsafeRawBufferPointer(rebasing: bytes[entity.start..<(entity.start + entity.length)])
-        guard entity.id_type != HFP_ID_ABSENT else {
+        guard entity.id_type != HFPAYLOAD_ID_ABSENT else {
             id = nil
             return
         }
@@ -35,26 +35,26 @@ package struct EntityPayload {
         in bytes: UnsafeRawBufferPointer, key: String, limits: PayloadLimits, what: String,
         _ body: (Int, EntityPayload) throws(HoldfastError) -> Void
     ) throws(HoldfastError) {
-        var batch = hfp_batch()
-        var error = hfp_error()
+        var batch = hfpayload_batch()
+        var error = hfpayload_error()
         let empty: StaticString = ""
         let start = (bytes.baseAddress ?? UnsafeRawPointer(empty.utf8Start)).assumingMemoryBound(to: CChar.self)
         // The batch keeps the key's pointer, so everything happens while it is lent.
         let failure = key.withCString { key -> HoldfastError? in
-            guard hfp_batch_begin(&batch, start, bytes.count, key, limits.c, &error) else {
+            guard hfpayload_batch_begin(&batch, start, bytes.count, key, limits.c, &error) else {
                 return HoldfastError(payload: error, what: what)
             }
-            var entity = hfp_entity()
+            var entity = hfpayload_entity()
             while true {
                 let index = batch.index
-                switch hfp_batch_next(&batch, &entity, &error) {
-                case HFP_BATCH_ENTITY:
+                switch hfpayload_batch_next(&batch, &entity, &error) {
+                case HFPAYLOAD_BATCH_ENTITY:
                     do throws(HoldfastError) {
                         try body(index, EntityPayload(entity, in: bytes))
                     } catch {
                         return error.status == .cancelled ? error : error.inBatch(at: index)
                     }
-                case HFP_BATCH_END: return nil
+                case HFPAYLOAD_BATCH_END: return nil
                 default:
                     var failure = HoldfastError(payload: error, what: what)
                     failure.detail.append(("index", .number(UInt64(index))))
@@ -69,10 +69,10 @@ package struct EntityPayload {
 extension EntityID {
     /// Checks an id that a caller gave by itself.
     public init(checking bytes: UnsafeRawBufferPointer) throws(HoldfastError) {
-        var error = hfp_error()
+        var error = hfpayload_error()
         let empty: StaticString = ""
         let start = bytes.baseAddress ?? UnsafeRawPointer(empty.utf8Start)
-        guard hfp_id_check(start.assumingMemoryBound(to: CChar.self), bytes.count, &error) else {
+        guard hfpayload_id_check(start.assumingMemoryBound(to: CChar.self), bytes.count, &error) else {
             throw HoldfastError(payload: error, what: "id")
         }
         self.init(unchecked: Array(bytes))

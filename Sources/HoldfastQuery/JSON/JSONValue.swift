@@ -14,9 +14,9 @@ public struct PayloadLimits: Sendable, Equatable {
 
     public static let standard = PayloadLimits()
     /// What no store goes beyond.
-    package static let widest = PayloadLimits(maxBytes: 268_435_456, maxDepth: Int(HFP_WIDEST_DEPTH))
+    package static let widest = PayloadLimits(maxBytes: 268_435_456, maxDepth: Int(HFPAYLOAD_WIDEST_DEPTH))
 
-    package var c: hfp_limits { hfp_limits(max_bytes: max(0, maxBytes), max_depth: max(0, maxDepth)) }
+    package var c: hfpayload_limits { hfpayload_limits(max_bytes: max(0, maxBytes), max_depth: max(0, maxDepth)) }
 }
 
 /// A small payload as a tree: options, filters, patches. Entities are never held this way; they are
@@ -53,18 +53,18 @@ public enum JSONValue: Sendable, Hashable {
     public static func parse(
         _ bytes: UnsafeRawBufferPointer, what: String, limits: PayloadLimits = .standard
     ) throws(HoldfastError) -> JSONValue {
-        var error = hfp_error()
+        var error = hfpayload_error()
         // The parser takes no null pointer, and an empty buffer may have no address.
         let empty: StaticString = ""
         let start = bytes.baseAddress ?? UnsafeRawPointer(empty.utf8Start)
         guard
-            let tree = hfp_tree_parse(
+            let tree = hfpayload_tree_parse(
                 start.assumingMemoryBound(to: CChar.self), bytes.count, limits.c, &error)
         else { throw HoldfastError(payload: error, what: what) }
-        defer { hfp_tree_free(tree) }
+        defer { hfpayload_tree_free(tree) }
         // What it is made for takes about as much again.
-        try Memory.ask(for: 2 * hfp_value_weight(hfp_tree_root(tree)))
-        return JSONValue(hfp_tree_root(tree))
+        try Memory.ask(for: 2 * hfpayload_value_weight(hfpayload_tree_root(tree)))
+        return JSONValue(hfpayload_tree_root(tree))
     }
 
     /// Checks that these bytes are one JSON value of any type. `what` as above.
@@ -73,41 +73,41 @@ public enum JSONValue: Sendable, Hashable {
     ) throws(HoldfastError) {
         // Nearly every one is an object without a member of no name, and as such is checked without a tree.
         if (try? EntityPayload(bytes, key: "", limits: limits)) != nil { return }
-        var error = hfp_error()
+        var error = hfpayload_error()
         let empty: StaticString = ""
         let start = bytes.baseAddress ?? UnsafeRawPointer(empty.utf8Start)
         guard
-            let tree = hfp_tree_parse(
+            let tree = hfpayload_tree_parse(
                 start.assumingMemoryBound(to: CChar.self), bytes.count, limits.c, &error)
         else { throw HoldfastError(payload: error, what: what) }
-        hfp_tree_free(tree)
+        hfpayload_tree_free(tree)
     }
 
     /// Recurses no deeper than the depth limit under which the tree was parsed.
     private init(_ value: OpaquePointer) {
-        switch hfp_value_type(value) {
-        case HFP_FALSE: self = .bool(false)
-        case HFP_TRUE: self = .bool(true)
-        case HFP_INTEGER: self = .integer(hfp_value_integer(value))
-        case HFP_REAL: self = .real(hfp_value_real(value))
-        case HFP_STRING:
+        switch hfpayload_value_type(value) {
+        case HFPAYLOAD_FALSE: self = .bool(false)
+        case HFPAYLOAD_TRUE: self = .bool(true)
+        case HFPAYLOAD_INTEGER: self = .integer(hfpayload_value_integer(value))
+        case HFPAYLOAD_REAL: self = .real(hfpayload_value_real(value))
+        case HFPAYLOAD_STRING:
             var length = 0
-            let bytes = hfp_value_string(value, &length)
+            let bytes = hfpayload_value_string(value, &length)
             self = .string(Array(UnsafeRawBufferPointer(start: bytes, count: length)))
-        case HFP_ARRAY:
-            self = .array((0..<hfp_value_count(value)).map { JSONValue(hfp_value_element(value, $0)) })
-        case HFP_OBJECT:
+        case HFPAYLOAD_ARRAY:
+            self = .array((0..<hfpayload_value_count(value)).map { JSONValue(hfpayload_value_element(value, $0)) })
+        case HFPAYLOAD_OBJECT:
             var members: [Member] = []
-            members.reserveCapacity(hfp_value_count(value))
-            var next = hfp_object_first(value)
+            members.reserveCapacity(hfpayload_value_count(value))
+            var next = hfpayload_object_first(value)
             while let member = next {
                 var length = 0
-                let name = hfp_member_name(member, &length)
+                let name = hfpayload_member_name(member, &length)
                 members.append(
                     Member(
                         name: Array(UnsafeRawBufferPointer(start: name, count: length)),
-                        value: JSONValue(hfp_member_value(member))))
-                next = hfp_object_next(value, member)
+                        value: JSONValue(hfpayload_member_value(member))))
+                next = hfpayload_object_next(value, member)
             }
             self = .object(members)
         default: self = .null
@@ -129,16 +129,16 @@ public enum JSONValue: Sendable, Hashable {
 
 extension HoldfastError {
     /// The one place where a refusal of the C parser becomes an error.
-    package init(payload error: hfp_error, what: String) {
+    package init(payload error: hfpayload_error, what: String) {
         let reason = withUnsafeBytes(of: error.message) { message in
             String(decoding: message.prefix { $0 != 0 }, as: UTF8.self)
         }
         let status: Status
         let lead: String
         switch error.failure {
-        case HFP_NO_MEMORY: (status, lead) = (.noMemory, "no memory to read the \(what)")
-        case HFP_INVALID_ID: (status, lead) = (.invalidID, "invalid id in the \(what)")
-        case HFP_NOT_AN_OBJECT: (status, lead) = (.invalidEntity, "invalid entity in the \(what)")
+        case HFPAYLOAD_NO_MEMORY: (status, lead) = (.noMemory, "no memory to read the \(what)")
+        case HFPAYLOAD_INVALID_ID: (status, lead) = (.invalidID, "invalid id in the \(what)")
+        case HFPAYLOAD_NOT_AN_OBJECT: (status, lead) = (.invalidEntity, "invalid entity in the \(what)")
         default: (status, lead) = (.invalidJSON, "invalid JSON in the \(what)")
         }
         self.init(
