@@ -103,7 +103,7 @@ public protocol Storage: AnyObject, Sendable {
     /// Gives the engine the core's help with what only the core can do. Called once, right after opening.
     func attach(_ host: any StorageHost)
 
-    // Care of the files; engines without files leave these to StorageCare.swift.
+    // Maintenance of the files; engines without files leave these to StorageMaintenance.swift.
 
     /// Copies the newest committed state, while others read and write, into a new file, a store of its own with a new
     /// incarnation. The file appears when it is complete and on the disk. Answers which state it is.

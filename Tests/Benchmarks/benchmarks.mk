@@ -10,7 +10,7 @@ BENCH_SHARED := $(addprefix Tests/Benchmarks/,documents.c measure.c documents.h 
 
 BENCH_ENGINES := $(addprefix $(BENCH_BUILD)/,holdfast sqlite lmdb rocksdb)
 BENCH_FIRST_READS := $(addprefix $(BENCH_BUILD)/first_read_,holdfast sqlite)
-BENCH_OTHERS := $(addprefix $(BENCH_BUILD)/,asynchronous care floors load_library streams trees)
+BENCH_OTHERS := $(addprefix $(BENCH_BUILD)/,asynchronous maintenance floors load_library streams trees)
 BENCH_PROGRAMS := $(BENCH_ENGINES) $(BENCH_FIRST_READS) $(BENCH_OTHERS)
 
 BENCH_LIBRARIES_holdfast := $(LINKED)
@@ -39,7 +39,7 @@ $(BENCH_FIRST_READS): $(BENCH_BUILD)/first_read_%: Tests/Benchmarks/%.c Tests/Be
 $(BENCH_OTHERS): $(BENCH_BUILD)/%: Tests/Benchmarks/%.c
 	$(BENCH_COMPILE)
 
-$(BENCH_BUILD)/holdfast $(BENCH_BUILD)/first_read_holdfast $(BENCH_BUILD)/asynchronous $(BENCH_BUILD)/care $(BENCH_BUILD)/trees: include/holdfast.h $(HEADERS)
+$(BENCH_BUILD)/holdfast $(BENCH_BUILD)/first_read_holdfast $(BENCH_BUILD)/asynchronous $(BENCH_BUILD)/maintenance $(BENCH_BUILD)/trees: include/holdfast.h $(HEADERS)
 
 $(BENCH_BUILD)/documents.ndjson: Tests/Benchmarks/make_documents.py
 	$(PYTHON) $< $@

@@ -22,7 +22,7 @@ from line import (
 from programs import (
     asynchronous,
     awaited,
-    care,
+    maintenance,
     first_read,
     floor,
     in_c,
@@ -70,20 +70,20 @@ def cached_reads(threads: int) -> Line:
 
 
 def cared(work: str) -> tuple[Line, ...]:
-    """The care of a store that is in use, and what it costs those who use it."""
+    """Maintenance of a store that is in use, and what it costs those who use it."""
     return (
         Line(
             work,
             f"{work} while another thread commits",
             "documents/s",
-            care(work, FOUND),
+            maintenance(work, FOUND),
         ),
         Line(
             f"commits-beside-{work}",
             f"commits of one document, relaxed, beside {work}",
             "commits/s",
-            care(f"commits-beside-{work}", UPDATES),
-            (Baseline("alone", care("commits-beside-nothing", UPDATES)),),
+            maintenance(f"commits-beside-{work}", UPDATES),
+            (Baseline("alone", maintenance("commits-beside-nothing", UPDATES)),),
         ),
     )
 

@@ -44,9 +44,10 @@ def in_swift(engine: str, workload: str, count: int, in_flight: int = 0) -> Run:
     )
 
 
-def care(workload: str, count: int) -> Run:
+def maintenance(workload: str, count: int) -> Run:
     return Run(
-        ("{build}/care", workload, "{directory}", "{documents}", "{count}"), count
+        ("{build}/maintenance", workload, "{directory}", "{documents}", "{count}"),
+        count,
     )
 
 

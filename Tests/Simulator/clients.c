@@ -18,7 +18,7 @@ static void attend(desk *d) {
         import_some(d);
         break;
     default:
-        care(d);
+        maintenance(d);
     }
 }
 

@@ -58,9 +58,9 @@ void add_batch(desk *d);
 void remove_batch(desk *d);
 void count_batch(desk *d);
 
-/* --- care.c --------------------------------------------------------------------------------------- */
+/* --- maintenance.c -------------------------------------------------------------------------------- */
 void backup_path(int number, char path[64]);
-void care(desk *d);
+void maintenance(desk *d);
 
 /* --- inspection.c --------------------------------------------------------------------------------- */
 /* With all that may lie beside it, also where a power cut has brought it back. */

@@ -6,7 +6,7 @@
 TORTURE_BUILD := $(BUILD)/torture
 TORTURE_SHARED := Tests/Torture/judge.c Tests/Torture/ledger.c Tests/Torture/recording_vfs.c
 TORTURE_PROGRAMS := $(addprefix $(TORTURE_BUILD)/,replay kill faults processes sharing neighbours slow_sync displaced \
-    meanwhile corruption care followers rolled_back hosts calls second)
+    meanwhile corruption maintenance followers rolled_back hosts calls second)
 
 $(TORTURE_BUILD)/%: Tests/Torture/%.c $(TORTURE_SHARED) Tests/Torture/judge.h Tests/Torture/ledger.h Tests/Torture/recording_vfs.h
 	@mkdir -p $(TORTURE_BUILD)
@@ -44,7 +44,7 @@ test-torture-short: library $(TORTURE_PROGRAMS) ## Power cuts, kills and I/O fau
 	$(DRAWN) --except=$(COPIED) $(TORTURE_BUILD)/displaced
 	$(DRAWN) $(TORTURE_BUILD)/meanwhile
 	$(DRAWN) $(TORTURE_BUILD)/corruption
-	$(TORTURE_BUILD)/care
+	$(TORTURE_BUILD)/maintenance
 	$(DRAWN) $(TORTURE_BUILD)/calls
 	$(TORTURE_BUILD)/second
 	$(TORTURE_BUILD)/followers
@@ -56,6 +56,6 @@ torture: library $(TORTURE_PROGRAMS) ## Power cuts, kills and I/O faults, all of
 	$(DRAWN) $(TORTURE_BUILD)/kill 2000
 	$(DRAWN) $(TORTURE_BUILD)/faults --every
 	$(DRAWN) $(TORTURE_BUILD)/corruption 20
-	$(DRAWN) $(TORTURE_BUILD)/care --every
+	$(DRAWN) $(TORTURE_BUILD)/maintenance --every
 	$(DRAWN) $(TORTURE_BUILD)/calls --every
 	$(DRAWN) $(TORTURE_BUILD)/followers 120

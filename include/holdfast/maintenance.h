@@ -1,6 +1,6 @@
 /*
- * Maintenance: the care of a store while it is in use. Backup and restore, checking, compacting, and bringing
- * its schema to the program's version.
+ * Maintenance of a store while it is in use: backup and restore, checking, compacting, and bringing its
+ * schema to the program's version.
  *
  * The functions take as long as the work does, so they are for threads that may wait. The library's callback
  * thread is none: events would be held up meanwhile.

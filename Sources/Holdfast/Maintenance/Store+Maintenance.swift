@@ -40,7 +40,7 @@ public struct StoreVerification: Sendable, Hashable, Decodable {
     }
 }
 
-/// The care of a store while it is in use. A task that is cancelled meanwhile gives the work up (`CancellationError`), and
+/// Maintenance of a store while it is in use. A task that is cancelled meanwhile gives the work up (`CancellationError`), and
 /// nothing of it is left.
 extension Store {
     /// Copies the newest committed state into a new file, while others go on reading and writing. The file is a store of its

@@ -2,7 +2,7 @@ import Foundation
 import Holdfast
 import Testing
 
-@Suite("The care of a store")
+@Suite("The maintenance of a store")
 struct MaintenanceTests {
     /// Runs `body` with a store in a file, the path of its directory, and its repository of a thousand songs.
     private func withAThousandSongs(_ body: (Store, String, Repository<Song>) async throws -> Void) async throws {

@@ -1,4 +1,4 @@
-"""The care of a store: backup and restore, checking, compacting, export and import, upgrades of a schema."""
+"""Maintenance of a store: backup and restore, checking, compacting, export and import, schema upgrades."""
 
 import ctypes
 import io
@@ -69,7 +69,7 @@ def restore(
 
 
 class Maintenance:
-    """The care of an open store. All of it goes on beside other reading and writing.
+    """Maintenance of an open store. All of it goes on beside other reading and writing.
 
     `progress` functions are called on the calling thread; an exception of theirs ends the work and is raised.
     """

@@ -215,7 +215,7 @@ def test_read_only_refuses_to_write(filled: str, tmp_path: Path) -> None:
     assert not (tmp_path / "new.db").exists()
 
 
-# --- Moving and care ---------------------------------------------------------------------------------
+# --- Moving and maintenance --------------------------------------------------------------------------
 
 
 def test_an_export_comes_back_by_import(filled: str, tmp_path: Path) -> None:

@@ -265,7 +265,7 @@ def test_an_upgrade_that_was_killed_goes_on_with_its_step(path: str) -> None:
 
 
 def test_the_care_of_a_store_can_be_awaited(path: str, tmp_path: Path) -> None:
-    async def care() -> None:
+    async def maintain() -> None:
         async with holdfast.aio.open(path) as store:
             songs = store.repository("songs")
             await songs.save({"id": "a", "name": "A"})
@@ -280,7 +280,7 @@ def test_the_care_of_a_store_can_be_awaited(path: str, tmp_path: Path) -> None:
             await store.import_lines(tmp_path / "lines", existing="replace")
             assert await store.repository("songs").fetch("a") == {"id": "a", "title": "A"}
 
-    asyncio.run(care())
+    asyncio.run(maintain())
 
 
 class InMemory(holdfast.StorageProvider):

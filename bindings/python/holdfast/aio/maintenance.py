@@ -1,4 +1,4 @@
-"""The care of a store, awaited."""
+"""Maintenance of a store, awaited."""
 
 import functools
 from collections.abc import Mapping
@@ -21,8 +21,8 @@ async def restore(backup: StrPath, url: StrPath, **options: Any) -> None:
 
 
 class Maintenance:
-    """The care of an open store, as `holdfast.Maintenance`. Each call has a thread of its own while it lasts,
-    on which `progress` functions are called."""
+    """Maintenance of an open store, as `holdfast.Maintenance`. Each call has a thread of its own while it
+    lasts, on which `progress` functions are called."""
 
     _blocking: Any
     _in_thread: Callable[..., Any]

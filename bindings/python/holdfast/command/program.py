@@ -5,9 +5,9 @@ from typing import Optional
 import click
 
 from ..version import version_text
-from .care import backup, compact, restore, verify
 from .completion import completion
 from .inspect import inspect
+from .maintenance import backup, compact, restore, verify
 from .output import Output
 from .reading import find, get, info
 from .session import Commands, Session
@@ -27,7 +27,7 @@ from .writing import delete, put
 @click.version_option(version_text(), package_name="holdfast")
 @click.pass_context
 def program(ctx: click.Context, format: Optional[str], read_only: bool) -> None:
-    """Look into Holdfast stores, fill them, and care for them.
+    """Look into Holdfast stores, fill them, and maintain them.
 
     STORE is a path or a URL. What only reads opens the store read-only, and creates none.
 

@@ -13,7 +13,7 @@ import click
 from click.shell_completion import ShellComplete, split_arg_string
 
 from .. import store as stores
-from .care import backup, compact, verify
+from .maintenance import backup, compact, verify
 from .parameters import store_argument
 from .reading import find, get, info
 from .session import Commands, Session

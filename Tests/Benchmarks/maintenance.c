@@ -1,9 +1,9 @@
 /*
- * Care: backup, export and import while others commit, and what that costs them. Holdfast alone.
+ * Maintenance: backup, export and import while others commit, and what that costs them. Holdfast alone.
  *
- *     care WORK DIRECTORY DOCUMENTS COUNT        backup | export | import: all documents, COUNT of them at
- * least care commits-beside-WORK ...               COUNT commits of one document, relaxed, while that goes
- * on; of "nothing", alone
+ *     maintenance WORK DIRECTORY DOCUMENTS COUNT   backup | export | import: all documents, COUNT of them
+ * at least maintenance commits-beside-WORK ...   COUNT commits of one document, relaxed, while that goes on;
+ * of "nothing", alone
  *
  * Filling the store is not timed.
  */

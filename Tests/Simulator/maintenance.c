@@ -1,5 +1,5 @@
 /*
- * The care of a store: what its files and indexes are made to go through.
+ * The maintenance of a store: what its files and indexes are made to go through.
  */
 #include "desk.h"
 
@@ -20,7 +20,7 @@ static void back_up(desk *d) {
     told->counted.backups++;
 }
 
-void care(desk *d) {
+void maintenance(desk *d) {
     hf_error *error = NULL;
     switch (draw(8)) {
     case 0:

@@ -1,4 +1,4 @@
-"""Commands for the care of a store: backup, restore, verify, compact."""
+"""Commands for the maintenance of a store: backup, restore, verify, compact."""
 
 import os
 

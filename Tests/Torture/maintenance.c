@@ -1,8 +1,8 @@
 /*
- * Care under faults: backup, restore and compacting, with each file operation made to fail, once and for
- * good.
+ * Maintenance under faults: backup, restore and compacting, with each file operation made to fail, once and
+ * for good.
  *
- *     care [--every]        --every: each operation of the run; else a sample
+ *     maintenance [--every]   --every: each operation of the run; else a sample
  *
  * Whatever fails, each call answers with a status that fits; what says that it succeeded is whole, what
  * failed left nothing under the name of the new file, and the store has all that was committed.

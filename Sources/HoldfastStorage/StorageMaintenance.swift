@@ -21,7 +21,7 @@ public struct StorageSize: Sendable {
     }
 }
 
-/// The care of an engine's files. An engine without any leaves these as they are.
+/// The maintenance of an engine's files. An engine without any leaves these as they are.
 extension Storage {
     public var keepsCatalogue: Bool { true }
 
