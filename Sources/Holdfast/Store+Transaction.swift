@@ -108,8 +108,8 @@ extension Store {
     ) async throws -> (value: Value, receipt: Receipt) {
         let deadline = ContinuousClock.now + .milliseconds(options.timeoutMilliseconds)
         var attempt = 1
-        var place: RetryQueue.Place?
-        defer { if let place { core.retries.leave(place) } }
+        var ticket: RetryQueue.Ticket?
+        defer { if let ticket { core.retries.leave(ticket) } }
         while true {
             try Task.checkCancellation()
             var options = options
@@ -126,31 +126,31 @@ extension Store {
                 try? await transaction.rollback()
                 guard let conflict = HoldfastError(behind: error), conflict.status == .conflict else { throw error }
                 guard attempt < options.maxAttempts,
-                    try await takeTurn(&place, at: transaction.core.contention, attempt, until: deadline)
+                    try await awaitGrant(&ticket, at: transaction.core.contention, attempt, until: deadline)
                 else { throw Self.gaveUp(conflict, after: attempt) }
                 attempt += 1
             }
         }
     }
 
-    /// After a conflict: waits until nobody runs who collided at the same place, and answers false if that takes too long.
-    /// Who has the turn already keeps it.
-    private nonisolated(nonsending) func takeTurn(
-        _ place: inout RetryQueue.Place?, at contention: Contention?, _ attempt: Int,
+    /// After a conflict: waits until nobody runs who collided at the same entity or query, and answers false if that
+    /// takes too long. Who has the grant already keeps it.
+    private nonisolated(nonsending) func awaitGrant(
+        _ ticket: inout RetryQueue.Ticket?, at contention: Contention?, _ attempt: Int,
         until deadline: ContinuousClock.Instant
     ) async throws -> Bool {
-        if let place, place.contention == contention, core.retries.hasTurn(place) { return .now < deadline }
-        if let former = place.take() { core.retries.leave(former) }
+        if let ticket, ticket.contention == contention, core.retries.isGranted(ticket) { return .now < deadline }
+        if let previous = ticket.take() { core.retries.leave(previous) }
         guard let contention else {
             let pause = Duration.nanoseconds(core.backoff(attempt))
             guard .now + pause < deadline else { return false }
             try await Task.sleep(for: pause)
             return true
         }
-        let turn = Future<Bool, any Error>(identifier: "turn")
-        place = core.retries.enter(contention) { turn.complete(.success($0)) }
+        let grant = Future<Bool, any Error>(identifier: "grant")
+        ticket = core.retries.enter(contention) { grant.complete(.success($0)) }
         do {
-            _ = try await turn.value(until: deadline)
+            _ = try await grant.value(until: deadline)
             return true
         } catch let error as HoldfastError where error.status == .timeout {
             return false

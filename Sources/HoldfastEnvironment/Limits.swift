@@ -52,7 +52,7 @@ public struct Limits: Sendable, Equatable {
     /// For so long, and twice what reading for all of them has taken, the commits of a batch are judged; those that are
     /// left go back to the queue. At least one is judged. At 1 each commit is a batch.
     public var batchTime = 200_000_000
-    /// How long the leader waits for its process's turn before it looks after those that wait behind it. At 1 it looks all
+    /// How long the leader waits for the write lock before it looks after those that wait behind it. At 1 it looks all
     /// the time.
     public var turnInterval = 20_000_000
     /// How long commits wait, at most, for another program that has the store's file locked for writing. At 1 not at all.
@@ -158,15 +158,16 @@ public struct Limits: Sendable, Equatable {
 
     // MARK: The SQLite engine
 
-    /// So many processes that wait for their turn to write keep their order; who comes then waits for the last place. All
+    /// So many processes that wait for the write lock keep their order; who comes then waits for the last position. All
     /// that share a store had better agree. There are 1,024 at most. At 1 whoever comes first is next.
     public var queuePlaces = 8
     /// For so long a process has met no other that then writes without asking, and for so long it does not ask again. At 1
     /// it soon writes so, and asks each time.
     public var queueSolitude = 100_000_000
     public var queueConfidence = 1_000_000
-    /// How long a process sleeps before it looks whether its turn has come: the next in line, the others, and all of them
-    /// when they have waited twenty times the third, or two hundred times the fourth. At 1 it looks all the time.
+    /// How long a process sleeps before it looks whether it can have the write lock: the next in line, the others, and
+    /// all of them when they have waited twenty times the third, or two hundred times the fourth. At 1 it looks all the
+    /// time.
     public var queueNextPause = 30_000
     public var queuePause = 100_000
     public var queueLongPause = 1_000_000

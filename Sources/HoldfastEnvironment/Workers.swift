@@ -5,13 +5,13 @@ internal import CHoldfastPlatform
 /// log for streams, and one that deletes what expires. All stores of a process share the thread that calls observers of
 /// futures of the host's own.
 public protocol Workers: Sendable {
-    /// Runs `turn` again and again, never twice at once, as its answers say. Fails only when the system
+    /// Runs `step` again and again, never twice at once, as its answers say. Fails only when the system
     /// has no more threads.
-    func start(name: String, turn: @escaping @Sendable () -> Turn) throws(HoldfastError) -> any Worker
+    func start(name: String, step: @escaping @Sendable () -> NextStep) throws(HoldfastError) -> any Worker
 }
 
-/// What a turn answers: when the next is due.
-public enum Turn: Sendable {
+/// What a step answers: when the next is due.
+public enum NextStep: Sendable {
     case again
     /// At the next wake, or at this monotonic time if it comes first.
     case sleep(until: UInt64? = nil)
@@ -20,11 +20,11 @@ public enum Turn: Sendable {
 }
 
 public protocol Worker: Sendable {
-    /// Has the next turn run soon. A wake during a turn is not lost. Any thread.
+    /// Has the next step run soon. A wake during a step is not lost. Any thread.
     func wake()
     /// Whether the caller runs on this worker.
     var isCurrent: Bool { get }
-    /// Waits until the last turn, which answered `.finished`, has returned, at most until this monotonic time
+    /// Waits until the last step, which answered `.finished`, has returned, at most until this monotonic time
     /// (nil: for ever). Answers whether it has. Not to be called by the worker itself.
     func waitUntilFinished(deadline: UInt64?) -> Bool
 }
@@ -33,8 +33,8 @@ public protocol Worker: Sendable {
 public struct ThreadWorkers: Workers {
     public init() {}
 
-    public func start(name: String, turn: @escaping @Sendable () -> Turn) throws(HoldfastError) -> any Worker {
-        let worker = ThreadWorker(turn: turn)
+    public func start(name: String, step: @escaping @Sendable () -> NextStep) throws(HoldfastError) -> any Worker {
+        let worker = ThreadWorker(step: step)
         // The retain is given to the thread and taken back by its body below.
         let context = Unmanaged.passRetained(worker).toOpaque()
         let failure = hfplatform_thread_start(
@@ -55,13 +55,13 @@ private final class ThreadWorker: Worker {
         var finished = false
     }
 
-    private let turn: Lock<(@Sendable () -> Turn)?>
+    private let step: Lock<(@Sendable () -> NextStep)?>
     private let state = Lock(State())
     private let signal = Gate()
     private let end = Gate()
     private let time = SystemTime()
 
-    init(turn: @escaping @Sendable () -> Turn) { self.turn = Lock(turn) }
+    init(step: @escaping @Sendable () -> NextStep) { self.step = Lock(step) }
 
     func wake() { signal.advance() }
 
@@ -83,10 +83,10 @@ private final class ThreadWorker: Worker {
 
     func run() {
         state.withLock { $0.thread = hfplatform_thread_current() }
-        let turn = turn.withLock { $0! }
+        let step = step.withLock { $0! }
         loop: while true {
             let seen = signal.number
-            switch turn() {
+            switch step() {
             case .again: continue
             case .sleep(let until):
                 guard let until else {
@@ -99,7 +99,7 @@ private final class ThreadWorker: Worker {
             }
         }
         // The loop's closure holds what it works on; it goes before anyone is told that this is over.
-        self.turn.withLock { $0 = nil }
+        self.step.withLock { $0 = nil }
         state.withLock {
             $0.finished = true
             $0.thread = nil

@@ -74,7 +74,7 @@ final class Checkpointer: Sendable {
     }
 
     func start(_ workers: any Workers) throws(HoldfastError) {
-        let started = try workers.start(name: "hf-checkpoint") { [self] in turn() }
+        let started = try workers.start(name: "hf-checkpoint") { [self] in step() }
         worker.withLock { $0 = started }
     }
 
@@ -110,9 +110,9 @@ final class Checkpointer: Sendable {
         }
     }
 
-    // MARK: The worker's turns
+    // MARK: The worker's steps
 
-    private func turn() -> Turn {
+    private func step() -> NextStep {
         if state.withLock({ $0.isStopped }) { return .finished }
         let now = time.monotonicNanoseconds()
         let pending = (frames.load(ordering: .relaxed) - copied.load(ordering: .relaxed)) * Self.pageBytes
@@ -128,7 +128,7 @@ final class Checkpointer: Sendable {
         return idle(now)
     }
 
-    private func idle(_ now: UInt64) -> Turn {
+    private func idle(_ now: UInt64) -> NextStep {
         let retryAt = state.withLock { $0.retryAt }
         let last = lastCommit.load(ordering: .acquiring)
         let due = last &+ UInt64(settings.limits.checkpointIdle)
@@ -199,7 +199,7 @@ final class Checkpointer: Sendable {
                     state.restartAt = 0
                     state.retryAt = nil
                 }
-                // Unless there was a commit meanwhile, which then is found by the next turn.
+                // Unless there was a commit meanwhile, which then is found by the next step.
                 if kind == .truncate { _ = frames.compareExchange(expected: before, desired: 0, ordering: .relaxed) }
                 return result.frames
             } catch {

@@ -44,7 +44,7 @@ public final class SQLiteStorage: Storage {
     let storeLock: Lock<StoreLock?>
     /// nil for a store that is only read, and once it is closed.
     private let queue: Lock<WriteQueue?>
-    /// By the one whose turn it is: the write transaction that was begun with the turn.
+    /// For whoever has the write lock: the write transaction that was begun with it.
     private let begunWrite = Lock<SQLiteWrite?>(nil)
     /// Since when another program has SQLite's lock, where it was in the way last, and when that was seen last.
     private let held = Lock<(since: UInt64, seen: UInt64)?>(nil)
@@ -118,13 +118,13 @@ public final class SQLiteStorage: Storage {
 
     func note(_ head: CommitSequence, at header: WALHeader) { lastCommit.withLock { $0 = (head, header) } }
 
-    /// The turn among the processes that share the store, and then SQLite's own lock, which another program may hold: the
-    /// write transaction is begun here, where waiting can end, and `beginWrite` goes on with it.
-    public func takeTurn(until deadline: UInt64) throws(HoldfastError) -> Bool {
+    /// The write lock among the processes that share the store, and then SQLite's own lock, which another program may
+    /// hold: the write transaction is begun here, where waiting can end, and `beginWrite` goes on with it.
+    public func acquireWriteLock(until deadline: UInt64) throws(HoldfastError) -> Bool {
         guard let queue = queue.withLock({ $0 }) else { return true }
         storeLock.withLock { $0 }?.enterIfNeeded()
         while true {
-            guard try queue.takeTurn(until: deadline) else { return false }
+            guard try queue.acquireWriteLock(until: deadline) else { return false }
             if try !isHeldByOthers() { return true }
             // Also a process that shares the store and does not ask before each commit.
             queue.noteOthers()
@@ -169,7 +169,7 @@ public final class SQLiteStorage: Storage {
     /// A commit of another process was found.
     func noteOthers() { queue.withLock { $0 }?.noteOthers() }
 
-    public func endTurn() {
+    public func releaseWriteLock() {
         takeBegunWrite()?.rollback()
         queue.withLock { $0 }?.leave()
     }

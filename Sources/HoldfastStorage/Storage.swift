@@ -60,14 +60,14 @@ public protocol Storage: AnyObject, Sendable {
     ///     PostgreSQL   BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT head FROM holdfast_store …
     func beginSnapshot() throws(HoldfastError) -> any StorageSnapshot
 
-    /// Waits until it is this process's turn to write, at most until the monotonic time `deadline`, and answers whether it
-    /// is. If it is not, a place in the queue of processes is kept. `endTurn` gives up turn or place. Both are called by one
-    /// thread at a time, as are the calls below.
+    /// Waits for the write lock among the processes that share the store, at most until the monotonic time `deadline`,
+    /// and answers whether this process has it. If it has not, it keeps a position in the queue of processes.
+    /// `releaseWriteLock` gives up lock or position. Both are called by one thread at a time, as are the calls below.
     ///
     ///     SQLite       locks on a sidecar file
     ///     PostgreSQL   nothing: its row locks have a queue
-    func takeTurn(until deadline: UInt64) throws(HoldfastError) -> Bool
-    func endTurn()
+    func acquireWriteLock(until deadline: UInt64) throws(HoldfastError) -> Bool
+    func releaseWriteLock()
 
     /// Opens the write transaction: from here to its end no other writer commits. With `durable` it is on the
     /// disk before its `commit` returns and before anybody sees it. `.busy` when another program does not let go in time.
@@ -111,7 +111,7 @@ public protocol Storage: AnyObject, Sendable {
     ///     SQLite       BEGIN, then sqlite3_backup_step
     func backUp(to path: String, _ progress: Progress) throws(HoldfastError) -> CommitSequence
 
-    /// Gives space that nothing is stored in back to the file system. By the one who writes, in its turn. Answers
+    /// Gives space that nothing is stored in back to the file system. By the one who holds the write lock. Answers
     /// the file's size before and after, in bytes. Where `end` is set it ends soon, with everything as before and
     /// `.cancelled`; or as it would have.
     ///

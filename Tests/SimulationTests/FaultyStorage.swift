@@ -49,12 +49,12 @@ final class FaultyStorage: Storage, @unchecked Sendable {
     }
 
     /// One process at a time uses the disk.
-    func takeTurn(until deadline: UInt64) throws(HoldfastError) -> Bool {
-        try call("takeTurn", failsPermille: 5)
+    func acquireWriteLock(until deadline: UInt64) throws(HoldfastError) -> Bool {
+        try call("acquireWriteLock", failsPermille: 5)
         return !simulation.fails(50)
     }
 
-    func endTurn() {}
+    func releaseWriteLock() {}
 
     func beginWrite(durable: Bool) throws(HoldfastError) -> any StorageWrite {
         if inDoubt != nil { simulation.report("a write was begun before the failed commit was recovered from") }

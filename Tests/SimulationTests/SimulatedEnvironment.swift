@@ -40,18 +40,18 @@ final class SteppedWorkers: Workers, @unchecked Sendable {
     // Confined to the simulation's thread.
     private let time: VirtualTime
     private var workers: [SteppedWorker] = []
-    /// Those whose turn is being run, the innermost last.
+    /// Those whose step is being run, the innermost last.
     fileprivate var running: [SteppedWorker] = []
 
     init(time: VirtualTime) { self.time = time }
 
-    func start(name: String, turn: @escaping @Sendable () -> Turn) throws(HoldfastError) -> any Worker {
-        let worker = SteppedWorker(workers: self, turn: turn)
+    func start(name: String, step: @escaping @Sendable () -> NextStep) throws(HoldfastError) -> any Worker {
+        let worker = SteppedWorker(workers: self, step: step)
         workers.append(worker)
         return worker
     }
 
-    /// Those that could take a turn now.
+    /// Those that could run a step now.
     var ready: [SteppedWorker] {
         workers.filter { worker in
             !worker.isRunning && (worker.isWoken || worker.due.map { $0 <= time.nanoseconds } ?? false)
@@ -70,33 +70,33 @@ final class SteppedWorker: Worker, @unchecked Sendable {
     fileprivate private(set) var isWoken = true
     fileprivate private(set) var due: UInt64?
     private unowned let workers: SteppedWorkers
-    private var turn: (@Sendable () -> Turn)?
+    private var body: (@Sendable () -> NextStep)?
 
-    init(workers: SteppedWorkers, turn: @escaping @Sendable () -> Turn) {
+    init(workers: SteppedWorkers, step: @escaping @Sendable () -> NextStep) {
         self.workers = workers
-        self.turn = turn
+        body = step
     }
 
     var isCurrent: Bool { workers.running.last === self }
 
     func wake() { isWoken = true }
 
-    func waitUntilFinished(deadline: UInt64?) -> Bool { turn == nil }
+    func waitUntilFinished(deadline: UInt64?) -> Bool { body == nil }
 
     func step() {
-        guard let turn else { return }
+        guard let body else { return }
         isWoken = false
         due = nil
         isRunning = true
         workers.running.append(self)
-        let next = turn()
+        let next = body()
         workers.running.removeLast()
         isRunning = false
         switch next {
         case .again: isWoken = true
         case .sleep(let until): due = until
         case .finished:
-            self.turn = nil
+            self.body = nil
             workers.forget(self)
         }
     }

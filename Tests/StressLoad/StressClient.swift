@@ -3,7 +3,7 @@ public import HoldfastCore
 public import HoldfastEnvironment
 internal import SeededRandom
 
-/// A thread that runs transactions, one in each turn.
+/// A thread that runs transactions, one in each step.
 public final class StressClient: @unchecked Sendable {
     // Confined to its thread.
     private let number: Int
@@ -26,7 +26,7 @@ public final class StressClient: @unchecked Sendable {
         random = SeededGenerator(seed: UInt64(number))
     }
 
-    public func turn() -> Turn {
+    public func step() -> NextStep {
         if remaining == 0 { return .finished }
         remaining -= 1
         var record = TransactionRecord(

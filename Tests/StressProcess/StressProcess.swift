@@ -32,7 +32,7 @@ struct StressProcess {
         let workers = try (0..<threads).map { thread in
             let client = StressClient(
                 number: process * threads + thread, bench: bench, transactions: transactions, isolation: isolation)
-            return try ThreadWorkers().start(name: "client") { client.turn() }
+            return try ThreadWorkers().start(name: "client") { client.step() }
         }
         for worker in workers { _ = worker.waitUntilFinished(deadline: nil) }
         _ = try store.close(timeoutMilliseconds: nil)

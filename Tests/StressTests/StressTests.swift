@@ -89,7 +89,7 @@ struct StressTests {
         for number in 0..<threads {
             let client = StressClient(
                 number: number, bench: bench, transactions: transactions, expectsFailures: place.expectsFailures)
-            workers.append(try ThreadWorkers().start(name: "client") { client.turn() })
+            workers.append(try ThreadWorkers().start(name: "client") { client.step() })
         }
         for worker in workers { _ = worker.waitUntilFinished(deadline: nil) }
         #expect(try store.close(timeoutMilliseconds: nil))

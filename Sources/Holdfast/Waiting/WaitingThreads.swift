@@ -52,7 +52,7 @@ final class WaitingThreads: Sendable {
     private func start() {
         let gate = Gate()
         do throws(CoreError) {
-            _ = try ThreadWorkers().start(name: "hf-swift") { [self] in turn(gate) }
+            _ = try ThreadWorkers().start(name: "hf-swift") { [self] in step(gate) }
         } catch {
             // The system has no more threads. Where there are others they will do it; else it is done here.
             let call = state.withLock { state in
@@ -63,7 +63,7 @@ final class WaitingThreads: Sendable {
         }
     }
 
-    private func turn(_ gate: Gate) -> Turn {
+    private func step(_ gate: Gate) -> NextStep {
         let seen = gate.number
         let call = state.withLock { state in
             let call = state.next()

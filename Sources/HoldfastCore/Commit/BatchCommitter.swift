@@ -50,8 +50,8 @@ final class BatchCommitter {
     private var notes: [StoreLog.Entry] = []
     /// Set while the storage has to be recovered before it can be used again.
     private var brokenBy: HoldfastError?
-    /// Set when the turn could not be waited for.
-    private var turnFailure: HoldfastError?
+    /// Set when the write lock could not be waited for.
+    private var writeLockFailure: HoldfastError?
 
     init(
         storage: any Storage, state: StorageState, environment: Environment, settings: Settings, keyAges: KeyAges,
@@ -86,18 +86,18 @@ final class BatchCommitter {
     /// The newest sequence that was given out.
     var head: CommitSequence { lastSequence }
 
-    /// Waits for this process's turn until then, and answers whether `run` may follow.
-    func takeTurn(until deadline: UInt64) -> Bool {
-        turnFailure = nil
+    /// Waits for the write lock until then, and answers whether `run` may follow.
+    func acquireWriteLock(until deadline: UInt64) -> Bool {
+        writeLockFailure = nil
         do throws(HoldfastError) {
-            return try storage.takeTurn(until: deadline)
+            return try storage.acquireWriteLock(until: deadline)
         } catch {
-            turnFailure = error
+            writeLockFailure = error
             return true
         }
     }
 
-    func endTurn() { storage.endTurn() }
+    func releaseWriteLock() { storage.releaseWriteLock() }
 
     /// What a batch needs of its write transaction, which is begun before the batch is taken: who has to wait for another
     /// program is still queued.
@@ -119,7 +119,7 @@ final class BatchCommitter {
         fileprivate var began: UInt64
     }
 
-    /// Begins the write transaction. It is this process's turn.
+    /// Begins the write transaction. This process has the write lock.
     func open(for needs: Needs) -> Opening {
         let began = environment.time.monotonicNanoseconds()
         return Opening(write: Result { () throws(HoldfastError) in try begin(needs) }, began: began)
@@ -248,7 +248,7 @@ final class BatchCommitter {
             retryAlone(batch[..<judged].filter { !$0.isDone }, after: error)
             return batch[judged...]
         }
-        storage.endTurn()
+        storage.releaseWriteLock()
         storedHead = lastSequence
         finish(survivors, overlay.log, overlay.createdRepositories)
         for (commit, reason) in refused { commit.end(.failure(reason)) }
@@ -259,7 +259,7 @@ final class BatchCommitter {
     /// before anybody sees the sequences that it stands for, so it makes the transaction a durable one. The last that is
     /// reserved is not given out: after an unclean close the log has an entry there.
     private func begin(_ needs: Needs) throws(HoldfastError) -> (transaction: any StorageWrite, reserves: Bool) {
-        if let failure = turnFailure.take() { throw failure }
+        if let failure = writeLockFailure.take() { throw failure }
         if brokenBy != nil { try recover() }
         while true {
             let reserves = needs.advances || lastSequence + CommitSequence(needs.commits) >= reservedThrough

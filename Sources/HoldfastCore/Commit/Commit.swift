@@ -24,8 +24,9 @@ public protocol CommitOwner: AnyObject, Sendable {
 
 /// A write set on its way through the queue: what it wants, what it relies on, and what became of it.
 public final class Commit: @unchecked Sendable {
-    // Sendable: the request is immutable, `onStored` from when it is queued; `stage`, `turn`, `ownerLeads` and `canBeGivenUp` are guarded by the queue's lock; `outcome` and `texts` are
-    // written by the leader before `isDone` is released, and read after it was acquired.
+    // Sendable: the request is immutable, `onStored` from when it is queued; `stage`, `batchBit`, `ownerLeads` and
+    // `canBeGivenUp` are guarded by the queue's lock; `outcome` and `texts` are written by the leader before `isDone`
+    // is released, and read after it was acquired.
 
     // The request.
     let writes: [Write]
@@ -51,7 +52,7 @@ public final class Commit: @unchecked Sendable {
     enum Stage { case new, queued, taken, ended }
     var stage = Stage.new
     /// What its owner waits for at the queue's gate: the end of the batch that is the next to be taken.
-    var turn: UInt32 = 0
+    var batchBit: UInt32 = 0
     /// Whether its owner waits, and leads where nobody does.
     var ownerLeads: Bool
     /// Whether storing it takes long, and its owner, who waits, may give it up meanwhile.

@@ -10,7 +10,7 @@ internal import Synchronization
     internal import Glibc
 #endif
 
-/// Where commits wait for their turn.
+/// Where commits wait to be stored: group commit.
 ///
 /// There is one leader at a time: whoever takes the lead carries everything that waits, up to a bound, through one
 /// engine transaction and one sync. An owner that waits for its commit leads by itself when nobody does, which saves
@@ -31,8 +31,8 @@ package final class CommitQueue: Sendable {
         var isLed = false
         /// Of the waiting: those whose owners sleep.
         var ownersWaiting = 0
-        /// A bit of the gate for each batch in turn: what the owners of the commits that are queued now wait for.
-        var turn: UInt32 = 1
+        /// A bit of the gate, another one for each batch: what the owners of the commits that are queued now wait for.
+        var batchBit: UInt32 = 1
         var isClosing = false
         /// How many were accepted from owners that do not wait.
         var accepted = 0
@@ -145,10 +145,10 @@ package final class CommitQueue: Sendable {
             commit.ownerLeads = false
             commit.canBeGivenUp = true
         }
-        let (turn, committerIsNeeded) = try state.withLock { state throws(HoldfastError) in
+        let (batchBit, committerIsNeeded) = try state.withLock { state throws(HoldfastError) in
             if state.isClosing { throw HoldfastError.storeClosed }
             enqueue(commit, &state)
-            return (commit.turn, !state.isLed && Self.needsCommitter(state))
+            return (commit.batchBit, !state.isLed && Self.needsCommitter(state))
         }
         if committerIsNeeded { wakeCommitter() }
         // Why it is not wanted any more; it ends as it ends where it is being stored.
@@ -168,22 +168,22 @@ package final class CommitQueue: Sendable {
             if let deadline = commit.deadline, now >= deadline {
                 if withdraw(commit, Self.timedOut) { break }
                 // It is being stored: the true result, late as it may be.
-                batches.wait(while: seen, for: turn)
+                batches.wait(while: seen, for: batchBit)
                 continue
             }
             let most = commit.deadline.map { $0 - now }
             if interrupt != nil {
-                batches.wait(while: seen, for: turn, nanoseconds: most)
+                batches.wait(while: seen, for: batchBit, nanoseconds: most)
                 continue
             }
             if Interrupt.isWanted && commit.ownerLeads {
                 // Before it is asked, because meanwhile it leads nobody, and no other would be woken in its place.
-                batches.wait(while: seen, for: turn, nanoseconds: min(most ?? .max, Interrupt.interval))
+                batches.wait(while: seen, for: batchBit, nanoseconds: min(most ?? .max, Interrupt.interval))
                 leaveToOthers(commit)
                 continue
             }
             do throws(HoldfastError) {
-                try batches.waitAsking(while: seen, for: turn, nanoseconds: most)
+                try batches.waitAsking(while: seen, for: batchBit, nanoseconds: most)
             } catch {
                 guard error.status == .cancelled else { throw error }
                 interrupt = error
@@ -260,7 +260,7 @@ package final class CommitQueue: Sendable {
     }
 
     private func enqueue(_ commit: Commit, _ state: inout State) {
-        commit.turn = state.turn
+        commit.batchBit = state.batchBit
         state.waiting.append(commit)
         noteComing(commit, &state)
     }
@@ -338,18 +338,19 @@ package final class CommitQueue: Sendable {
                 noteLeaving(commit, &state)
             }
             state.lastCount = count
-            state.turn = state.turn << 1 == Self.loneLeader ? 1 : state.turn << 1
+            state.batchBit = state.batchBit << 1 == Self.loneLeader ? 1 : state.batchBit << 1
             return batch
         }
     }
 
-    /// Waits for this process's turn, carries a batch, and steps down. An owner leads no longer than until its own
+    /// Waits for the write lock, carries a batch, and steps down. An owner leads no longer than until its own
     /// deadline.
     private func lead(for owner: Commit?) {
         gather()
         var now = time.monotonicNanoseconds()
         var ended: [Commit] = []
-        while !committer.value.takeTurn(until: min(now &+ UInt64(limits.turnInterval), owner?.deadline ?? .max)) {
+        while !committer.value.acquireWriteLock(until: min(now &+ UInt64(limits.turnInterval), owner?.deadline ?? .max))
+        {
             now = time.monotonicNanoseconds()
             ended += withdrawLate(now)
             if let owner, Interrupt.isWanted { leaveToOthers(owner) }
@@ -357,7 +358,7 @@ package final class CommitQueue: Sendable {
                 !state.waiting.isEmpty && owner?.ownerLeads ?? true && owner?.deadline.map { $0 > now } ?? true
             }
             if !goesOn {
-                committer.value.endTurn()
+                committer.value.releaseWriteLock()
                 return stepDown(ended)
             }
         }
@@ -367,13 +368,13 @@ package final class CommitQueue: Sendable {
             ended += withdrawLate(time.monotonicNanoseconds())
             let batch = takeBatch(needs)
             let rest = committer.value.run(batch, in: opening)
-            committer.value.endTurn()
+            committer.value.releaseWriteLock()
             let done = batch.dropLast(rest.count)
             post(done)
             ended += done
             giveBack(rest)
         } else {
-            committer.value.endTurn()
+            committer.value.releaseWriteLock()
         }
         let notes = committer.value.takeNotes()
         stepDown(ended)
@@ -411,7 +412,7 @@ package final class CommitQueue: Sendable {
             return (state.isClosing || Self.needsCommitter(state), Self.sleepers(state))
         }
         // Not read under the lock: who has ended is queued no more.
-        let owners = ended.reduce(Self.loneLeader) { $0 | $1.turn }
+        let owners = ended.reduce(Self.loneLeader) { $0 | $1.batchBit }
         batches.advance(waking: owners, andOneOf: next)
         if committerIsNeeded { wakeCommitter() }
     }
@@ -423,7 +424,7 @@ package final class CommitQueue: Sendable {
 
     /// What the owners that could lead wait for.
     private static func sleepers(_ state: State) -> UInt32 {
-        state.ownersWaiting == 0 ? 0 : state.waiting.reduce(0) { $1.ownerLeads ? $0 | $1.turn : $0 }
+        state.ownersWaiting == 0 ? 0 : state.waiting.reduce(0) { $1.ownerLeads ? $0 | $1.batchBit : $0 }
     }
 
     /// Ends what waits past its deadline, and answers what that was.

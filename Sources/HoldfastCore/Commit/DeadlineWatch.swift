@@ -29,7 +29,7 @@ final class DeadlineWatch: Sendable {
             if state.isClosing { return }
             // Without a thread it is told when the leader comes to it.
             if state.worker == nil {
-                state.worker = try? environment.workers.start(name: "hf-deadlines") { [self] in turn(queue) }
+                state.worker = try? environment.workers.start(name: "hf-deadlines") { [self] in step(queue) }
             }
             state.worker?.wake()
         }
@@ -57,7 +57,7 @@ final class DeadlineWatch: Sendable {
 
     var isFinished: Bool { state.withLock { $0.worker == nil } }
 
-    private func turn(_ queue: CommitQueue) -> Turn {
+    private func step(_ queue: CommitQueue) -> NextStep {
         let isClosing = state.withLock { state in
             if state.isClosing { state.worker = nil }
             return state.isClosing

@@ -1,7 +1,7 @@
 internal import HoldfastEnvironment
 public import HoldfastQuery
 
-/// What makes an entity's new text from the one that is there when its turn comes.
+/// What makes an entity's new text from the one that is there when its batch is validated.
 public enum Modification: Sendable {
     case patch(MergePatch)
     /// Where there is no entity it begins with `initial`, if that is given.

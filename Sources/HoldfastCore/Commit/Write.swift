@@ -7,11 +7,11 @@ public struct Write: Sendable {
         /// Store this text.
         case put([UInt8])
         case delete
-        /// Change some members of what is there when the commit's turn comes.
+        /// Change some members of what is there when its batch is validated.
         case modify(Modification)
     }
 
-    /// What must hold when the commit's turn comes. Writes of a transaction were checked at the call, and
+    /// What must hold when its batch is validated. Writes of a transaction were checked at the call, and
     /// what they saw is in its read set.
     public enum Precondition: Sendable, Equatable {
         case none

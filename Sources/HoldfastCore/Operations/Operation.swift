@@ -7,7 +7,7 @@ public final class Operation: Sendable {
     enum Work: Sendable {
         /// One call that reads, outside a transaction.
         case read(OperationStep)
-        /// One call that only writes: a commit of its own, judged when its turn comes.
+        /// One call that only writes: a commit of its own, validated in its batch.
         case write(OperationStep)
         /// Calls that belong together. The results of a sequence are an array.
         case steps([OperationStep], isSequence: Bool)

@@ -22,8 +22,8 @@ final class OperationRun: CommitOwner, Withdrawable {
         var attempts = 0
         /// What the run will answer once it is stored.
         var value = FutureValue(bytes: [])
-        /// Its place among those that run again.
-        var place: RetryQueue.Place?
+        /// Of one that runs again after a conflict.
+        var ticket: RetryQueue.Ticket?
         /// Whether it is a transaction that may read, also where it stands for a single write.
         var isTransaction = false
     }
@@ -72,7 +72,7 @@ final class OperationRun: CommitOwner, Withdrawable {
     }
 
     /// On the store's thread for operations.
-    func turn() {
+    func proceed() {
         let isWanted = state.withLock { state in
             guard case .waiting = state.stage else { return false }
             state.stage = .running
@@ -177,7 +177,7 @@ final class OperationRun: CommitOwner, Withdrawable {
         }
     }
 
-    /// After a conflict, if attempts and time allow: once it is its turn.
+    /// After a conflict, if attempts and time allow: once it is granted.
     private func runAgain(after conflict: HoldfastError) -> Bool {
         let attempts = state.withLock { state in
             if case .ended = state.stage { return Int.max }
@@ -191,12 +191,12 @@ final class OperationRun: CommitOwner, Withdrawable {
             return (try? store.operations.enqueue(self, after: pause)) != nil
         }
         guard store.environment.time.monotonicNanoseconds() < deadline else { return false }
-        let former = state.withLock { $0.place }
-        if let former, former.contention == contention, store.retries.hasTurn(former) {
+        let previous = state.withLock { $0.ticket }
+        if let previous, previous.contention == contention, store.retries.isGranted(previous) {
             return (try? store.operations.enqueue(self)) != nil
         }
         leaveLine()
-        let place = store.retries.enter(contention, until: deadline) { [self] isInTime in
+        let ticket = store.retries.enter(contention, until: deadline) { [self] isInTime in
             do throws(HoldfastError) {
                 if isInTime { return try store.operations.enqueue(self) }
                 end(.failure(store.closing.hasBegun ? HoldfastError.storeClosed : told(conflict)))
@@ -205,7 +205,7 @@ final class OperationRun: CommitOwner, Withdrawable {
             }
         }
         let hasEnded = state.withLock { state in
-            state.place = place
+            state.ticket = ticket
             if case .ended = state.stage { return true }
             return false
         }
@@ -214,7 +214,7 @@ final class OperationRun: CommitOwner, Withdrawable {
     }
 
     private func leaveLine() {
-        if let place = state.withLock({ $0.place.take() }) { store.retries.leave(place) }
+        if let ticket = state.withLock({ $0.ticket.take() }) { store.retries.leave(ticket) }
     }
 
     private func told(_ error: HoldfastError) -> HoldfastError {

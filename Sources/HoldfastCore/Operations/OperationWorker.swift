@@ -27,7 +27,7 @@ final class OperationWorker: Sendable {
         try state.withLock { state throws(HoldfastError) in _ = try started(&state) }
     }
 
-    /// Has a run take its turn, not before the pause is over. Throws as `start`.
+    /// Has a run proceed, not before the pause is over. Throws as `start`.
     func enqueue(_ run: OperationRun, after pause: UInt64 = 0) throws(HoldfastError) {
         let due = pause == 0 ? 0 : environment.time.monotonicNanoseconds() &+ pause
         try state.withLock { state throws(HoldfastError) in
@@ -40,7 +40,7 @@ final class OperationWorker: Sendable {
     private func started(_ state: inout State) throws(HoldfastError) -> any Worker {
         if state.isClosing { throw HoldfastError.storeClosed }
         if let worker = state.worker { return worker }
-        let worker = try environment.workers.start(name: "hf-operations") { [self] in turn() }
+        let worker = try environment.workers.start(name: "hf-operations") { [self] in step() }
         state.worker = worker
         return worker
     }
@@ -59,7 +59,7 @@ final class OperationWorker: Sendable {
 
     var isFinished: Bool { state.withLock { $0.isFinished } }
 
-    private func turn() -> Turn {
+    private func step() -> NextStep {
         let now = environment.time.monotonicNanoseconds()
         let (runs, isClosing, next) = state.withLock { state -> ([OperationRun], Bool, UInt64?) in
             var runs = state.waiting
@@ -69,7 +69,7 @@ final class OperationWorker: Sendable {
             return (runs, state.isClosing, state.delayed.map(\.due).min())
         }
         for run in runs {
-            if isClosing { run.refuse() } else { run.turn() }
+            if isClosing { run.refuse() } else { run.proceed() }
         }
         if !runs.isEmpty { return .again }
         guard isClosing else { return .sleep(until: next) }

@@ -3,21 +3,21 @@ internal import HoldfastEnvironment
 internal import HoldfastQuery
 internal import HoldfastStorage
 
-/// The one way to the host's functions: in turn, never from inside one of them, never in a forked child, and with what they
-/// throw told as the provider's failure.
+/// The one way to the host's functions: one at a time, never from inside one of them, never in a forked child, and with
+/// what they throw told as the provider's failure.
 final class ProviderCalls: Sendable {
     let abilities: HostProviderAbilities
     private let host: Lock<(any HostProvider)?>
     /// Held while the host's code runs, unlike every other lock. Who waits for it is about to call the same host, and is not
     /// inside of it: that was found out before.
     // The value says nothing. Without one the thread sanitizer takes the lock's own header for it.
-    private let turn: Lock<Bool>?
+    private let callLock: Lock<Bool>?
     private let epoch = processEpoch()
 
     init(_ host: any HostProvider, isConcurrent: Bool) {
         abilities = host.abilities
         self.host = Lock(host)
-        turn = isConcurrent ? nil : Lock(false)
+        callLock = isConcurrent ? nil : Lock(false)
     }
 
     /// What a thread is in the middle of: a list on its stack, from the innermost call outwards.
@@ -59,8 +59,8 @@ final class ProviderCalls: Sendable {
         if isInside { throw Self.reentrant }
         guard let host = host.withLock({ $0 }) else { throw HoldfastError.storeClosed }
         do throws(HoldfastError) {
-            guard let turn else { return try framed { () throws(HoldfastError) in try body(host) } }
-            return try turn.withLock { _ throws(HoldfastError) in
+            guard let callLock else { return try framed { () throws(HoldfastError) in try body(host) } }
+            return try callLock.withLock { _ throws(HoldfastError) in
                 try framed { () throws(HoldfastError) in try body(host) }
             }
         } catch {

@@ -120,8 +120,8 @@ public final class ProviderStorage: Storage {
     }
 
     /// There is only this process.
-    public func takeTurn(until deadline: UInt64) throws(HoldfastError) -> Bool { true }
-    public func endTurn() {}
+    public func acquireWriteLock(until deadline: UInt64) throws(HoldfastError) -> Bool { true }
+    public func releaseWriteLock() {}
 
     public func beginWrite(durable: Bool) throws(HoldfastError) -> any StorageWrite {
         try prepare()

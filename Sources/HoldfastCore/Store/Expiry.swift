@@ -50,7 +50,7 @@ final class Expiry: Sendable {
         try state.withLock { state throws(HoldfastError) in
             if state.isClosing { return }
             if state.worker == nil {
-                state.worker = try environment.workers.start(name: "hf-expiry") { [self] in turn() }
+                state.worker = try environment.workers.start(name: "hf-expiry") { [self] in step() }
             }
             state.worker?.wake()
         }
@@ -65,7 +65,7 @@ final class Expiry: Sendable {
 
     var isFinished: Bool { state.withLock { $0.worker == nil } }
 
-    private func turn() -> Turn {
+    private func step() -> NextStep {
         let (store, isClosing) = state.withLock { ($0.store, $0.isClosing) }
         guard let store, !isClosing else {
             state.withLock { $0.worker = nil }

@@ -3,7 +3,7 @@ public import HoldfastQuery
 public import HoldfastStorage
 
 /// A named collection of entities. Every call takes a transaction that may be nil: then a read sees the newest
-/// committed state, and a write is a commit of its own, judged when its turn comes.
+/// committed state, and a write is a commit of its own, validated in its batch.
 public final class Repository: Sendable {
     public let store: Store
     public let record: RepositoryRecord

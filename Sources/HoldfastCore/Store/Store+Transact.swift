@@ -12,8 +12,8 @@ extension Store {
         let deadline = deadline(inMilliseconds: options.timeoutMilliseconds)
         if let key = options.idempotencyKey, let receipt = try replay(key) { return receipt }
         var attempt = 1
-        var place: RetryQueue.Place?
-        defer { if let place, !isForeign { retries.leave(place) } }
+        var ticket: RetryQueue.Ticket?
+        defer { if let ticket, !isForeign { retries.leave(ticket) } }
         while true {
             let transaction = try begin(options, isManaged: true)
             do throws(HoldfastError) {
@@ -32,27 +32,27 @@ extension Store {
                     [("attempt", .number(UInt64(attempt))), ("conflict", .json(error.detailJSON))])
                 try requireSameProcess()
                 let contention = error.contention ?? transaction.contention
-                let isTurn = try awaitTurn(&place, at: contention, attempt, until: deadline)
-                guard isTurn else { throw Self.gaveUp(error, after: attempt) }
+                let granted = try awaitGrant(&ticket, at: contention, attempt, until: deadline)
+                guard granted else { throw Self.gaveUp(error, after: attempt) }
                 attempt += 1
             }
         }
     }
 
-    /// After a conflict: waits until nobody runs who collided at the same place, and answers false if that takes too long.
-    /// Who has the turn already keeps it.
-    private func awaitTurn(
-        _ place: inout RetryQueue.Place?, at contention: Contention?, _ attempt: Int, until deadline: UInt64
+    /// After a conflict: waits until nobody runs who collided at the same entity or query, and answers false if that
+    /// takes too long. Who has the grant already keeps it.
+    private func awaitGrant(
+        _ ticket: inout RetryQueue.Ticket?, at contention: Contention?, _ attempt: Int, until deadline: UInt64
     ) throws(HoldfastError) -> Bool {
         try Interrupt.look()
-        if let place, place.contention == contention, retries.hasTurn(place) {
+        if let ticket, ticket.contention == contention, retries.isGranted(ticket) {
             return environment.time.monotonicNanoseconds() < deadline
         }
-        if let former = place.take() { retries.leave(former) }
+        if let previous = ticket.take() { retries.leave(previous) }
         // The library's own threads bring about what those in front may be waiting for.
         if let contention, !hfplatform_thread_is_own() {
-            place = try retries.wait(in: contention, until: deadline)
-            return place != nil
+            ticket = try retries.wait(in: contention, until: deadline)
+            return ticket != nil
         }
         let pause = backoff(attempt)
         guard environment.time.monotonicNanoseconds() &+ pause < deadline else { return false }

@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// One database: the unit of commit order. Opened by a face, which chooses the engine.
 ///
-/// A commit's way: `Repository` or `Transaction` make a `Commit` → `CommitQueue` gives it a turn → `BatchCommitter`
+/// A commit's way: `Repository` or `Transaction` make a `Commit` → `CommitQueue` takes it into a batch → `BatchCommitter`
 /// judges and stores it through `Storage` → `SnapshotPool` shows it → `Delivery` tells its observer.
 public final class Store: Sendable {
     public let url: String
@@ -126,7 +126,7 @@ public final class Store: Sendable {
                 environment.workers, delivered: { queue.delivered($0) }, finished: { committer.wake() })
             committer.set(
                 try environment.workers.start(name: "hf-committer") {
-                    queue.leadOnce() ? .again : closing.turn()
+                    queue.leadOnce() ? .again : closing.step()
                 })
         } catch {
             // Ends the thread that calls observers, if that was started.

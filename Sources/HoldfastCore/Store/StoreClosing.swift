@@ -99,8 +99,8 @@ final class StoreClosing: Sendable {
         }
     }
 
-    /// The committer's turn when no batch waits.
-    func turn() -> Turn {
+    /// The committer's step when no batch waits.
+    func step() -> NextStep {
         switch state.withLock({ $0.step }) {
         case .open: return .sleep(until: [snapshots.tend(), retries.tend()].compactMap(\.self).min())
         case .draining:

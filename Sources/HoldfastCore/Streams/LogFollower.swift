@@ -6,7 +6,7 @@ internal import Synchronization
 /// Follows the commits of a store, whoever's, on a thread of its own, for all its streams. A store without streams has no
 /// such thread.
 ///
-///     BatchCommitter → announce, stored → items → the follower's turn → FollowedStreams → StreamOutbox → Delivery
+///     BatchCommitter → announce, stored → items → the follower's step → FollowedStreams → StreamOutbox → Delivery
 ///     others' commits → the storage's token, looked at every 20 ms → the log ↗
 ///
 /// What asynchronous commits' owners are to hear goes the same way, behind the commit itself: so streams hear first.
@@ -120,7 +120,7 @@ final class LogFollower: Sendable {
             FollowedStreams(storage: storage, catalogue: catalogue, limits: environment.limits) { [unowned self] in
                 ownCommits
             })
-        return try environment.workers.start(name: "hf-streams") { [self] in turn(streams.value) }
+        return try environment.workers.start(name: "hf-streams") { [self] in step(streams.value) }
     }
 
     // MARK: For the committer
@@ -200,7 +200,7 @@ final class LogFollower: Sendable {
 
     // MARK: On its thread
 
-    private func turn(_ streams: FollowedStreams) -> Turn {
+    private func step(_ streams: FollowedStreams) -> NextStep {
         while let item = next() { deal(with: item, streams) }
         attempt { () throws(HoldfastError) in
             try streams.serveWaiting()
@@ -258,7 +258,7 @@ final class LogFollower: Sendable {
         }
     }
 
-    /// What fails is tried again at the next turn: what is stored stays in the log.
+    /// What fails is tried again at the next step: what is stored stays in the log.
     private func attempt(_ body: () throws(HoldfastError) -> Void) {
         do throws(HoldfastError) {
             try body()
@@ -267,7 +267,7 @@ final class LogFollower: Sendable {
         }
     }
 
-    private func finish(_ streams: FollowedStreams) -> Turn {
+    private func finish(_ streams: FollowedStreams) -> NextStep {
         streams.end(with: HoldfastError.storeClosed)
         delivery.post(streams.takeEvents())
         state.withLock { state in
@@ -279,7 +279,7 @@ final class LogFollower: Sendable {
     }
 }
 
-/// What only one worker's turns touch. Sendable, because a worker never runs two turns at once.
+/// What only one worker's steps touch. Sendable, because a worker never runs two steps at once.
 private final class WorkerOnly<Value>: @unchecked Sendable {
     let value: Value
     init(_ value: sending Value) { self.value = value }

@@ -13,43 +13,43 @@ extension HoldfastError {
     package var contention: Contention? { origin as? Contention }
 }
 
-/// Where transactions of this process stand in line after a conflict, to run again one after the other: those that run at
+/// Where transactions of this process queue after a conflict, to run again one after the other: those that run at
 /// once would only make each other lose once more.
 ///
-/// There is a line for each place of contention. Whoever is in front has the turn until its transaction has ended, and
-/// keeps it through further conflicts at the same place: then it lost to one that has never collided, and is not in the
-/// line. A turn that lasts long is over for the others, which go on beside it: so nobody waits for ever for one that was
-/// forgotten, or that waits for them.
+/// There is a line for each contention. Whoever is in front is granted the retry until its transaction has ended, and
+/// keeps the grant through further conflicts at the same entity: then it lost to one that has never collided, and is
+/// not in the line. A grant that lasts long is over for the others, which go on beside it: so nobody waits for ever for
+/// one that was forgotten, or that waits for them.
 package final class RetryQueue: Sendable {
-    /// A place in a line. Its state is guarded by the queue's lock.
-    package final class Place: @unchecked Sendable {
+    /// A position in a line. Its state is guarded by the queue's lock.
+    package final class Ticket: @unchecked Sendable {
         package let contention: Contention
         fileprivate let deadline: UInt64
-        fileprivate let onTurn: @Sendable (_ isInTime: Bool) -> Void
-        /// When its turn began; nil while it waits.
+        fileprivate let onGrant: @Sendable (_ isInTime: Bool) -> Void
+        /// When it was granted; nil while it waits.
         fileprivate var begun: UInt64?
         fileprivate var hasLeft = false
 
         fileprivate init(
-            _ contention: Contention, _ deadline: UInt64, _ onTurn: @escaping @Sendable (_ isInTime: Bool) -> Void
+            _ contention: Contention, _ deadline: UInt64, _ onGrant: @escaping @Sendable (_ isInTime: Bool) -> Void
         ) {
             self.contention = contention
             self.deadline = deadline
-            self.onTurn = onTurn
+            self.onGrant = onGrant
         }
     }
 
     /// Whoever leaves is passed over when those before it have left, so that leaving looks at nobody else.
     private struct Line {
-        private var places: [Place] = []
+        private var tickets: [Ticket] = []
         private var next = 0
         private(set) var count = 0
 
-        var first: Place? { next < places.count ? places[next] : nil }
-        var waiting: [Place] { places[next...].filter { !$0.hasLeft } }
+        var first: Ticket? { next < tickets.count ? tickets[next] : nil }
+        var waiting: [Ticket] { tickets[next...].filter { !$0.hasLeft } }
 
-        mutating func append(_ place: Place) {
-            places.append(place)
+        mutating func append(_ ticket: Ticket) {
+            tickets.append(ticket)
             count += 1
         }
 
@@ -57,15 +57,15 @@ package final class RetryQueue: Sendable {
         mutating func noteLeft() {
             count -= 1
             while let first, first.hasLeft { next += 1 }
-            guard places.count > 2 * count + Limits.inForce.passedPlaces else { return }
-            places = waiting
+            guard tickets.count > 2 * count + Limits.inForce.passedPlaces else { return }
+            tickets = waiting
             next = 0
         }
     }
 
     private struct State {
         var lines: [Contention: Line] = [:]
-        /// No turn and no deadline ends before this.
+        /// No grant and no deadline ends before this.
         var due = UInt64.max
         /// When `tend` is going to be called; nil: not by itself.
         var tended: UInt64?
@@ -73,73 +73,73 @@ package final class RetryQueue: Sendable {
     }
 
     private let time: any TimeSource
-    private let longestTurn: UInt64
+    private let longestGrant: UInt64
     private let wakeTender: @Sendable () -> Void
     private let state = Lock(State())
 
     /// `wakeTender`: has `tend` called soon.
     init(time: any TimeSource, limits: Limits, wakeTender: @escaping @Sendable () -> Void) {
         self.time = time
-        longestTurn = UInt64(limits.longestRetry)
+        longestGrant = UInt64(limits.longestRetry)
         self.wakeTender = wakeTender
     }
 
     // MARK: For those who run again
 
-    /// Gets in line. `onTurn` is called once, on whatever thread, perhaps at once: when it is its turn, or when the deadline
-    /// has passed, or the store closes, which is not in time. Whoever got in calls `leave` in the end.
+    /// Gets in line. `onGrant` is called once, on whatever thread, perhaps at once: when it is granted, or when the
+    /// deadline has passed, or the store closes, which is not in time. Whoever got in calls `leave` in the end.
     package func enter(
         _ contention: Contention, until deadline: UInt64 = .max,
-        _ onTurn: @escaping @Sendable (_ isInTime: Bool) -> Void
-    ) -> Place {
-        let place = Place(contention, deadline, onTurn)
+        _ onGrant: @escaping @Sendable (_ isInTime: Bool) -> Void
+    ) -> Ticket {
+        let ticket = Ticket(contention, deadline, onGrant)
         let now = time.monotonicNanoseconds()
-        let (hasTurn, isClosed, mustWake) = state.withLock { state in
+        let (isGranted, isClosed, mustWake) = state.withLock { state in
             if state.isClosed {
-                place.hasLeft = true
+                ticket.hasLeft = true
                 return (false, true, false)
             }
-            state.lines[contention, default: Line()].append(place)
-            let hasTurn = state.lines[contention]!.count == 1
-            if hasTurn { begin(place, now, &state) }
+            state.lines[contention, default: Line()].append(ticket)
+            let isGranted = state.lines[contention]!.count == 1
+            if isGranted { begin(ticket, now, &state) }
             state.due = min(state.due, deadline)
             let mustWake = state.due < state.tended ?? .max
             if mustWake { state.tended = state.due }
-            return (hasTurn, false, mustWake)
+            return (isGranted, false, mustWake)
         }
         if mustWake { wakeTender() }
-        if hasTurn || isClosed { onTurn(hasTurn) }
-        return place
+        if isGranted || isClosed { onGrant(isGranted) }
+        return ticket
     }
 
-    /// Gives up the place, and the turn to the next. May be called again.
-    package func leave(_ place: Place) {
+    /// Gives up the ticket, and grants the retry to the next. May be called again.
+    package func leave(_ ticket: Ticket) {
         let now = time.monotonicNanoseconds()
-        let next = state.withLock { state -> Place? in remove(place, now, &state) }
-        next?.onTurn(true)
+        let next = state.withLock { state -> Ticket? in remove(ticket, now, &state) }
+        next?.onGrant(true)
     }
 
-    /// Whether it has the turn, for another attempt at the same place.
-    package func hasTurn(_ place: Place) -> Bool { state.withLock { _ in !place.hasLeft && place.begun != nil } }
+    /// Whether it is granted, for another attempt at the same contention.
+    package func isGranted(_ ticket: Ticket) -> Bool { state.withLock { _ in !ticket.hasLeft && ticket.begun != nil } }
 
-    /// As `enter`, and waits for the turn. Nil when the deadline has passed before.
-    func wait(in contention: Contention, until deadline: UInt64) throws(HoldfastError) -> Place? {
+    /// As `enter`, and waits for the grant. Nil when the deadline has passed before.
+    func wait(in contention: Contention, until deadline: UInt64) throws(HoldfastError) -> Ticket? {
         let gate = Gate()
-        let isTurn = Lock<Bool?>(nil)
-        let place = enter(contention, until: deadline) { isInTime in
-            isTurn.withLock { $0 = isInTime }
+        let granted = Lock<Bool?>(nil)
+        let ticket = enter(contention, until: deadline) { isInTime in
+            granted.withLock { $0 = isInTime }
             gate.advance()
         }
         while true {
             let seen = gate.number
-            if let isTurn = isTurn.withLock({ $0 }) {
-                if isTurn { return place }
-                leave(place)
+            if let granted = granted.withLock({ $0 }) {
+                if granted { return ticket }
+                leave(ticket)
                 return nil
             }
             do throws(HoldfastError) { try gate.waitAsking(while: seen) } catch {
                 // In a forked child it is the parent's.
-                if error.status != .forked { leave(place) }
+                if error.status != .forked { leave(ticket) }
                 throw error
             }
         }
@@ -147,25 +147,25 @@ package final class RetryQueue: Sendable {
 
     // MARK: For the committer
 
-    /// Ends turns that last too long, and waits whose deadline has passed. Answers when to call again, nil: when
+    /// Ends grants that last too long, and waits whose deadline has passed. Answers when to call again, nil: when
     /// `wakeTender` says so. Called by one thread.
     func tend() -> UInt64? {
         let now = time.monotonicNanoseconds()
-        let (called, next) = state.withLock { state -> ([(place: Place, isInTime: Bool)], UInt64?) in
-            var called: [(place: Place, isInTime: Bool)] = []
+        let (called, next) = state.withLock { state -> ([(ticket: Ticket, isInTime: Bool)], UInt64?) in
+            var called: [(ticket: Ticket, isInTime: Bool)] = []
             if state.due <= now {
-                for place in state.lines.values.flatMap(\.waiting) {
-                    let isOver = place.begun.map { now &- $0 >= longestTurn } ?? (place.deadline <= now)
+                for ticket in state.lines.values.flatMap(\.waiting) {
+                    let isOver = ticket.begun.map { now &- $0 >= longestGrant } ?? (ticket.deadline <= now)
                     guard isOver else { continue }
-                    if place.begun == nil { called.append((place, false)) }
-                    if let next = remove(place, now, &state) { called.append((next, true)) }
+                    if ticket.begun == nil { called.append((ticket, false)) }
+                    if let next = remove(ticket, now, &state) { called.append((next, true)) }
                 }
                 state.due = state.lines.values.lazy.flatMap(\.waiting).map(due).min() ?? .max
             }
             state.tended = state.due == .max ? nil : state.due
             return (called, state.tended)
         }
-        for (place, isInTime) in called { place.onTurn(isInTime) }
+        for (ticket, isInTime) in called { ticket.onGrant(isInTime) }
         return next
     }
 
@@ -173,30 +173,30 @@ package final class RetryQueue: Sendable {
     func close() {
         let waiting = state.withLock { state in
             state.isClosed = true
-            let places = state.lines.values.flatMap(\.waiting)
+            let tickets = state.lines.values.flatMap(\.waiting)
             state.lines = [:]
-            for place in places { place.hasLeft = true }
-            return places.filter { $0.begun == nil }
+            for ticket in tickets { ticket.hasLeft = true }
+            return tickets.filter { $0.begun == nil }
         }
-        for place in waiting { place.onTurn(false) }
+        for ticket in waiting { ticket.onGrant(false) }
     }
 
     // MARK: Under the lock
 
-    private func begin(_ place: Place, _ now: UInt64, _ state: inout State) {
-        place.begun = now
-        state.due = min(state.due, now &+ longestTurn)
+    private func begin(_ ticket: Ticket, _ now: UInt64, _ state: inout State) {
+        ticket.begun = now
+        state.due = min(state.due, now &+ longestGrant)
     }
 
-    private func due(_ place: Place) -> UInt64 { place.begun.map { $0 &+ longestTurn } ?? place.deadline }
+    private func due(_ ticket: Ticket) -> UInt64 { ticket.begun.map { $0 &+ longestGrant } ?? ticket.deadline }
 
-    /// Answers who has the turn now because of it.
-    private func remove(_ place: Place, _ now: UInt64, _ state: inout State) -> Place? {
-        if place.hasLeft { return nil }
-        place.hasLeft = true
-        state.lines[place.contention]!.noteLeft()
-        guard let next = state.lines[place.contention]!.first else {
-            state.lines[place.contention] = nil
+    /// Answers who is granted the retry now because of it.
+    private func remove(_ ticket: Ticket, _ now: UInt64, _ state: inout State) -> Ticket? {
+        if ticket.hasLeft { return nil }
+        ticket.hasLeft = true
+        state.lines[ticket.contention]!.noteLeft()
+        guard let next = state.lines[ticket.contention]!.first else {
+            state.lines[ticket.contention] = nil
             return nil
         }
         if next.begun != nil { return nil }

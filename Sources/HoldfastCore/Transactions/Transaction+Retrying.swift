@@ -3,41 +3,41 @@ internal import HoldfastStorage
 
 /// Running again after a conflict.
 extension Transaction {
-    /// Begins the next attempt of this transaction, which met a conflict or was rolled back. `accept` is handed it with a
-    /// future that completes when it is its turn: when no other that collided at the same place is running. The turn is over
-    /// with the new transaction, or when that takes long.
+    /// Begins the next attempt of this transaction, which met a conflict or was rolled back. `accept` is handed it with
+    /// a future that completes when the retry is granted: when no other that collided at the same entity or query is
+    /// running. The grant ends with the new transaction, or when that takes long.
     public func retry(
         _ options: TransactionOptions?, accept: (Transaction, Future) throws(HoldfastError) -> Void
     ) throws(HoldfastError) {
         try store.requireOutsideProvider()
-        let (contention, former) = try state.withLock { state throws(HoldfastError) in
+        let (contention, previous) = try state.withLock { state throws(HoldfastError) in
             try state.check(isManaged ? .retryFromBody : .retry)
-            return (Self.contention(in: state), state.place.take())
+            return (Self.contention(in: state), state.ticket.take())
         }
         let next = try store.begin(options ?? self.options)
-        let turn = Future(delivery: store.delivery, time: store.environment.time)
+        let grant = Future(delivery: store.delivery, time: store.environment.time)
         do throws(HoldfastError) {
-            try accept(next, turn)
+            try accept(next, grant)
         } catch {
-            if let former { store.retries.leave(former) }
+            if let previous { store.retries.leave(previous) }
             throw error
         }
-        if let former {
-            if former.contention == contention, store.retries.hasTurn(former) {
-                next.state.withLock { $0.place = former }
-                turn.complete(.success(FutureValue(bytes: [])))
+        if let previous {
+            if previous.contention == contention, store.retries.isGranted(previous) {
+                next.state.withLock { $0.ticket = previous }
+                grant.complete(.success(FutureValue(bytes: [])))
                 return
             }
-            store.retries.leave(former)
+            store.retries.leave(previous)
         }
         guard let contention else {
-            turn.complete(.success(FutureValue(bytes: [])))
+            grant.complete(.success(FutureValue(bytes: [])))
             return
         }
-        let place = store.retries.enter(contention) { isInTime in
-            turn.complete(isInTime ? .success(FutureValue(bytes: [])) : .failure(HoldfastError.storeClosed))
+        let ticket = store.retries.enter(contention) { isInTime in
+            grant.complete(isInTime ? .success(FutureValue(bytes: [])) : .failure(HoldfastError.storeClosed))
         }
-        next.state.withLock { $0.place = place }
+        next.state.withLock { $0.ticket = ticket }
     }
 
     private static func contention(in state: State) -> Contention? {
@@ -55,8 +55,8 @@ extension Transaction {
         state.withLock { $0.contention = error.contention ?? $0.contention }
     }
 
-    /// Lets the next have the turn.
+    /// Grants the next.
     func leaveLine() {
-        if let place = state.withLock({ $0.place.take() }) { store.retries.leave(place) }
+        if let ticket = state.withLock({ $0.ticket.take() }) { store.retries.leave(ticket) }
     }
 }

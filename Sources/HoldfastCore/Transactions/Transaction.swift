@@ -21,8 +21,8 @@ public final class Transaction: Sendable {
         var doom: Doom?
         /// Where it met a conflict.
         var contention: Contention?
-        /// Its place among those that run again.
-        var place: RetryQueue.Place?
+        /// Of one that runs again after a conflict.
+        var ticket: RetryQueue.Ticket?
     }
 
     public let store: Store
@@ -250,9 +250,9 @@ public final class Transaction: Sendable {
                 idempotencyKey: options.idempotencyKey, attempts: attempts, owner: owner, trees: state.trees)
             if let next { state.stage = next }
             if owner == nil { discard(&state) } else { state.submitted = commit }
-            if let place = state.place {
+            if let ticket = state.ticket {
                 let retries = store.retries
-                commit.onStored = { retries.leave(place) }
+                commit.onStored = { retries.leave(ticket) }
             }
             return commit
         }

@@ -112,7 +112,7 @@ struct IdleWorkers: Workers {
         func waitUntilFinished(deadline: UInt64?) -> Bool { true }
     }
 
-    func start(name: String, turn: @escaping @Sendable () -> Turn) throws(HoldfastError) -> any Worker { Idle() }
+    func start(name: String, step: @escaping @Sendable () -> NextStep) throws(HoldfastError) -> any Worker { Idle() }
 }
 
 /// Time of which a microsecond passes whenever somebody asks for it.

@@ -90,8 +90,8 @@ final class HookedStorage: Storage {
 
     func readState() throws(HoldfastError) -> StorageState { try memory.readState() }
     func beginSnapshot() throws(HoldfastError) -> any StorageSnapshot { try memory.beginSnapshot() }
-    func takeTurn(until deadline: UInt64) throws(HoldfastError) -> Bool { true }
-    func endTurn() {}
+    func acquireWriteLock(until deadline: UInt64) throws(HoldfastError) -> Bool { true }
+    func releaseWriteLock() {}
 
     func beginWrite(durable: Bool) throws(HoldfastError) -> any StorageWrite {
         note(.beginWrite)

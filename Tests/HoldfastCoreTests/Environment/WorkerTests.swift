@@ -5,15 +5,15 @@ import Testing
 
 @Suite("A worker's thread")
 struct WorkerTests {
-    @Test func `takes another turn when it is woken in the middle of one`() throws {
-        let turns = Lock(0)
+    @Test func `runs another step when it is woken in the middle of one`() throws {
+        let steps = Lock(0)
         let (begun, woken) = (Outcome.Signal(), Outcome.Signal())
-        let worker = try ThreadWorkers().start(name: "turns") {
-            let turn = turns.withLock { turns in
-                turns += 1
-                return turns
+        let worker = try ThreadWorkers().start(name: "steps") {
+            let step = steps.withLock { steps in
+                steps += 1
+                return steps
             }
-            if turn > 1 { return .finished }
+            if step > 1 { return .finished }
             begun.give()
             _ = woken.comes()
             return .sleep()
@@ -23,6 +23,6 @@ struct WorkerTests {
         woken.give()
         let deadline = SystemTime().monotonicNanoseconds() + 600_000_000_000
         #expect(worker.waitUntilFinished(deadline: deadline))
-        #expect(turns.withLock { $0 } == 2)
+        #expect(steps.withLock { $0 } == 2)
     }
 }
