@@ -15,7 +15,7 @@ public struct Receipt: Sendable, Hashable {
         public var version: UInt64
     }
 
-    /// The commit's place in the store's order and the version of what it wrote; 0 when it changed nothing.
+    /// The commit's position in the store's order and the version of what it wrote; 0 when it changed nothing.
     public var sequence: UInt64
     /// The opaque token of that place; empty when nothing changed.
     public var position: String

@@ -299,7 +299,7 @@ extension Repository {
             owner: pending, wantsResults: wantsResults)
         try translatingErrors { () throws(CoreError) in
             try core.requireWritable()
-            try core.queue.submit(commit, placeDeadline: deadline)
+            try core.queue.submit(commit, slotDeadline: deadline)
         }
         _ = try await pending.receipt { _ = core.queue.cancel(commit) }
         return commit.results

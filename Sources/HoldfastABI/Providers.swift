@@ -65,7 +65,7 @@ private final class HostFunctions: UserData, HostProvider, @unchecked Sendable {
     func apply(_ writes: [HostWrite]) throws(HoldfastError) {
         // All texts in one block that stays where it is.
         var block: [CChar] = []
-        var places: [(repository: Int, id: Int, idLength: Int, body: Int?, length: Int)] = []
+        var offsets: [(repository: Int, id: Int, idLength: Int, body: Int?, length: Int)] = []
         func append(_ bytes: some Collection<UInt8>) -> Int {
             defer {
                 block += bytes.lazy.map(CChar.init(bitPattern:))
@@ -74,7 +74,7 @@ private final class HostFunctions: UserData, HostProvider, @unchecked Sendable {
             return block.count
         }
         for write in writes {
-            places.append(
+            offsets.append(
                 (
                     append(write.repository.utf8), append(write.id.bytes), write.id.bytes.count,
                     write.body.map(append), write.body?.count ?? 0
@@ -83,10 +83,10 @@ private final class HostFunctions: UserData, HostProvider, @unchecked Sendable {
         try call(provider.on_apply!) { function, error in
             block.withUnsafeBufferPointer { block in
                 let start = block.baseAddress!
-                let views = places.map { place in
+                let views = offsets.map { offset in
                     hf_provider_write(
-                        repository: start + place.repository, id: start + place.id, id_length: place.idLength,
-                        entity: place.body.map { start + $0 }, length: place.length)
+                        repository: start + offset.repository, id: start + offset.id, id_length: offset.idLength,
+                        entity: offset.body.map { start + $0 }, length: offset.length)
                 }
                 return function(views, views.count, pointer, error)
             }

@@ -225,8 +225,8 @@ public struct Limits: Sendable, Equatable {
     public var memoryReserve = 4 << 20
     /// So many freed handles may lie behind those that were taken again, before the list of them is cut. At 1 none.
     public var freedHandles = 1024
-    /// So many handles live at once, and so often each one's place is taken anew; beyond them a call is refused for want of
-    /// memory. More no handle's bits can tell. At 1 one handle lives, and each has a place of its own.
+    /// So many handles live at once, and so often each one's slot is taken anew; beyond them a call is refused for want of
+    /// memory. More no handle's bits can tell. At 1 one handle lives, and each has a slot of its own.
     public var handles = 1 << 24
     public var handleGenerations = 1 << 24
     /// Entities whose text is nested so deep, and where so many names are open at once, are checked in one pass; others are

@@ -1,6 +1,6 @@
 internal import HoldfastEnvironment
 
-/// A commit's place in the total order of its store's commits, and the version of the entities that
+/// A commit's position in the total order of its store's commits, and the version of the entities that
 /// it wrote. Zero stands for "never" and for what is not committed yet.
 public typealias CommitSequence = UInt64
 

@@ -30,8 +30,8 @@ struct CacheState: Sendable {
     private let limitBytes: Int
     /// Those that anybody has asked about; they stay.
     var repositories: [RepositoryState] = []
-    private var places: [RepositoryID: Int] = [:]
-    /// The place that was looked up last: most who come ask about the same one.
+    private var indexes: [RepositoryID: Int] = [:]
+    /// The index that was looked up last: most who come ask about the same one.
     private var latest = 0
 
     init(limitBytes: Int, head: CommitSequence) {
@@ -46,96 +46,96 @@ struct CacheState: Sendable {
     // MARK: Places
 
     /// Where in `repositories` a repository stands.
-    mutating func place(of repository: RepositoryID) -> Int {
+    mutating func index(of repository: RepositoryID) -> Int {
         if latest < repositories.count, repositories[latest].repository == repository { return latest }
-        if let place = places[repository] {
-            latest = place
+        if let index = indexes[repository] {
+            latest = index
         } else {
             latest = repositories.count
-            places[repository] = latest
+            indexes[repository] = latest
             repositories.append(RepositoryState(repository: repository))
         }
         return latest
     }
 
-    func holdsNothing(at place: Int) -> Bool {
-        repositories[place].policy == nil ? general.holdsNothing : repositories[place].own.holdsNothing
+    func holdsNothing(at index: Int) -> Bool {
+        repositories[index].policy == nil ? general.holdsNothing : repositories[index].own.holdsNothing
     }
 
     // MARK: Entries
 
     /// The entity, which counts as used, unless it has expired.
-    mutating func use(_ key: EntityKey, at place: Int, _ now: UInt64) -> Entity? {
-        guard repositories[place].policy != nil else { return general.use(key) }
-        guard let entity = repositories[place].own.use(key) else { return nil }
-        let timeToLive = repositories[place].timeToLive
+    mutating func use(_ key: EntityKey, at index: Int, _ now: UInt64) -> Entity? {
+        guard repositories[index].policy != nil else { return general.use(key) }
+        guard let entity = repositories[index].own.use(key) else { return nil }
+        let timeToLive = repositories[index].timeToLive
         // A host's clock may go back.
         guard timeToLive > 0, now > entity.setAt, now - entity.setAt > timeToLive else { return entity }
-        _ = remove(key, at: place)
-        repositories[place].counts.expirations += 1
+        _ = remove(key, at: index)
+        repositories[index].counts.expirations += 1
         return nil
     }
 
-    mutating func set(_ key: EntityKey, _ entity: Entity, at place: Int, _ now: UInt64) {
+    mutating func set(_ key: EntityKey, _ entity: Entity, at index: Int, _ now: UInt64) {
         var entity = entity
         entity.setAt = now
         let size = EntityCache.size(key, entity)
-        if repositories[place].policy != nil {
+        if repositories[index].policy != nil {
             var evicted = 0
-            let isTaken = repositories[place].own.set(key, entity, size: size) { _, _ in evicted += 1 }
-            repositories[place].counts.fills += isTaken ? 1 : 0
-            repositories[place].counts.evictions += UInt64(evicted)
-            countOwn(at: place)
+            let isTaken = repositories[index].own.set(key, entity, size: size) { _, _ in evicted += 1 }
+            repositories[index].counts.fills += isTaken ? 1 : 0
+            repositories[index].counts.evictions += UInt64(evicted)
+            countOwn(at: index)
             return
         }
         var evicted: [(key: EntityKey, size: Int)] = []
         let (count, bytes) = (general.count, general.size)
         let isTaken = general.set(key, entity, size: size) { evicted.append(($0, $1)) }
-        repositories[place].counts.fills += isTaken ? 1 : 0
+        repositories[index].counts.fills += isTaken ? 1 : 0
         // What came, before others went for it.
-        repositories[place].entries += general.count + evicted.count - count
-        repositories[place].bytes += general.size + evicted.reduce(0) { $0 + $1.size } - bytes
+        repositories[index].entries += general.count + evicted.count - count
+        repositories[index].bytes += general.size + evicted.reduce(0) { $0 + $1.size } - bytes
         for (key, size) in evicted {
-            let place = self.place(of: key.repository)
-            repositories[place].counts.evictions += 1
-            repositories[place].entries -= 1
-            repositories[place].bytes -= size
+            let index = self.index(of: key.repository)
+            repositories[index].counts.evictions += 1
+            repositories[index].entries -= 1
+            repositories[index].bytes -= size
         }
     }
 
     /// Answers whether it was there.
-    mutating func remove(_ key: EntityKey, at place: Int) -> Bool {
-        let size = repositories[place].policy == nil ? general.remove(key) : repositories[place].own.remove(key)
+    mutating func remove(_ key: EntityKey, at index: Int) -> Bool {
+        let size = repositories[index].policy == nil ? general.remove(key) : repositories[index].own.remove(key)
         guard let size else { return false }
-        repositories[place].entries -= 1
-        repositories[place].bytes -= size
+        repositories[index].entries -= 1
+        repositories[index].bytes -= size
         return true
     }
 
     /// Drops so many of the repository's entries, the first in the order of eviction first. Answers how many it were.
-    mutating func drop(_ limit: Int, at place: Int) -> Int {
+    mutating func drop(_ limit: Int, at index: Int) -> Int {
         let dropped: Int
-        if repositories[place].policy == nil {
-            if repositories[place].entries == 0 { return 0 }
-            let repository = repositories[place].repository
+        if repositories[index].policy == nil {
+            if repositories[index].entries == 0 { return 0 }
+            let repository = repositories[index].repository
             let before = general.size
-            dropped = general.drop(min(limit, repositories[place].entries)) { $0.repository == repository }
-            repositories[place].entries -= dropped
-            repositories[place].bytes -= before - general.size
+            dropped = general.drop(min(limit, repositories[index].entries)) { $0.repository == repository }
+            repositories[index].entries -= dropped
+            repositories[index].bytes -= before - general.size
         } else {
-            dropped = repositories[place].own.drop(limit)
-            countOwn(at: place)
+            dropped = repositories[index].own.drop(limit)
+            countOwn(at: index)
         }
         return dropped
     }
 
     mutating func invalidateAll() {
         general.removeAll()
-        for place in repositories.indices where repositories[place].entries > 0 {
-            repositories[place].counts.invalidations += UInt64(repositories[place].entries)
-            repositories[place].own.removeAll()
-            repositories[place].entries = 0
-            repositories[place].bytes = 0
+        for index in repositories.indices where repositories[index].entries > 0 {
+            repositories[index].counts.invalidations += UInt64(repositories[index].entries)
+            repositories[index].own.removeAll()
+            repositories[index].entries = 0
+            repositories[index].bytes = 0
         }
     }
 
@@ -143,8 +143,8 @@ struct CacheState: Sendable {
     mutating func advance(to head: CommitSequence, _ token: ChangeToken?, _ changes: [LogEntry]?) {
         if let changes {
             for change in changes.lazy.flatMap(\.changes) {
-                let place = place(of: change.key.repository)
-                if remove(change.key, at: place) { repositories[place].counts.invalidations += 1 }
+                let index = index(of: change.key.repository)
+                if remove(change.key, at: index) { repositories[index].counts.invalidations += 1 }
             }
         } else {
             invalidateAll()
@@ -161,37 +161,37 @@ struct CacheState: Sendable {
     mutating func follow(_ changes: [EntityChange], _ now: UInt64) {
         if general.count == 0, !repositories.contains(where: { $0.policy != nil }) { return }
         for change in changes {
-            let place = place(of: change.key.repository)
+            let index = index(of: change.key.repository)
             if let text = change.body {
-                guard repositories[place].policy != nil || general.contains(change.key) else { continue }
-                set(change.key, Entity(version: change.version, text: text), at: place, now)
-            } else if remove(change.key, at: place) {
-                repositories[place].counts.invalidations += 1
+                guard repositories[index].policy != nil || general.contains(change.key) else { continue }
+                set(change.key, Entity(version: change.version, text: text), at: index, now)
+            } else if remove(change.key, at: index) {
+                repositories[index].counts.invalidations += 1
             }
         }
     }
 
-    private mutating func countOwn(at place: Int) {
-        repositories[place].entries = repositories[place].own.count
-        repositories[place].bytes = repositories[place].own.size
+    private mutating func countOwn(at index: Int) {
+        repositories[index].entries = repositories[index].own.count
+        repositories[index].bytes = repositories[index].own.size
     }
 
     // MARK: Policies and statistics
 
     /// Answers whether it is another one than before.
     mutating func setPolicy(_ policy: CachePolicy, of repository: RepositoryID) -> Bool {
-        let place = place(of: repository)
-        if repositories[place].policy == policy { return false }
-        repositories[place].counts.invalidations += UInt64(drop(.max, at: place))
-        repositories[place].policy = policy
-        repositories[place].own = EntityCache.Entries(
+        let index = index(of: repository)
+        if repositories[index].policy == policy { return false }
+        repositories[index].counts.invalidations += UInt64(drop(.max, at: index))
+        repositories[index].policy = policy
+        repositories[index].own = EntityCache.Entries(
             policy.strategy, maxCount: policy.maxEntries ?? .max, maxSize: policy.maxBytes ?? limitBytes)
-        repositories[place].timeToLive = policy.timeToLiveMilliseconds &* 1_000_000
+        repositories[index].timeToLive = policy.timeToLiveMilliseconds &* 1_000_000
         return true
     }
 
-    func statistics(at place: Int) -> CacheStatistics {
-        let state = repositories[place]
+    func statistics(at index: Int) -> CacheStatistics {
+        let state = repositories[index]
         var statistics = CacheStatistics(policy: effective(state.policy), isShared: state.policy == nil)
         statistics.counts = state.counts
         statistics.entries = state.entries

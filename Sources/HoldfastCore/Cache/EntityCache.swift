@@ -74,12 +74,12 @@ final class EntityCache: Sendable {
         let now = now()
         return state.withLock { state in
             guard let token, state.token == token else { return .outdated }
-            let place = state.place(of: key.repository)
-            guard let entity = state.use(key, at: place, now) else {
-                if countsMiss { state.repositories[place].counts.misses += 1 }
+            let index = state.index(of: key.repository)
+            guard let entity = state.use(key, at: index, now) else {
+                if countsMiss { state.repositories[index].counts.misses += 1 }
                 return .missing
             }
-            state.repositories[place].counts.hits += 1
+            state.repositories[index].counts.hits += 1
             return .found(head: state.head, entity)
         }
     }
@@ -88,12 +88,12 @@ final class EntityCache: Sendable {
     func entity(_ key: EntityKey, at sequence: CommitSequence) -> Entity? {
         let now = now()
         return state.withLock { state in
-            let place = state.place(of: key.repository)
-            guard state.shows(sequence), let entity = state.use(key, at: place, now), entity.version <= sequence else {
-                state.repositories[place].counts.misses += 1
+            let index = state.index(of: key.repository)
+            guard state.shows(sequence), let entity = state.use(key, at: index, now), entity.version <= sequence else {
+                state.repositories[index].counts.misses += 1
                 return nil
             }
-            state.repositories[place].counts.hits += 1
+            state.repositories[index].counts.hits += 1
             return entity
         }
     }
@@ -110,9 +110,9 @@ final class EntityCache: Sendable {
         let now = now()
         state.withLock { state in
             guard sequence == state.head, let token, token == state.token, !state.isCommitting else { return }
-            let place = state.place(of: key.repository)
-            if state.holdsNothing(at: place) { return }
-            if let entity = entity() { state.set(key, entity, at: place, now) }
+            let index = state.index(of: key.repository)
+            if state.holdsNothing(at: index) { return }
+            if let entity = entity() { state.set(key, entity, at: index, now) }
         }
     }
 
@@ -219,35 +219,35 @@ final class EntityCache: Sendable {
 
     func hasPolicy(_ repository: RepositoryID) -> Bool {
         state.withLock { state in
-            let place = state.place(of: repository)
-            return state.repositories[place].policy != nil
+            let index = state.index(of: repository)
+            return state.repositories[index].policy != nil
         }
     }
 
     func invalidate(_ key: EntityKey) {
         state.withLock { state in
-            let place = state.place(of: key.repository)
-            if state.remove(key, at: place) { state.repositories[place].counts.invalidations += 1 }
+            let index = state.index(of: key.repository)
+            if state.remove(key, at: index) { state.repositories[index].counts.invalidations += 1 }
         }
     }
 
     /// All of a repository.
     func invalidate(_ repository: RepositoryID) {
         state.withLock { state in
-            let place = state.place(of: repository)
-            state.repositories[place].counts.invalidations += UInt64(state.drop(.max, at: place))
+            let index = state.index(of: repository)
+            state.repositories[index].counts.invalidations += UInt64(state.drop(.max, at: index))
         }
     }
 
     func trim(_ repository: RepositoryID, _ level: CacheTrim) {
         state.withLock { state in
-            let place = state.place(of: repository)
+            let index = state.index(of: repository)
             let count =
                 switch level {
-                case .warning: max(1, state.repositories[place].entries / 2)
+                case .warning: max(1, state.repositories[index].entries / 2)
                 case .critical: Int.max
                 }
-            state.repositories[place].counts.evictions += UInt64(state.drop(count, at: place))
+            state.repositories[index].counts.evictions += UInt64(state.drop(count, at: index))
         }
     }
 
@@ -259,8 +259,8 @@ final class EntityCache: Sendable {
 
     func statistics(of repository: RepositoryID) -> CacheStatistics {
         state.withLock { state in
-            let place = state.place(of: repository)
-            return state.statistics(at: place)
+            let index = state.index(of: repository)
+            return state.statistics(at: index)
         }
     }
 

@@ -4,7 +4,7 @@ internal import HoldfastStorage
 
 /// Stores what comes from elsewhere, in commits of some hundred entities, each of which is whole or not there.
 ///
-/// With a name to resume under, each commit carries an idempotency key made of that name and of the place where it
+/// With a name to resume under, each commit carries an idempotency key made of that name and of the position where it
 /// begins. An import that is run again answers from the keys what was stored before, and stores the rest.
 struct Importer {
     private let store: Store

@@ -60,7 +60,7 @@ package final class CommitQueue: Sendable {
     /// to lead it: the others would only find that they have to wait on.
     let batches = Gate()
     /// Moves on when an event was delivered.
-    private let places = Gate()
+    private let slots = Gate()
     let wakeCommitter: @Sendable () -> Void
 
     init(
@@ -87,21 +87,21 @@ package final class CommitQueue: Sendable {
 
     // MARK: For owners
 
-    /// Queues a commit that has an owner, and returns. When too many are in flight it waits for a place, at most until
-    /// `placeDeadline` and never on the delivering thread, which alone makes places.
-    package func submit(_ commit: Commit, placeDeadline: UInt64) throws(HoldfastError) {
-        let nobodyLeads = try withPlace(placeDeadline) { state in
+    /// Queues a commit that has an owner, and returns. When too many are in flight it waits for a slot, at most until
+    /// `slotDeadline` and never on the delivering thread, which alone frees slots.
+    package func submit(_ commit: Commit, slotDeadline: UInt64) throws(HoldfastError) {
+        let nobodyLeads = try withSlot(slotDeadline) { state in
             enqueue(commit, &state)
             return !state.isLed
         }
         queued(commit, nobodyLeads)
     }
 
-    /// Takes a place for what will be a commit later, or only reads.
-    func takePlace(deadline: UInt64) throws(HoldfastError) { try withPlace(deadline) { _ in } }
+    /// Takes a slot for what will be a commit later, or only reads.
+    func takeSlot(deadline: UInt64) throws(HoldfastError) { try withSlot(deadline) { _ in } }
 
-    /// As `submit`, for a commit whose place was taken before.
-    func submitPlaced(_ commit: Commit) throws(HoldfastError) {
+    /// As `submit`, for a commit whose slot was taken before.
+    func submitInSlot(_ commit: Commit) throws(HoldfastError) {
         let nobodyLeads = try state.withLock { state throws(HoldfastError) in
             if state.isClosing { throw HoldfastError.storeClosed }
             enqueue(commit, &state)
@@ -115,11 +115,11 @@ package final class CommitQueue: Sendable {
         if let deadline = commit.deadline { deadlines.expect(deadline, in: self) }
     }
 
-    private func withPlace<Result>(
-        _ placeDeadline: UInt64, _ body: (inout State) -> Result
+    private func withSlot<Result>(
+        _ slotDeadline: UInt64, _ body: (inout State) -> Result
     ) throws(HoldfastError) -> Result {
         while true {
-            let seen = places.number
+            let seen = slots.number
             let result = try state.withLock { state throws(HoldfastError) -> Result? in
                 if state.isClosing { throw HoldfastError.storeClosed }
                 guard state.accepted - deliveries.load(ordering: .acquiring) < maxInFlight else { return nil }
@@ -128,13 +128,13 @@ package final class CommitQueue: Sendable {
             }
             if let result { return result }
             let now = time.monotonicNanoseconds()
-            if now >= placeDeadline || delivery.isCurrentThread || hfplatform_thread_is_own() {
+            if now >= slotDeadline || delivery.isCurrentThread || hfplatform_thread_is_own() {
                 throw HoldfastError(
                     .busy,
                     "\(maxInFlight) commits or operations are in flight, which is the store's limit: take events, wait, or raise "
                         + "max_in_flight")
             }
-            try places.waitAsking(while: seen, nanoseconds: placeDeadline - now)
+            try slots.waitAsking(while: seen, nanoseconds: slotDeadline - now)
         }
     }
 
@@ -212,10 +212,10 @@ package final class CommitQueue: Sendable {
         withdraw(commit, HoldfastError(.cancelled, "the commit was withdrawn while it was queued"))
     }
 
-    /// Notes that events have been delivered, which makes places. Takes no lock: it is called for every event.
+    /// Notes that events have been delivered, which frees slots. Takes no lock: it is called for every event.
     func delivered(_ count: Int) {
         deliveries.add(count, ordering: .releasing)
-        places.advance()
+        slots.advance()
     }
 
     // MARK: For the committer
@@ -237,7 +237,7 @@ package final class CommitQueue: Sendable {
 
     func beginClosing() {
         state.withLock { $0.isClosing = true }
-        places.advance()
+        slots.advance()
         batches.advance()
     }
 

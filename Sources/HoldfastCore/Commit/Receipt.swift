@@ -33,7 +33,7 @@ public struct Receipt: Sendable {
         case told(position: String, changes: [Change])
     }
 
-    /// The commit's place in the store's order and the version of what it wrote; 0 when it changed nothing.
+    /// The commit's position in the store's order and the version of what it wrote; 0 when it changed nothing.
     public let sequence: CommitSequence
     public internal(set) var isDurable: Bool
     /// How often the transaction ran.
@@ -45,7 +45,7 @@ public struct Receipt: Sendable {
     public let isAtomic: Bool
     private let content: Content
 
-    /// The opaque token of the commit's place; empty when nothing changed.
+    /// The opaque token of the commit's position; empty when nothing changed.
     public var position: String {
         switch content {
         case .logged(_, let origin): "\(origin.incarnation):\(sequence)"

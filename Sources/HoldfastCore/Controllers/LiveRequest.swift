@@ -27,7 +27,7 @@ final class LiveRequest: StreamObserver, FutureObserver, OperationFunction {
 
     func begin() {
         do throws(HoldfastError) {
-            let future = try Operation(controller.repository.store, self).start(observer: self, waitsForPlace: false)
+            let future = try Operation(controller.repository.store, self).start(observer: self, waitsForSlot: false)
             state.withLock { $0.future = $0.isOver ? nil : future }
         } catch { fail(error) }
     }

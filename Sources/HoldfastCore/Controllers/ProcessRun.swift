@@ -39,7 +39,7 @@ final class ProcessRun: FutureObserver {
         let operation = try description.bytes.withBytes { bytes throws(HoldfastError) in
             try Operation(repository.store, describedBy: bytes)
         }
-        _ = try operation.start(observer: self, waitsForPlace: false)
+        _ = try operation.start(observer: self, waitsForSlot: false)
     }
 
     /// Of the element, which is looked at no further.

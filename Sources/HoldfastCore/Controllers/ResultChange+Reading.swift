@@ -17,13 +17,13 @@ extension ResultChange {
         }
         try reader.elements("removed") { text throws(HoldfastError) in
             var one = try PayloadReader(text, what: "result")
-            removed.append(Removed(position: try one.place("position"), id: try one.id("id") ?? Self.unknown))
+            removed.append(Removed(position: try one.position("position"), id: try one.id("id") ?? Self.unknown))
         }
         try reader.elements("inserted") { text throws(HoldfastError) in inserted.append(try Self.placed(text)) }
         try reader.elements("moved") { text throws(HoldfastError) in
             var one = try PayloadReader(text, what: "result")
             moved.append(
-                Moved(from: try one.place("from"), to: try one.place("to"), id: try one.id("id") ?? Self.unknown))
+                Moved(from: try one.position("from"), to: try one.position("to"), id: try one.id("id") ?? Self.unknown))
         }
         try reader.elements("changed") { text throws(HoldfastError) in changed.append(try Self.placed(text)) }
     }
@@ -33,7 +33,7 @@ extension ResultChange {
     private static func placed(_ text: UnsafeRawBufferPointer) throws(HoldfastError) -> Placed {
         var one = try PayloadReader(text, what: "result")
         return Placed(
-            position: try one.place("position"),
+            position: try one.position("position"),
             entity: Entity(
                 id: try one.id("id") ?? unknown, text: try Array(asking: one.required("entity")),
                 version: CommitSequence(try one.count("version") ?? 0)))
@@ -74,7 +74,7 @@ extension ResultChange {
 }
 
 extension PayloadReader {
-    fileprivate mutating func place(_ name: String) throws(HoldfastError) -> Int {
+    fileprivate mutating func position(_ name: String) throws(HoldfastError) -> Int {
         _ = try required(name)
         return try count(name)!
     }

@@ -32,7 +32,7 @@ public enum Event: Sendable {
     /// The same, taken by the host.
     case streamTaken(any StreamObserver, StreamEvent)
 
-    /// `delivered` hears when that made a place for something else under the store's limit.
+    /// `delivered` hears when that freed a slot under the store's limit.
     public func deliver(_ delivered: (Int) -> Void = { _ in }) {
         switch self {
         case .commit(let commit, let observer): observer.committed(commit.outcome!)
@@ -44,14 +44,14 @@ public enum Event: Sendable {
         case .stream(let notice): notice.outbox.deliver(notice)
         case .streamTaken(let observer, let event): observer.received(event)
         }
-        if holdsPlace { delivered(1) }
+        if holdsSlot { delivered(1) }
     }
 
     /// Whether something else can be accepted under the store's limit once this was delivered.
-    var holdsPlace: Bool {
+    var holdsSlot: Bool {
         switch self {
         case .commit: true
-        case .completion(let completion): completion.holdsPlace
+        case .completion(let completion): completion.holdsSlot
         case .members, .stream, .streamTaken: false
         }
     }
@@ -89,7 +89,8 @@ final class Delivery: Sendable {
 
     deinit { if descriptor >= 0 { hfplatform_event_close(descriptor) } }
 
-    /// Starts the callback thread. `delivered` hears how many events that hold a place it has delivered; `finished`, that it ends.
+    /// Starts the callback thread. `delivered` hears how many events that hold a slot it has delivered; `finished`,
+    /// that it ends.
     func start(
         _ workers: any Workers, delivered: @escaping @Sendable (Int) -> Void, finished: @escaping @Sendable () -> Void
     ) throws(HoldfastError) {

@@ -39,13 +39,13 @@ public final class Completion: Sendable {
     public let outcome: FutureOutcome
     public let observer: any FutureObserver
     /// Whether what has ended counts as in flight until this was delivered.
-    let holdsPlace: Bool
+    let holdsSlot: Bool
 
-    init(_ kind: Kind, _ outcome: FutureOutcome, _ observer: any FutureObserver, holdsPlace: Bool = false) {
+    init(_ kind: Kind, _ outcome: FutureOutcome, _ observer: any FutureObserver, holdsSlot: Bool = false) {
         self.kind = kind
         self.outcome = outcome
         self.observer = observer
-        self.holdsPlace = holdsPlace
+        self.holdsSlot = holdsSlot
     }
 }
 
@@ -95,8 +95,9 @@ public final class Future: Sendable {
         return true
     }
 
-    /// As `complete`, but leaves the delivery of what it answers to the caller; the last of it may hold a place. Nil when it was completed before.
-    func end(with outcome: FutureOutcome, holdingPlace holdsPlace: Bool = false) -> [Completion]? {
+    /// As `complete`, but leaves the delivery of what it answers to the caller; the last of it may hold a slot. Nil
+    /// when it was completed before.
+    func end(with outcome: FutureOutcome, holdingSlot holdsSlot: Bool = false) -> [Completion]? {
         let ended = state.withLock { state -> State? in
             if state.outcome != nil { return nil }
             // Let go outside the lock.
@@ -110,7 +111,7 @@ public final class Future: Sendable {
         for (index, entry) in observers.enumerated() {
             Self.append(
                 outcome, entry.observer, isSubscriber: entry.isSubscriber,
-                holdsPlace: holdsPlace && index == observers.count - 1, to: &completions)
+                holdsSlot: holdsSlot && index == observers.count - 1, to: &completions)
         }
         return completions
     }
@@ -145,16 +146,16 @@ public final class Future: Sendable {
         }
         guard let outcome else { return }
         var completions: [Completion] = []
-        Self.append(outcome, observer, isSubscriber: isSubscriber, holdsPlace: false, to: &completions)
+        Self.append(outcome, observer, isSubscriber: isSubscriber, holdsSlot: false, to: &completions)
         if !callbacks.post(completions.map(Event.completion)) { throw HoldfastError.storeClosed }
     }
 
     private static func append(
-        _ outcome: FutureOutcome, _ observer: any FutureObserver, isSubscriber: Bool, holdsPlace: Bool,
+        _ outcome: FutureOutcome, _ observer: any FutureObserver, isSubscriber: Bool, holdsSlot: Bool,
         to completions: inout [Completion]
     ) {
         if isSubscriber, case .success = outcome { completions.append(Completion(.value, outcome, observer)) }
-        completions.append(Completion(.end, outcome, observer, holdsPlace: holdsPlace))
+        completions.append(Completion(.end, outcome, observer, holdsSlot: holdsSlot))
     }
 
     private func callbacks() throws(HoldfastError) -> Delivery {

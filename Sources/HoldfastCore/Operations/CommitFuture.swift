@@ -29,7 +29,7 @@ private final class SubmittedCommit: CommitOwner {
 
     func ended(_ commit: Commit, _ events: inout [Event]) {
         let outcome = commit.outcome!.map { FutureValue(bytes: [], receipt: $0) }
-        let completions = future.end(with: outcome, holdingPlace: true) ?? []
+        let completions = future.end(with: outcome, holdingSlot: true) ?? []
         if completions.isEmpty { queue.delivered(1) }
         events += completions.map(Event.completion)
     }

@@ -116,19 +116,19 @@ public final class Operation: Sendable {
     }
 
     /// Begins a run and answers its future. Throws when the run was not accepted; every other failure is the future's.
-    /// When too many are in flight it waits for a place, never on a thread of the library's.
+    /// When too many are in flight it waits for a slot, never on a thread of the library's.
     ///
-    /// `accept` is handed the future before anything runs; when it throws, nothing does. `waitsForPlace`: else it is
+    /// `accept` is handed the future before anything runs; when it throws, nothing does. `waitsForSlot`: else it is
     /// refused where none is free.
     public func start(
         in transaction: Transaction? = nil, observer: (any FutureObserver)? = nil, isSubscriber: Bool = false,
-        waitsForPlace: Bool = true,
+        waitsForSlot: Bool = true,
         accept: (Future) throws(HoldfastError) -> Void = { _ in }
     ) throws(HoldfastError) -> Future {
         try store.requireOpen()
         if let transaction { try requireSameStore(transaction) }
-        let patience = waitsForPlace ? options.timeoutMilliseconds : 0
-        try store.queue.takePlace(deadline: store.deadline(inMilliseconds: patience))
+        let patience = waitsForSlot ? options.timeoutMilliseconds : 0
+        try store.queue.takeSlot(deadline: store.deadline(inMilliseconds: patience))
         let run = OperationRun(self, in: transaction)
         do throws(HoldfastError) {
             try run.prepare()

@@ -108,7 +108,7 @@ final class OperationRun: CommitOwner, Withdrawable {
             return end(.success(value))
         }
         let commit = operation.commit(step, writes, owner: self)
-        if goOn(with: commit) { try store.queue.submitPlaced(commit) }
+        if goOn(with: commit) { try store.queue.submitInSlot(commit) }
     }
 
     private func attempt() throws(HoldfastError) {
@@ -139,7 +139,7 @@ final class OperationRun: CommitOwner, Withdrawable {
                 commit.tellOwner(&events)
                 store.delivery.post(events)
             } else {
-                try store.queue.submitPlaced(commit)
+                try store.queue.submitInSlot(commit)
             }
         }
     }
@@ -236,7 +236,7 @@ final class OperationRun: CommitOwner, Withdrawable {
         state.withLock { $0.stage = .ended }
         leaveLine()
         // Nil: it was cancelled while it ran, or ended while it was cancelled.
-        guard let completions = future.end(with: outcome, holdingPlace: true) else { return false }
+        guard let completions = future.end(with: outcome, holdingSlot: true) else { return false }
         if completions.isEmpty { store.queue.delivered(1) }
         events += completions.map(Event.completion)
         return true

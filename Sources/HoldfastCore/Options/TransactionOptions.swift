@@ -13,7 +13,7 @@ public struct TransactionOptions: Sendable {
     public var isolation = Isolation.serializable
     /// Nil: the store's.
     public var isDurable: Bool?
-    /// 0: waits for no place under `maxInFlight`, and is not withdrawn once it is accepted.
+    /// 0: waits for no slot under `maxInFlight`, and is not withdrawn once it is accepted.
     public var timeoutMilliseconds: UInt64 = 30_000
     public var idempotencyKey: [UInt8]?
     /// Whether the first write that fails dooms it.

@@ -27,8 +27,8 @@ extension Store {
             // The controller's middleware may have forked.
             if isForeign { return [] }
         } while events.isEmpty
-        let places = events.count { $0.holdsPlace }
-        if places > 0 { queue.delivered(places) }
+        let slots = events.count { $0.holdsSlot }
+        if slots > 0 { queue.delivered(slots) }
         return events
     }
 
@@ -45,7 +45,7 @@ extension Store {
         }
     }
 
-    /// Tells members of object trees; what that leads to stands in their events' places.
+    /// Tells members of object trees; what that leads to stands in place of their events.
     private func toldMembers(_ taken: [Event]) -> [Event] {
         var events: [Event] = []
         events.reserveCapacity(taken.count)

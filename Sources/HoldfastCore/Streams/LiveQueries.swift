@@ -38,18 +38,18 @@ struct LiveQueries {
             unguarded.append(query)
             return
         }
-        let place: Int
+        let index: Int
         if let known = guarded.firstIndex(where: { $0.definition == condition.definition }) {
-            place = known
+            index = known
         } else {
-            place = guarded.count
+            index = guarded.count
             guarded.append(Guarded(definition: condition.definition))
         }
         for range in condition.ranges {
             if condition.isValues {
-                guarded[place].byValue[range.lower, default: []].append(query)
+                guarded[index].byValue[range.lower, default: []].append(query)
             } else {
-                guarded[place].byRange.add(range, query)
+                guarded[index].byRange.add(range, query)
             }
         }
     }
@@ -59,14 +59,14 @@ struct LiveQueries {
         release(query)
         unguarded.removeAll { $0 === query }
         guard let condition = Self.condition(of: query.filter, in: query.repository),
-            let place = guarded.firstIndex(where: { $0.definition == condition.definition })
+            let index = guarded.firstIndex(where: { $0.definition == condition.definition })
         else { return }
         for range in condition.ranges where condition.isValues {
-            guarded[place].byValue[range.lower]?.removeAll { $0 === query }
-            if guarded[place].byValue[range.lower]?.isEmpty == true { guarded[place].byValue[range.lower] = nil }
+            guarded[index].byValue[range.lower]?.removeAll { $0 === query }
+            if guarded[index].byValue[range.lower]?.isEmpty == true { guarded[index].byValue[range.lower] = nil }
         }
-        guarded[place].byRange.remove(query)
-        if guarded[place].byValue.isEmpty && guarded[place].byRange.isEmpty { guarded.remove(at: place) }
+        guarded[index].byRange.remove(query)
+        if guarded[index].byValue.isEmpty && guarded[index].byRange.isEmpty { guarded.remove(at: index) }
     }
 
     private mutating func hold(_ query: LiveQuery) {

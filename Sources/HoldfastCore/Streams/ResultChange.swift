@@ -74,7 +74,7 @@ public struct ResultChange: Sendable {
         writer.beginArray()
         for one in removed {
             writer.beginObject()
-            writer.place("position", one.position, one.id)
+            writer.position("position", one.position, one.id)
             writer.endObject()
         }
         writer.endArray()
@@ -85,7 +85,7 @@ public struct ResultChange: Sendable {
             writer.beginObject()
             writer.member("from")
             writer.unsigned(UInt64(one.from))
-            writer.place("to", one.to, one.id)
+            writer.position("to", one.to, one.id)
             writer.endObject()
         }
         writer.endArray()
@@ -97,7 +97,7 @@ public struct ResultChange: Sendable {
         writer.beginArray()
         for one in placed {
             writer.beginObject()
-            writer.place("position", one.position, one.entity.id)
+            writer.position("position", one.position, one.entity.id)
             writer.member("version")
             writer.unsigned(one.entity.version)
             writer.member("entity")
@@ -109,7 +109,7 @@ public struct ResultChange: Sendable {
 }
 
 extension JSONWriter {
-    fileprivate mutating func place(_ name: String, _ position: Int, _ id: EntityID) {
+    fileprivate mutating func position(_ name: String, _ position: Int, _ id: EntityID) {
         member(name)
         unsigned(UInt64(position))
         member("id")

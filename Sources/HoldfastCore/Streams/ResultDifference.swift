@@ -34,8 +34,8 @@ struct ResultDifference {
         }
         removed = formerPositions.values.sorted().map { ($0, old[old.startIndex + $0]) }
         let unmoved = Self.longestIncreasing(kept.map(\.from))
-        for (index, place) in kept.enumerated() where !unmoved[index] {
-            moved.append((place.from, place.to, new[new.startIndex + place.to]))
+        for (index, move) in kept.enumerated() where !unmoved[index] {
+            moved.append((move.from, move.to, new[new.startIndex + move.to]))
         }
     }
 

@@ -95,7 +95,7 @@ struct ResultRows {
     }
 
     /// Where a row stands, or would stand.
-    private func place(of row: ResultRow) -> Int {
+    private func index(of row: ResultRow) -> Int {
         var low = 0
         var high = rows.count
         while low < high {
@@ -109,15 +109,15 @@ struct ResultRows {
     /// whether the new one is in it.
     mutating func replace(_ old: ResultRow?, by new: ResultRow?) -> (dropped: ResultRow?, isKept: Bool) {
         if let old, let new, old.key == new.key {
-            rows[place(of: old)] = new
+            rows[index(of: old)] = new
             return (nil, true)
         }
-        if let old { rows.remove(at: place(of: old)) }
+        if let old { rows.remove(at: index(of: old)) }
         guard let new else { return (nil, false) }
-        let place = place(of: new)
+        let index = index(of: new)
         // Behind the last there may be others that come before it.
-        if hasMore && place == rows.count { return (nil, false) }
-        rows.insert(new, at: place)
+        if hasMore && index == rows.count { return (nil, false) }
+        rows.insert(new, at: index)
         guard rows.count > capacity else { return (nil, true) }
         let dropped = rows[rows.count - 1]
         trim()

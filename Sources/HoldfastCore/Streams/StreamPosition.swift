@@ -1,7 +1,7 @@
 internal import HoldfastEnvironment
 internal import HoldfastQuery
 
-/// A place in the order of a store's commits, as receipts and events name it: "incarnation:sequence".
+/// A position in the order of a store's commits, as receipts and events name it: "incarnation:sequence".
 enum StreamPosition {
     static func text(_ incarnation: String, _ sequence: CommitSequence) -> String { "\(incarnation):\(sequence)" }
 

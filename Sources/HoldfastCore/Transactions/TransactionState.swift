@@ -110,7 +110,7 @@ enum TransactionCall: UInt8, CaseIterable {
     case letGo
     /// What was validated waits for another call.
     case keep
-    /// What became of the commit; `notAccepted`: there was no place for it.
+    /// What became of the commit; `notAccepted`: there was no slot for it.
     case stored
     case notAccepted
     case failed

@@ -33,18 +33,20 @@ package enum Operator: String, CaseIterable, Sendable {
 
     // MARK: Errors
 
-    package func refusal(of operand: JSONValue, place: String?, takes allowed: String, what: String) -> HoldfastError {
-        refusal("takes \(allowed), not \(operand.typeInWords)", place: place, what: what)
+    package func refusal(of operand: JSONValue, location: String?, takes allowed: String, what: String) -> HoldfastError
+    {
+        refusal("takes \(allowed), not \(operand.typeInWords)", location: location, what: what)
     }
 
-    package func refusal(_ reason: String, place: String?, what: String) -> HoldfastError {
+    package func refusal(_ reason: String, location: String?, what: String) -> HoldfastError {
         HoldfastError(
-            .invalidQuery, "operator \"\(rawValue)\"\(place.map { " at \"\($0)\"" } ?? "") in the \(what) \(reason)",
-            detail: Self.detail(rawValue, place: place))
+            .invalidQuery, "operator \"\(rawValue)\"\(location.map { " at \"\($0)\"" } ?? "") in the \(what) \(reason)",
+            detail: Self.detail(rawValue, location: location))
     }
 
-    package static func detail(_ name: String, place: String?) -> [(name: String, value: HoldfastError.DetailValue)] {
-        [("operator", .text(name))] + (place.map { [("path", .text($0))] } ?? [])
+    package static func detail(_ name: String, location: String?) -> [(name: String, value: HoldfastError.DetailValue)]
+    {
+        [("operator", .text(name))] + (location.map { [("path", .text($0))] } ?? [])
     }
 }
 
@@ -52,7 +54,7 @@ package enum Operator: String, CaseIterable, Sendable {
 package struct Condition: Sendable, Equatable {
     package let path: Path
     /// The path as messages name it.
-    package let place: String
+    package let location: String
     package let operation: Operator
     package let operand: JSONValue
     /// The `$options` beside `$regex`.
@@ -83,7 +85,7 @@ package struct Condition: Sendable, Equatable {
             let elements = try list(what)
             guard elements.count <= FilterCompiler.maxConditions else {
                 throw operation.refusal(
-                    "has \(elements.count) elements; \(FilterCompiler.maxConditions) are allowed", place: place,
+                    "has \(elements.count) elements; \(FilterCompiler.maxConditions) are allowed", location: location,
                     what: what)
             }
             return elements.isEmpty ? .any([]) : .conjunction(elements.map { test(.equal($0)) })
@@ -93,7 +95,7 @@ package struct Condition: Sendable, Equatable {
     }
 
     private func refusal(_ what: String, takes allowed: String) -> HoldfastError {
-        operation.refusal(of: operand, place: place, takes: allowed, what: what)
+        operation.refusal(of: operand, location: location, takes: allowed, what: what)
     }
 
     private func list(_ what: String) throws(HoldfastError) -> [JSONValue] {
@@ -113,7 +115,7 @@ package struct Condition: Sendable, Equatable {
         for value in values {
             guard let type = TypeSet(value) else {
                 let names = TypeSet.names.map { "\"\($0.name)\"" }.joined(separator: ", ")
-                throw operation.refusal("takes one or an array of \(names)", place: place, what: what)
+                throw operation.refusal("takes one or an array of \(names)", location: location, what: what)
             }
             types.formUnion(type)
         }
@@ -126,7 +128,8 @@ package struct Condition: Sendable, Equatable {
         var letters: [UInt8] = []
         if let options {
             guard case .string(let text) = options, text.allSatisfy({ "imsx".utf8.contains($0) }) else {
-                throw Operator.options.refusal("takes a string of the letters i, m, s and x", place: place, what: what)
+                throw Operator.options.refusal(
+                    "takes a string of the letters i, m, s and x", location: location, what: what)
             }
             letters = Set(text).sorted()
         }
@@ -137,7 +140,8 @@ package struct Condition: Sendable, Equatable {
             case .noMemory: throw HoldfastError(.noMemory, "no memory to compile a regular expression")
             case .invalid(let reason, let position):
                 throw operation.refusal(
-                    "is no regular expression of PCRE2: \(reason), at byte \(position) of it", place: place, what: what)
+                    "is no regular expression of PCRE2: \(reason), at byte \(position) of it", location: location,
+                    what: what)
             }
         }
     }
@@ -147,7 +151,7 @@ package struct Condition: Sendable, Equatable {
             let remainder = numbers[1].wholeNumber
         else { throw refusal(what, takes: "an array of two whole numbers, the divisor and the remainder") }
         guard divisor != 0 else {
-            throw operation.refusal("cannot divide by 0: give another divisor", place: place, what: what)
+            throw operation.refusal("cannot divide by 0: give another divisor", location: location, what: what)
         }
         return .path(path, .remainder(divisor: divisor, remainder))
     }

@@ -47,14 +47,14 @@ struct FilterCompiler {
         let operation = Operator(member.name)
         guard let operation, operation.isLogical else {
             meansName = true
-            guard let operation else { throw unknown(member.name, place: nil, among: Operator.logical) }
+            guard let operation else { throw unknown(member.name, location: nil, among: Operator.logical) }
             throw refusal(
-                operation, place: nil,
+                operation, location: nil,
                 "must stand below a path, as {\"path\": {\"\(operation.rawValue)\": ...}}, not at the top level of")
         }
         guard case .array(let elements) = member.value, !elements.isEmpty else {
             throw operation.refusal(
-                of: member.value, place: nil, takes: "an array of at least one filter", what: what)
+                of: member.value, location: nil, takes: "an array of at least one filter", what: what)
         }
         try nest()
         defer { nesting -= 1 }
@@ -62,7 +62,7 @@ struct FilterCompiler {
         for (index, element) in elements.enumerated() {
             trail.append(.element(index))
             guard case .object = element else {
-                throw operation.refusal(of: element, place: nil, takes: "filters, each a JSON object", what: what)
+                throw operation.refusal(of: element, location: nil, takes: "filters, each a JSON object", what: what)
             }
             nodes.append(try document(element))
             trail.removeLast()
@@ -78,8 +78,8 @@ struct FilterCompiler {
     // MARK: Conditions of a path
 
     private mutating func condition(_ value: JSONValue, at path: Path) throws(HoldfastError) -> Filter.Node {
-        if let members = operators(of: value) { return try tests(members, at: path, place: path.text) }
-        return try leaf(Condition(path: path, place: path.text, operation: .equal, operand: value))
+        if let members = operators(of: value) { return try tests(members, at: path, location: path.text) }
+        return try leaf(Condition(path: path, location: path.text, operation: .equal, operand: value))
     }
 
     /// The operators that the value consists of; nil where it is a literal. An object whose names mix both
@@ -93,7 +93,7 @@ struct FilterCompiler {
 
     /// An object of operators, which must all hold.
     private mutating func tests(
-        _ members: [JSONValue.Member], at path: Path, place: String
+        _ members: [JSONValue.Member], at path: Path, location: String
     ) throws(HoldfastError) -> Filter.Node {
         var nodes: [Filter.Node] = []
         for member in members {
@@ -101,30 +101,33 @@ struct FilterCompiler {
             guard let operation = Operator(member.name), !operation.isLogical else {
                 meansName = true
                 guard let operation = Operator(member.name) else {
-                    throw unknown(member.name, place: place, among: Operator.ofPaths)
+                    throw unknown(member.name, location: location, among: Operator.ofPaths)
                 }
                 throw refusal(
-                    operation, place: place,
+                    operation, location: location,
                     "must stand beside paths, as {\"\(operation.rawValue)\": [{...}, ...]}, not below one, in")
             }
             switch operation {
-            case .not: nodes.append(.none([try negated(member.value, at: path, place: place)]))
-            case .all: nodes.append(try all(member.value, at: path, place: place))
-            case .elementMatch: nodes.append(try elementMatch(member.value, at: path, place: place))
+            case .not: nodes.append(.none([try negated(member.value, at: path, location: location)]))
+            case .all: nodes.append(try all(member.value, at: path, location: location))
+            case .elementMatch: nodes.append(try elementMatch(member.value, at: path, location: location))
             case .options:
                 guard members.contains(where: { Operator($0.name) == .regex }) else {
-                    throw operation.refusal("stands beside \"$regex\" alone", place: place, what: what)
+                    throw operation.refusal("stands beside \"$regex\" alone", location: location, what: what)
                 }
             case .regex:
                 let options = members.first { Operator($0.name) == .options }?.value
                 nodes.append(
                     try leaf(
                         Condition(
-                            path: path, place: place, operation: .regex, operand: member.value, options: options)))
+                            path: path, location: location, operation: .regex, operand: member.value, options: options))
+                )
             default:
-                if operation == .in || operation == .notIn { try refuseOperators(in: member.value, operation, place) }
+                if operation == .in || operation == .notIn {
+                    try refuseOperators(in: member.value, operation, location)
+                }
                 nodes.append(
-                    try leaf(Condition(path: path, place: place, operation: operation, operand: member.value)))
+                    try leaf(Condition(path: path, location: location, operation: operation, operand: member.value)))
             }
             trail.removeLast()
         }
@@ -132,22 +135,22 @@ struct FilterCompiler {
     }
 
     private mutating func negated(
-        _ value: JSONValue, at path: Path, place: String
+        _ value: JSONValue, at path: Path, location: String
     ) throws(HoldfastError) -> Filter.Node {
         guard let members = operators(of: value) else {
-            throw Operator.not.refusal(of: value, place: place, takes: "an object of operators", what: what)
+            throw Operator.not.refusal(of: value, location: location, takes: "an object of operators", what: what)
         }
         try nest()
         defer { nesting -= 1 }
-        return try tests(members, at: path, place: place)
+        return try tests(members, at: path, location: location)
     }
 
     /// `$all` with literals, or with nothing but `$elemMatch`, which each some element must satisfy.
     private mutating func all(
-        _ value: JSONValue, at path: Path, place: String
+        _ value: JSONValue, at path: Path, location: String
     ) throws(HoldfastError) -> Filter.Node {
         guard case .array(let elements) = value else {
-            return try leaf(Condition(path: path, place: place, operation: .all, operand: value))
+            return try leaf(Condition(path: path, location: location, operation: .all, operand: value))
         }
         var nodes: [Filter.Node] = []
         let isOfOperators = elements.first.map { operators(of: $0) != nil } ?? false
@@ -157,18 +160,18 @@ struct FilterCompiler {
             guard (members != nil) == isOfOperators else {
                 throw Operator.all.refusal(
                     "takes either literals or {\"$elemMatch\": {...}}, not both: join two conditions with \"$and\"",
-                    place: place, what: what)
+                    location: location, what: what)
             }
             if let members {
                 guard members.count == 1, Operator(members[0].name) == .elementMatch else {
                     throw Operator.all.refusal(
-                        "takes literals, or only {\"$elemMatch\": {...}}", place: place, what: what)
+                        "takes literals, or only {\"$elemMatch\": {...}}", location: location, what: what)
                 }
                 trail.append(.member(members[0].name))
-                nodes.append(try elementMatch(members[0].value, at: path, place: place))
+                nodes.append(try elementMatch(members[0].value, at: path, location: location))
                 trail.removeLast()
             } else {
-                nodes.append(try leaf(Condition(path: path, place: place, operation: .equal, operand: element)))
+                nodes.append(try leaf(Condition(path: path, location: location, operation: .equal, operand: element)))
             }
             trail.removeLast()
         }
@@ -176,30 +179,30 @@ struct FilterCompiler {
     }
 
     private mutating func elementMatch(
-        _ value: JSONValue, at path: Path, place: String
+        _ value: JSONValue, at path: Path, location: String
     ) throws(HoldfastError) -> Filter.Node {
         guard case .object(let members) = value, value.parameterName == nil else {
             throw Operator.elementMatch.refusal(
-                of: value, place: place, takes: "an object of operators or of paths", what: what)
+                of: value, location: location, takes: "an object of operators or of paths", what: what)
         }
         try count(1)
         try nest()
         defer { nesting -= 1 }
         if let first = members.first, first.name.first == UInt8(ascii: "$"), Operator(first.name)?.isLogical != true {
-            return .path(path, .elementValue(try tests(members, at: .itself, place: place)))
+            return .path(path, .elementValue(try tests(members, at: .itself, location: location)))
         }
         return .path(path, .elementObject(try document(value)))
     }
 
     /// In a list of literals an operator would be one, and match nothing that was meant.
     private mutating func refuseOperators(
-        in value: JSONValue, _ operation: Operator, _ place: String
+        in value: JSONValue, _ operation: Operator, _ location: String
     ) throws(HoldfastError) {
         guard case .array(let elements) = value else { return }
         for (index, element) in elements.enumerated() where operators(of: element) != nil {
             trail.append(.element(index))
             throw operation.refusal(
-                "takes literals, not operators: join conditions with \"$or\"", place: place, what: what)
+                "takes literals, not operators: join conditions with \"$or\"", location: location, what: what)
         }
     }
 
@@ -233,10 +236,10 @@ struct FilterCompiler {
 
     // MARK: Errors
 
-    private func unknown(_ name: [UInt8], place: String?, among operators: [Operator]) -> HoldfastError {
+    private func unknown(_ name: [UInt8], location: String?, among operators: [Operator]) -> HoldfastError {
         let shown = String(decoding: name, as: UTF8.self)
         let names = operators.map(\.rawValue)
-        let position = place.map { "at \"\($0)\" in the \(what)" } ?? "at the top level of the \(what)"
+        let position = location.map { "at \"\($0)\" in the \(what)" } ?? "at the top level of the \(what)"
         var message = "unknown operator \"\(shown)\" \(position)"
         if let nearest = Spelling.nearest(to: name, among: names) {
             message += "; did you mean \"\(nearest)\"?"
@@ -245,13 +248,13 @@ struct FilterCompiler {
         }
         return HoldfastError(
             .invalidQuery, message,
-            detail: Operator.detail(shown, place: place) + [("supported", .texts(names))])
+            detail: Operator.detail(shown, location: location) + [("supported", .texts(names))])
     }
 
-    private func refusal(_ operation: Operator, place: String?, _ reason: String) -> HoldfastError {
+    private func refusal(_ operation: Operator, location: String?, _ reason: String) -> HoldfastError {
         HoldfastError(
             .invalidQuery, "operator \"\(operation.rawValue)\" \(reason) the \(what)",
-            detail: Operator.detail(operation.rawValue, place: place))
+            detail: Operator.detail(operation.rawValue, location: location))
     }
 
     /// Where the trail leads in the filter's own text.

@@ -82,7 +82,7 @@ extension Condition {
 
     fileprivate func bound(to values: [[UInt8]: JSONValue]) -> Condition {
         Condition(
-            path: path, place: place, operation: operation, operand: operand.replacingParameters(by: values),
+            path: path, location: location, operation: operation, operand: operand.replacingParameters(by: values),
             options: options?.replacingParameters(by: values))
     }
 }

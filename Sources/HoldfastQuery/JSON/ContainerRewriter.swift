@@ -14,7 +14,7 @@ struct ContainerRewriter {
     /// Whether nothing stands in the result so far.
     private var isEmpty = true
 
-    /// `opening` is the place of the opening bracket.
+    /// `opening` is the position of the opening bracket.
     init(_ walker: JSONWalker, opening: Int) {
         self.walker = walker
         position = opening + 1

@@ -17,12 +17,12 @@ extension Update {
     /// Where the values lie that `$rename` takes; nil for those that are not there.
     private func found(in target: ItemWalker) throws(HoldfastError) -> [Range<Int>?] {
         var found: [Range<Int>?] = []
-        for path in moved { found.append(try place(of: path, in: target)) }
+        for path in moved { found.append(try range(of: path, in: target)) }
         return found
     }
 
-    private func place(of path: Path, in target: ItemWalker) throws(HoldfastError) -> Range<Int>? {
-        var place: Range<Int>?
+    private func range(of path: Path, in target: ItemWalker) throws(HoldfastError) -> Range<Int>? {
+        var range: Range<Int>?
         var position = try target.start()
         for part in path.parts {
             switch try target.kind(at: position) {
@@ -30,14 +30,14 @@ extension Update {
             case .array: throw Leaf(path: path, name: "$rename", operation: .unset).isInArray()
             default: return nil
             }
-            place = nil
+            range = nil
             _ = try target.members(of: position) { name, value, end throws(HoldfastError) in
-                if try target.order(name, part) == 0 { place = value..<end }
+                if try target.order(name, part) == 0 { range = value..<end }
             }
-            guard let place else { return nil }
-            position = place.lowerBound
+            guard let range else { return nil }
+            position = range.lowerBound
         }
-        return place
+        return range
     }
 }
 

@@ -19,7 +19,7 @@ extension UpdateApplication {
             if ifLess ? key < present : present < key { append(new, &output) } else { keep(value, &output) }
         case .push(let values, let position, let slice):
             try push(values, position, slice, leaf, value, &output)
-        case .addToSet(let values, let places): try addToSet(values, places, leaf, value, &output)
+        case .addToSet(let values, let indexes): try addToSet(values, indexes, leaf, value, &output)
         case .pull(let pull): try self.pull(pull, leaf, value, &output)
         case .move(let number):
             if moved[number] == nil { keep(value, &output) } else { try create(leaf, isInArray: isInArray, &output) }
@@ -119,10 +119,10 @@ extension UpdateApplication {
         var count = 0
         if position != nil || slice != nil { _ = try target.elements(of: array.lowerBound) { _, _ in count += 1 } }
         // Where the new ones come, and what is kept of all, counted with the new ones in their place.
-        var place = Int.max
+        var insertion = Int.max
         if let position {
             let size = Int(min(position.magnitude, UInt64(count)))
-            place = position < 0 ? count - size : size
+            insertion = position < 0 ? count - size : size
         }
         let kept = slice == nil ? 0..<Int.max : Self.kept(of: count + values.count, slice)
 
@@ -139,7 +139,7 @@ extension UpdateApplication {
         }
         var isAdded = false
         let end = try target.elements(of: array.lowerBound) { element, end in
-            if !isAdded && index == place {
+            if !isAdded && index == insertion {
                 addNew(&rewriter, &output)
                 isAdded = true
             }
@@ -155,7 +155,7 @@ extension UpdateApplication {
     }
 
     private func addToSet(
-        _ values: [Range<Int>], _ places: [OrderedKey: Int], _ leaf: Update.Leaf, _ array: Range<Int>,
+        _ values: [Range<Int>], _ indexes: [OrderedKey: Int], _ leaf: Update.Leaf, _ array: Range<Int>,
         _ output: inout [UInt8]
     ) throws(HoldfastError) {
         try requireArray(leaf, array)
@@ -165,9 +165,9 @@ extension UpdateApplication {
         let end = try target.elements(of: array.lowerBound) { element, end throws(HoldfastError) in
             rewriter.keep(from: element, to: end, &output)
             try target.setKey(&key, at: element)
-            if let place = places[key] { isThere[place] = true }
+            if let index = indexes[key] { isThere[index] = true }
         }
-        for (place, value) in values.enumerated() where !isThere[place] {
+        for (index, value) in values.enumerated() where !isThere[index] {
             rewriter.add(&output)
             append(value, &output)
         }
@@ -233,12 +233,12 @@ extension Update.Leaf {
 
     /// `depth` counts the parts that lead to the value which no path can continue through.
     package func isBlocked(byA kind: JSONKind, depth: Int) -> HoldfastError {
-        let place = path.text(ofFirst: depth)
+        let parent = path.text(ofFirst: depth)
         return refusal(
             kind == .array
-                ? "does not name an element of the array \"\(place)\": continue its path with an index, such as "
-                    + "\"\(place).0\""
-                : "cannot be created, because \"\(place)\" is \(kind.inWords): make it an object with \"$set\" first")
+                ? "does not name an element of the array \"\(parent)\": continue its path with an index, such as "
+                    + "\"\(parent).0\""
+                : "cannot be created, because \"\(parent)\" is \(kind.inWords): make it an object with \"$set\" first")
     }
 
     func isInArray() -> HoldfastError {

@@ -19,7 +19,7 @@ public struct Update: Sendable {
     /// Where the values come from that `Operation.move` names by number.
     package let moved: [Path]
 
-    /// A dotted path to one place; numbers name the elements of arrays.
+    /// A dotted path to one value; numbers name the elements of arrays.
     package struct Path: Sendable {
         package let parts: [[UInt8]]
 

@@ -10,8 +10,8 @@ extension Update {
         /// `$min` and `$max`: the value, if it comes before the present one, or after it.
         case replace(Range<Int>, OrderedKey, ifLess: Bool)
         case push([Range<Int>], position: Int64?, slice: Int64?)
-        /// The values, each once, and the place of each in the list.
-        case addToSet([Range<Int>], places: [OrderedKey: Int])
+        /// The values, each once, and the index of each in the list.
+        case addToSet([Range<Int>], indexes: [OrderedKey: Int])
         case pull(Pull)
         /// Take the value of this number in `moved`.
         case move(Int)
@@ -116,14 +116,14 @@ struct UpdateReader {
     private func addToSet(_ operand: Range<Int>, _ path: Update.Path) throws(HoldfastError) -> Update.Operation {
         let values = try values(operand, path, "$addToSet") { _, _ in false }
         var distinct: [Range<Int>] = []
-        var places: [OrderedKey: Int] = [:]
+        var indexes: [OrderedKey: Int] = [:]
         for value in values {
             let key = try text.key(at: value.lowerBound)
-            if places[key] != nil { continue }
-            places[key] = distinct.count
+            if indexes[key] != nil { continue }
+            indexes[key] = distinct.count
             distinct.append(value)
         }
-        return .addToSet(distinct, places: places)
+        return .addToSet(distinct, indexes: indexes)
     }
 
     /// One value, or those of `$each`. `modifier` takes what else may stand beside it, or answers false.
