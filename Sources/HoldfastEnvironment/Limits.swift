@@ -49,8 +49,8 @@ public struct Limits: Sendable, Equatable {
     public var batchBytes = 8 << 20
     /// A batch takes so many commits at most. At 1 each commit is a batch.
     public var batchCommits = 4096
-    /// For so long, and twice what reading for all of them has taken, the commits of a batch are judged; those that are
-    /// left go back to the queue. At least one is judged. At 1 each commit is a batch.
+    /// For so long, and twice what reading for all of them has taken, the commits of a batch are validated; those that
+    /// are left go back to the queue. At least one is validated. At 1 each commit is a batch.
     public var batchTime = 200_000_000
     /// How long the leader waits for the write lock before it looks after those that wait behind it. At 1 it looks all
     /// the time.

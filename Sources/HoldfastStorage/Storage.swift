@@ -4,7 +4,7 @@ public import HoldfastQuery
 /// Where a store's entities live: the interface between the core and an engine.
 ///
 /// It is small and key-value shaped. An engine keeps entities under (repository, id) with a version, keeps the
-/// commit log, and gives snapshots. It decides nothing: conflicts, preconditions, filters and merges are judged
+/// commit log, and gives snapshots. It decides nothing: conflicts, preconditions, filters and merges are decided
 /// once, in the core, inside the engine's write transaction. An engine therefore needs five calls for a whole
 /// batch of commits, whatever their number, which is what one reached over a network needs.
 ///

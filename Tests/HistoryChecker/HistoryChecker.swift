@@ -1,4 +1,4 @@
-/// Judges whether concurrent transactions behaved as if each had run alone, at one moment between its call and its
+/// Checks whether concurrent transactions behaved as if each had run alone, at one moment between its call and its
 /// answer (strict serializability).
 ///
 /// The history is one of appends to lists and reads of whole lists, because a list tells its own past: every read

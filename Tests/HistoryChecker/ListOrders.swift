@@ -28,7 +28,7 @@ struct ListOrders {
         findOrders()
         for index in history.indices where isCommitted[index] {
             for (key, version) in reads.versions[index].sorted(by: { $0.key < $1.key }) {
-                judge(version, of: key, readBy: index)
+                check(version, of: key, readBy: index)
             }
         }
         findLostUpdates()
@@ -56,7 +56,7 @@ struct ListOrders {
         }
     }
 
-    private mutating func judge(_ version: [Int], of key: String, readBy reader: Int) {
+    private mutating func check(_ version: [Int], of key: String, readBy reader: Int) {
         func report(_ kind: Anomaly.Kind, _ others: [Int], _ reason: String) {
             anomalies.append(Anomaly(kind, [reader] + others, "T\(reader) reads \(key) as \(version), \(reason)"))
         }

@@ -35,7 +35,7 @@ struct RandomHistoryTests {
         #expect(names.allSatisfy { $0.hasSuffix("-realtime") })
     }
 
-    @Test func `five thousand transactions are judged`() {
+    @Test func `five thousand transactions are checked`() {
         let history = ToyStore(.serializable, seed: 1).run(transactions: 5_000)
         #expect(HistoryChecker.anomalies(in: history).isEmpty)
     }

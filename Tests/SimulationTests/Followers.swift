@@ -36,9 +36,9 @@ final class Followers: @unchecked Sendable {
     }
 
     /// Once nothing goes on and nothing fails.
-    func judge() {
-        observer.judge(store)
-        for query in queries { query.judge() }
+    func check() {
+        observer.check(store)
+        for query in queries { query.check() }
     }
 
     /// Whoever loses interest.
@@ -81,7 +81,7 @@ private final class FollowingObserver: StreamObserver, @unchecked Sendable {
         }
     }
 
-    func judge(_ store: Store) {
+    func check(_ store: Store) {
         guard let start else { return }
         do throws(HoldfastError) {
             let snapshot = try store.storage.beginSnapshot()
@@ -142,7 +142,7 @@ private final class FollowingQuery: StreamObserver, @unchecked Sendable {
         result = next
     }
 
-    func judge() {
+    func check() {
         guard let result else { return }
         do throws(HoldfastError) {
             var options = options

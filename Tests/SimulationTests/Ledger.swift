@@ -100,8 +100,8 @@ struct Ledger {
         return lost
     }
 
-    /// Has the history judged and begins a new one.
-    mutating func judgeHistory() {
+    /// Has the history checked and begins a new one.
+    mutating func checkHistory() {
         for anomaly in HistoryChecker.anomalies(in: history) {
             report("\(anomaly)")
         }

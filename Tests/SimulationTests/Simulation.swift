@@ -183,7 +183,7 @@ final class Simulation: @unchecked Sendable {
             // Long enough for the next look at what others have committed.
             time.pass(1_000_000)
         }
-        followers?.judge()
+        followers?.check()
         if chance.happens(200) { followers?.cancelOne(chance) }
         hasFaults = hadFaults
     }
@@ -210,7 +210,7 @@ final class Simulation: @unchecked Sendable {
         if cutsPower { disk.cutPower(chance) }
         compare(afterPowerCut: cutsPower)
         if cutsPower {
-            ledger.judgeHistory()
+            ledger.checkHistory()
             claims.forget(behind: disk.visible.newestSequence)
             era += 1
         }
@@ -261,6 +261,6 @@ final class Simulation: @unchecked Sendable {
         for _ in 0..<1_000 where isClosing { closeFurther() }
         if isClosing { report("the store never closed") }
         try open()
-        ledger.judgeHistory()
+        ledger.checkHistory()
     }
 }

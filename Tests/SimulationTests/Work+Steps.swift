@@ -76,7 +76,7 @@ extension Work {
         }
     }
 
-    /// A commit of its own, judged when its turn comes.
+    /// A commit of its own, validated in its batch.
     private func setVersion() throws(HoldfastError) {
         let value = simulation.tick()
         operations = [.read(seen.key, seen.numbers), .append(seen.key, value)]

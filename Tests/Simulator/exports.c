@@ -79,7 +79,7 @@ static void begin_export(exported *e) {
 }
 
 /* It is what a transaction would have read. */
-static void judge(const exported *e) {
+static void check_export(const exported *e) {
     told->counted.exports++;
     for (int i = 0; i < told->batches; i++) {
         const batch *batch = &told->batch[i];
@@ -131,7 +131,7 @@ void export_all(desk *d, int attempts) {
         is_whole = run_export(d, e, happens(500) ? (int)draw(4) : -1, &status);
     }
     if (is_whole)
-        judge(e);
+        check_export(e);
     if (is_whole || status == HF_CONFLICT)
         e->is_begun = false;
     e->is_running = false;
@@ -152,7 +152,7 @@ void end_exports(desk *d) {
         hf_status status;
         if (run_export(d, e, -1, &status)) {
             told->counted.resumed_exports++;
-            judge(e);
+            check_export(e);
         } else if (is_newest || status != HF_CONFLICT) {
             report("an export of the newest state did not go on");
         }

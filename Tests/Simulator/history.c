@@ -110,7 +110,7 @@ static record *writer_of(int list, uint32_t value) {
 
 /* --- What must be there ------------------------------------------------------------------------------ */
 
-static void judge_presence(bool after_power_cut) {
+static void check_presence(bool after_power_cut) {
     for (int i = 0; i < told->count; i++) {
         record *record = &told->records[i];
         int there = 0, seen = 0;
@@ -230,7 +230,7 @@ static void put_dependencies(void) {
     }
 }
 
-static void judge_order(void) {
+static void check_order(void) {
     edge_count = 0;
     for (int i = 0; i < NODES; i++) {
         first_edge[i] = -1;
@@ -257,7 +257,7 @@ static void judge_order(void) {
     report("no order explains what transactions did and read; among them are%s", text);
 }
 
-void history_judge(bool after_power_cut) {
+void history_check(bool after_power_cut) {
     for (int i = 0; i < told->count; i++) {
         record *record = &told->records[i];
         told->counted.committed += record->outcome == COMMITTED;
@@ -267,6 +267,6 @@ void history_judge(bool after_power_cut) {
     if (!told->is_found)
         return;
     find_orders();
-    judge_presence(after_power_cut);
-    judge_order();
+    check_presence(after_power_cut);
+    check_order();
 }

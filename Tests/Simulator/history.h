@@ -1,5 +1,5 @@
 /*
- * History: what the clients have done and were told, kept where no process takes it with it, and judged.
+ * History: what the clients have done and were told, kept where no process takes it with it, and checked.
  *
  * Clients append numbers, each of which is used once, to lists. So the lists tell in which order their
  * transactions were stored, and who has read what, and a cycle among them shows that no order explains it
@@ -157,6 +157,6 @@ batch *history_add_batch(int size);
 uint64_t tick(void);
 void report(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Holds what was told against what was found. */
-void history_judge(bool after_power_cut);
+void history_check(bool after_power_cut);
 
 #endif

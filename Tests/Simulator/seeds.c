@@ -151,7 +151,7 @@ static bool run_round(void) {
     the->power_at = 0;
     if (!run_calmly(as_inspector, &was_cut))
         return false;
-    history_judge(was_cut);
+    history_check(was_cut);
     return told->fault_count == 0;
 }
 

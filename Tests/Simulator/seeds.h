@@ -1,5 +1,5 @@
 /*
- * Seeds: what one makes happen, in rounds of processes that use the store, each of which is judged.
+ * Seeds: what one makes happen, in rounds of processes that use the store, each of which is checked.
  */
 #ifndef SEEDS_H
 #define SEEDS_H

@@ -8,7 +8,7 @@ import SeededRandom
 import StressLoad
 import Testing
 
-/// Several processes of several threads on one store, recorded and judged as one history.
+/// Several processes of several threads on one store, recorded and checked as one history.
 struct ProcessTests {
     private static let processes = 4
     private static let threads = 3

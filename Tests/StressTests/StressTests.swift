@@ -14,7 +14,7 @@ import Testing
     import Glibc
 #endif
 
-/// Real threads on a real store, recorded and judged. The thread sanitizer watches the same:
+/// Real threads on a real store, recorded and checked. The thread sanitizer watches the same:
 /// `swift test --sanitize=thread --filter StressTests`.
 ///
 /// `HOLDFAST_STRESS` sets how many transactions each thread runs, and `HOLDFAST_STRESS_SEED` from what the limits are drawn.

@@ -118,7 +118,7 @@ static void complain(const char *what, hf_status status, const char *words) {
 }
 
 /* What any call may answer on a damaged store. Frees the error. */
-static hf_status judged(const char *call, hf_status status, hf_error *error) {
+static hf_status checked(const char *call, hf_status status, hf_error *error) {
     static const hf_status fitting[] = {HF_OK,        HF_NOT_FOUND, HF_CORRUPT,    HF_NOT_A_STORE,
                                         HF_READ_ONLY, HF_IO,        HF_KEY_REUSED, HF_FORMAT_TOO_NEW};
     bool is_fitting = false;
@@ -140,11 +140,11 @@ static hf_status judged(const char *call, hf_status status, hf_error *error) {
     ({                                                                                                       \
         hf_error *error_ = NULL;                                                                             \
         hf_status status_ = function(__VA_ARGS__, &error_);                                                  \
-        judged(#function, status_, error_);                                                                  \
+        checked(#function, status_, error_);                                                                 \
     })
 
 /* A text is one that was stored, or at least looks like one. */
-static void judge_text(const char *text, size_t length) {
+static void check_text(const char *text, size_t length) {
     if (length < 2 || text[0] != '{' || text[length - 1] != '}' || memchr(text, '\0', length) != NULL)
         complain("a text that cannot be one", HF_OK, "");
     else if (!was_stored(text, length))
@@ -163,7 +163,7 @@ static int read_all(hf_repository *repository) {
         sprintf(id, "e%d", i);
         hf_status status = CALL(hf_repository_fetch, repository, NULL, id, HF_NTS, &entity);
         if (status == HF_OK) {
-            judge_text(entity.data, entity.length);
+            check_text(entity.data, entity.length);
             found++;
         }
     }
@@ -171,7 +171,7 @@ static int read_all(hf_repository *repository) {
         size_t length = filters[f] != NULL ? HF_NTS : 0;
         if (CALL(hf_repository_find, repository, NULL, filters[f], length, NULL, &list) == HF_OK)
             for (size_t i = 0; i < list.count; i++)
-                judge_text(list.items[i].data, list.items[i].length);
+                check_text(list.items[i].data, list.items[i].length);
         (void)CALL(hf_repository_count, repository, NULL, filters[f], length, NULL, &count);
     }
     hf_entity_free(&entity);

@@ -31,7 +31,7 @@ static bool fits(hf_status status) {
     return status == HF_OK || status == HF_IO || status == HF_FULL || status == HF_CANNOT_OPEN;
 }
 
-static hf_status judged(const char *what, hf_status status, hf_error **error) {
+static hf_status checked(const char *what, hf_status status, hf_error **error) {
     if (!fits(status))
         complain(what, status, *error);
     hf_error_free(*error);
@@ -44,7 +44,7 @@ static void read_slot(ledger *l, uint32_t at_least) {
     hf_entity entity = HF_ENTITY_INIT;
     hf_error *error = NULL;
     hf_status status =
-        judged("a read", hf_repository_fetch(l->slots, NULL, "slot-0", HF_NTS, &entity, &error), &error);
+        checked("a read", hf_repository_fetch(l->slots, NULL, "slot-0", HF_NTS, &entity, &error), &error);
     if (status == HF_OK && strtoul(strstr(entity.data, "\"n\":") + 4, NULL, 10) < at_least)
         complain("a read shows an old state", status, NULL);
     hf_entity_free(&entity);
@@ -54,7 +54,7 @@ static void read_slot(ledger *l, uint32_t at_least) {
 static void session(expectation *e) {
     ledger l;
     hf_error *error = NULL;
-    if (judged("opening", ledger_open(&l, path, NULL, &error), &error) != HF_OK) {
+    if (checked("opening", ledger_open(&l, path, NULL, &error), &error) != HF_OK) {
         ledger_close(&l);
         return;
     }
@@ -63,7 +63,7 @@ static void session(expectation *e) {
         uint64_t sequence = 0;
         e->at_most = n;
         hf_status status =
-            judged("a commit", ledger_commit(&l, n, PADDING, i % 4 != 3, &sequence, &error), &error);
+            checked("a commit", ledger_commit(&l, n, PADDING, i % 4 != 3, &sequence, &error), &error);
         if (status != HF_OK)
             continue;
         i++;
@@ -73,7 +73,7 @@ static void session(expectation *e) {
         e->last_sequence = sequence;
         read_slot(&l, n);
     }
-    judged("closing", hf_store_close(l.store, -1, &error), &error);
+    checked("closing", hf_store_close(l.store, -1, &error), &error);
     ledger_close(&l);
 }
 

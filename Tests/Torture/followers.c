@@ -9,8 +9,8 @@
  * durable subscription: it notes each commit's number in a file before it acknowledges it, and is killed
  * again and again. In the end no commit that any process was told of may be missing there.
  */
-#include "judge.h"
 #include "ledger.h"
+#include "oracle.h"
 
 #include <jansson.h>
 #include <pthread.h>

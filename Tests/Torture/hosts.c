@@ -2,8 +2,8 @@
  * Hosts: what other code of the process has told SQLite, which is one for all. A store goes on as without it,
  * or says what stands in its way.
  */
-#include "judge.h"
 #include "ledger.h"
+#include "oracle.h"
 
 #include <pthread.h>
 #include <sqlite3.h>

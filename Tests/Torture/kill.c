@@ -8,8 +8,8 @@
  * After each kill every acknowledged transaction must be there and whole, none without those before it, and
  * no sequence may be given out twice. Many commits are in flight at each kill.
  */
-#include "judge.h"
 #include "ledger.h"
+#include "oracle.h"
 
 #include <errno.h>
 #include <signal.h>

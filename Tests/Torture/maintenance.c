@@ -26,7 +26,7 @@ static void complain(const char *what, const char *why) {
     wrong++;
 }
 
-static hf_status judged(const char *what, hf_status status, hf_error **error) {
+static hf_status checked(const char *what, hf_status status, hf_error **error) {
     if (status != HF_OK && status != HF_IO && status != HF_FULL && status != HF_CANNOT_OPEN &&
         status != HF_CORRUPT && status != HF_NOT_A_STORE)
         complain(what, *error ? hf_error_message(*error) : hf_status_name(status));
@@ -93,16 +93,16 @@ static void session(bool *has_backup, bool *has_copy) {
     hf_store *store = NULL;
     hf_error *error = NULL;
     *has_backup = *has_copy = false;
-    if (judged("opening", hf_store_open(path, NULL, &store, &error), &error) != HF_OK)
+    if (checked("opening", hf_store_open(path, NULL, &store, &error), &error) != HF_OK)
         return;
     *has_backup =
-        judged("a backup", hf_store_backup(store, backup, NULL, NULL, NULL, &error), &error) == HF_OK;
-    judged("compacting", hf_store_compact(store, NULL, &error), &error);
-    judged("closing", hf_store_close(store, -1, &error), &error);
+        checked("a backup", hf_store_backup(store, backup, NULL, NULL, NULL, &error), &error) == HF_OK;
+    checked("compacting", hf_store_compact(store, NULL, &error), &error);
+    checked("closing", hf_store_close(store, -1, &error), &error);
     hf_store_free(store);
     if (*has_backup)
         *has_copy =
-            judged("restoring", hf_store_restore(backup, copy, NULL, NULL, NULL, &error), &error) == HF_OK;
+            checked("restoring", hf_store_restore(backup, copy, NULL, NULL, NULL, &error), &error) == HF_OK;
 }
 
 static void forget(void) {

@@ -3,8 +3,8 @@
  * by its name, or are cut short while something of its own is under way. What was acknowledged is kept all
  * the same, what is read is true, and what was found damaged once is not taken for whole again.
  */
-#include "judge.h"
 #include "ledger.h"
+#include "oracle.h"
 #include "recording_vfs.h"
 
 #include <fcntl.h>

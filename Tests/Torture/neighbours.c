@@ -5,8 +5,8 @@
  *     neighbours [SECONDS]                  all of it; processes come and go for so long (2)
  *     neighbours --WORK PATH ARGUMENT       one process
  */
-#include "judge.h"
 #include "ledger.h"
+#include "oracle.h"
 #include "recording_vfs.h"
 
 #include <fcntl.h>

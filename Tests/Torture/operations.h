@@ -5,7 +5,7 @@
 #ifndef OPERATIONS_H
 #define OPERATIONS_H
 
-#include "judge.h"
+#include "oracle.h"
 
 /* What the store has before each, and how many an operation of several concerns. */
 enum { ENTITIES = 60, OTHERS = 5, MEMBERS = 40 };

@@ -1,8 +1,8 @@
 /*
  * Processes: what one that has a store open, or a fork of it, can do to another.
  */
-#include "judge.h"
 #include "ledger.h"
+#include "oracle.h"
 
 #include <fcntl.h>
 #include <signal.h>

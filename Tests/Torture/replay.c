@@ -10,8 +10,8 @@
  * A sync that failed lets go of its writes: some have reached the disk, and the others never will, unless
  * they are written again. That is what Linux does, and what recovery must survive.
  */
-#include "judge.h"
 #include "ledger.h"
+#include "oracle.h"
 #include "recording_vfs.h"
 
 #include <sqlite3.h>

@@ -6,8 +6,8 @@
  *     rolled_back               all of it
  *     rolled_back --WORK PATH   one process
  */
-#include "judge.h"
 #include "ledger.h"
+#include "oracle.h"
 #include "recording_vfs.h"
 
 #include <signal.h>

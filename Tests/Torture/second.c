@@ -5,7 +5,7 @@
  * files are, whoever has made them.
  */
 #include "failing_calls.h"
-#include "judge.h"
+#include "oracle.h"
 
 #include <signal.h>
 #include <stdio.h>

@@ -9,8 +9,8 @@
  * processes, also one that just has its turn to write, holds nobody up. Whatever a process keeps in memory,
  * no read is older than a commit that any process had completed before it.
  */
-#include "judge.h"
 #include "ledger.h"
+#include "oracle.h"
 
 #include <pthread.h>
 #include <signal.h>

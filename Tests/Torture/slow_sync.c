@@ -2,8 +2,8 @@
  * Slow sync: what callers notice of a disk whose syncs take a second. Submitting does not wait for it,
  * deadlines and withdrawals work behind it, and a close may be told to come back later.
  */
-#include "judge.h"
 #include "ledger.h"
+#include "oracle.h"
 #include "recording_vfs.h"
 
 #include <pthread.h>

@@ -4,17 +4,17 @@
 #     torture               everything, for a night
 
 TORTURE_BUILD := $(BUILD)/torture
-TORTURE_SHARED := Tests/Torture/judge.c Tests/Torture/ledger.c Tests/Torture/recording_vfs.c
+TORTURE_SHARED := Tests/Torture/oracle.c Tests/Torture/ledger.c Tests/Torture/recording_vfs.c
 TORTURE_PROGRAMS := $(addprefix $(TORTURE_BUILD)/,replay kill faults processes sharing neighbours slow_sync displaced \
     meanwhile corruption maintenance followers rolled_back hosts calls second)
 
-$(TORTURE_BUILD)/%: Tests/Torture/%.c $(TORTURE_SHARED) Tests/Torture/judge.h Tests/Torture/ledger.h Tests/Torture/recording_vfs.h
+$(TORTURE_BUILD)/%: Tests/Torture/%.c $(TORTURE_SHARED) Tests/Torture/oracle.h Tests/Torture/ledger.h Tests/Torture/recording_vfs.h
 	@mkdir -p $(TORTURE_BUILD)
 	$(CC) -std=c99 -O2 $(C_TEST_FLAGS) $< $(TORTURE_SHARED) -o $@ $(LINKED) -lsqlite3 -ljansson -pthread
 
 # With the C library's functions in front of the system's, which must be seen by the libraries that it loads.
-CALLS := $(addprefix Tests/Torture/,calls.c operations.c failing_calls.c judge.c)
-$(TORTURE_BUILD)/calls: $(CALLS) $(addprefix Tests/Torture/,operations.h failing_calls.h judge.h)
+CALLS := $(addprefix Tests/Torture/,calls.c operations.c failing_calls.c oracle.c)
+$(TORTURE_BUILD)/calls: $(CALLS) $(addprefix Tests/Torture/,operations.h failing_calls.h oracle.h)
 	@mkdir -p $(TORTURE_BUILD)
 	$(CC) -std=c99 -O2 $(C_TEST_FLAGS) -rdynamic $(CALLS) -o $@ $(LINKED) -pthread -ldl
 
@@ -22,8 +22,8 @@ $(TORTURE_BUILD)/calls: $(CALLS) $(addprefix Tests/Torture/,operations.h failing
 # itself (pin_limits). The others count what the limits as they are shipped give, or set all of their own.
 DRAWN := Tests/Torture/drawn.sh
 
-SECOND := $(addprefix Tests/Torture/,second.c failing_calls.c judge.c)
-$(TORTURE_BUILD)/second: $(SECOND) $(addprefix Tests/Torture/,failing_calls.h judge.h)
+SECOND := $(addprefix Tests/Torture/,second.c failing_calls.c oracle.c)
+$(TORTURE_BUILD)/second: $(SECOND) $(addprefix Tests/Torture/,failing_calls.h oracle.h)
 	@mkdir -p $(TORTURE_BUILD)
 	$(CC) -std=c99 -O2 $(C_TEST_FLAGS) -rdynamic $(SECOND) -o $@ $(LINKED) -pthread -ldl
 

@@ -251,7 +251,7 @@ final class EntityCache: Sendable {
         }
     }
 
-    /// Entries that were set by one clock must not be judged by another.
+    /// Entries that were set by one clock must not be measured by another.
     func setClock(_ host: (any HostClock)?) {
         clock.set(host)
         state.withLock { $0.invalidateAll() }

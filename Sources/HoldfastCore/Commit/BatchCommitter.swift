@@ -2,10 +2,10 @@ internal import HoldfastEnvironment
 internal import HoldfastQuery
 internal import HoldfastStorage
 
-/// Carries a batch of commits through one write transaction of the engine: judges each, stores the survivors,
+/// Carries a batch of commits through one write transaction of the engine: validates each, stores the survivors,
 /// syncs once. Confined to the queue's leader, one thread at a time.
 ///
-///     begin → judge each member → apply → commit → publish
+///     begin → validate each member → apply → commit → publish
 ///       |          |                |        |
 ///       |          |                |        +- fails: outcome unknown; recover, then look each one up
 ///       |          |                +- fails: roll back, try each survivor alone; what cannot be rolled back is unknown
@@ -18,7 +18,7 @@ final class BatchCommitter {
         var logMaxBytes = 268_435_456
         var idempotencyMaxCount = 100_000
         var slowBatchNanoseconds: UInt64 = 1_000_000_000
-        /// What is judged. Always everything, except in tests of the tests.
+        /// What is validated. Always everything, except in tests of the tests.
         var checks = ConflictChecks.all
     }
 
@@ -189,7 +189,7 @@ final class BatchCommitter {
             batch[0].end(.failure(Interrupt.cancelled))
             return []
         }
-        var judged = batch.count
+        var validated = batch.count
         var overlay = BatchOverlay(commits: batch.count)
         var survivors: [(commit: Commit, receipt: Receipt)] = []
         // Told only after the batch is stored: what a member was refused for may be in it.
@@ -200,12 +200,12 @@ final class BatchCommitter {
             try knownIndexes.update(to: write.indexes())
             var upkeep = IndexUpkeep(knownIndexes, names: names, environment.limits)
             try requireWanted()
-            judged = try judge(batch, in: write, isDurable: isDurable, &overlay, &upkeep, &survivors, &refused)
+            validated = try validate(batch, in: write, isDurable: isDurable, &overlay, &upkeep, &survivors, &refused)
             if overlay.isEmpty {
                 write.rollback()
                 for (commit, receipt) in survivors { commit.end(.success(receipt)) }
                 for (commit, reason) in refused { commit.end(.failure(reason)) }
-                return batch[judged...]
+                return batch[validated...]
             }
             try requireWanted()
             var stored = overlay.writeBatch()
@@ -236,7 +236,7 @@ final class BatchCommitter {
                 follower.lost()
                 let isStored = settle(survivors, after: error)
                 for (commit, reason) in refused { commit.end(.failure(isStored ? reason : error)) }
-                return batch[judged...]
+                return batch[validated...]
             }
             if let reserved = stored.reservedThrough { reservedThrough = reserved }
             logSizes.remove(below: stored.trimLogBelow ?? 0)
@@ -245,14 +245,14 @@ final class BatchCommitter {
             write.rollback()
             follower.lost()
             if error.commitState == .unknown { abandon(survivors.map(\.commit), after: error) }
-            retryAlone(batch[..<judged].filter { !$0.isDone }, after: error)
-            return batch[judged...]
+            retryAlone(batch[..<validated].filter { !$0.isDone }, after: error)
+            return batch[validated...]
         }
         storage.releaseWriteLock()
         storedHead = lastSequence
         finish(survivors, overlay.log, overlay.createdRepositories)
         for (commit, reason) in refused { commit.end(.failure(reason)) }
-        return batch[judged...]
+        return batch[validated...]
     }
 
     /// Begins the write transaction, and tells whether it must reserve sequences. A reservation must reach the disk

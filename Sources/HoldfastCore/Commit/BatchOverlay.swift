@@ -1,7 +1,7 @@
 internal import HoldfastQuery
 internal import HoldfastStorage
 
-/// What the commits of one batch have changed so far. Later members are judged as if the earlier ones were
+/// What the commits of one batch have changed so far. Later members are validated as if the earlier ones were
 /// already stored; what is applied in the end is each entity's last state.
 struct BatchOverlay {
     /// In commit order.

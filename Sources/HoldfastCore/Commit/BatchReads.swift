@@ -2,7 +2,7 @@ internal import HoldfastEnvironment
 internal import HoldfastQuery
 internal import HoldfastStorage
 
-/// What is read of the storage to judge what the members of a batch have read, once for all of them.
+/// What is read of the storage to validate what the members of a batch have read, once for all of them.
 struct BatchReads {
     private let batch: [Commit]
     private let recent: RecentCommits

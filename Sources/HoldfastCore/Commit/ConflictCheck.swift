@@ -2,7 +2,7 @@ internal import HoldfastEnvironment
 internal import HoldfastQuery
 internal import HoldfastStorage
 
-/// Whether something that a transaction read has changed since its snapshot. Used where a commit is judged, and
+/// Whether something that a transaction read has changed since its snapshot. Used where a commit is validated, and
 /// where a transaction that lost its snapshot wants to move on to a newer one. It may refuse too much, never too little.
 ///
 /// What matters is the state now: a query relies on which entities match it, so each entity changed since is

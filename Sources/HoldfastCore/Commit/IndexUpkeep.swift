@@ -70,7 +70,7 @@ struct IndexUpkeep {
 
     // MARK: Uniqueness
 
-    /// Judges the member's final state, so that two entities may exchange their values.
+    /// Checks the member's final state, so that two entities may exchange their values.
     private func checkUnique(_ new: [EntityKey: [IndexKeys]], in write: any StorageWrite) throws(Refusal) {
         var claims: [IndexID: [[UInt8]: EntityID]] = [:]
         for (entity, keys) in new {

@@ -6,7 +6,7 @@ internal import Synchronization
 /// One database: the unit of commit order. Opened by a face, which chooses the engine.
 ///
 /// A commit's way: `Repository` or `Transaction` make a `Commit` → `CommitQueue` takes it into a batch → `BatchCommitter`
-/// judges and stores it through `Storage` → `SnapshotPool` shows it → `Delivery` tells its observer.
+/// validates and stores it through `Storage` → `SnapshotPool` shows it → `Delivery` tells its observer.
 public final class Store: Sendable {
     public let url: String
     public let options: StoreOptions

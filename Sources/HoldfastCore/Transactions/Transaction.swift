@@ -241,7 +241,7 @@ public final class Transaction: Sendable {
             if let doom = state.doom { throw doom.error }
             if !state.buffer.isEmpty { try store.requireWritable() }
             let writes = state.buffer.writes()
-            // What the members have done is a write too, which no batch will judge.
+            // What the members have done is a write too, which no batch will validate.
             if writes.isEmpty && state.trees != nil { try state.view.confirm() }
             let commit = Commit(
                 writes: writes, reads: state.view.readsForCommit(options.isolation, writes),

@@ -3,10 +3,10 @@ import Testing
 @testable import HoldfastCore
 @testable import HoldfastEnvironment
 
-@Suite("Judging what a transaction has read")
-struct JudgingTests {
-    /// So many transactions, each of which relies on what `look` reads, go into one batch after so many changes of others;
-    /// what was asked of the storage to judge them.
+@Suite("Validating what a transaction has read")
+struct ValidationTests {
+    /// So many transactions, each of which relies on what `look` reads, go into one batch after so many changes of
+    /// others; what was asked of the storage to validate them.
     private func counts(
         _ transactions: Int, after others: Int, _ limits: Limits,
         _ look: (Bench, Int, Transaction) throws -> Void

@@ -1,4 +1,4 @@
-#include "judge.h"
+#include "oracle.h"
 
 #include <fcntl.h>
 #include <stdio.h>

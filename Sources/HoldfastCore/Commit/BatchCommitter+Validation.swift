@@ -2,11 +2,11 @@ internal import HoldfastEnvironment
 internal import HoldfastQuery
 internal import HoldfastStorage
 
-/// Judging the members of a batch, one after the other, each on the state that the ones before it leave.
+/// Validation: the members of a batch, one after the other, each on the state that the ones before it leave.
 extension BatchCommitter {
-    /// Takes the members that are not refused into the overlay, in their order. Answers how many were judged: a batch ends
-    /// where it has taken its time.
-    func judge(
+    /// Takes the members that are not refused into the overlay, in their order. Answers how many were validated: a
+    /// batch ends where it has taken its time.
+    func validate(
         _ batch: [Commit], in write: any StorageWrite, isDurable: Bool, _ overlay: inout BatchOverlay,
         _ upkeep: inout IndexUpkeep, _ survivors: inout [(commit: Commit, receipt: Receipt)],
         _ refused: inout [(commit: Commit, reason: HoldfastError)]
@@ -31,9 +31,9 @@ extension BatchCommitter {
                 try checkReads(of: commit, in: write, &overlay, &stored)
                 if case .advance(let target) = commit.catalogueChange { lastSequence = max(lastSequence, target) }
                 let sequence = lastSequence + 1
-                let judge = WriteJudge(commit, member: member, present, names)
+                let evaluator = WriteEvaluator(commit, member: member, present, names)
                 let receipt = try accept(
-                    commit, as: sequence, at: now, isDurable: isDurable, judge, in: write, &overlay, &upkeep)
+                    commit, as: sequence, at: now, isDurable: isDurable, evaluator, in: write, &overlay, &upkeep)
                 lastSequence = sequence
                 survivors.append((commit, receipt))
             } catch {
@@ -115,22 +115,22 @@ extension BatchCommitter {
 
     /// Checks the preconditions, works out the final texts, and takes the commit into the batch.
     private func accept(
-        _ commit: Commit, as sequence: CommitSequence, at now: UInt64, isDurable: Bool, _ judge: WriteJudge,
+        _ commit: Commit, as sequence: CommitSequence, at now: UInt64, isDurable: Bool, _ evaluator: WriteEvaluator,
         in write: any StorageWrite, _ overlay: inout BatchOverlay, _ upkeep: inout IndexUpkeep
     ) throws(Refusal) -> Receipt {
         commit.commitIdentifier = (identity &+ sequence) & UInt64(Int64.max)
         var entry = LogEntry(sequence: sequence, commitIdentifier: commit.commitIdentifier, time: now, changes: [])
-        var judge = judge
+        var evaluator = evaluator
         if let change = commit.catalogueChange {
             try carryOut(change, of: commit, as: sequence, in: write, &overlay, &upkeep)
             overlay.add(entry)
         } else if commit.writes.count == 1 {
-            let text = try judge.judgeOne(&overlay)
+            let text = try evaluator.evaluateOne(&overlay)
             entry.changes = [LogEntry.Change(key: commit.writes[0].key, isDeletion: text == nil)]
             try upkeep.accept(entry.changes, [text], of: commit, in: write)
             overlay.add(entry, text)
         } else {
-            let (changes, texts) = try judge.judgeAll(&overlay)
+            let (changes, texts) = try evaluator.evaluateAll(&overlay)
             entry.changes = changes
             try upkeep.accept(changes, texts, of: commit, in: write)
             overlay.add(entry, texts)

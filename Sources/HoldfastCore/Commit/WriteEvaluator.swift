@@ -64,13 +64,13 @@ struct PresentState {
 
 extension Write {
     var isModification: Bool { if case .modify = action { true } else { false } }
-    /// Whether judging it takes the entity as it is.
+    /// Whether evaluating it takes the entity as it is.
     var asksForState: Bool { precondition != .none || isModification }
 }
 
-/// Judges the writes of one commit on the newest state: what the storage holds, overlaid with the batch's earlier
-/// members, overlaid with the commit's own earlier writes.
-struct WriteJudge {
+/// Checks the preconditions of one commit's writes and works out what they leave, on the newest state: what the storage
+/// holds, overlaid with the batch's earlier members, overlaid with the commit's own earlier writes.
+struct WriteEvaluator {
     private let commit: Commit
     private let present: PresentState
     /// Of what the storage holds, the next that a write asks for.
@@ -85,7 +85,7 @@ struct WriteJudge {
     }
 
     /// Of a commit with a single write: the final text, nil for a deletion.
-    mutating func judgeOne(_ overlay: inout BatchOverlay) throws(Refusal) -> [UInt8]? {
+    mutating func evaluateOne(_ overlay: inout BatchOverlay) throws(Refusal) -> [UInt8]? {
         do throws(HoldfastError) {
             let text = try text(of: commit.writes[0], after: nil, &overlay)
             if commit.wantsResults { commit.texts = [text ?? []] }
@@ -94,7 +94,7 @@ struct WriteJudge {
     }
 
     /// The final change of each entity, ordered by key, and their texts.
-    mutating func judgeAll(
+    mutating func evaluateAll(
         _ overlay: inout BatchOverlay
     ) throws(Refusal) -> (changes: [LogEntry.Change], texts: [[UInt8]?]) {
         let writes = commit.writes

@@ -1,8 +1,8 @@
 /*
- * Judge: what the torture programs find wrong, and what their processes see of each other.
+ * Oracle: what the torture programs find wrong, and what their processes see of each other.
  */
-#ifndef JUDGE_H
-#define JUDGE_H
+#ifndef ORACLE_H
+#define ORACLE_H
 
 #include <holdfast.h>
 #include <stdbool.h>
