@@ -64,15 +64,15 @@ final class DatabaseCopy {
             unlink(file.path)
             return
         }
-        let former = try keepFormer()
+        let previous = try keepPrevious()
         guard rename(file.path, target.path) == 0 else {
             let failure = errno
-            if let former { unlink(former) }
+            if let previous { unlink(previous) }
             throw Location.error(failure, "replacing", target.path)
         }
         isPublished = true
-        try syncDirectory { former.map { rename($0, target.path) == 0 } ?? false }
-        if let former { unlink(former) }
+        try syncDirectory { previous.map { rename($0, target.path) == 0 } ?? false }
+        if let previous { unlink(previous) }
     }
 
     /// What was replaced is brought back by `takeBack`, if it can be, where that might not outlive a power cut.
@@ -86,7 +86,7 @@ final class DatabaseCopy {
     }
 
     /// Gives the file that is to be replaced a second name, under which it stays. Nil where the file system knows none.
-    private func keepFormer() throws(HoldfastError) -> String? {
+    private func keepPrevious() throws(HoldfastError) -> String? {
         let name = target.path + DisplacedLog.end
         // Left of an interrupted restore: the same file, or one that was replaced before.
         unlink(name)

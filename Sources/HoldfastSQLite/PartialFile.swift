@@ -22,9 +22,9 @@ final class PartialFile {
     init(for target: String, like model: String) throws(HoldfastError) {
         path = target + Self.end
         var own = stat()
-        var former = stat()
+        var previous = stat()
         // What is to be replaced may be a copy that was interrupted when it had its name, and have this one too.
-        if try Self.isNamed(target, &own), try Self.isNamed(path, &former), Location.areSame(own, former) {
+        if try Self.isNamed(target, &own), try Self.isNamed(path, &previous), Location.areSame(own, previous) {
             unlink(path)
         }
         while true {

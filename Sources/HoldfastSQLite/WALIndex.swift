@@ -48,11 +48,11 @@ extension ChangeToken {
     /// SQLite counts each in the header ("iChange" in wal.c), in the memory that all processes share. It counts from zero
     /// again only when it makes the index anew, as after the end of a process in the instant in which that wrote the
     /// header, for as long as one connection is open: `WALIndex` has one.
-    func transactions(since former: ChangeToken) -> UInt32? {
-        let count = UInt32(truncatingIfNeeded: words.1) &- UInt32(truncatingIfNeeded: former.words.1)
+    func transactions(since previous: ChangeToken) -> UInt32? {
+        let count = UInt32(truncatingIfNeeded: words.1) &- UInt32(truncatingIfNeeded: previous.words.1)
         // With none in between, such as after a checkpoint that emptied the log, the last frame is the same one. Its
         // checksum goes over all before it.
-        if count == 0 && words.3 != former.words.3 { return nil }
+        if count == 0 && words.3 != previous.words.3 { return nil }
         return count
     }
 }

@@ -216,8 +216,8 @@ final class BatchCommitter {
             let logBytes = LogSizes.bytes(of: stored.log)
             try trimWhenDue(&stored, logBytes, commits: survivors.count, in: write)
             try upkeep.complete(&stored, in: write)
-            if let needsFormer = follower.needsFormer {
-                follower.announce(try CommittedBatch(overlay, in: write, needsFormer: needsFormer))
+            if let needsBeforeImages = follower.needsBeforeImages {
+                follower.announce(try CommittedBatch(overlay, in: write, needsBeforeImages: needsBeforeImages))
             }
             try requireWanted()
             try write.apply(stored)

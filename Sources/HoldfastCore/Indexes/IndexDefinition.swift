@@ -10,7 +10,7 @@ public import HoldfastStorage
 /// Fields are dotted paths in the order of the key, 1 for ascending and -1 for descending. The others may be missing.
 ///
 /// In the catalogue a definition with a path of several parts has beside them {"entries": 2}: of which kind its entries
-/// are. Without it they are those of FormerTuples.swift. (Paths of one part have the same entries of either kind.)
+/// are. Without it they are those of OutdatedTuples.swift. (Paths of one part have the same entries of either kind.)
 struct IndexDefinition: Sendable, Equatable {
     static let maxFields = 16
     /// The kind of entries that PathTuples.swift describes.
@@ -20,8 +20,8 @@ struct IndexDefinition: Sendable, Equatable {
     let isUnique: Bool
     /// So long after the time that stands there, an entity is deleted.
     let expiresAfterMilliseconds: UInt64?
-    /// Whether its entries are of a former kind. They hold what filters look for, so that queries may use them, but in no
-    /// order that a sort could rely on, and what they call unique is not what `repository.h` does.
+    /// Whether its entries are of an outdated kind. They hold what filters look for, so that queries may use them, but
+    /// in no order that a sort could rely on, and what they call unique is not what `repository.h` does.
     private(set) var isOutdated = false
 
     /// From what the caller gave, or what the catalogue holds.

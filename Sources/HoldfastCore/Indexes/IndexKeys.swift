@@ -28,8 +28,8 @@ struct IndexKeys {
     init?(of document: UnsafeRawBufferPointer, for definition: IndexDefinition) throws(CorruptJSON) {
         var found: [[UInt8]]?
         if definition.isOutdated {
-            let former = try FormerTuples(of: document, definition.fields)
-            (found, hasArrays) = (former.keys, true)
+            let outdated = try OutdatedTuples(of: document, definition.fields)
+            (found, hasArrays) = (outdated.keys, true)
         } else {
             var tuples = PathTuples(of: document, definition.fields)
             found = try tuples.all(PathTuples.Limit(count: Self.limit, bytes: Self.byteLimit))

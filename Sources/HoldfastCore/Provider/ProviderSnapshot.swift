@@ -9,7 +9,7 @@ final class ProviderSnapshot: StorageSnapshot {
         var versions: OrderedMap<EntityKey, CommitSequence>
         var oldVersion: CommitSequence
         var epoch: UInt64
-        /// See `FormerTexts`.
+        /// See `BeforeImages`.
         var firstUnseen: UInt64
 
         func version(of key: EntityKey) -> CommitSequence { versions[key] ?? oldVersion }
@@ -58,12 +58,12 @@ final class ProviderSnapshot: StorageSnapshot {
         let view = try current()
         guard let repository = view.repository(key.repository) else { return false }
         var text: [UInt8]?
-        if let former = try former(of: key, view) {
-            text = former.text
+        if let image = try beforeImage(of: key, view) {
+            text = image.body
         } else {
             text = try storage.calls.fetch(repository.name, key.id)
             // A commit may have changed it before it was read.
-            if let former = try former(of: key, view) { text = former.text }
+            if let image = try beforeImage(of: key, view) { text = image.body }
         }
         guard let text else { return false }
         try storage.lend(text, key.id, version: view.version(of: key), in: repository, body)
@@ -71,10 +71,10 @@ final class ProviderSnapshot: StorageSnapshot {
     }
 
     /// Nil where the provider still holds what the snapshot shows.
-    private func former(of key: EntityKey, _ view: View) throws(HoldfastError) -> FormerTexts.Former? {
+    private func beforeImage(of key: EntityKey, _ view: View) throws(HoldfastError) -> BeforeImages.Image? {
         try storage.withGuarded { (guarded) throws(HoldfastError) in
             try requireCurrent(guarded)
-            return guarded.formers.former(key, since: view.firstUnseen)
+            return guarded.beforeImages.image(of: key, since: view.firstUnseen)
         }
     }
 
@@ -128,13 +128,13 @@ final class ProviderSnapshot: StorageSnapshot {
     ) throws(HoldfastError) -> Listing {
         var entities = try storage.calls.fetchAll(repository.name, filter: filter)
         // Whatever it shows of commits since was noted before they began.
-        let formers = try storage.withGuarded { (guarded) throws(HoldfastError) in
+        let images = try storage.withGuarded { (guarded) throws(HoldfastError) in
             try requireCurrent(guarded)
-            return guarded.formers.all(of: repository.id, since: view.firstUnseen)
+            return guarded.beforeImages.all(of: repository.id, since: view.firstUnseen)
         }
-        if !formers.isEmpty {
-            entities.removeAll { formers[$0.id] != nil }
-            for (id, former) in formers { if let text = former.text { entities.append((id, text)) } }
+        if !images.isEmpty {
+            entities.removeAll { images[$0.id] != nil }
+            for (id, image) in images { if let text = image.body { entities.append((id, text)) } }
         }
         let isOrdered = zip(entities, entities.dropFirst()).allSatisfy { $0.id < $1.id }
         var listing = Listing(repository: repository.id, entities: entities)

@@ -25,7 +25,7 @@ public final class ProviderStorage: Storage {
         var versions = OrderedMap<EntityKey, CommitSequence>()
         /// Of the others.
         var oldVersion: CommitSequence
-        var formers = FormerTexts()
+        var beforeImages = BeforeImages()
         /// The provider's change token that stands for all this.
         var token: UInt64
         /// Rises when open snapshots end.
@@ -114,7 +114,7 @@ public final class ProviderStorage: Storage {
                 of: self,
                 ProviderSnapshot.View(
                     state: guarded.state, versions: guarded.versions, oldVersion: guarded.oldVersion,
-                    epoch: guarded.epoch, firstUnseen: guarded.formers.openSnapshot()),
+                    epoch: guarded.epoch, firstUnseen: guarded.beforeImages.openSnapshot()),
                 token: Self.token(guarded))
         }
     }
@@ -144,7 +144,7 @@ public final class ProviderStorage: Storage {
     public func recover() throws(HoldfastError) {
         let isLost = guarded.withLock { guarded in
             guarded.epoch += 1
-            guarded.formers.removeAll()
+            guarded.beforeImages.removeAll()
             guarded.isWriting = false
             return guarded.isLost
         }
@@ -176,11 +176,13 @@ public final class ProviderStorage: Storage {
     private func noticeChanges() throws(HoldfastError) {
         if guarded.withLock({ $0.isLost && !$0.isWriting }) { forget() }
         guard noticesChanges else { return }
-        let before = guarded.withLock { $0.isWriting ? nil : $0.formers.current }
+        let before = guarded.withLock { $0.isWriting ? nil : $0.beforeImages.current }
         guard let before else { return }
         let token = try calls.changeToken()
         let isNews = guarded.withLock { guarded in
-            guard !guarded.isWriting, guarded.formers.current == before, guarded.token != token else { return false }
+            guard !guarded.isWriting, guarded.beforeImages.current == before, guarded.token != token else {
+                return false
+            }
             guarded.token = token
             return true
         }
@@ -206,11 +208,12 @@ public final class ProviderStorage: Storage {
         for _ in 0..<indexAttempts {
             try noticeChanges()
             // Not while a write is under way, which has found the indexes fresh.
-            let stale = guarded.withLock { $0.indexesAreStale ? ($0.state, $0.formers.current) : nil }
+            let stale = guarded.withLock { $0.indexesAreStale ? ($0.state, $0.beforeImages.current) : nil }
             guard let (state, change) = stale else { return }
             let fresh = try ProviderIndexes.entries(of: state, calls)
             guarded.withLock { guarded in
-                guard guarded.state.newestSequence == state.newestSequence, guarded.formers.current == change else {
+                guard guarded.state.newestSequence == state.newestSequence, guarded.beforeImages.current == change
+                else {
                     return
                 }
                 guarded.state.replaceIndexes(fresh)
@@ -228,7 +231,7 @@ public final class ProviderStorage: Storage {
 
     func endSnapshot(_ view: ProviderSnapshot.View) {
         guarded.withLock { guarded in
-            if guarded.epoch == view.epoch { guarded.formers.closeSnapshot(view.firstUnseen) }
+            if guarded.epoch == view.epoch { guarded.beforeImages.closeSnapshot(view.firstUnseen) }
         }
     }
 
@@ -249,7 +252,7 @@ public final class ProviderStorage: Storage {
             }
             // One that could not be told is another at the next look.
             if hasWritten { guarded.token = token ?? ~guarded.token }
-            guarded.formers.end()
+            guarded.beforeImages.end()
             guarded.isWriting = false
             return Self.token(guarded)
         }

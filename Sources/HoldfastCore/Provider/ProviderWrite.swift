@@ -13,7 +13,7 @@ final class ProviderWrite: StorageWrite {
     private var versions: OrderedMap<EntityKey, CommitSequence>
     private let oldVersion: CommitSequence
     /// What the provider holds of the entities that were asked for.
-    private var formers: [EntityKey: [UInt8]?] = [:]
+    private var beforeImages: [EntityKey: [UInt8]?] = [:]
     private var hasWritten = false
     /// Puts back what the provider held before what it was given.
     private var undoing: [HostWrite] = []
@@ -35,7 +35,7 @@ final class ProviderWrite: StorageWrite {
         _ keys: [EntityKey], _ body: (Int, EntityView) throws(HoldfastError) -> Void
     ) throws(HoldfastError) {
         for (index, key) in keys.enumerated() {
-            guard let text = try former(of: key) else { continue }
+            guard let text = try beforeImage(of: key) else { continue }
             try key.id.bytes.withBytes { id throws(HoldfastError) in
                 try text.withBytes { text throws(HoldfastError) in
                     try body(index, EntityView(id: id, version: versions[key] ?? oldVersion, body: text))
@@ -44,10 +44,10 @@ final class ProviderWrite: StorageWrite {
         }
     }
 
-    private func former(of key: EntityKey) throws(HoldfastError) -> [UInt8]? {
-        if let known = formers[key] { return known }
+    private func beforeImage(of key: EntityKey) throws(HoldfastError) -> [UInt8]? {
+        if let known = beforeImages[key] { return known }
         let text = try storage.calls.fetch(name(of: key.repository), key.id)
-        formers[key] = .some(text)
+        beforeImages[key] = .some(text)
         return text
     }
 
@@ -83,21 +83,21 @@ final class ProviderWrite: StorageWrite {
         var others = batch
         others.changes = []
         state.apply(others)
-        var before: [(key: EntityKey, text: [UInt8]?)] = []
+        var before: [(key: EntityKey, body: [UInt8]?)] = []
         var writes: [HostWrite] = []
         for change in batch.changes {
             let repository = name(of: change.key.repository)
-            let former = try former(of: change.key)
-            before.append((change.key, former))
+            let beforeImage = try beforeImage(of: change.key)
+            before.append((change.key, beforeImage))
             writes.append(HostWrite(repository: repository, id: change.key.id, body: change.body))
-            undoing.append(HostWrite(repository: repository, id: change.key.id, body: former))
+            undoing.append(HostWrite(repository: repository, id: change.key.id, body: beforeImage))
         }
         for change in batch.changes { versions[change.key] = change.body == nil ? nil : change.version }
         if writes.isEmpty { return }
         let newest = state.newestSequence
         try storage.withGuarded { guarded in
             guarded.lastSequence = max(guarded.lastSequence, newest)
-            guarded.formers.begin(before)
+            guarded.beforeImages.begin(before)
         }
         hasWritten = true
         do throws(HoldfastError) {

@@ -93,8 +93,8 @@ public final class Cursor: Sendable {
         }
     }
 
-    private func giveBack(_ former: State) {
-        state.withLock { $0 = (former, 0) }
+    private func giveBack(_ previous: State) {
+        state.withLock { $0 = (previous, 0) }
         isFree.advance()
     }
 

@@ -58,7 +58,8 @@ extension Repository {
         }
     }
 
-    /// Takes an index of a former kind away, so that it is built anew. But not a unique one: meanwhile nothing would be.
+    /// Takes an index of an outdated kind away, so that it is built anew. But not a unique one: meanwhile nothing would
+    /// be.
     private func renews(_ index: Index) throws(HoldfastError) -> Bool {
         guard index.definition.isOutdated else { return false }
         if index.definition.isUnique {

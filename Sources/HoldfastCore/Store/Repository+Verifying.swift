@@ -167,7 +167,7 @@ private struct IndexCheck {
     }
 
     let index: Index
-    /// An index of a former kind is held to what it should be.
+    /// An index of an outdated kind is held to what it should be.
     private let definition: IndexDefinition
     private var expected = Tally()
     private var found = Tally()

@@ -14,7 +14,7 @@ public struct ChangeBatch: Sendable {
         public var operation: Operation
         /// The new form, where known and asked for.
         public var entity: [UInt8]?
-        /// The former one, where known and asked for.
+        /// The before-image, where known and asked for.
         public var old: [UInt8]?
     }
 

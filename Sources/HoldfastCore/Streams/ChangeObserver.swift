@@ -120,7 +120,7 @@ struct LoggedTexts {
 
     func known(_ entry: LogEntry) -> [ChangeSelection.Known] {
         entry.changes.map { change in
-            var known = ChangeSelection.Known(key: change.key, isDeletion: change.isDeletion, former: .unknown)
+            var known = ChangeSelection.Known(key: change.key, isDeletion: change.isDeletion, beforeImage: .unknown)
             if !change.isDeletion, let newest = texts[change.key], newest.version <= entry.sequence {
                 known.new = newest.text
             }

@@ -18,7 +18,7 @@ struct ChangeSelection: Sendable {
         let key: EntityKey
         let isDeletion: Bool
         var new: [UInt8]?
-        var former: CommittedBatch.Former
+        var beforeImage: CommittedBatch.BeforeImage
     }
 
     func mayConcern(_ key: EntityKey) -> Bool {
@@ -31,13 +31,13 @@ struct ChangeSelection: Sendable {
         guard mayConcern(known.key) else { return nil }
         let name = names.name(of: known.key.repository)
         if repository == nil, Catalogue.isReserved(name) { return nil }
-        let old: [UInt8]? = if case .text(let text) = known.former { text } else { nil }
+        let old: [UInt8]? = if case .text(let text) = known.beforeImage { text } else { nil }
         guard passesFilter(known, old), differs(known.new, old) else { return nil }
         let operation: ChangeBatch.Operation =
             if known.isDeletion {
                 .delete
             } else {
-                switch known.former {
+                switch known.beforeImage {
                 case .unknown: .put
                 case .absent: .insert
                 case .text: .update
@@ -50,7 +50,7 @@ struct ChangeSelection: Sendable {
 
     private func passesFilter(_ known: Known, _ old: [UInt8]?) -> Bool {
         guard let filter else { return true }
-        if case .unknown = known.former { return true }
+        if case .unknown = known.beforeImage { return true }
         // Where there is a text neither before nor after, it could not be read.
         if known.new == nil && !known.isDeletion { return true }
         return matches(filter, known.new) || matches(filter, old)

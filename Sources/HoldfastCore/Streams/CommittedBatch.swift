@@ -4,7 +4,7 @@ internal import HoldfastStorage
 
 /// What this process has stored in one engine transaction, with the texts, for those who follow the commits.
 struct CommittedBatch: Sendable {
-    enum Former: Sendable {
+    enum BeforeImage: Sendable {
         case unknown
         case absent
         case text([UInt8])
@@ -15,7 +15,7 @@ struct CommittedBatch: Sendable {
         let version: CommitSequence
         /// Nil of a deletion.
         let text: [UInt8]?
-        let former: Former
+        let beforeImage: BeforeImage
     }
 
     struct Commit: Sendable {
@@ -32,20 +32,20 @@ struct CommittedBatch: Sendable {
 
     var last: CommitSequence { commits.last?.entry.sequence ?? base }
 
-    /// `needsFormer`: of which repositories somebody wants to know what was there before. That is read here, so before
+    /// `needsBeforeImages`: of which repositories somebody wants the before-images. That is read here, so before
     /// the batch is applied.
     init(
-        _ overlay: BatchOverlay, in write: any StorageWrite, needsFormer: (RepositoryID) -> Bool
+        _ overlay: BatchOverlay, in write: any StorageWrite, needsBeforeImages: (RepositoryID) -> Bool
     ) throws(HoldfastError) {
         base = write.head
         let members = overlay.members
-        let keys = Set(members.joined().map(\.key).filter { needsFormer($0.repository) })
-        var former: [EntityKey: Former] = [:]
+        let keys = Set(members.joined().map(\.key).filter { needsBeforeImages($0.repository) })
+        var beforeImages: [EntityKey: BeforeImage] = [:]
         if !keys.isEmpty {
             let ordered = keys.sorted()
-            for key in ordered { former[key] = .absent }
+            for key in ordered { beforeImages[key] = .absent }
             try write.fetch(ordered) { number, view throws(HoldfastError) in
-                former[ordered[number]] =
+                beforeImages[ordered[number]] =
                     EntityCheck.isJSON(view.body) ? .text(try Array(asking: view.body)) : .unknown
             }
         }
@@ -54,10 +54,12 @@ struct CommittedBatch: Sendable {
             Commit(
                 entry: entry,
                 changes: changes.map { change in
-                    let before = former[change.key] ?? .unknown
-                    if former[change.key] != nil { former[change.key] = change.body.map { .text($0) } ?? .absent }
+                    let before = beforeImages[change.key] ?? .unknown
+                    if beforeImages[change.key] != nil {
+                        beforeImages[change.key] = change.body.map { .text($0) } ?? .absent
+                    }
                     size += 128 + (change.body?.count ?? 0)
-                    return Change(key: change.key, version: change.version, text: change.body, former: before)
+                    return Change(key: change.key, version: change.version, text: change.body, beforeImage: before)
                 })
         }
         self.size = size

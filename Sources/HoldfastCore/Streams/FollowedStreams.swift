@@ -306,7 +306,7 @@ final class FollowedStreams {
 extension CommittedBatch.Commit {
     var known: [ChangeSelection.Known] {
         changes.map {
-            ChangeSelection.Known(key: $0.key, isDeletion: $0.text == nil, new: $0.text, former: $0.former)
+            ChangeSelection.Known(key: $0.key, isDeletion: $0.text == nil, new: $0.text, beforeImage: $0.beforeImage)
         }
     }
 }

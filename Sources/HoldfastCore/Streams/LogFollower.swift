@@ -36,7 +36,7 @@ final class LogFollower: Sendable {
         /// How many streams are open, or being opened.
         var streams = 0
         /// How many of them want to know what was there before a change, by repository; nil stands for all.
-        var formerNeeds: [RepositoryID?: Int] = [:]
+        var beforeImageNeeds: [RepositoryID?: Int] = [:]
         var durableNames: Set<String> = []
         var worker: (any Worker)?
         var isClosing = false
@@ -97,14 +97,14 @@ final class LogFollower: Sendable {
     }
 
     func attach(_ observer: ChangeObserver) {
-        state.withLock { $0.formerNeeds[observer.selection.repository, default: 0] += 1 }
+        state.withLock { $0.beforeImageNeeds[observer.selection.repository, default: 0] += 1 }
         add(.observer(observer))
     }
 
     func attach(_ query: LiveQuery) { add(.query(query)) }
 
     func detach(_ outbox: StreamOutbox, _ selection: ChangeSelection?) {
-        if let selection { state.withLock { $0.formerNeeds[selection.repository]! -= 1 } }
+        if let selection { state.withLock { $0.beforeImageNeeds[selection.repository]! -= 1 } }
         add(.removal(outbox))
     }
 
@@ -126,9 +126,9 @@ final class LogFollower: Sendable {
     // MARK: For the committer
 
     /// Whether what a batch changes is to be announced; then, of which repositories with what was there before.
-    var needsFormer: ((RepositoryID) -> Bool)? {
+    var needsBeforeImages: ((RepositoryID) -> Bool)? {
         guard isActive.load(ordering: .acquiring) else { return nil }
-        let needs = state.withLock { $0.formerNeeds }
+        let needs = state.withLock { $0.beforeImageNeeds }
         return { needs[$0] ?? 0 > 0 || needs[nil] ?? 0 > 0 }
     }
 

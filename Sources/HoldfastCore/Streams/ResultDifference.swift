@@ -3,7 +3,7 @@ internal import HoldfastQuery
 /// How one result differs from another, in positions: what was removed, inserted, moved and changed.
 ///
 /// Rows are told apart by identity, so finding what is alike at both ends costs a comparison of pointers a row. In between,
-/// those that are in both and keep their order are a longest increasing subsequence of the former positions (patience
+/// those that are in both and keep their order are a longest increasing subsequence of the previous positions (patience
 /// sorting; Fredman, "On computing the length of longest increasing subsequences", 1975); the others have moved.
 struct ResultDifference {
     private(set) var removed: [(position: Int, row: ResultRow)] = []
@@ -19,20 +19,20 @@ struct ResultDifference {
         var end = 0
         while end < shorter - start, old[old.endIndex - 1 - end] === new[new.endIndex - 1 - end] { end += 1 }
 
-        var formerPositions: [EntityID: Int] = [:]
-        for position in start..<(old.count - end) { formerPositions[old[old.startIndex + position].id] = position }
+        var previousPositions: [EntityID: Int] = [:]
+        for position in start..<(old.count - end) { previousPositions[old[old.startIndex + position].id] = position }
         var kept: [(from: Int, to: Int)] = []
         for position in start..<(new.count - end) {
             let row = new[new.startIndex + position]
-            guard let from = formerPositions.removeValue(forKey: row.id) else {
+            guard let from = previousPositions.removeValue(forKey: row.id) else {
                 inserted.append((position, row))
                 continue
             }
             kept.append((from, position))
-            let former = old[old.startIndex + from]
-            if former !== row, former.text != row.text { changed.append((position, former, row)) }
+            let previous = old[old.startIndex + from]
+            if previous !== row, previous.text != row.text { changed.append((position, previous, row)) }
         }
-        removed = formerPositions.values.sorted().map { ($0, old[old.startIndex + $0]) }
+        removed = previousPositions.values.sorted().map { ($0, old[old.startIndex + $0]) }
         let unmoved = Self.longestIncreasing(kept.map(\.from))
         for (index, move) in kept.enumerated() where !unmoved[index] {
             moved.append((move.from, move.to, new[new.startIndex + move.to]))

@@ -116,11 +116,11 @@ struct TransactionView {
     }
 
     /// Records what a query relies on, or what one that went on relies on by now, and answers where.
-    mutating func record(_ predicate: ReadSet.Predicate, insteadOf former: Int?) -> Int? {
+    mutating func record(_ predicate: ReadSet.Predicate, insteadOf previous: Int?) -> Int? {
         guard reads != nil else { return nil }
-        if let former {
-            reads!.predicates[former] = predicate
-            return former
+        if let previous {
+            reads!.predicates[previous] = predicate
+            return previous
         }
         reads!.predicates.append(predicate)
         return reads!.predicates.count - 1

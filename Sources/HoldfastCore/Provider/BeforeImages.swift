@@ -1,19 +1,20 @@
 internal import HoldfastQuery
 internal import HoldfastStorage
 
-/// What the provider held before each change, as long as a snapshot from before is open: the provider itself has no past.
+/// The before-images of each change: what the provider held, as long as a snapshot from before is open: the provider
+/// itself has no past.
 ///
 /// Changes are numbered. A snapshot notes the number of the first that it does not see, which is the one that is being made
 /// when it is opened. What it is to show of an entity is what was there before the first of those that changed it, and what
 /// the provider holds if none did.
-struct FormerTexts: Sendable {
-    struct Former: Sendable {
+struct BeforeImages: Sendable {
+    struct Image: Sendable {
         fileprivate var change: UInt64
         /// Nil: there was no such entity.
-        var text: [UInt8]?
+        var body: [UInt8]?
     }
 
-    private var formers = OrderedMap<EntityKey, [Former]>()
+    private var images = OrderedMap<EntityKey, [Image]>()
     /// Which keys each change has, oldest first.
     private var changes: [(number: UInt64, keys: [EntityKey])] = []
     /// How many snapshots have begun at each number.
@@ -24,9 +25,9 @@ struct FormerTexts: Sendable {
     // MARK: Changes
 
     /// Before a change begins to be made.
-    mutating func begin(_ texts: [(key: EntityKey, text: [UInt8]?)]) {
-        for (key, text) in texts { formers[key] = (formers[key] ?? []) + [Former(change: current, text: text)] }
-        changes.append((current, texts.map(\.key)))
+    mutating func begin(_ bodies: [(key: EntityKey, body: [UInt8]?)]) {
+        for (key, body) in bodies { images[key] = (images[key] ?? []) + [Image(change: current, body: body)] }
+        changes.append((current, bodies.map(\.key)))
     }
 
     /// When it was made, or undone.
@@ -34,11 +35,11 @@ struct FormerTexts: Sendable {
         // No snapshot that is open needs it of an entity of which the one before is kept, and not seen by any.
         if let last = changes.indices.last, let newest = open.keys.max(), changes[last].number == current {
             changes[last].keys.removeAll { key in
-                guard var texts = formers[key], texts.count > 1, texts[texts.count - 2].change >= newest else {
+                guard var bodies = images[key], bodies.count > 1, bodies[bodies.count - 2].change >= newest else {
                     return false
                 }
-                texts.removeLast()
-                formers[key] = texts
+                bodies.removeLast()
+                images[key] = bodies
                 return true
             }
         }
@@ -62,21 +63,21 @@ struct FormerTexts: Sendable {
     /// Who has a number from before must not use it any more.
     mutating func removeAll() {
         let next = current + 1
-        self = FormerTexts()
+        self = BeforeImages()
         current = next
     }
 
     /// Nil where no change has touched it.
-    func former(_ key: EntityKey, since number: UInt64) -> Former? {
-        formers[key]?.first { $0.change >= number }
+    func image(of key: EntityKey, since number: UInt64) -> Image? {
+        images[key]?.first { $0.change >= number }
     }
 
     /// Of all entities of a repository that a change has touched.
-    func all(of repository: RepositoryID, since number: UInt64) -> [EntityID: Former] {
-        var found: [EntityID: Former] = [:]
-        formers.walk(from: EntityKey(repository, EntityID(unchecked: []))) { key, formers in
+    func all(of repository: RepositoryID, since number: UInt64) -> [EntityID: Image] {
+        var found: [EntityID: Image] = [:]
+        images.walk(from: EntityKey(repository, EntityID(unchecked: []))) { key, images in
             guard key.repository == repository else { return false }
-            if let former = formers.first(where: { $0.change >= number }) { found[key.id] = former }
+            if let image = images.first(where: { $0.change >= number }) { found[key.id] = image }
             return true
         }
         return found
@@ -89,8 +90,8 @@ struct FormerTexts: Sendable {
         if seen.isEmpty { return }
         for (number, keys) in seen {
             for key in keys {
-                let left = (formers[key] ?? []).filter { $0.change > number }
-                formers[key] = left.isEmpty ? nil : left
+                let left = (images[key] ?? []).filter { $0.change > number }
+                images[key] = left.isEmpty ? nil : left
             }
         }
         changes.removeFirst(seen.count)

@@ -4,7 +4,7 @@ internal import HoldfastQuery
 /// `IndexDefinition.isOutdated`). They lack null's for the elements of an array that have no members, where others have
 /// some; and combine each value of one path with each of another, also where both come from one array. Such an index is
 /// kept as it was begun until it is dropped: mixed entries would lead to entities that are gone.
-struct FormerTuples {
+struct OutdatedTuples {
     /// In no order; nil where there would be too many.
     private(set) var keys: [[UInt8]]?
 
