@@ -81,7 +81,7 @@ public func hf_operation_perform(
     answer(out_error) { () throws(HoldfastError) in
         try useOperation(operation, transaction) { operation, transaction throws(HoldfastError) in
             let value = try operation.perform(in: transaction)
-            try tellingStored(value.receipt != nil) { () throws(HoldfastError) in
+            try markingStored(value.receipt != nil) { () throws(HoldfastError) in
                 try fill(out_result, out_receipt, with: value)
             }
         }

@@ -48,7 +48,7 @@ private func write(
     answerWrite(transaction, out_error) { () throws(HoldfastError) in
         let entity = try useRepository(repository, transaction, body)
         guard let out_entity else { return }
-        try tellingStored(transaction == nil) { () throws(HoldfastError) in
+        try markingStored(transaction == nil) { () throws(HoldfastError) in
             try entity.text.withBytes { bytes throws(HoldfastError) in
                 try fill(out_entity, with: bytes, version: entity.version)
             }
@@ -136,7 +136,7 @@ private func writeMany(
     answerWrite(transaction, out_error) { () throws(HoldfastError) in
         let entities = try useRepository(repository, transaction, body)
         if let out_entities {
-            try tellingStored(transaction == nil) { () throws(HoldfastError) in
+            try markingStored(transaction == nil) { () throws(HoldfastError) in
                 try fill(out_entities, with: entities)
             }
         }

@@ -28,7 +28,7 @@ private func fill(
 }
 
 /// Hands over what a commit has answered: a failure to do so is told as one of a commit that is stored.
-func tellingStored(_ isStored: Bool, _ hand: () throws(HoldfastError) -> Void) throws(HoldfastError) {
+func markingStored(_ isStored: Bool, _ hand: () throws(HoldfastError) -> Void) throws(HoldfastError) {
     do throws(HoldfastError) {
         try hand()
     } catch {

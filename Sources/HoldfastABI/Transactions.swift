@@ -78,7 +78,7 @@ public func hf_transaction_commit(
         try useTransaction(transaction) { transaction throws(HoldfastError) in
             let receipt = try transaction.commit()
             if let out_receipt {
-                try tellingStored(true) { () throws(HoldfastError) in try fill(out_receipt, with: receipt.json) }
+                try markingStored(true) { () throws(HoldfastError) in try fill(out_receipt, with: receipt.json) }
             }
         }
     }
@@ -207,7 +207,7 @@ public func hf_store_transact(
                 if answer != hf_status.HF_OK { throw hostError(answer, "the transaction's body answered") }
             }
             if let out_receipt {
-                try tellingStored(true) { () throws(HoldfastError) in try fill(out_receipt, with: receipt.json) }
+                try markingStored(true) { () throws(HoldfastError) in try fill(out_receipt, with: receipt.json) }
             }
         }
     }

@@ -130,7 +130,7 @@ struct Importer {
         case .skip: try storeMissing(writes, in: target)
         default: try commit(writes, in: target, key: options.resume.map { Array("import/\($0)/\(begin)".utf8) })
         }
-        guard try store.told(progress, read, 0) else { throw Store.cancelled("the import was not finished") }
+        guard try store.report(progress, read, 0) else { throw Store.cancelled("the import was not finished") }
         try Interrupt.look()
     }
 

@@ -37,7 +37,7 @@ extension Store {
             try requireSameProcess()
             lines.text.removeAll(keepingCapacity: true)
             try Interrupt.look()
-            guard try told(progress, entities, 0) else { throw Self.cancelled("the export was not finished") }
+            guard try report(progress, entities, 0) else { throw Self.cancelled("the export was not finished") }
         }
         for record in records {
             var position: EntityID?

@@ -10,7 +10,7 @@ extension Store {
         var bytes: UInt64 = 0
         let sequence = try storage.backUp(to: path) { done, total throws(HoldfastError) in
             bytes = total
-            return try told(progress, done, total)
+            return try report(progress, done, total)
         }
         log.info(
             "store backed up", [("path", .text(path)), ("sequence", .number(sequence)), ("bytes", .number(bytes))])
@@ -58,7 +58,7 @@ extension Store {
         for record in catalogue.all {
             let report = try RepositoryReport(of: Repository(store: self, record: record)) {
                 done throws(HoldfastError) in
-                try told(progress, entities + done, 0)
+                try self.report(progress, entities + done, 0)
             }
             entities += report.entities
             reports.append(report)
@@ -82,7 +82,7 @@ extension Store {
     }
 
     /// The host's code runs here, and may have forked.
-    func told(_ progress: Progress, _ done: UInt64, _ total: UInt64) throws(HoldfastError) -> Bool {
+    func report(_ progress: Progress, _ done: UInt64, _ total: UInt64) throws(HoldfastError) -> Bool {
         let goesOn = try progress(done, total)
         try requireSameProcess()
         return goesOn

@@ -121,15 +121,15 @@ public final class Commit: @unchecked Sendable {
     /// The same for the owner, once the commit has ended.
     package var results: [[UInt8]] { isDone ? texts : [] }
 
-    /// Once it has ended: tells its owner, or, where object trees end with it, has them told before. Who waits for it
-    /// tells them by itself.
-    func tellOwner(_ events: inout [Event]) {
+    /// Once it has ended: notifies its owner, or, where object trees end with it, has them notified before. Who waits
+    /// for it tells them by itself.
+    func notifyOwner(_ events: inout [Event]) {
         guard let owner else { return }
         if trees?.isEmpty ?? true { owner.ended(self, &events) } else { events.append(.members(self)) }
     }
 
     /// Where events are delivered: tells the members of its object trees, then its owner.
-    func tellMembers(_ events: inout [Event]) {
+    func notifyMembers(_ events: inout [Event]) {
         trees?.end(with: outcome!)
         owner?.ended(self, &events)
     }

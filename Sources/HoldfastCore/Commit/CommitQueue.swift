@@ -251,11 +251,11 @@ package final class CommitQueue: Sendable {
 
     // MARK: Leading
 
-    /// Tells the owners of what has ended, and delivers what is to be told, in this order.
+    /// Notifies the owners of what has ended, and delivers the events, in this order.
     private func post(_ commits: some Collection<Commit>) {
         var events: [Event] = []
         events.reserveCapacity(commits.count)
-        for commit in commits { commit.tellOwner(&events) }
+        for commit in commits { commit.notifyOwner(&events) }
         follower.post(events)
     }
 

@@ -30,7 +30,7 @@ public struct Receipt: Sendable {
     private enum Content {
         /// The changes are ordered by repository number and id.
         case logged([LogEntry.Change], Origin)
-        case told(position: String, changes: [Change])
+        case read(position: String, changes: [Change])
     }
 
     /// The commit's position in the store's order and the version of what it wrote; 0 when it changed nothing.
@@ -49,7 +49,7 @@ public struct Receipt: Sendable {
     public var position: String {
         switch content {
         case .logged(_, let origin): "\(origin.incarnation):\(sequence)"
-        case .told(let position, _): position
+        case .read(let position, _): position
         }
     }
 
@@ -64,13 +64,13 @@ public struct Receipt: Sendable {
     private var changeCount: Int {
         switch content {
         case .logged(let changes, _): changes.count
-        case .told(_, let changes): changes.count
+        case .read(_, let changes): changes.count
         }
     }
 
     private func forEachChange(_ body: (Change) -> Void) {
         switch content {
-        case .told(_, let changes): changes.forEach(body)
+        case .read(_, let changes): changes.forEach(body)
         case .logged(let changes, let origin):
             guard let first = changes.first?.key.repository, let last = changes.last?.key.repository else { return }
             if first == last {
@@ -110,7 +110,7 @@ public struct Receipt: Sendable {
         self.attempts = attempts
         self.isReplayed = isReplayed
         self.isAtomic = isAtomic
-        content = .told(position: position, changes: changes)
+        content = .read(position: position, changes: changes)
     }
 
     /// Of a transaction that wrote nothing.
@@ -132,7 +132,7 @@ extension Receipt {
             writer.verbatim(origin.positionJSON)
             writer.unsigned(sequence)
             writer.verbatim("\"")
-        case .told(let position, _):
+        case .read(let position, _):
             if !position.isEmpty {
                 writer.verbatim(",\"position\":")
                 writer.string(position)

@@ -141,7 +141,7 @@ public final class Controller: Sendable {
             // Where the store is closed, and nobody delivers, this thread does it all.
             number = .max
         } while work.withLock { $0.hasMore } && !post(leftovers, whileDelivering: isDelivery)
-        tellClosed()
+        notifyClosed()
     }
 
     /// Handles what another thread has left, on the thread that delivers.
@@ -238,11 +238,11 @@ public final class Controller: Sendable {
             guard let handler = work.withLock({ $0.handler }), handler != thread else { break }
             progress.wait(while: seen)
         }
-        tellClosed()
+        notifyClosed()
     }
 
     /// Tells the host once that it was closed, when no thread is calling it.
-    private func tellClosed() {
+    private func notifyClosed() {
         let host = work.withLock { work -> (any ControllerHost)? in
             guard work.isClosed, work.handler == nil else { return nil }
             defer { work.host = nil }

@@ -39,7 +39,7 @@ public enum Event: Sendable {
         case .completion(let completion): completion.observer.completed(completion)
         case .members(let commit):
             var events: [Event] = []
-            commit.tellMembers(&events)
+            commit.notifyMembers(&events)
             for event in events { event.deliver(delivered) }
         case .stream(let notice): notice.outbox.deliver(notice)
         case .streamTaken(let observer, let event): observer.received(event)
@@ -205,7 +205,7 @@ final class Delivery: Sendable {
         }
         for case .members(let commit) in dropped {
             var events: [Event] = []
-            commit.tellMembers(&events)
+            commit.notifyMembers(&events)
         }
     }
 }

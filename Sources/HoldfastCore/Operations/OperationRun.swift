@@ -90,7 +90,9 @@ final class OperationRun: CommitOwner, Withdrawable {
             case .steps, .function: try attempt()
             }
         } catch {
-            if error.status != .conflict || transaction != nil || !runAgain(after: error) { end(.failure(told(error))) }
+            if error.status != .conflict || transaction != nil || !runAgain(after: error) {
+                end(.failure(finalError(error)))
+            }
         }
     }
 
@@ -136,7 +138,7 @@ final class OperationRun: CommitOwner, Withdrawable {
             if commit.writes.isEmpty {
                 commit.end(.success(.empty(attempts: attempts)))
                 var events: [Event] = []
-                commit.tellOwner(&events)
+                commit.notifyOwner(&events)
                 store.delivery.post(events)
             } else {
                 try store.queue.submitInSlot(commit)
@@ -172,7 +174,7 @@ final class OperationRun: CommitOwner, Withdrawable {
             if case .write(let step) = operation.work, let value = try? step.forgiven(error) {
                 end(.success(value), &events)
             } else {
-                end(.failure(told(error)), &events)
+                end(.failure(finalError(error)), &events)
             }
         }
     }
@@ -199,7 +201,7 @@ final class OperationRun: CommitOwner, Withdrawable {
         let ticket = store.retries.enter(contention, until: deadline) { [self] isInTime in
             do throws(HoldfastError) {
                 if isInTime { return try store.operations.enqueue(self) }
-                end(.failure(store.closing.hasBegun ? HoldfastError.storeClosed : told(conflict)))
+                end(.failure(store.closing.hasBegun ? HoldfastError.storeClosed : finalError(conflict)))
             } catch {
                 end(.failure(error))
             }
@@ -217,7 +219,7 @@ final class OperationRun: CommitOwner, Withdrawable {
         if let ticket = state.withLock({ $0.ticket.take() }) { store.retries.leave(ticket) }
     }
 
-    private func told(_ error: HoldfastError) -> HoldfastError {
+    private func finalError(_ error: HoldfastError) -> HoldfastError {
         guard error.status == .conflict, transaction == nil else { return error }
         return Store.gaveUp(error, after: state.withLock { $0.attempts })
     }

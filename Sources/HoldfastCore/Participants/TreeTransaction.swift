@@ -50,7 +50,7 @@ public final class TreeTransaction: @unchecked Sendable {
     private var savepointsMade: UInt64 = 0
 
     /// The scopes inside it that are under way, and whether their members have made a savepoint for them. Of a tree alone.
-    private var scopes: [(number: UInt64, isTold: Bool)] = []
+    private var scopes: [(number: UInt64, isNotified: Bool)] = []
     /// Why it can only be rolled back.
     private var doom: HoldfastError?
 
@@ -225,17 +225,17 @@ public final class TreeTransaction: @unchecked Sendable {
     /// Children first, the trees in reverse.
     private func end(_ now: TransactionCall, later: TransactionCall) throws(HoldfastError) {
         try requireSameProcess()
-        let told: (members: [Participant], isCommitted: Bool)? = TreeLock.withLock {
-            guard follow(isHeld ? later : now), stage.isTelling else { return nil }
+        let notified: (members: [Participant], isCommitted: Bool)? = TreeLock.withLock {
+            guard follow(isHeld ? later : now), stage.isNotifying else { return nil }
             callers += 1
             var members: [Participant] = []
             forEachTree(reversed: true) { $0.forEachChildrenFirst { members.append($0) } }
-            return (members, stage == .tellingCommit)
+            return (members, stage == .notifyingCommit)
         }
-        guard let (members, isCommitted) = told else { return }
+        guard let (members, isCommitted) = notified else { return }
         try call(members) { isCommitted ? $0.committed(descriptor) : $0.rolledBack(descriptor) }
         TreeLock.withLock {
-            note(.told)
+            note(.notified)
             callers -= 1
             letGo()
         }
@@ -340,13 +340,13 @@ public final class TreeTransaction: @unchecked Sendable {
 
     /// Begins a part that goes back by itself when it fails, for a tree alone. Answers its number.
     func beginScope() throws(HoldfastError) -> UInt64 {
-        let isTold = hasSavepoints
+        let isNotified = hasSavepoints
         let number = TreeLock.withLock {
             savepointsMade += 1
-            scopes.append((savepointsMade, isTold))
+            scopes.append((savepointsMade, isNotified))
             return savepointsMade
         }
-        if isTold { try callAll(childrenFirst: false) { $0.savepoint(number) } }
+        if isNotified { try callAll(childrenFirst: false) { $0.savepoint(number) } }
         return number
     }
 
@@ -357,13 +357,13 @@ public final class TreeTransaction: @unchecked Sendable {
 
     /// Ends it. Where a member cannot go back, the transaction can only be rolled back.
     func endScope(_ number: UInt64, succeeded: Bool) throws(HoldfastError) {
-        let isTold: Bool? = TreeLock.withLock {
+        let isNotified: Bool? = TreeLock.withLock {
             guard let index = scopes.lastIndex(where: { $0.number == number }) else { return nil }
             defer { scopes.removeSubrange(index...) }
-            return hasEnded || succeeded ? nil : scopes[index].isTold
+            return hasEnded || succeeded ? nil : scopes[index].isNotified
         }
-        guard let isTold else { return }
-        if isTold && hasSavepoints {
+        guard let isNotified else { return }
+        if isNotified && hasSavepoints {
             try rollBack(to: number)
             TreeLock.withLock { savepoints.removeAll { $0 > number } }
         } else {

@@ -21,7 +21,7 @@ final class SnapshotPool: Sendable {
         /// The names of those holders that have one.
         fileprivate(set) var owners: [String] = []
         fileprivate(set) var isRevoked = false
-        /// Whether anybody has acquired it since `tend` looked last.
+        /// Whether anybody has acquired it since `sweep` looked last.
         fileprivate var wasUsed = true
 
         fileprivate init(at sequence: CommitSequence, _ token: ChangeToken?, opened: UInt64) {
@@ -39,31 +39,31 @@ final class SnapshotPool: Sendable {
         /// How many threads are just opening one.
         var opening = 0
         var isClosed = false
-        /// Whether `tend` will be called again.
-        var isTended = false
+        /// Whether `sweep` will be called again.
+        var isSweepScheduled = false
     }
 
     private let storage: any Storage
     private let cache: EntityCache
     private let time: any TimeSource
-    private let tendInterval: UInt64
+    private let sweepInterval: UInt64
     private let limit: Int
     private let maxAge: UInt64
-    private let wakeTender: @Sendable () -> Void
+    private let wakeSweeper: @Sendable () -> Void
     private let state = Lock(State())
 
-    /// `limit`: of those that are pinned. `wakeTender`: has `tend` called soon.
+    /// `limit`: of those that are pinned. `wakeSweeper`: has `sweep` called soon.
     init(
         storage: any Storage, cache: EntityCache, environment: Environment, limit: Int, maxAgeMilliseconds: UInt64,
-        wakeTender: @escaping @Sendable () -> Void
+        wakeSweeper: @escaping @Sendable () -> Void
     ) {
         self.storage = storage
         self.cache = cache
         time = environment.time
-        tendInterval = UInt64(environment.limits.tendInterval)
+        sweepInterval = UInt64(environment.limits.tendInterval)
         self.limit = limit
         maxAge = maxAgeMilliseconds &* 1_000_000
-        self.wakeTender = wakeTender
+        self.wakeSweeper = wakeSweeper
     }
 
     /// How many are pinned.
@@ -209,11 +209,11 @@ final class SnapshotPool: Sendable {
             state.open.append(shared)
             let before = state.current
             if before == nil || before!.sequence <= shared.sequence { state.current = shared }
-            defer { state.isTended = true }
-            return (false, Self.removeIfUnused(before, newest: newest, &state), !state.isTended)
+            defer { state.isSweepScheduled = true }
+            return (false, Self.removeIfUnused(before, newest: newest, &state), !state.isSweepScheduled)
         }
         unused?.close()
-        if mustWake { wakeTender() }
+        if mustWake { wakeSweeper() }
         return isClosed
     }
 
@@ -228,8 +228,8 @@ final class SnapshotPool: Sendable {
 
     /// Lets go of what would keep the storage from reusing space for no good reason: a snapshot that nobody has
     /// used for a while, and one that is too old and no longer the newest state. This process cannot know whether
-    /// another one needs the space. Answers when to call again, nil: when `wakeTender` says so. Called by one thread.
-    func tend() -> UInt64? {
+    /// another one needs the space. Answers when to call again, nil: when `wakeSweeper` says so. Called by one thread.
+    func sweep() -> UInt64? {
         let now = time.monotonicNanoseconds()
         let token = storage.changeToken
         let (dropped, mustGoOn) = state.withLock { state -> ([any StorageSnapshot], Bool) in
@@ -242,11 +242,11 @@ final class SnapshotPool: Sendable {
                 shared.wasUsed = false
             }
             let closing = Self.revoke(dropped, &state)
-            state.isTended = !state.open.isEmpty && !state.isClosed
-            return (closing, state.isTended)
+            state.isSweepScheduled = !state.open.isEmpty && !state.isClosed
+            return (closing, state.isSweepScheduled)
         }
         for snapshot in dropped { snapshot.close() }
-        return mustGoOn ? now &+ tendInterval : nil
+        return mustGoOn ? now &+ sweepInterval : nil
     }
 
     /// Takes back what was opened longer ago than this; nil takes back all.

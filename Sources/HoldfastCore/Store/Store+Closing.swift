@@ -20,7 +20,7 @@ extension Store {
         repeat {
             guard let taken = delivery.take(limit: limit, deadline: deadline) else { return nil }
             if taken.isEmpty { return [] }
-            events = toldMembers(taken)
+            events = notifyMembers(taken)
             delivery.putBack(events.dropFirst(limit))
             events.removeLast(max(0, events.count - limit))
             events = events.compactMap { isForeign ? nil : takenByHost($0) }
@@ -46,11 +46,11 @@ extension Store {
     }
 
     /// Tells members of object trees; what that leads to stands in place of their events.
-    private func toldMembers(_ taken: [Event]) -> [Event] {
+    private func notifyMembers(_ taken: [Event]) -> [Event] {
         var events: [Event] = []
         events.reserveCapacity(taken.count)
         for event in taken {
-            if case .members(let commit) = event { commit.tellMembers(&events) } else { events.append(event) }
+            if case .members(let commit) = event { commit.notifyMembers(&events) } else { events.append(event) }
         }
         return events
     }

@@ -63,7 +63,7 @@ public final class Store: Sendable {
                 limitBytes: cacheBytes, head: state.head, clock: clock, limits: environment.limits)
             let snapshots = SnapshotPool(
                 storage: storage, cache: cache, environment: environment, limit: options.maxSnapshots,
-                maxAgeMilliseconds: options.snapshotMaxAgeMilliseconds, wakeTender: { committer.wake() })
+                maxAgeMilliseconds: options.snapshotMaxAgeMilliseconds, wakeSweeper: { committer.wake() })
             let catalogue = Catalogue(state.repositories, environment.limits)
             let waitingReaders = WaitingReaders()
             var settings = BatchCommitter.Settings()
@@ -90,7 +90,7 @@ public final class Store: Sendable {
                 environment: environment,
                 maxInFlight: options.maxInFlight, waitingReaders: waitingReaders, wakeCommitter: { committer.wake() })
             let retries = RetryQueue(
-                time: environment.time, limits: environment.limits, wakeTender: { committer.wake() })
+                time: environment.time, limits: environment.limits, wakeSweeper: { committer.wake() })
             let operations = OperationWorker(environment, finished: { committer.wake() })
             let expiry = Expiry(environment, clock, finished: { committer.wake() })
             let closing = StoreClosing(

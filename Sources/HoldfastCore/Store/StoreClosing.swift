@@ -102,7 +102,7 @@ final class StoreClosing: Sendable {
     /// The committer's step when no batch waits.
     func step() -> NextStep {
         switch state.withLock({ $0.step }) {
-        case .open: return .sleep(until: [snapshots.tend(), retries.tend()].compactMap(\.self).min())
+        case .open: return .sleep(until: [snapshots.sweep(), retries.sweep()].compactMap(\.self).min())
         case .draining:
             guard operations.isFinished, expiry.isFinished, queue.isDrained else { return .sleep() }
             deadlines.beginClosing()

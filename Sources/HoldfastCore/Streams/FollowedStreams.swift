@@ -101,7 +101,7 @@ final class FollowedStreams {
         }
         for commit in batch.commits { follow(commit) }
         let byNumber = Dictionary(uniqueKeysWithValues: batch.commits.map { ($0.entry.sequence, $0) })
-        tellObservers(batch.commits.lazy.map(\.entry), through: batch.last) { byNumber[$0.sequence]!.known }
+        notifyObservers(batch.commits.lazy.map(\.entry), through: batch.last) { byNumber[$0.sequence]!.known }
         self.position = batch.last
         token = batch.token
     }
@@ -130,7 +130,7 @@ final class FollowedStreams {
         for query in touched where seen.insert(ObjectIdentifier(query)).inserted {
             query.advance(to: sequence)
             query.touches += 1
-            if query.needsReading { read(query) } else { tellOrWait(query) }
+            if query.needsReading { read(query) } else { notifyOrWait(query) }
         }
     }
 
@@ -188,7 +188,7 @@ final class FollowedStreams {
         for (query, count) in touched.counts.values {
             query.advance(to: snapshot.sequence)
             query.touches += count
-            if query.needsReading { read(query) } else { tellOrWait(query) }
+            if query.needsReading { read(query) } else { notifyOrWait(query) }
         }
     }
 
@@ -211,7 +211,7 @@ final class FollowedStreams {
             }
             touched.add(entry.changes.flatMap { touchedBy[$0.key] ?? [] })
         }
-        tellObservers(entries, through: last) { own[$0.sequence] ?? texts.known($0) }
+        notifyObservers(entries, through: last) { own[$0.sequence] ?? texts.known($0) }
     }
 
     /// What this process knows of commits that are in the log already.
@@ -234,7 +234,7 @@ final class FollowedStreams {
         }
     }
 
-    private func tellObservers(
+    private func notifyObservers(
         _ entries: some Sequence<LogEntry>, through last: CommitSequence,
         _ known: (LogEntry) -> [ChangeSelection.Known]
     ) {
@@ -245,7 +245,7 @@ final class FollowedStreams {
 
     // MARK: Live queries
 
-    private func tellOrWait(_ query: LiveQuery) {
+    private func notifyOrWait(_ query: LiveQuery) {
         if query.needsReading { return }
         // More events on their way are too many: then commits are merged.
         let limit = limits.liveQueryEvents
@@ -266,7 +266,7 @@ final class FollowedStreams {
             let snapshot = try storage.beginSnapshot()
             defer { snapshot.close() }
             try queries[query.repository]?.read(query, from: snapshot)
-            tellOrWait(query)
+            notifyOrWait(query)
         } catch {
             switch error.status {
             case .corrupt, .invalidQuery: fail(query, error)
@@ -291,7 +291,7 @@ final class FollowedStreams {
     func serveWaiting() throws(HoldfastError) {
         let queries = waiting
         waiting = []
-        for query in queries { tellOrWait(query) }
+        for query in queries { notifyOrWait(query) }
         let unread = unread
         self.unread = []
         for query in unread { read(query) }

@@ -13,11 +13,11 @@ final class LiveQuery {
     private let incarnation: String
 
     private var rows: ResultRows
-    /// The result as it was told last.
-    private var told: ArraySlice<ResultRow> = []
+    /// The result as it was reported last.
+    private var reported: ArraySlice<ResultRow> = []
     /// The commit up to which `rows` is the result.
     private(set) var sequence: CommitSequence = 0
-    /// How many commits have touched the rows since it was told.
+    /// How many commits have touched the rows since it was reported.
     var touches = 0
     /// Whether the result has to be read again.
     var needsReading = false
@@ -106,18 +106,18 @@ final class LiveQuery {
 
     /// The whole result, from which those who follow go on.
     func snapshot(isReset: Bool) -> ResultChange {
-        told = rows.window
+        reported = rows.window
         touches = 0
         var change = ResultChange(position: StreamPosition.text(incarnation, sequence))
         change.isReset = isReset
-        change.snapshot = told.map(entity)
+        change.snapshot = reported.map(entity)
         return change
     }
 
-    /// What has changed since it was told; nil for nothing that shows.
+    /// What has changed since it was reported; nil for nothing that shows.
     func difference() -> ResultChange? {
         let window = rows.window
-        let difference = ResultDifference(from: told, to: window)
+        let difference = ResultDifference(from: reported, to: window)
         var change = ResultChange(position: StreamPosition.text(incarnation, sequence))
         change.merged = touches
         change.removed = difference.removed.map { ResultChange.Removed(position: $0.position, id: $0.row.id) }
@@ -127,7 +127,7 @@ final class LiveQuery {
             let (before, after) = (entity(old), entity(new))
             return before.text == after.text ? nil : ResultChange.Placed(position: position, entity: after)
         }
-        told = window
+        reported = window
         touches = 0
         return change.isEmpty ? nil : change
     }

@@ -61,8 +61,8 @@ final class StreamOutbox: Sendable {
         var held: [Load] = []
         /// The thread that is just calling the observer.
         var caller: UInt64?
-        /// Of an observer that is not the host: what it was not told yet. Several threads may be delivering.
-        var untold: [StreamEvent] = []
+        /// Of an observer that is not the host: what was not delivered yet. Several threads may be delivering.
+        var undelivered: [StreamEvent] = []
         /// Whether it was cancelled by the one who calls it.
         var isCancelledInside = false
         /// Whether somebody waits for the load to become less.
@@ -110,7 +110,7 @@ final class StreamOutbox: Sendable {
             state.load.events += 1
             state.load.changes += load.changes
             state.load.bytes += load.bytes
-            if !isHost { state.untold.append(event) }
+            if !isHost { state.undelivered.append(event) }
         }
         return .stream(StreamNotice(self, event, load))
     }
@@ -141,7 +141,7 @@ final class StreamOutbox: Sendable {
             let entered = state.withLock { state -> (any StreamObserver, StreamEvent, Bool)?? in
                 if let caller = state.caller, caller != thread { return nil }
                 guard let observer = state.observer else { return .some(nil) }
-                let event = isHost ? notice.event : state.untold.removeFirst()
+                let event = isHost ? notice.event : state.undelivered.removeFirst()
                 defer { state.caller = thread }
                 return (observer, event, state.caller != nil)
             }

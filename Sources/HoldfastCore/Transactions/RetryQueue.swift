@@ -67,21 +67,21 @@ package final class RetryQueue: Sendable {
         var lines: [Contention: Line] = [:]
         /// No grant and no deadline ends before this.
         var due = UInt64.max
-        /// When `tend` is going to be called; nil: not by itself.
-        var tended: UInt64?
+        /// When `sweep` is going to be called; nil: not by itself.
+        var nextSweep: UInt64?
         var isClosed = false
     }
 
     private let time: any TimeSource
     private let longestGrant: UInt64
-    private let wakeTender: @Sendable () -> Void
+    private let wakeSweeper: @Sendable () -> Void
     private let state = Lock(State())
 
-    /// `wakeTender`: has `tend` called soon.
-    init(time: any TimeSource, limits: Limits, wakeTender: @escaping @Sendable () -> Void) {
+    /// `wakeSweeper`: has `sweep` called soon.
+    init(time: any TimeSource, limits: Limits, wakeSweeper: @escaping @Sendable () -> Void) {
         self.time = time
         longestGrant = UInt64(limits.longestRetry)
-        self.wakeTender = wakeTender
+        self.wakeSweeper = wakeSweeper
     }
 
     // MARK: For those who run again
@@ -103,11 +103,11 @@ package final class RetryQueue: Sendable {
             let isGranted = state.lines[contention]!.count == 1
             if isGranted { begin(ticket, now, &state) }
             state.due = min(state.due, deadline)
-            let mustWake = state.due < state.tended ?? .max
-            if mustWake { state.tended = state.due }
+            let mustWake = state.due < state.nextSweep ?? .max
+            if mustWake { state.nextSweep = state.due }
             return (isGranted, false, mustWake)
         }
-        if mustWake { wakeTender() }
+        if mustWake { wakeSweeper() }
         if isGranted || isClosed { onGrant(isGranted) }
         return ticket
     }
@@ -148,8 +148,8 @@ package final class RetryQueue: Sendable {
     // MARK: For the committer
 
     /// Ends grants that last too long, and waits whose deadline has passed. Answers when to call again, nil: when
-    /// `wakeTender` says so. Called by one thread.
-    func tend() -> UInt64? {
+    /// `wakeSweeper` says so. Called by one thread.
+    func sweep() -> UInt64? {
         let now = time.monotonicNanoseconds()
         let (called, next) = state.withLock { state -> ([(ticket: Ticket, isInTime: Bool)], UInt64?) in
             var called: [(ticket: Ticket, isInTime: Bool)] = []
@@ -162,8 +162,8 @@ package final class RetryQueue: Sendable {
                 }
                 state.due = state.lines.values.lazy.flatMap(\.waiting).map(due).min() ?? .max
             }
-            state.tended = state.due == .max ? nil : state.due
-            return (called, state.tended)
+            state.nextSweep = state.due == .max ? nil : state.due
+            return (called, state.nextSweep)
         }
         for (ticket, isInTime) in called { ticket.onGrant(isInTime) }
         return next

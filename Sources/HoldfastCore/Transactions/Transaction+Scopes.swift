@@ -12,7 +12,7 @@ extension Transaction {
         /// Whether others wrote while it was under way, who are no part of it.
         var isShared: Bool
 
-        enum Trees { case none, told, untold }
+        enum Trees { case none, notified, skipped }
     }
 
     /// Why it can no longer be stored.
@@ -60,15 +60,17 @@ extension Transaction {
         in outer: UInt64? = nil, mayCall: Bool = true
     ) throws(HoldfastError) -> (scope: UInt64, trees: TreeTransaction?) {
         let trees = try withOpen { $0.trees }.flatMap { $0.isEmpty ? nil : $0 }
-        let isTold = mayCall && trees?.hasSavepoints == true
+        let isNotified = mayCall && trees?.hasSavepoints == true
         let scope = try withOpen { state in
             let number = state.buffer.savepoint(isScope: true)
             let isShared = Self.share(&state, with: outer)
             state.scopes.append(
-                Scope(number: number, trees: trees == nil ? .none : isTold ? .told : .untold, isShared: isShared))
+                Scope(
+                    number: number, trees: trees == nil ? .none : isNotified ? .notified : .skipped, isShared: isShared)
+            )
             return number
         }
-        return (scope, isTold ? trees : nil)
+        return (scope, isNotified ? trees : nil)
     }
 
     /// The same for `endScope`: answers whose members the caller has to roll back, and what dooms the part.
@@ -93,7 +95,7 @@ extension Transaction {
             _ = state.buffer.rollBack(to: number)
             if state.doom?.isFinal == false { state.doom = nil }
             guard let trees = state.trees, !trees.isEmpty else { return (nil, failure) }
-            if scope.trees != .untold && mayCall && trees.hasSavepoints { return (trees, failure) }
+            if scope.trees != .skipped && mayCall && trees.hasSavepoints { return (trees, failure) }
             if state.doom == nil { state.doom = Doom(error: Self.halfChanged, isFinal: true) }
             return (nil, failure)
         }

@@ -13,8 +13,8 @@
 ///     open ─ claim ─> claimed ─ seal ─> validating … sealed ─ keep ─> ready ─ store ─> committing
 ///
 ///     and of the trees, from open or sealed:
-///     commitTrees ───> tellingCommit ─ told ─> committed, or commitTreesLater ─> heldCommit ─ release ─> tellingCommit
-///     rollBackTrees ─> tellingRollback ─ told ─> rolledBack, or rollBackTreesLater ─> heldRollback ─ release ─> …
+///     commitTrees ───> notifyingCommit ─ notified ─> committed, or commitTreesLater ─> heldCommit ─ release ─> notifyingCommit
+///     rollBackTrees ─> notifyingRollback ─ notified ─> rolledBack, or rollBackTreesLater ─> heldRollback ─ release ─> …
 public enum TransactionState: UInt8, Sendable, CaseIterable {
     /// It may be read and written in, and be ended.
     case open
@@ -35,9 +35,9 @@ public enum TransactionState: UInt8, Sendable, CaseIterable {
     /// Of trees: it has ended, and is still sealed until somebody tells the members in their place.
     case heldCommit
     case heldRollback
-    /// Of trees: their members are told.
-    case tellingCommit
-    case tellingRollback
+    /// Of trees: their members are notified.
+    case notifyingCommit
+    case notifyingRollback
     case committed
     case rolledBack
     case failed
@@ -46,14 +46,14 @@ public enum TransactionState: UInt8, Sendable, CaseIterable {
     var isOpen: Bool {
         switch self {
         case .open, .ending, .calling, .claimed, .validating, .sealed, .ready: true
-        case .committing, .heldCommit, .heldRollback, .tellingCommit, .tellingRollback, .committed, .rolledBack,
+        case .committing, .heldCommit, .heldRollback, .notifyingCommit, .notifyingRollback, .committed, .rolledBack,
             .failed:
             false
         }
     }
 
-    /// Whether members of trees are told of the end.
-    var isTelling: Bool { self == .tellingCommit || self == .tellingRollback }
+    /// Whether members of trees are notified of the end.
+    var isNotifying: Bool { self == .notifyingCommit || self == .notifyingRollback }
 
     var hasEnded: Bool { self == .committed || self == .rolledBack || self == .failed }
 
@@ -69,7 +69,7 @@ public enum TransactionState: UInt8, Sendable, CaseIterable {
     var phase: Phase {
         switch self {
         case .open, .ending, .calling, .claimed, .validating, .sealed, .ready: .open
-        case .committing, .heldCommit, .heldRollback, .tellingCommit, .tellingRollback: .committing
+        case .committing, .heldCommit, .heldRollback, .notifyingCommit, .notifyingRollback: .committing
         case .committed: .committed
         case .rolledBack: .rolledBack
         case .failed: .failed
@@ -140,8 +140,8 @@ enum TransactionCall: UInt8, CaseIterable {
     case rollBackTreesLater
     /// Tells members of the end that was held.
     case release
-    /// All members were told.
-    case told
+    /// All members were notified.
+    case notified
     /// Its last member was freed, so that nobody can end it.
     case desert
 }
@@ -222,20 +222,20 @@ extension TransactionState {
             }
         case .callMembers: whileQuiet(.stay)
         case .validateTrees: whileQuiet(.to(.validating))
-        case .commitTrees: ending(in: .tellingCommit)
+        case .commitTrees: ending(in: .notifyingCommit)
         case .commitTreesLater: ending(in: .heldCommit)
-        case .rollBackTrees: ending(in: .tellingRollback)
+        case .rollBackTrees: ending(in: .notifyingRollback)
         case .rollBackTreesLater: ending(in: .heldRollback)
         case .release:
             switch self {
-            case .heldCommit: .to(.tellingCommit)
-            case .heldRollback: .to(.tellingRollback)
+            case .heldCommit: .to(.notifyingCommit)
+            case .heldRollback: .to(.notifyingRollback)
             default: ofTrees(.stay, isSealed: .stay)
             }
-        case .told:
+        case .notified:
             switch self {
-            case .tellingCommit: .to(.committed)
-            case .tellingRollback: .to(.rolledBack)
+            case .notifyingCommit: .to(.committed)
+            case .notifyingRollback: .to(.rolledBack)
             default: .unreachable
             }
         case .desert: self == .open ? .to(.rolledBack) : ofTrees(.stay, isSealed: .stay)
@@ -247,7 +247,7 @@ extension TransactionState {
     /// For what only a store's transaction is asked.
     private func ofStore(_ answer: Answer) -> Answer {
         switch self {
-        case .calling, .heldCommit, .heldRollback, .tellingCommit, .tellingRollback: .unreachable
+        case .calling, .heldCommit, .heldRollback, .notifyingCommit, .notifyingRollback: .unreachable
         default: answer
         }
     }

@@ -49,37 +49,37 @@ struct TransactionStateTests {
         .refused: ">open: validating",
         .reopen:
             ">open: sealed ready; stay: open ending calling claimed validating committing heldCommit heldRollback "
-            + "tellingCommit tellingRollback committed rolledBack failed",
+            + "notifyingCommit notifyingRollback committed rolledBack failed",
         // Of trees.
         .enlistTree:
             "stay: open calling validating; !sealed: sealed heldCommit heldRollback; "
-            + "!membersCalled: tellingCommit tellingRollback; !hasEnded: committed rolledBack",
+            + "!membersCalled: notifyingCommit notifyingRollback; !hasEnded: committed rolledBack",
         .rearrange:
-            "stay: open calling validating tellingCommit tellingRollback committed rolledBack; "
+            "stay: open calling validating notifyingCommit notifyingRollback committed rolledBack; "
             + "!sealed: sealed heldCommit heldRollback",
         .beginAnother:
-            "!active: open; !membersCalled: calling validating tellingCommit tellingRollback; "
+            "!active: open; !membersCalled: calling validating notifyingCommit notifyingRollback; "
             + "!sealed: sealed heldCommit heldRollback; stay: committed rolledBack",
         .callMembers:
-            "stay: open; !membersCalled: calling validating tellingCommit tellingRollback; "
+            "stay: open; !membersCalled: calling validating notifyingCommit notifyingRollback; "
             + "!sealed: sealed heldCommit heldRollback; !notActive: committed rolledBack",
         .validateTrees:
-            ">validating: open; !membersCalled: calling validating tellingCommit tellingRollback; "
+            ">validating: open; !membersCalled: calling validating notifyingCommit notifyingRollback; "
             + "!sealed: sealed heldCommit heldRollback; !notActive: committed rolledBack",
-        .commitTrees: ">tellingCommit: open calling sealed; " + itHasEnded,
+        .commitTrees: ">notifyingCommit: open calling sealed; " + itHasEnded,
         .commitTreesLater: ">heldCommit: open calling sealed; " + itHasEnded,
-        .rollBackTrees: ">tellingRollback: open calling sealed; " + itHasEnded,
+        .rollBackTrees: ">notifyingRollback: open calling sealed; " + itHasEnded,
         .rollBackTreesLater: ">heldRollback: open calling sealed; " + itHasEnded,
         .release:
-            ">tellingCommit: heldCommit; >tellingRollback: heldRollback; "
-            + "stay: open calling validating sealed tellingCommit tellingRollback committed rolledBack",
-        .told: ">committed: tellingCommit; >rolledBack: tellingRollback",
+            ">notifyingCommit: heldCommit; >notifyingRollback: heldRollback; "
+            + "stay: open calling validating sealed notifyingCommit notifyingRollback committed rolledBack",
+        .notified: ">committed: notifyingCommit; >rolledBack: notifyingRollback",
         .desert:
-            ">rolledBack: open; stay: calling validating sealed heldCommit heldRollback tellingCommit tellingRollback "
+            ">rolledBack: open; stay: calling validating sealed heldCommit heldRollback notifyingCommit notifyingRollback "
             + "committed rolledBack",
     ]
     private static let itHasEnded =
-        "stay: validating heldCommit heldRollback tellingCommit tellingRollback committed rolledBack"
+        "stay: validating heldCommit heldRollback notifyingCommit notifyingRollback committed rolledBack"
 
     private func state(_ name: Substring) throws -> TransactionState {
         try #require(TransactionState.allCases.first { "\($0)" == name }, "no state \(name)")
@@ -139,7 +139,7 @@ struct TransactionStateTests {
     private static let both: Set<TransactionCall> = [.accepted, .refused, .reopen]
     private static let ofTrees: Set<TransactionCall> = [
         .enlistTree, .rearrange, .beginAnother, .callMembers, .validateTrees, .commitTrees, .commitTreesLater,
-        .rollBackTrees, .rollBackTreesLater, .release, .told, .desert,
+        .rollBackTrees, .rollBackTreesLater, .release, .notified, .desert,
     ]
     private static let ofStore = Set(TransactionCall.allCases).subtracting(both).subtracting(ofTrees)
 
