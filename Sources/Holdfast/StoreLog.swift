@@ -30,16 +30,16 @@ extension Store {
     /// It is called on the thread where an entry arises, by several at once, and must return soon, because a commit may be
     /// waiting for it. It must not wait for a store to be closed.
     public static func setLogHandler(_ handler: (@Sendable (LogEntry) -> Void)?) {
-        Log.set(handler.map(FunctionLog.init))
+        DiagnosticsLog.set(handler.map(FunctionLog.init))
     }
 }
 
-private final class FunctionLog: LogReceiver {
+private final class FunctionLog: DiagnosticsReceiver {
     private let function: @Sendable (LogEntry) -> Void
 
     init(_ function: @escaping @Sendable (LogEntry) -> Void) { self.function = function }
 
-    func receive(_ level: HoldfastCore.LogLevel, _ message: String, fields: [UInt8]) {
+    func receive(_ level: HoldfastCore.DiagnosticsLevel, _ message: String, fields: [UInt8]) {
         let level: LogLevel =
             switch level {
             case .info: .info

@@ -4,7 +4,7 @@ internal import HoldfastEnvironment
 internal import Synchronization
 
 /// A host's log callback, with what belongs to it. Its end is the end of its last call, because each call holds it.
-private final class HostLog: UserData, LogReceiver, @unchecked Sendable {
+private final class HostLog: UserData, DiagnosticsReceiver, @unchecked Sendable {
     // Sendable: immutable; the callback's documentation says that any thread may call it.
     private let callback: hf_log_fn
 
@@ -13,7 +13,7 @@ private final class HostLog: UserData, LogReceiver, @unchecked Sendable {
         super.init(pointer, destructor)
     }
 
-    func receive(_ level: LogLevel, _ message: String, fields: [UInt8]) {
+    func receive(_ level: DiagnosticsLevel, _ message: String, fields: [UInt8]) {
         let fields = String(decoding: fields, as: UTF8.self)
         message.withCString { message in
             fields.withCString { fields in
@@ -58,8 +58,8 @@ public func hf_set_log_callback(
     answer(out_error) { () throws(HoldfastError) in
         guard let callback else {
             UserData(user_data, free_user_data).end()
-            return Log.set(nil)
+            return DiagnosticsLog.set(nil)
         }
-        Log.set(HostLog(callback, user_data, free_user_data))
+        DiagnosticsLog.set(HostLog(callback, user_data, free_user_data))
     }
 }

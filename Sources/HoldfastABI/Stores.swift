@@ -35,7 +35,7 @@ package func answerOpening(
 /// Gives an opened store its handle.
 func hand(_ store: Store, to result: UnsafeMutablePointer<OpaquePointer?>) throws(HoldfastError) {
     do throws(HoldfastError) {
-        // The log's receiver may have forked.
+        // The receiver of diagnostics may have forked.
         try store.requireSameProcess()
         result.pointee = try HandleTable.insert(store, .store)
     } catch {

@@ -53,7 +53,7 @@ public enum StoreURL {
             if processEpoch() != epoch { throw HoldfastError(.forked, "the restoring belongs to the parent process") }
             return goesOn
         }
-        Log.write(.info, "store restored", [("store", .text(path)), ("backup", .text(backup))])
+        DiagnosticsLog.write(.info, "store restored", [("store", .text(path)), ("backup", .text(backup))])
     }
 
     private enum Place {

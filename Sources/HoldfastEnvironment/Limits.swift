@@ -29,10 +29,12 @@ public struct Limits: Sendable, Equatable {
     /// So many sequences are reserved at once, durably; beyond them the next batch reserves again. After an unclean close
     /// at most so many are skipped. At 1 nearly every batch reserves.
     public var sequenceReservation = 65_536
-    /// Whenever so many sequences have passed, the log and the idempotency keys are trimmed. At 1 each batch trims.
+    /// Whenever so many sequences have passed, the commit log and the idempotency keys are trimmed. At 1 each batch
+    /// trims.
     public var trimInterval = 1024
-    /// The log's bytes are noted in about so many pieces of what it may take, and trimmed piece by piece. What is there at
-    /// opening is counted once a piece more was added, or when trimming is due. At 1 the log is trimmed to the newest batch.
+    /// The commit log's bytes are noted in about so many pieces of what it may take, and trimmed piece by piece. What
+    /// is there at opening is counted once a piece more was added, or when trimming is due. At 1 the commit log is
+    /// trimmed to the newest batch.
     public var logPieces = 1024
     /// After a conflict transactions run again one after the other; one that takes so long is not waited for any more. At
     /// 1 none is.
@@ -40,7 +42,7 @@ public struct Limits: Sendable, Equatable {
     /// With more changes in the repositories that a transaction has queried, a commit whose snapshot is older than what is
     /// remembered is refused as a conflict. At 1 it mostly is.
     public var checkedChanges = 500_000
-    /// So many commits are taken from the log at once where reads are checked. At 1 one by one.
+    /// So many commits are taken from the commit log at once where reads are checked. At 1 one by one.
     public var checkPage = 4096
     /// So many bytes of texts are kept while queries are checked against them; what comes beyond is read again for each.
     /// At 1 each text is.
@@ -120,7 +122,7 @@ public struct Limits: Sendable, Equatable {
     /// Of so many commits of others it is read what they changed, so that the cache keeps the rest; with more of them it is
     /// emptied. At 1 it mostly is.
     public var cachedTransactions = 1000
-    /// The same where they take more bytes of the log than so many each, 64 of them at least. At 1 it mostly is.
+    /// The same where they take more bytes of the commit log than so many each, 64 of them at least. At 1 it mostly is.
     public var cachedTransactionBytes = 1024
     /// After so many entities a verification ends a piece and tells its progress. At 1 after each.
     public var verifiedEntities = 1024
@@ -129,13 +131,14 @@ public struct Limits: Sendable, Equatable {
 
     /// How often it is looked for others' commits where somebody follows them. At 1 all the time.
     public var followerPoll = 20_000_000
-    /// So many bytes of texts wait for the streams; what comes beyond is read from the log. At 1 nearly everything is.
+    /// So many bytes of texts wait for the streams; what comes beyond is read from the commit log. At 1 nearly
+    /// everything is.
     public var followerBytes = 64 << 20
-    /// So many changes, or bytes of them, are on their way to an observer; beyond that it is told from the log once they
-    /// have arrived. At 1 it mostly is.
+    /// So many changes, or bytes of them, are on their way to an observer; beyond that it is told from the commit log
+    /// once they have arrived. At 1 it mostly is.
     public var observerChanges = 10_000
     public var observerBytes = 16 << 20
-    /// So many commits are taken from the log at once for streams. At 1 one by one.
+    /// So many commits are taken from the commit log at once for streams. At 1 one by one.
     public var logPage = 100
     /// So many events of a live query are on their way; what comes beyond is merged into one. At 1 all that comes
     /// meanwhile is.
@@ -178,7 +181,7 @@ public struct Limits: Sendable, Equatable {
     public var lockMemory = 1_000_000_000
     /// How long SQLite waits for others' locks that are held for a moment, before a call answers HF_BUSY. At 1 not at all.
     public var busyTimeout = 5_000_000_000
-    /// Opening and closing do not wait longer for those who only read, whom the log serves as well. At 1 not at all.
+    /// Opening and closing do not wait longer for those who only read, whom the WAL serves as well. At 1 not at all.
     public var settlePatience = 50_000_000
     /// How long the last process to close waits for one that is just opening, and how often one looks who waits at the door.
     /// At 1 not at all, and all the time.
@@ -190,17 +193,17 @@ public struct Limits: Sendable, Equatable {
     /// the last.
     public var idleReaders = 8
     public var warmReaders = 2
-    /// So many bytes of pages a connection keeps: that which writes, where more goes into the log before the commit; each
+    /// So many bytes of pages a connection keeps: that which writes, where more goes into the WAL before the commit; each
     /// that reads; that which checkpoints. At 1 as few as SQLite can do with.
     public var writerPageBytes = 32 << 20
     public var readerPageBytes = 64 << 20
     public var checkpointPageBytes = 256 << 10
-    /// From so many bytes of log on writers are made to begin it anew, and every half of that it is copied. (A low
+    /// From so many bytes of WAL on writers are made to begin it anew, and every half of that it is copied. (A low
     /// "wal_limit_bytes" shrinks both.) At 1 after each commit.
     public var checkpointBytes = 64 << 20
-    /// After so long without a commit the log is emptied. At 1 at once.
+    /// After so long without a commit the WAL is emptied. At 1 at once.
     public var checkpointIdle = 2_000_000_000
-    /// How long writers wait for those who read when the log is to begin anew: usually, and when it is beyond its limit.
+    /// How long writers wait for those who read when the WAL is to begin anew: usually, and when it is beyond its limit.
     /// How often it is looked meanwhile. At 1 not at all, and all the time.
     public var checkpointPatience = 20_000_000
     public var checkpointLongPatience = 250_000_000
@@ -210,7 +213,7 @@ public struct Limits: Sendable, Equatable {
     public var checkpointRetry = 1_000_000_000
     public var checkpointShortRetry = 50_000_000
     public var checkpointLongRetry = 10_000_000_000
-    /// So many pages a backup copies before it tells its progress, and so many bytes of the log are written anew at once,
+    /// So many pages a backup copies before it tells its progress, and so many bytes of the WAL are written anew at once,
     /// 64 KiB at most. At 1 one by one.
     public var copyPages = 256
     public var rewriteBytes = 64 << 10

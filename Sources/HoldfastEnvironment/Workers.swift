@@ -2,8 +2,8 @@ internal import CHoldfastPlatform
 
 /// Runs loops beside the callers. A store has its committer, its callback thread (with callback delivery), and its
 /// engine's checkpointer; and, from the first time that they are needed, a thread for operations, one that follows the
-/// log for streams, and one that deletes what expires. All stores of a process share the thread that calls observers of
-/// futures of the host's own.
+/// commit log for streams, and one that deletes what expires. All stores of a process share the thread that calls
+/// observers of futures of the host's own.
 public protocol Workers: Sendable {
     /// Runs `step` again and again, never twice at once, as its answers say. Fails only when the system
     /// has no more threads.

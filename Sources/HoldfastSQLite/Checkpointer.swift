@@ -5,11 +5,11 @@ import Synchronization
 
 /// Copies the write-ahead log into the database file, on a thread and a connection of its own.
 ///
-///     every 32 MiB of log    PASSIVE: disturbs nobody
+///     every 32 MiB of WAL    PASSIVE: disturbs nobody
 ///     from 64 MiB on         RESTART: copies the rest while writers wait for a moment, so that the next writer
-///                            overwrites the log from its beginning. PASSIVE alone never gets there under load,
-///                            because the log grows while it copies
-///     beyond the limit       the core takes all snapshots back, since one that reads from the log keeps it from
+///                            overwrites the WAL from its beginning. PASSIVE alone never gets there under load,
+///                            because the WAL grows while it copies
+///     beyond the limit       the core takes all snapshots back, since one that reads from the WAL keeps it from
 ///                            being overwritten, and backups begin anew; then RESTART
 ///     idle for two seconds   TRUNCATE
 ///
@@ -30,7 +30,7 @@ final class Checkpointer: Sendable {
         var connection: Connection?
         var isStopped = false
         weak var host: (any StorageHost)?
-        /// The log's size from which RESTART is tried again.
+        /// The WAL's size from which RESTART is tried again.
         var restartAt = 0
         /// When snapshots are asked back again, if something stands in the way.
         var retryAt: UInt64?
@@ -52,12 +52,12 @@ final class Checkpointer: Sendable {
     // Set by the committing thread, which takes no lock for it.
     private let frames = Atomic(0)
     private let lastCommit = Atomic<UInt64>(0)
-    /// How many frames the log had at the last pass.
+    /// How many frames the WAL had at the last pass.
     private let copied = Atomic(0)
     /// Whether the worker knows that there is something to do in the end.
     private let isAwake = Atomic(false)
 
-    /// `isHeldUp`: whether this process is reading from the log although it was asked not to.
+    /// `isHeldUp`: whether this process is reading from the WAL although it was asked not to.
     init(
         settings: Settings, time: any TimeSource, doubt: Doubt,
         check: @escaping @Sendable () throws(HoldfastError) -> Void, isHeldUp: @escaping @Sendable () -> Bool,
@@ -98,9 +98,9 @@ final class Checkpointer: Sendable {
         }
     }
 
-    /// Notes a commit, after which the log has so many frames. Called by the committing thread; never waits.
+    /// Notes a commit, after which the WAL has so many frames. Called by the committing thread; never waits.
     func noteCommit(frames: Int) {
-        // Fewer than at the last pass: the log was begun anew.
+        // Fewer than at the last pass: the WAL was begun anew.
         if frames < copied.load(ordering: .relaxed) { copied.store(0, ordering: .relaxed) }
         self.frames.store(frames, ordering: .relaxed)
         lastCommit.store(time.monotonicNanoseconds(), ordering: .releasing)
@@ -165,16 +165,16 @@ final class Checkpointer: Sendable {
         state.withLock { $0.host }?.releaseSnapshots(olderThanMilliseconds: age)
     }
 
-    /// The number of frames in the log, or nil if nothing could be done.
+    /// The number of frames in the WAL, or nil if nothing could be done.
     @discardableResult
     private func checkpoint(_ kind: Connection.Checkpoint, waiting nanoseconds: Int) -> Int? {
         let before = frames.load(ordering: .acquiring)
         return state.withLock { state in
             if state.isStopped { return nil }
-            // After a sync that failed another one says nothing of the same pages. The log must first be written anew, by
+            // After a sync that failed another one says nothing of the same pages. The WAL must first be written anew, by
             // the next commit or the close: were it copied now, a power cut could leave half of it in the database, and
-            // not the log to finish from. Where no connection can be opened no sync has failed: of files that were
-            // displaced the log still has the commits, for whoever closes the store.
+            // not the WAL to finish from. Where no connection can be opened no sync has failed: of files that were
+            // displaced the WAL still has the commits, for whoever closes the store.
             guard !doubt.lasts, (try? check()) != nil, let connection = try? state.connection ?? connect() else {
                 postpone(before, &state)
                 return nil
@@ -203,7 +203,7 @@ final class Checkpointer: Sendable {
                 if kind == .truncate { _ = frames.compareExchange(expected: before, desired: 0, ordering: .relaxed) }
                 return result.frames
             } catch {
-                // The log stays as it is and grows on; a later pass may succeed. But a failed sync says that pages
+                // The WAL stays as it is and grows on; a later pass may succeed. But a failed sync says that pages
                 // may be lost that a later sync would not write: see WALFile.rewrite.
                 if error.status == .io { doubt.arise() }
                 postpone(before, &state)

@@ -9,13 +9,13 @@ internal import HoldfastEnvironment
 #endif
 
 extension Connection {
-    /// Has the next checkpoint, of whatever process, copy the log from its beginning.
+    /// Has the next checkpoint, of whatever process, copy the WAL from its beginning.
     ///
-    /// A checkpoint that ends before the log does, because somebody reads or has just committed, does not sync the
-    /// database's file, and SQLite counts what it has copied as copied (walCheckpoint in wal.c): the sync comes with the
-    /// last page. If that one fails, Linux marks all these pages as clean, and the next checkpoint would copy the
-    /// last of them alone, sync nothing else, and have the log overwritten. SQLite forgets that count itself when it makes
-    /// the index anew, which it does not while another process has the store open.
+    /// A checkpoint that ends before the WAL does, because somebody reads or has just committed, does not sync the
+    /// database's file, and SQLite counts what it has copied as copied (walCheckpoint in wal.c): the sync comes with
+    /// the last page. If that one fails, Linux marks all these pages as clean, and the next checkpoint would copy the
+    /// last of them alone, sync nothing else, and have the WAL overwritten. SQLite forgets that count itself when it
+    /// makes the index anew, which it does not while another process has the store open.
     ///
     /// Outside a transaction. The count is changed under the lock of those who copy; who reads may go on, since what is
     /// copied once more is what was copied before.

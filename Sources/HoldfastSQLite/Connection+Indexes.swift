@@ -139,7 +139,7 @@ extension Connection {
             try execute("DROP TABLE holdfast_index_\(index)", "writing")
         }
         if !batch.indexes.isEmpty || !batch.removedIndexes.isEmpty {
-            try setMark(.catalogue, Int64(clamping: batch.log.last?.sequence ?? 0))
+            try setMark(.catalogue, Int64(clamping: batch.commitLog.last?.sequence ?? 0))
         }
         for (index, entity) in batch.unindexed {
             try entity.id.bytes.withBytes { id throws(HoldfastError) in

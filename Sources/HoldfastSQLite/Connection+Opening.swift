@@ -43,7 +43,7 @@ extension Connection {
             try execute(Schema.creation, "creating")
             try setIncarnation(incarnation)
             try setMark(.reserved, 0)
-            try setMark(.logStart, 0)
+            try setMark(.commitLogStart, 0)
             try setMark(.minimumReader, Schema.reader)
             try run(.commit, "creating")
         } catch {
@@ -52,17 +52,17 @@ extension Connection {
         }
     }
 
-    /// Makes everything that can be read durable, also what another process left in the log without a sync, or
+    /// Makes everything that can be read durable, also what another process left in the WAL without a sync, or
     /// with one that failed; and what cannot be read, for good unreadable.
     ///
-    /// A commit whose sync failed has left frames at the end of the log. Whoever opens the log as the first finds them
+    /// A commit whose sync failed has left frames at the end of the WAL. Whoever opens the WAL as the first finds them
     /// and takes them for committed; others do not see them. So beside others (not `isFirst`) something is written
     /// there, lest they come to light one day.
     func settle(isFirst: Bool, _ limits: Limits) throws(HoldfastError) {
         try copyAllAnew(limits)
         // What was read before may have come from where the disk has lost it.
         releaseMemory()
-        // The write lock keeps everybody else from the log while it is written anew.
+        // The write lock keeps everybody else from the WAL while it is written anew.
         try run(.beginImmediate, "recovering")
         do throws(HoldfastError) {
             try walFile?.rewrite(limits.rewriteBytes)
@@ -78,20 +78,20 @@ extension Connection {
         }
         do throws(HoldfastError) {
             // The database file's own pages are written and synced by this. Whoever reads beside us may keep it
-            // from ending, and then the log, which is durable by now, serves on; so it does on a full disk.
+            // from ending, and then the WAL, which is durable by now, serves on; so it does on a full disk.
             setPatience(limits.settlePatience, limits)
             defer { setBusyTimeout() }
             _ = try checkpoint(.truncate)
         } catch  where error.status == .full {}
     }
 
-    /// After an unclean close: puts an entry without changes into the log at the end of the block of sequences that
-    /// was reserved, so that none of them is given out a second time.
+    /// After an unclean close: puts an entry without changes into the commit log at the end of the block of sequences
+    /// that was reserved, so that none of them is given out a second time.
     func skipReserved(at time: UInt64) throws(HoldfastError) {
         let reserved = CommitSequence(try mark(.reserved) ?? 0)
         guard reserved > (try head()) else { return }
         try write("recovering") { () throws(HoldfastError) in
-            try append([LogEntry(sequence: reserved, commitIdentifier: 0, time: time, changes: [])])
+            try append([CommitLogEntry(sequence: reserved, commitIdentifier: 0, time: time, changes: [])])
         }
     }
 

@@ -5,7 +5,7 @@ internal import HoldfastStorage
 
 /// What snapshots and write transactions read alike.
 extension Connection {
-    /// The newest sequence in the log, 0 for none.
+    /// The newest sequence in the commit log, 0 for none.
     func head() throws(HoldfastError) -> CommitSequence {
         let statement = try statement(.head)
         defer { statement.reset() }
@@ -58,51 +58,52 @@ extension Connection {
         }
     }
 
-    /// The log behind `sequence`; nil where it was trimmed past that.
-    func log(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [LogEntry]? {
+    /// The commit log behind `sequence`; nil where it was trimmed past that.
+    func commitLog(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [CommitLogEntry]? {
         guard sequence < Int64.max else { return [] }
-        guard Int64(sequence) + 1 >= (try mark(.logStart) ?? 0) else { return nil }
-        let statement = try statement(.log)
+        guard Int64(sequence) + 1 >= (try mark(.commitLogStart) ?? 0) else { return nil }
+        let statement = try statement(.commitLog)
         defer { statement.reset() }
         try statement.bind(1, Int64(sequence))
-        var entries: [LogEntry] = []
+        var entries: [CommitLogEntry] = []
         // The first row may begin before.
         while entries.count < limit, try statement.step() {
-            entries += try logEntries(in: statement).filter { $0.sequence > sequence }
+            entries += try commitLogEntries(in: statement).filter { $0.sequence > sequence }
         }
         return entries.count > limit ? Array(entries[..<limit]) : entries
     }
 
-    /// See `StorageWrite.logSizes`.
-    func logSizes(_ body: (CommitSequence, Int) -> Bool) throws(HoldfastError) {
-        let statement = try statement(.logSizes)
+    /// See `StorageWrite.commitLogSizes`.
+    func commitLogSizes(_ body: (CommitSequence, Int) -> Bool) throws(HoldfastError) {
+        let statement = try statement(.commitLogSizes)
         defer { statement.reset() }
         while try statement.step() {
             guard let sequence = statement.integer(0).flatMap(CommitSequence.init(exactly:)),
                 let bytes = statement.integer(1).flatMap(Int.init(exactly:))
             else { throw corrupt("the log") }
-            if !body(sequence, bytes + Self.logRowBytes) { return }
+            if !body(sequence, bytes + Self.commitLogRowBytes) { return }
         }
     }
 
-    /// What a row of the log takes beside its changes, about.
-    private static let logRowBytes = 25
+    /// What a row of the commit log takes beside its changes, about.
+    private static let commitLogRowBytes = 25
 
-    /// The log behind one sequence and up to another, if so many transactions have stored it: each stores one row. Nil where
-    /// there were others, of this library or of another program, and where they take more than `cachedTransactionBytes` each.
-    func log(
+    /// The commit log behind one sequence and up to another, if so many transactions have stored it: each stores one
+    /// row. Nil where there were others, of this library or of another program, and where they take more than
+    /// `cachedTransactionBytes` each.
+    func commitLog(
         ofTransactions count: UInt32, behind sequence: CommitSequence, through last: CommitSequence, _ limits: Limits
-    ) throws(HoldfastError) -> [LogEntry]? {
+    ) throws(HoldfastError) -> [CommitLogEntry]? {
         guard sequence < Int64.max else { return nil }
-        guard Int64(sequence) + 1 >= (try mark(.logStart) ?? 0) else { return nil }
-        let statement = try statement(.log)
+        guard Int64(sequence) + 1 >= (try mark(.commitLogStart) ?? 0) else { return nil }
+        let statement = try statement(.commitLog)
         defer { statement.reset() }
         try statement.bind(1, Int64(sequence))
-        var entries: [LogEntry] = []
+        var entries: [CommitLogEntry] = []
         var rows: UInt32 = 0
         var bytes = 0
         while try statement.step() {
-            let row = try logEntries(in: statement)
+            let row = try commitLogEntries(in: statement)
             if row.last!.sequence > last { break }
             rows += 1
             bytes += statement.blob(3)?.count ?? 0
@@ -114,24 +115,24 @@ extension Connection {
 
     func contains(commit identifier: UInt64, at sequence: CommitSequence) throws(HoldfastError) -> Bool {
         guard sequence > 0 else { return false }
-        let statement = try statement(.log)
+        let statement = try statement(.commitLog)
         defer { statement.reset() }
         try statement.bind(1, Int64(clamping: sequence) - 1)
         guard try statement.step() else { return false }
-        return try logEntries(in: statement).contains {
+        return try commitLogEntries(in: statement).contains {
             $0.sequence == sequence && $0.commitIdentifier == identifier
         }
     }
 
-    /// The commits of the log's row at which the statement stands.
-    private func logEntries(in statement: Statement) throws(HoldfastError) -> [LogEntry] {
+    /// The commits of the commit log's row at which the statement stands.
+    private func commitLogEntries(in statement: Statement) throws(HoldfastError) -> [CommitLogEntry] {
         guard let sequence = statement.integer(0).flatMap(CommitSequence.init(exactly:)),
             let identifier = statement.integer(1), let time = statement.integer(2).flatMap(UInt64.init(exactly:)),
             let changes = statement.blob(3)
         else { throw corrupt("the log") }
-        let newest = LogEntry(
+        let newest = CommitLogEntry(
             sequence: sequence, commitIdentifier: UInt64(bitPattern: identifier), time: time, changes: [])
-        guard let entries = LogEncoding.decode(changes, under: newest) else { throw corrupt("the log") }
+        guard let entries = CommitLogEncoding.decode(changes, under: newest) else { throw corrupt("the log") }
         return entries
     }
 

@@ -9,10 +9,10 @@ extension Connection {
         for repository in batch.createdRepositories { try insert(repository) }
         try apply(batch.changes, unless: batch.isUnwanted)
         try applyIndexes(batch)
-        try append(batch.log)
+        try append(batch.commitLog)
         for record in batch.idempotency { try insert(record) }
         if let reserved = batch.reservedThrough { try setMark(.reserved, Int64(clamping: reserved)) }
-        if let mark = batch.trimLogBelow { try trimLog(below: mark) }
+        if let mark = batch.trimCommitLogBelow { try trimCommitLog(below: mark) }
         if let time = batch.trimIdempotencyBefore {
             try run(.trimIdempotencyByTime, with: Int64(clamping: time))
         }
@@ -37,10 +37,10 @@ extension Connection {
     }
 
     /// All in one row: rows of their own would be a fifth of what a small commit costs.
-    func append(_ log: [LogEntry]) throws(HoldfastError) {
-        guard let newest = log.last else { return }
-        let statement = try statement(.insertLog)
-        try LogEncoding.encode(log, under: newest).withBytes { bytes throws(HoldfastError) in
+    func append(_ commitLog: [CommitLogEntry]) throws(HoldfastError) {
+        guard let newest = commitLog.last else { return }
+        let statement = try statement(.insertCommitLog)
+        try CommitLogEncoding.encode(commitLog, under: newest).withBytes { bytes throws(HoldfastError) in
             defer { statement.reset() }
             try statement.bind(1, Int64(clamping: newest.sequence))
             try statement.bind(2, Int64(bitPattern: newest.commitIdentifier))
@@ -105,11 +105,11 @@ extension Connection {
     }
 
     /// The newest entry stays, whatever is asked: it tells the head.
-    private func trimLog(below mark: CommitSequence) throws(HoldfastError) {
+    private func trimCommitLog(below mark: CommitSequence) throws(HoldfastError) {
         let start = Int64(clamping: min(mark, try head()))
-        guard start > (try self.mark(.logStart) ?? 0) else { return }
-        try run(.trimLog, with: start)
-        try setMark(.logStart, start)
+        guard start > (try self.mark(.commitLogStart) ?? 0) else { return }
+        try run(.trimCommitLog, with: start)
+        try setMark(.commitLogStart, start)
     }
 
     private func run(_ query: Query, with value: Int64) throws(HoldfastError) {

@@ -144,7 +144,7 @@ final class Connection: @unchecked Sendable {
         holdfast_sqlite3_db_switch(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, isOn ? 0 : 1)
     }
 
-    /// Counts the frames of the log from here on (sqlite3_wal_hook).
+    /// Counts the frames of the WAL from here on (sqlite3_wal_hook).
     func watchCommits() {
         // The hook runs inside this connection's own COMMIT, so the connection is alive and its thread is ours.
         sqlite3_wal_hook(
@@ -287,7 +287,7 @@ final class Connection: @unchecked Sendable {
         }
     }
 
-    /// sqlite3_wal_checkpoint_v2: how many frames the log has, how many of them are in the database file, and
+    /// sqlite3_wal_checkpoint_v2: how many frames the WAL has, how many of them are in the database file, and
     /// whether somebody stood in the way.
     func checkpoint(_ kind: Checkpoint) throws(HoldfastError) -> (frames: Int, done: Int, isBlocked: Bool) {
         var frames: Int32 = 0
@@ -317,7 +317,7 @@ final class Connection: @unchecked Sendable {
         if code != SQLITE_OK { throw error(code, doing) }
     }
 
-    /// The log and its index, too, SQLite opens for reading where opening them for writing fails, and only says so when
+    /// The WAL and its index, too, SQLite opens for reading where opening them for writing fails, and only says so when
     /// something is written. Such a connection is of no use any more.
     func error(_ code: Int32, _ doing: String) -> HoldfastError {
         if ResultCode.isOpenedForReading(code) && mode == .readWrite && !isReadOnly && Location.isWritable(path) {

@@ -87,7 +87,7 @@ final class DatabaseCopy {
 
     /// Gives the file that is to be replaced a second name, under which it stays. Nil where the file system knows none.
     private func keepPrevious() throws(HoldfastError) -> String? {
-        let name = target.path + DisplacedLog.end
+        let name = target.path + DisplacedWAL.end
         // Left of an interrupted restore: the same file, or one that was replaced before.
         unlink(name)
         if link(target.path, name) == 0 { return name }
@@ -123,7 +123,7 @@ final class DatabaseCopy {
             throw HoldfastError(.busy, "\(file.path) is in use by another program: choose another place")
         }
         copy.close()
-        // SQLite leaves the log's file behind where locks are exclusive.
+        // SQLite leaves the WAL's file behind where locks are exclusive.
         file.removeCompanions()
     }
 

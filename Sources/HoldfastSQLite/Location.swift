@@ -73,21 +73,21 @@ struct Location {
     /// made by a copy that was interrupted when it had its name (see DatabaseCopy.swift).
     private static func isOwnSecondName(_ path: String, _ status: stat) -> Bool {
         status.st_nlink == 2
-            && [DisplacedLog.end, PartialFile.end].contains { end in
+            && [DisplacedWAL.end, PartialFile.end].contains { end in
                 var second = stat()
                 return lstat(path + end, &second) == 0 && areSame(status, second)
             }
     }
 
-    /// Refuses a log whose database is missing or empty: SQLite would delete it, and with it what it alone may hold. A
+    /// Refuses a WAL whose database is missing or empty: SQLite would delete it, and with it what it alone may hold. A
     /// creation that was cut short leaves an empty file, but no log yet.
-    func checkLog() throws(HoldfastError) {
-        let log = path + "-wal"
-        // The log first: one that another process is just creating comes after its database has its first page.
-        guard let bytes = try Self.sizeIfThere(log), bytes > 0, try Self.sizeIfThere(path) ?? 0 == 0 else { return }
+    func checkWAL() throws(HoldfastError) {
+        let wal = path + "-wal"
+        // The WAL first: one that another process is just creating comes after its database has its first page.
+        guard let bytes = try Self.sizeIfThere(wal), bytes > 0, try Self.sizeIfThere(path) ?? 0 == 0 else { return }
         throw HoldfastError(
             .corrupt,
-            "\(log) holds commits of a store whose file \(path) is \(exists ? "empty" : "missing"): put that file back, or "
+            "\(wal) holds commits of a store whose file \(path) is \(exists ? "empty" : "missing"): put that file back, or "
                 + "remove the log to begin anew")
     }
 
@@ -115,7 +115,7 @@ struct Location {
     }
 
     /// Refuses a name under which something is, or beside which something lies that SQLite would read into what gets the
-    /// name: a log of a store that is gone has commits of its own.
+    /// name: a WAL of a store that is gone has commits of its own.
     func requireFree() throws(HoldfastError) {
         for end in [""] + Self.companions where try Self.sizeIfThere(path + end) != nil { throw taken(by: path + end) }
     }

@@ -6,7 +6,7 @@ import Synchronization
 
 /// Copies the pages of one committed state into another file, piece by piece.
 ///
-/// As long as it lasts it keeps the log from being begun anew. So it can be ended from outside, which waits for no more
+/// As long as it lasts it keeps the WAL from being begun anew. So it can be ended from outside, which waits for no more
 /// than the piece that is just copied, and for no callback of the host's between two.
 final class PageCopy: Sendable {
     /// Sendable: used under the lock alone.

@@ -53,20 +53,20 @@ final class SQLiteSnapshot: StorageSnapshot {
         }
     }
 
-    func log(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [LogEntry]? {
-        try read { connection throws(HoldfastError) in try connection.log(after: sequence, limit: limit) }
+    func commitLog(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [CommitLogEntry]? {
+        try read { connection throws(HoldfastError) in try connection.commitLog(after: sequence, limit: limit) }
     }
 
-    func logStart() throws(HoldfastError) -> CommitSequence {
-        try read { connection throws(HoldfastError) in CommitSequence(try connection.mark(.logStart) ?? 0) }
+    func commitLogStart() throws(HoldfastError) -> CommitSequence {
+        try read { connection throws(HoldfastError) in CommitSequence(try connection.mark(.commitLogStart) ?? 0) }
     }
 
     func changes(
         since token: ChangeToken, behind sequence: CommitSequence, limit: Int
-    ) throws(HoldfastError) -> [LogEntry]? {
+    ) throws(HoldfastError) -> [CommitLogEntry]? {
         guard let count = changeToken?.transactions(since: token), count <= limit else { return nil }
         return try read { connection throws(HoldfastError) in
-            try connection.log(ofTransactions: count, behind: sequence, through: self.sequence, pool.limits)
+            try connection.commitLog(ofTransactions: count, behind: sequence, through: self.sequence, pool.limits)
         }
     }
 

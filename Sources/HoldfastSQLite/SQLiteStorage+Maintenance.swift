@@ -22,8 +22,8 @@ extension SQLiteStorage {
 
     /// Closing the store does not wait for it: the host may close it from inside `progress`.
     ///
-    /// While pages are copied the log cannot be begun anew. A host that takes long in `progress` would let it grow without
-    /// bound, so once it is too long the copying is begun anew, and goes on at full speed, without `progress`.
+    /// While pages are copied the WAL cannot be begun anew. A host that takes long in `progress` would let it grow
+    /// without bound, so once it is too long the copying is begun anew, and goes on at full speed, without `progress`.
     func make(_ copy: DatabaseCopy, _ progress: Progress) throws(HoldfastError) -> CommitSequence {
         if let head = try copyPages(to: copy, progress, mayBeTakenBack: true) { return head }
         return try copyPages(to: copy, progress, mayBeTakenBack: false)!
@@ -48,7 +48,7 @@ extension SQLiteStorage {
             }
             try Interrupt.look()
             if isComplete { break }
-            if mayBeTakenBack && isLogTooLong { pages.takeBack() }
+            if mayBeTakenBack && isWriteAheadLogTooLong { pages.takeBack() }
         }
         try copy.complete(head, incarnation: Self.newIncarnation(environment), environment.limits)
         try copy.check(environment.limits)
@@ -56,7 +56,7 @@ extension SQLiteStorage {
     }
 
     /// By the frames that it holds; its file may be longer.
-    public var isLogTooLong: Bool { readers.walHeader().map { $0.logBytes > logLimit } ?? false }
+    public var isWriteAheadLogTooLong: Bool { readers.walHeader().map { $0.walBytes > walLimit } ?? false }
 
     public func compact(unless end: Interrupt.Flag) throws(HoldfastError) -> (before: UInt64, after: UInt64) {
         guard let lock = storeLock.withLock({ $0 }), let checkpointer else { throw HoldfastError.storeClosed }
@@ -138,7 +138,8 @@ extension SQLiteStorage {
             let pageBytes = try connection.number("PRAGMA page_size", "reading") ?? 0
             let free = try connection.number("PRAGMA freelist_count", "reading") ?? 0
             return StorageSize(
-                store: UInt64(Location.size(location) ?? 0), log: UInt64(Location.size(location + "-wal") ?? 0),
+                store: UInt64(Location.size(location) ?? 0),
+                writeAheadLog: UInt64(Location.size(location + "-wal") ?? 0),
                 free: UInt64(clamping: free * pageBytes))
         }
     }
@@ -149,7 +150,7 @@ extension SQLiteStorage {
 }
 
 extension Connection {
-    /// The database as its last commit left it, which may still be in the log.
+    /// The database as its last commit left it, which may still be in the WAL.
     func databaseBytes() throws(HoldfastError) -> UInt64 {
         let pages = try number("PRAGMA page_count", "reading") ?? 0
         return UInt64(clamping: pages * (try number("PRAGMA page_size", "reading") ?? 0))

@@ -14,7 +14,7 @@ extension SQLiteStorage {
         path: String, options: SQLiteOptions, environment: Environment
     ) throws(HoldfastError) -> SQLiteStorage {
         var location = try Location(of: path, allowUnsafe: options.allowUnsafeLocation)
-        try location.checkLog()
+        try location.checkWAL()
         if !location.exists {
             guard options.create && !options.readOnly else {
                 throw HoldfastError(
@@ -96,7 +96,7 @@ extension SQLiteStorage {
         }
         stop.clear()
         let files = try StoreFiles(path, readOnly: false, environment)
-        // With a compaction in the log the file gets shorter by the next checkpoint.
+        // With a compaction in the WAL the file gets shorter by the next checkpoint.
         files.allowShrinking(to: Int(clamping: try writer.databaseBytes()))
         if isFirst { storeLock.noteFiles(files) }
         let connectReader: @Sendable () throws(HoldfastError) -> Connection = { () throws(HoldfastError) in
@@ -126,7 +126,7 @@ extension SQLiteStorage {
             path: path, writer: writer, readers: readers, checkpointer: checkpointer, doubt: doubt,
             files: files, storeLock: storeLock, queue: WriteQueue(storeLock, environment), traces: nil,
             copies: copies,
-            logLimit: options.walLimitBytes,
+            walLimit: options.walLimitBytes,
             environment: environment, connectWriter: connectWriter)
     }
 
@@ -159,7 +159,7 @@ extension SQLiteStorage {
         return SQLiteStorage(
             path: path, writer: nil, readers: readers, checkpointer: nil, doubt: Doubt(nil), files: files,
             storeLock: storeLock, queue: nil, traces: traces, copies: PageCopies(),
-            logLimit: options.walLimitBytes, environment: environment, connectWriter: connectReader)
+            walLimit: options.walLimitBytes, environment: environment, connectWriter: connectReader)
     }
 
     private static func connect(
@@ -177,7 +177,7 @@ extension Location {
     fileprivate func readingMode(isUnchanging: Bool) throws(HoldfastError) -> Connection.Mode {
         if isDirectoryWritable && !(isUnchanging && (Self.size(path + "-wal") ?? 0) == 0) { return .readOnly }
         guard let size = Self.size(path + "-wal"), size > 0 else { return .immutable }
-        // SQLite can read a log beside others if their shared memory file is there.
+        // SQLite can read a WAL beside others if their shared memory file is there.
         if Self.size(path + "-shm") != nil { return .readOnly }
         throw HoldfastError(
             .readOnly,

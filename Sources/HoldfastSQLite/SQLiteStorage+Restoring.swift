@@ -32,24 +32,24 @@ extension SQLiteStorage {
             let copy = try DatabaseCopy(to: location, like: location.exists ? location.path : source.location)
             _ = try source.make(copy, progress)
             if location.exists {
-                let log = try DisplacedLog(of: location)
+                let wal = try DisplacedWAL(of: location)
                 do throws(HoldfastError) {
                     try copy.replace()
                 } catch {
                     // Beside another store's file it would be read into that.
-                    if !copy.isPublished { log.putBack() }
+                    if !copy.isPublished { wal.putBack() }
                     throw error
                 }
-                log.discard()
+                wal.discard()
             } else {
-                let log = replaces ? try DisplacedLog(of: location) : nil
+                let wal = replaces ? try DisplacedWAL(of: location) : nil
                 do throws(HoldfastError) {
                     try copy.publish()
                 } catch {
-                    log?.putBack()
+                    wal?.putBack()
                     throw error
                 }
-                log?.discard()
+                wal?.discard()
             }
         } catch {
             if !location.exists { lock.removeIfMade() }
@@ -65,11 +65,11 @@ extension SQLiteStorage {
     }
 }
 
-/// The log, or the rollback journal, of a store that is about to be replaced. Its commits must not be read into the new
+/// The WAL, or the rollback journal, of a store that is about to be replaced. Its commits must not be read into the new
 /// one, and are part of the old one as long as that is there. So they are first brought into the old file, which is whole
 /// by itself then. Only where that cannot be done, because the file is damaged or missing, what holds them is put aside,
 /// under its name with "-replaced" behind it, and put back if the replacing fails.
-struct DisplacedLog {
+struct DisplacedWAL {
     private let location: Location
     private var aside: [String] = []
 
@@ -81,7 +81,7 @@ struct DisplacedLog {
             for end in Location.companions {
                 let file = location.path + end
                 guard let size = try Location.sizeIfThere(file) else { continue }
-                // An empty log has nothing, and the index is made of the log.
+                // An empty WAL has nothing, and the index is made of the WAL.
                 if size == 0 || end == "-shm" {
                     guard unlink(file) == 0 else { throw Location.error(errno, "removing", file) }
                     continue
@@ -95,7 +95,7 @@ struct DisplacedLog {
                 if failure != 0 { throw Location.error(failure, "moving", file) }
                 aside.append(file)
             }
-            // After a power cut the old log must not lie beside the new file.
+            // After a power cut the old WAL must not lie beside the new file.
             try DatabaseCopy.sync(location.directory, O_RDONLY | O_DIRECTORY)
         } catch {
             putBack()
@@ -105,9 +105,9 @@ struct DisplacedLog {
 
     static let end = "-replaced"
 
-    /// SQLite reads a log, or a journal, when it opens the database, and removes it when the last connection goes.
+    /// SQLite reads a WAL, or a journal, when it opens the database, and removes it when the last connection goes.
     private func bringIn() throws(HoldfastError) {
-        // With a file that it takes for an empty database SQLite throws the log away.
+        // With a file that it takes for an empty database SQLite throws the WAL away.
         var hasCompanions = false
         for end in Location.companions where try Location.sizeIfThere(location.path + end) ?? 0 > 0 {
             hasCompanions = true

@@ -52,12 +52,12 @@ public final class SQLiteStorage: Storage {
     private let traces: SideFiles?
     let copies: PageCopies
     /// In bytes.
-    let logLimit: Int
+    let walLimit: Int
 
     init(
         path: String, writer: Connection?, readers: ReaderPool, checkpointer: Checkpointer?, doubt: Doubt,
         files: StoreFiles, storeLock: StoreLock, queue: WriteQueue?, traces: SideFiles?,
-        copies: PageCopies, logLimit: UInt64,
+        copies: PageCopies, walLimit: UInt64,
         environment: Environment, connectWriter: @escaping @Sendable () throws(HoldfastError) -> Connection
     ) {
         location = path
@@ -71,7 +71,7 @@ public final class SQLiteStorage: Storage {
         self.queue = Lock(queue)
         self.traces = traces
         self.copies = copies
-        self.logLimit = Int(clamping: logLimit)
+        self.walLimit = Int(clamping: walLimit)
         self.environment = environment
         self.connectWriter = connectWriter
     }
@@ -178,7 +178,7 @@ public final class SQLiteStorage: Storage {
 
     private func writableConnection() throws(HoldfastError) -> Connection {
         if writer.withLock({ $0?.cannotWrite ?? false }) { mustReopen.store(true, ordering: .relaxed) }
-        // All connections: SQLite opens the log's index once for a whole process.
+        // All connections: SQLite opens the WAL's index once for a whole process.
         if mustReopen.load(ordering: .relaxed) { try recover() }
         return try writer.withLock { writer throws(HoldfastError) in
             let connection = try usable(writer)
@@ -213,9 +213,9 @@ public final class SQLiteStorage: Storage {
         checkpointer?.noteCommit(frames: connection.walFrames)
     }
 
-    /// Before the first commit that has to be durable, the directory: the log's name is as new as this process's opening, or
-    /// another's. SQLite syncs it for the process alone that has made the log, and does not look whether that fails (unixSync in
-    /// os_unix.c).
+    /// Before the first commit that has to be durable, the directory: the WAL's name is as new as this process's
+    /// opening, or another's. SQLite syncs it for the process alone that has made the WAL, and does not look whether
+    /// that fails (unixSync in os_unix.c).
     private func syncNames() throws(HoldfastError) {
         if isReadOnly || namesAreSynced.load(ordering: .relaxed) { return }
         do throws(HoldfastError) {
@@ -251,10 +251,10 @@ public final class SQLiteStorage: Storage {
         takeBegunWrite()?.rollback()
         doubt.arise()
         let failure = doubt.failure
-        // With no connection left in any process, the next one reads the log anew, and so finds a transaction whose
+        // With no connection left in any process, the next one reads the WAL anew, and so finds a transaction whose
         // frames were written and only their sync failed. With another process there, they are written over.
         try checkpointer.pausing { () throws(HoldfastError) in
-            // Notes what the log has lost, while there is its index, which alone tells how long it must be.
+            // Notes what the WAL has lost, while there is its index, which alone tells how long it must be.
             _ = files.damage(readers.walHeader)
             readers.closeAll()
             try reopenWriter()
@@ -301,12 +301,12 @@ public final class SQLiteStorage: Storage {
         try writer.withLock { writer throws(HoldfastError) in
             guard let connection = writer, let lock = storeLock.withLock({ $0 }) else { return }
             if let damage { throw damage }
-            // Whoever has another shared memory than this process may have the log in use, and only the next that opens the
-            // store as the first finds out what it holds.
-            if files.isAdrift { return try files.checkLogName() }
+            // Whoever has another shared memory than this process may have the WAL in use, and only the next that opens
+            // the store as the first finds out what it holds.
+            if files.isAdrift { return try files.checkWALName() }
             if try lock.isLast() {
                 try connection.noteClosed(at: head)
-                // With the log empty, and removed by SQLite as its last connection goes, the store is a single file.
+                // With the WAL empty, and removed by SQLite as its last connection goes, the store is a single file.
                 connection.setPatience(environment.limits.settlePatience, environment.limits)
                 _ = try connection.checkpoint(.truncate)
                 connection.setCheckpointOnClose(true)

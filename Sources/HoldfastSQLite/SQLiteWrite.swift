@@ -44,17 +44,19 @@ final class SQLiteWrite: StorageWrite {
         }
     }
 
-    func log(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [LogEntry]? {
-        try connection.log(after: sequence, limit: limit)
+    func commitLog(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [CommitLogEntry]? {
+        try connection.commitLog(after: sequence, limit: limit)
     }
 
-    func logSizes(_ body: (CommitSequence, Int) -> Bool) throws(HoldfastError) { try connection.logSizes(body) }
+    func commitLogSizes(_ body: (CommitSequence, Int) -> Bool) throws(HoldfastError) {
+        try connection.commitLogSizes(body)
+    }
 
     func changes(
         since token: ChangeToken, behind sequence: CommitSequence, limit: Int
-    ) throws(HoldfastError) -> [LogEntry]? {
+    ) throws(HoldfastError) -> [CommitLogEntry]? {
         guard let count = changeToken?.transactions(since: token), count <= limit else { return nil }
-        return try connection.log(
+        return try connection.commitLog(
             ofTransactions: count, behind: sequence, through: head, storage.environment.limits)
     }
 
@@ -88,7 +90,7 @@ final class SQLiteWrite: StorageWrite {
         // Read anew by the next, whatever becomes of this.
         if !batch.indexes.isEmpty || !batch.removedIndexes.isEmpty { connection.catalogueIsCurrent = false }
         try connection.apply(batch)
-        if let last = batch.log.last { newest = last.sequence }
+        if let last = batch.commitLog.last { newest = last.sequence }
     }
 
     func commit() throws(HoldfastError) -> ChangeToken? {

@@ -23,7 +23,7 @@
 ///                            lookup an entity
 ///     holdfast_log           one row for the commits that were stored together. The row's number, `commit_id` and
 ///                            `time` are those of the newest of them: its sequence, a random number, milliseconds
-///                            since 1970. `changes` tells all of them, as LogEncoding.swift describes
+///                            since 1970. `changes` tells all of them, as CommitLogEncoding.swift describes
 ///     holdfast_idempotency   what commits with an idempotency key left; its rowid is the sequence
 ///
 /// Sequences, versions and times stay below 2^63; `commit_id` and `fingerprint` are the bits of 64-bit numbers.
@@ -104,9 +104,9 @@ enum Schema {
 /// The statements that a connection keeps prepared.
 enum Query: Int, CaseIterable {
     case begin, beginImmediate, commit, rollback
-    case head, meta, repositories, indexes, fetch, scan, scanAll, log, logSizes, idempotency
-    case upsert, delete, insertLog, insertRepository, setIndex, removeIndex, insertIdempotency, setMeta
-    case trimLog, trimIdempotencyByTime, trimIdempotencyByCount
+    case head, meta, repositories, indexes, fetch, scan, scanAll, commitLog, commitLogSizes, idempotency
+    case upsert, delete, insertCommitLog, insertRepository, setIndex, removeIndex, insertIdempotency, setMeta
+    case trimCommitLog, trimIdempotencyByTime, trimIdempotencyByCount
 
     var sql: String {
         switch self {
@@ -124,15 +124,16 @@ enum Query: Int, CaseIterable {
             "SELECT id, version, body, number FROM holdfast_entity WHERE repository = ?1 AND id > ?2 ORDER BY id"
         // From the first row on, whatever a damaged one has for an id.
         case .scanAll: "SELECT id, version, body, number FROM holdfast_entity WHERE repository = ?1 ORDER BY id"
-        case .log: "SELECT sequence, commit_id, time, changes FROM holdfast_log WHERE sequence > ?1 ORDER BY sequence"
+        case .commitLog:
+            "SELECT sequence, commit_id, time, changes FROM holdfast_log WHERE sequence > ?1 ORDER BY sequence"
         // The length is in the row's header: what the row holds is not read.
-        case .logSizes: "SELECT sequence, length(changes) FROM holdfast_log ORDER BY sequence DESC"
+        case .commitLogSizes: "SELECT sequence, length(changes) FROM holdfast_log ORDER BY sequence DESC"
         case .idempotency: "SELECT fingerprint, sequence, time, receipt FROM holdfast_idempotency WHERE key = ?1"
         case .upsert:
             "INSERT INTO holdfast_entity (repository, id, version, body) VALUES (?1, ?2, ?3, ?4) "
                 + "ON CONFLICT (repository, id) DO UPDATE SET version = excluded.version, body = excluded.body"
         case .delete: "DELETE FROM holdfast_entity WHERE repository = ?1 AND id = ?2"
-        case .insertLog: "INSERT INTO holdfast_log (sequence, commit_id, time, changes) VALUES (?1, ?2, ?3, ?4)"
+        case .insertCommitLog: "INSERT INTO holdfast_log (sequence, commit_id, time, changes) VALUES (?1, ?2, ?3, ?4)"
         case .insertRepository: "INSERT INTO holdfast_repository (id, name, key) VALUES (?1, ?2, ?3)"
         case .setIndex:
             "INSERT INTO holdfast_index (id, repository, name, definition, state, has_arrays) "
@@ -143,7 +144,7 @@ enum Query: Int, CaseIterable {
             "INSERT OR REPLACE INTO holdfast_idempotency (sequence, key, fingerprint, time, receipt) "
                 + "VALUES (?1, ?2, ?3, ?4, ?5)"
         case .setMeta: "INSERT OR REPLACE INTO holdfast_meta (name, value) VALUES (?1, ?2)"
-        case .trimLog: "DELETE FROM holdfast_log WHERE sequence < ?1"
+        case .trimCommitLog: "DELETE FROM holdfast_log WHERE sequence < ?1"
         // Sequences rise with time: this walks from the oldest record and stops at the first that stays.
         case .trimIdempotencyByTime:
             "DELETE FROM holdfast_idempotency WHERE sequence < coalesce((SELECT sequence FROM holdfast_idempotency "
@@ -159,6 +160,6 @@ enum Query: Int, CaseIterable {
 /// The rows of `holdfast_meta`.
 enum Mark: String {
     case incarnation, reserved, catalogue
-    case logStart = "log_start"
+    case commitLogStart = "log_start"
     case minimumReader = "minimum_reader"
 }

@@ -14,7 +14,7 @@ struct SideFiles {
 
     private static let ends = ["-wal", "-shm"]
 
-    /// To be called when every connection is closed. Leaves what was there before, a log that somebody has written, and
+    /// To be called when every connection is closed. Leaves what was there before, a WAL that somebody has written, and
     /// whatever somebody has open; nothing is lost where it fails.
     func remove() {
         guard !wereThere, Self.ends.contains(where: { Location.size(path + $0) != nil }),

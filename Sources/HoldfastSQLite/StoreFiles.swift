@@ -10,16 +10,16 @@ import Synchronization
 
 /// The files of an open store. Another program may delete, move, replace or cut them short, and the connections that
 /// are open would not notice: they would go on writing to files that no name leads to, and a checkpoint would copy
-/// what is missing in the log, as zeros, into the database. So before anything is written it is looked whether the names
+/// what is missing in the WAL, as zeros, into the database. So before anything is written it is looked whether the names
 /// still lead to the files that were opened, as long as they must be. That costs a system call a file, a tenth of a small
 /// commit, so whoever commits again at once goes without.
 ///
 /// New connections are opened by name and must not be where another file stands: SQLite would write this store's log
-/// into that file or, finding it empty, delete the log; and what it found in another log it would take for this one's. So
+/// into that file or, finding it empty, delete the WAL; and what it found in another WAL it would take for this one's. So
 /// it is looked before, and again once all is open (`open`).
 ///
 /// What is displaced behind that look, and before the COMMIT that relies on it has ended, counts as displaced after it.
-/// A file that was found to be cut short stays so: a copying of the log that is under way makes it as long as before,
+/// A file that was found to be cut short stays so: a copying of the WAL that is under way makes it as long as before,
 /// with a hole in it.
 final class StoreFiles: Sendable {
     private struct File {
@@ -51,7 +51,7 @@ final class StoreFiles: Sendable {
 
     private let database: File
     /// The three are nil for a store that is only read: its other files come and go with those who write it.
-    private let log: File?
+    private let wal: File?
     private let index: File?
     private let lock: File?
     private let time: any TimeSource
@@ -69,21 +69,21 @@ final class StoreFiles: Sendable {
         time = environment.time
         interval = UInt64(environment.limits.filesInterval)
         database = try File(path)
-        log = readOnly ? nil : try File(path + "-wal")
+        wal = readOnly ? nil : try File(path + "-wal")
         index = readOnly ? nil : try File(path + "-shm")
         lock = readOnly ? nil : try File(path + "-lock")
     }
 
-    /// Which files the log and its index are, as text; nil where one is missing.
+    /// Which files the WAL and its index are, as text; nil where one is missing.
     static func identity(_ path: String) -> String? {
-        guard let log = try? File(path + "-wal"), let index = try? File(path + "-shm") else { return nil }
-        return identity(log, index)
+        guard let wal = try? File(path + "-wal"), let index = try? File(path + "-shm") else { return nil }
+        return identity(wal, index)
     }
 
-    var identity: String { log.flatMap { log in index.map { Self.identity(log, $0) } } ?? "" }
+    var identity: String { wal.flatMap { wal in index.map { Self.identity(wal, $0) } } ?? "" }
 
-    private static func identity(_ log: File, _ index: File) -> String {
-        "log \(log.device) \(log.inode) index \(index.device) \(index.inode)"
+    private static func identity(_ wal: File, _ index: File) -> String {
+        "log \(wal.device) \(wal.inode) index \(index.device) \(index.inode)"
     }
 
     /// Whether other processes may have opened the store without this one's locks: by another shared memory, or by
@@ -92,8 +92,8 @@ final class StoreFiles: Sendable {
         (try? index?.size(Self.reopen)) == nil && index != nil || (try? lock?.size(Self.reopen)) == nil && lock != nil
     }
 
-    /// Whether the log has still its name, and so its commits.
-    func checkLogName() throws(HoldfastError) { _ = try log?.size(Self.reopen) }
+    /// Whether the WAL has still its name, and so its commits.
+    func checkWALName() throws(HoldfastError) { _ = try wal?.size(Self.reopen) }
 
     /// To be called before a commit; looks if nobody has for a while.
     func checkNowAndThen(_ header: () -> WALHeader?) throws(HoldfastError) {
@@ -103,15 +103,15 @@ final class StoreFiles: Sendable {
         lastCheck.store(now, ordering: .relaxed)
     }
 
-    /// To be called before anything else is written, or opened. `header` reads the log's index.
+    /// To be called before anything else is written, or opened. `header` reads the WAL's index.
     func check(_ header: () -> WALHeader?) throws(HoldfastError) {
         try checkDatabase()
-        try checkLog(header)
+        try checkWAL(header)
         _ = try index?.size(Self.reopen)
         _ = try lock?.size(Self.reopen)
     }
 
-    /// A connection to the files that are open; `header` reads the log's index. SQLite opens the log when it reads first.
+    /// A connection to the files that are open; `header` reads the WAL's index. SQLite opens the WAL when it reads first.
     func open(
         _ header: () -> WALHeader?, by connect: () throws(HoldfastError) -> Connection
     ) throws(HoldfastError) -> Connection {
@@ -143,20 +143,20 @@ final class StoreFiles: Sendable {
     /// no checkpoint is under way that has begun before the compaction, since that may still make the file longer.
     func allowShrinking(to bytes: Int) { sizes.withLock { $0 = (least: 0, shrunk: bytes) } }
 
-    private func checkLog(_ header: () -> WALHeader?) throws(HoldfastError) {
-        guard let log else { return }
+    private func checkWAL(_ header: () -> WALHeader?) throws(HoldfastError) {
+        guard let wal else { return }
         let before = header()
-        let size = try log.size(Self.reopen)
-        // Only while nobody changes the log do its length and its index belong together.
-        guard let before, size < before.logBytes, header() == before else { return }
-        throw cutShort(log)
+        let size = try wal.size(Self.reopen)
+        // Only while nobody changes the WAL do its length and its index belong together.
+        guard let before, size < before.walBytes, header() == before else { return }
+        throw cutShort(wal)
     }
 
     /// Whether a file has lost its end. Such files are better left as they are.
     func damage(_ header: () -> WALHeader?) -> HoldfastError? {
         do throws(HoldfastError) {
             try checkDatabase()
-            try checkLog(header)
+            try checkWAL(header)
             return nil
         } catch {
             return error.status == .corrupt ? error : nil

@@ -209,11 +209,12 @@ final class StoreLock: Sendable {
     /// Where it stands which files they are: behind any note.
     private static let filesOffset: off_t = 512
 
-    /// By the first, behind the door: nobody has opened them yet. It writes the log anew, so a failed sync is forgotten too.
+    /// By the first, behind the door: nobody has opened them yet. It writes the WAL anew, so a failed sync is forgotten
+    /// too.
     func forgetFiles() { _ = ftruncate(descriptor, Self.filesOffset) }
 
     /// By the first, behind the door: notes which files it has opened, for those who come. SQLite opens them by name, and
-    /// whoever found others there would share neither the locks nor the index of the log.
+    /// whoever found others there would share neither the locks nor the index of the WAL.
     func noteFiles(_ files: StoreFiles) {
         let line = Array("\(files.identity)\n".utf8)
         _ = pwrite(descriptor, line, line.count, Self.filesOffset)

@@ -13,12 +13,12 @@ struct WALFile {
         try connection.check(file.pointee.pMethods.pointee.xSync(file, SQLITE_SYNC_NORMAL), "syncing")
     }
 
-    /// Makes what can be read from the log durable, whatever happened to it before. Inside a write transaction.
+    /// Makes what can be read from the WAL durable, whatever happened to it before. Inside a write transaction.
     ///
     /// After a failed sync Linux may mark the pages that it could not write as clean: they are read back, but no later
-    /// sync writes them. So the log is written once more, byte for byte as it is, and then synced. That
+    /// sync writes them. So the WAL is written once more, byte for byte as it is, and then synced. That
     /// this truly writes is why the next checkpoint is safe: otherwise a power cut in the middle of it could leave
-    /// half of its pages in the database file and not the log to finish from.
+    /// half of its pages in the database file and not the WAL to finish from.
     func rewrite(_ pieceBytes: Int) throws(HoldfastError) {
         let methods = file.pointee.pMethods.pointee
         var size: sqlite3_int64 = 0

@@ -13,9 +13,9 @@ struct WALIndex {
     private let mapped: UnsafeRawPointer
 
     /// nil where there is none to be shared: for a database without a write-ahead log, and where nobody writes and this
-    /// process may not, so that SQLite reads the log without one.
+    /// process may not, so that SQLite reads the WAL without one.
     init?(_ connection: Connection) throws(HoldfastError) {
-        // SQLite opens the log at the first read.
+        // SQLite opens the WAL at the first read.
         _ = try connection.head()
         var file: UnsafeMutablePointer<sqlite3_file>?
         try connection.check(
@@ -50,7 +50,7 @@ extension ChangeToken {
     /// header, for as long as one connection is open: `WALIndex` has one.
     func transactions(since previous: ChangeToken) -> UInt32? {
         let count = UInt32(truncatingIfNeeded: words.1) &- UInt32(truncatingIfNeeded: previous.words.1)
-        // With none in between, such as after a checkpoint that emptied the log, the last frame is the same one. Its
+        // With none in between, such as after a checkpoint that emptied the WAL, the last frame is the same one. Its
         // checksum goes over all before it.
         if count == 0 && words.3 != previous.words.3 { return nil }
         return count
@@ -64,9 +64,9 @@ struct WALHeader: Equatable, Sendable {
     /// Counts commits, of whomever ("iChange").
     var changes: UInt32 { UInt32(truncatingIfNeeded: words.1) }
 
-    /// How long the log must at least be: its header, and the frames that are committed, each with a header
+    /// How long the WAL must at least be: its header, and the frames that are committed, each with a header
     /// ("WAL Index Header" and "WAL File Format" in SQLite's walformat.html and fileformat2.html).
-    var logBytes: Int {
+    var walBytes: Int {
         let (page, frames) = withUnsafeBytes(of: words) { bytes in
             (Int(bytes.load(fromByteOffset: 14, as: UInt16.self)), Int(bytes.load(fromByteOffset: 16, as: UInt32.self)))
         }

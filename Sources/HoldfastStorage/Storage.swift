@@ -86,15 +86,15 @@ public protocol Storage: AnyObject, Sendable {
     /// readable is durable. Open snapshots answer `.io` from here on.
     func recover() throws(HoldfastError)
 
-    /// Whether the log holds this commit: how the outcome of a failed `commit` is found out.
+    /// Whether the commit log holds this commit: how the outcome of a failed `commit` is found out.
     ///
     ///     both         SELECT sequence, commit_id, time, changes FROM holdfast_log WHERE sequence >= $1
     ///                  ORDER BY sequence LIMIT 1
     func contains(commit identifier: UInt64, at sequence: CommitSequence) throws(HoldfastError) -> Bool
 
-    /// Notes that no sequence after `head`, and after the newest in the log, was used, so that none is skipped at the next
-    /// open, and lets go of the place. Called once, also if it throws. Whoever is reading is not waited for: from here on
-    /// snapshots that were not closed, and calls that read, answer `.closed`.
+    /// Notes that no sequence after `head`, and after the newest in the commit log, was used, so that none is skipped
+    /// at the next open, and lets go of the place. Called once, also if it throws. Whoever is reading is not waited
+    /// for: from here on snapshots that were not closed, and calls that read, answer `.closed`.
     ///
     ///     SQLite       UPDATE holdfast_meta SET value = $head WHERE name = 'reserved'; PRAGMA wal_checkpoint(TRUNCATE)
     ///     PostgreSQL   nothing to note: the counter row has it
@@ -121,10 +121,10 @@ public protocol Storage: AnyObject, Sendable {
     /// Has the compaction that looks at `end`, which was set, end sooner, if it is under way. Any thread; waits for nobody.
     func stopCompacting(_ end: Interrupt.Flag)
 
-    /// Whether a log has grown longer than it may, so that long work lets go of its snapshot and begins anew.
+    /// Whether a write-ahead log has grown longer than it may, so that long work lets go of its snapshot and begins anew.
     ///
     ///     SQLite       by the header of the write-ahead log's index
-    var isLogTooLong: Bool { get }
+    var isWriteAheadLogTooLong: Bool { get }
 
     /// What the engine finds wrong in its own structures, a sentence each; at most a hundred.
     ///
@@ -151,8 +151,9 @@ public protocol StorageHost: AnyObject, Sendable {
 public struct StorageState: Sendable {
     /// 16 random bytes, set when the store was created, and anew when it is restored.
     public var incarnation: [UInt8]
-    /// The newest sequence in the log. An engine that finds at its opening that sequences were reserved beyond it, which
-    /// only an unclean close leaves, puts an entry without changes at the mark, so that none is given out twice.
+    /// The newest sequence in the commit log. An engine that finds at its opening that sequences were reserved beyond
+    /// it, which only an unclean close leaves, puts an entry without changes at the mark, so that none is given out
+    /// twice.
     public var head: CommitSequence
     /// Sequences up to this one may be used without being reserved first.
     public var reservedThrough: CommitSequence

@@ -10,13 +10,13 @@ public struct StorageSize: Sendable {
     /// Of the file.
     public var store: UInt64
     /// Of the write-ahead log beside it.
-    public var log: UInt64
+    public var writeAheadLog: UInt64
     /// Of the file, what nothing is stored in: new entities use it, and compacting gives it back.
     public var free: UInt64
 
-    public init(store: UInt64, log: UInt64, free: UInt64) {
+    public init(store: UInt64, writeAheadLog: UInt64, free: UInt64) {
         self.store = store
-        self.log = log
+        self.writeAheadLog = writeAheadLog
         self.free = free
     }
 }
@@ -41,7 +41,7 @@ extension Storage {
 
     public func problems() throws(HoldfastError) -> [String] { [] }
 
-    public var isLogTooLong: Bool { false }
+    public var isWriteAheadLogTooLong: Bool { false }
 
     public func size() throws(HoldfastError) -> StorageSize? { nil }
 }

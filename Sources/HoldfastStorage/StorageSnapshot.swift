@@ -49,24 +49,24 @@ public protocol StorageSnapshot: AnyObject, Sendable {
         _ scan: IndexScan, _ body: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError)
 
-    /// The log behind `sequence`, oldest first, at most so many entries; nil where it was trimmed past that.
+    /// The commit log behind `sequence`, oldest first, at most so many entries; nil where it was trimmed past that.
     ///
     ///     both         SELECT sequence, commit_id, time, changes FROM holdfast_log WHERE sequence > $1 ORDER BY sequence
-    func log(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [LogEntry]?
+    func commitLog(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [CommitLogEntry]?
 
-    /// The first sequence that `log` can begin with: what was committed before has been trimmed.
+    /// The first sequence that `commitLog` can begin with: what was committed before has been trimmed.
     ///
     ///     both         SELECT value FROM holdfast_meta WHERE name = 'log_start'
-    func logStart() throws(HoldfastError) -> CommitSequence
+    func commitLogStart() throws(HoldfastError) -> CommitSequence
 
-    /// The log behind `sequence`, where it tells of everything that was stored since the state for which `token` stands and
-    /// up to this one, by whatever program; nil where something else was stored, too, where nobody can know, and where it
-    /// is more than so many transactions. For caches: where it is nil, anything may have changed.
+    /// The commit log behind `sequence`, where it tells of everything that was stored since the state for which `token`
+    /// stands and up to this one, by whatever program; nil where something else was stored, too, where nobody can know,
+    /// and where it is more than so many transactions. For caches: where it is nil, anything may have changed.
     ///
-    ///     SQLite       as `log`; how many transactions there were is told by the index of the write-ahead log
+    ///     SQLite       as `commitLog`; how many transactions there were is told by the index of the write-ahead log
     func changes(
         since token: ChangeToken, behind sequence: CommitSequence, limit: Int
-    ) throws(HoldfastError) -> [LogEntry]?
+    ) throws(HoldfastError) -> [CommitLogEntry]?
 
     /// Looks up what a commit with this idempotency key left.
     ///
@@ -81,7 +81,7 @@ public protocol StorageSnapshot: AnyObject, Sendable {
 extension StorageSnapshot {
     public func changes(
         since token: ChangeToken, behind sequence: CommitSequence, limit: Int
-    ) throws(HoldfastError) -> [LogEntry]? { nil }
+    ) throws(HoldfastError) -> [CommitLogEntry]? { nil }
 
     /// As `scan`, and asks the host between two stretches, while nothing is lent, whether to go on.
     package func scanAsking(
@@ -125,8 +125,8 @@ extension StorageSnapshot {
         }
     }
 
-    public func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]? {
-        try log(after: sequence, limit: .max)
+    public func commitLog(after sequence: CommitSequence) throws(HoldfastError) -> [CommitLogEntry]? {
+        try commitLog(after: sequence, limit: .max)
     }
 
     public func scan(

@@ -4,7 +4,7 @@ public import HoldfastQuery
 /// The engine's write transaction, which carries a batch of commits. Used by one thread. Exactly one of
 /// `commit` and `rollback` ends it.
 public protocol StorageWrite: AnyObject {
-    /// The newest sequence in the log, read inside.
+    /// The newest sequence in the commit log, read inside.
     var head: CommitSequence { get }
 
     /// The storage's token for the state on which this builds.
@@ -18,21 +18,21 @@ public protocol StorageWrite: AnyObject {
         _ keys: [EntityKey], _ body: (Int, EntityView) throws(HoldfastError) -> Void
     ) throws(HoldfastError)
 
-    /// As `StorageSnapshot.log`.
-    func log(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [LogEntry]?
+    /// As `StorageSnapshot.commitLog`.
+    func commitLog(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [CommitLogEntry]?
 
-    /// Tells of the log how many bytes its entries take, newest first, each with its sequence, until `body` answers false.
-    /// What is stored together may be told together, with the newest sequence. It is asked once after opening, and of
-    /// what others have stored: an engine whose log is always empty at first, and that nobody else writes to, need not
-    /// answer.
+    /// Tells of the commit log how many bytes its entries take, newest first, each with its sequence, until `body`
+    /// answers false. What is stored together may be told together, with the newest sequence. It is asked once after
+    /// opening, and of what others have stored: an engine whose log is always empty at first, and that nobody else
+    /// writes to, need not answer.
     ///
     ///     both         SELECT sequence, length(changes) FROM holdfast_log ORDER BY sequence DESC
-    func logSizes(_ body: (CommitSequence, Int) -> Bool) throws(HoldfastError)
+    func commitLogSizes(_ body: (CommitSequence, Int) -> Bool) throws(HoldfastError)
 
     /// As `StorageSnapshot.changes`, up to the state on which this builds.
     func changes(
         since token: ChangeToken, behind sequence: CommitSequence, limit: Int
-    ) throws(HoldfastError) -> [LogEntry]?
+    ) throws(HoldfastError) -> [CommitLogEntry]?
 
     /// As `StorageSnapshot.idempotencyRecord`, for several keys.
     func idempotencyRecords(_ keys: [[UInt8]]) throws(HoldfastError) -> [IdempotencyRecord?]
@@ -79,12 +79,12 @@ public protocol StorageWrite: AnyObject {
 extension StorageWrite {
     public func changes(
         since token: ChangeToken, behind sequence: CommitSequence, limit: Int
-    ) throws(HoldfastError) -> [LogEntry]? { nil }
+    ) throws(HoldfastError) -> [CommitLogEntry]? { nil }
 
-    public func logSizes(_ body: (CommitSequence, Int) -> Bool) throws(HoldfastError) {}
+    public func commitLogSizes(_ body: (CommitSequence, Int) -> Bool) throws(HoldfastError) {}
 
-    public func log(after sequence: CommitSequence) throws(HoldfastError) -> [LogEntry]? {
-        try log(after: sequence, limit: .max)
+    public func commitLog(after sequence: CommitSequence) throws(HoldfastError) -> [CommitLogEntry]? {
+        try commitLog(after: sequence, limit: .max)
     }
 }
 
@@ -93,7 +93,7 @@ public struct WriteBatch: Sendable {
     /// The final change of each entity, ordered by key, so that neighbours meet on the same page.
     public var changes: [EntityChange] = []
     /// One entry for each commit, in order.
-    public var log: [LogEntry] = []
+    public var commitLog: [CommitLogEntry] = []
     public var createdRepositories: [RepositoryRecord] = []
     /// Indexes that are new, or known otherwise from now on.
     public var indexes: [IndexRecord] = []
@@ -108,8 +108,8 @@ public struct WriteBatch: Sendable {
     public var idempotency: [IdempotencyRecord] = []
     /// Sequences up to this one are reserved from now on.
     public var reservedThrough: CommitSequence?
-    /// Log entries below this sequence are no longer needed.
-    public var trimLogBelow: CommitSequence?
+    /// Commit log entries below this sequence are no longer needed.
+    public var trimCommitLogBelow: CommitSequence?
     /// Idempotency records from before this wall time are no longer needed,
     public var trimIdempotencyBefore: UInt64?
     /// nor are any but so many of the newest.
@@ -134,8 +134,8 @@ public struct EntityChange: Sendable {
     }
 }
 
-/// One commit in the log: which ids it changed, without their bodies.
-public struct LogEntry: Sendable, Equatable {
+/// One commit in the commit log: which ids it changed, without their bodies.
+public struct CommitLogEntry: Sendable, Equatable {
     public struct Change: Sendable, Equatable {
         public var key: EntityKey
         public var isDeletion: Bool

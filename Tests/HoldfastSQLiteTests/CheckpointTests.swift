@@ -37,7 +37,7 @@ import Testing
         String(repeating: String(repeating: "\(seed % 10)", count: 1024), count: 1024)
     }
 
-    private var log: String { directory.store + "-wal" }
+    private var wal: String { directory.store + "-wal" }
 
     private func store(_ last: inout CommitSequence, in storage: SQLiteStorage) throws {
         last += 1
@@ -49,15 +49,15 @@ import Testing
     private func writeUntilOverwritten(
         _ storage: SQLiteStorage, after last: inout CommitSequence, mebibytes: Int
     ) throws -> Bool {
-        let before = size(of: log)
+        let before = size(of: wal)
         for written in 1...20 * mebibytes {
             try store(&last, in: storage)
-            if written >= mebibytes, size(of: log) - before <= written << 19 { return true }
+            if written >= mebibytes, size(of: wal) - before <= written << 19 { return true }
         }
         return false
     }
 
-    @Test func `the log is overwritten under a writer and a reader whose snapshots overlap`() throws {
+    @Test func `the WAL is overwritten under a writer and a reader whose snapshots overlap`() throws {
         let storage = try openLimited()
         try storage.store(["a": text(1)], at: 1)
         let isDone = Lock(false)
@@ -80,7 +80,7 @@ import Testing
         #expect(isOverwritten)
     }
 
-    @Test func `a snapshot that keeps the log from being overwritten is taken back at the limit`() throws {
+    @Test func `a snapshot that keeps the WAL from being overwritten is taken back at the limit`() throws {
         let storage = try openLimited()
         let host = Host()
         storage.attach(host)
@@ -95,15 +95,15 @@ import Testing
         #expect(try writeUntilOverwritten(storage, after: &after, mebibytes: 60))
     }
 
-    @Test func `an idle store has an empty log`() throws {
+    @Test func `an idle store has an empty WAL`() throws {
         let storage = try directory.open(limits: { $0.checkpointLongRetry = 50_000_000 })
         try storage.store(["a": "1"], at: 1)
         // While somebody reads from the log it is not emptied, however long this takes.
         let snapshot = try storage.beginSnapshot()
         try storage.store(["a": "2"], at: 2)
-        #expect(size(of: log) > 0)
+        #expect(size(of: wal) > 0)
         snapshot.close()
-        #expect(comesTrue { size(of: log) == 0 })
+        #expect(comesTrue { size(of: wal) == 0 })
         #expect(try storage.text("a") == "2")
     }
 }

@@ -85,37 +85,37 @@ import Testing
         #expect(try storage.text("b") == "4")
     }
 
-    @Test func `a row of the log is read back as it was written`() throws {
+    @Test func `a row of the commit log is read back as it was written`() throws {
         let keys = [
             EntityKey(1, EntityID(unchecked: Array("a".utf8))),
             EntityKey(1, EntityID(unchecked: [UInt8](repeating: 120, count: 512))),
             EntityKey(300, EntityID(unchecked: Array("ä".utf8))),
             EntityKey(.max, EntityID(unchecked: Array("z".utf8))),
         ]
-        var entries: [LogEntry] = []
+        var entries: [CommitLogEntry] = []
         for count in 0...keys.count {
             let changes = keys.prefix(count).enumerated().map { index, key in
-                LogEntry.Change(key: key, isDeletion: index % 2 == 1)
+                CommitLogEntry.Change(key: key, isDeletion: index % 2 == 1)
             }
             entries.append(
-                LogEntry(
+                CommitLogEntry(
                     sequence: CommitSequence(count * count + 1),
                     commitIdentifier: UInt64(count) &* 0x9E37_79B9_7F4A_7C15,
                     time: 1_000 - UInt64(count), changes: changes))
-            #expect(decode(LogEncoding.encode(entries, under: entries.last!), under: entries.last!) == entries)
+            #expect(decode(CommitLogEncoding.encode(entries, under: entries.last!), under: entries.last!) == entries)
         }
     }
 
-    @Test func `a row of the log that was cut short or is overlong is noticed`() throws {
-        let entry = LogEntry(
+    @Test func `a row of the commit log that was cut short or is overlong is noticed`() throws {
+        let entry = CommitLogEntry(
             sequence: 7, commitIdentifier: 1, time: 2,
-            changes: [LogEntry.Change(key: EntityKey("abc"), isDeletion: false)])
-        let bytes = LogEncoding.encode([entry], under: entry)
+            changes: [CommitLogEntry.Change(key: EntityKey("abc"), isDeletion: false)])
+        let bytes = CommitLogEncoding.encode([entry], under: entry)
         for count in 0..<bytes.count { #expect(decode(Array(bytes.prefix(count)), under: entry) == nil) }
         #expect(decode([UInt8](repeating: 0xFF, count: 40), under: entry) == nil)
     }
 
-    private func decode(_ bytes: [UInt8], under newest: LogEntry) -> [LogEntry]? {
-        bytes.withBytes { LogEncoding.decode($0, under: newest) }
+    private func decode(_ bytes: [UInt8], under newest: CommitLogEntry) -> [CommitLogEntry]? {
+        bytes.withBytes { CommitLogEncoding.decode($0, under: newest) }
     }
 }

@@ -15,7 +15,7 @@ import Testing
         storage = try directory.open()
         #expect(try storage!.readState().head == 1_000)
         let snapshot = try storage!.beginSnapshot()
-        let entries = try #require(try snapshot.log(after: 1))
+        let entries = try #require(try snapshot.commitLog(after: 1))
         snapshot.close()
         #expect(entries.map(\.sequence) == [1_000])
         #expect(entries.allSatisfy { $0.changes.isEmpty })
@@ -36,14 +36,14 @@ import Testing
         let storage = try directory.open()
         for sequence in 1...5 { try storage.store(["a": "\(sequence)"], at: CommitSequence(sequence)) }
         var batch = WriteBatch()
-        batch.trimLogBelow = 100
+        batch.trimCommitLogBelow = 100
         let write = try storage.beginWrite(durable: true)
         try write.apply(batch)
         try write.commit()
         let snapshot = try storage.beginSnapshot()
         #expect(snapshot.sequence == 5)
-        #expect(try snapshot.log(after: 3) == nil)
-        #expect(try snapshot.log(after: 4)?.map(\.sequence) == [5])
+        #expect(try snapshot.commitLog(after: 3) == nil)
+        #expect(try snapshot.commitLog(after: 4)?.map(\.sequence) == [5])
     }
 
     @Test func `a commit is found by its identifier and no other`() throws {

@@ -119,7 +119,7 @@ import Testing
         #expect(try directory.open().text("a") == "1")
     }
 
-    @Test func `a store whose compaction is still in the log when it is opened may get shorter`() throws {
+    @Test func `a store whose compaction is still in the WAL when it is opened may get shorter`() throws {
         // Nobody else checkpoints.
         let idle = 600_000_000_000
         var storage: SQLiteStorage? = try directory.open(limits: {

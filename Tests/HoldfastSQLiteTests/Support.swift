@@ -133,10 +133,10 @@ extension Storage {
         batch.changes = bodies.map { id, body in
             EntityChange(key: EntityKey(id), version: sequence, body: body.map { Array("{\($0)}".utf8) })
         }.sorted { $0.key < $1.key }
-        batch.log = [
-            LogEntry(
+        batch.commitLog = [
+            CommitLogEntry(
                 sequence: sequence, commitIdentifier: sequence &* 0x9E37_79B9, time: 1_750_000_000_000,
-                changes: batch.changes.map { LogEntry.Change(key: $0.key, isDeletion: $0.body == nil) })
+                changes: batch.changes.map { CommitLogEntry.Change(key: $0.key, isDeletion: $0.body == nil) })
         ]
         let write = try beginWrite(durable: durable)
         do throws(HoldfastError) {

@@ -22,7 +22,7 @@ final class Disk: @unchecked Sendable {
 
     /// Takes a commit that has happened.
     func store(_ state: MemoryState, isDurable: Bool) {
-        state.log.walk(from: visible.newestSequence + 1) { sequence, _ in
+        state.commitLog.walk(from: visible.newestSequence + 1) { sequence, _ in
             if sequence <= highestSequence { reused.append(sequence) }
             return true
         }

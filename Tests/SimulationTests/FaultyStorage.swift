@@ -76,7 +76,7 @@ final class FaultyStorage: Storage, @unchecked Sendable {
 
     func contains(commit identifier: UInt64, at sequence: CommitSequence) throws(HoldfastError) -> Bool {
         try call("contains", failsPermille: 50)
-        return disk.visible.log[sequence]?.commitIdentifier == identifier
+        return disk.visible.commitLog[sequence]?.commitIdentifier == identifier
     }
 
     func close(head: CommitSequence) throws(HoldfastError) {
@@ -177,14 +177,14 @@ final class FaultySnapshot: StorageSnapshot, @unchecked Sendable {
         try snapshot.scan(scan, body)
     }
 
-    func log(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [LogEntry]? {
+    func commitLog(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [CommitLogEntry]? {
         try storage.call("log", failsPermille: 3)
-        return try snapshot.log(after: sequence, limit: limit)
+        return try snapshot.commitLog(after: sequence, limit: limit)
     }
 
-    func logStart() throws(HoldfastError) -> CommitSequence {
-        try storage.call("logStart", failsPermille: 3)
-        return try snapshot.logStart()
+    func commitLogStart() throws(HoldfastError) -> CommitSequence {
+        try storage.call("commitLogStart", failsPermille: 3)
+        return try snapshot.commitLogStart()
     }
 
     func idempotencyRecord(_ key: [UInt8]) throws(HoldfastError) -> IdempotencyRecord? {
@@ -216,14 +216,14 @@ final class FaultyWrite: StorageWrite {
         try write.fetch(keys, body)
     }
 
-    func log(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [LogEntry]? {
+    func commitLog(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [CommitLogEntry]? {
         try storage.call("log in a write", failsPermille: 10)
-        return try write.log(after: sequence, limit: limit)
+        return try write.commitLog(after: sequence, limit: limit)
     }
 
-    func logSizes(_ body: (CommitSequence, Int) -> Bool) throws(HoldfastError) {
-        try storage.call("logSizes", failsPermille: 10)
-        try write.logSizes(body)
+    func commitLogSizes(_ body: (CommitSequence, Int) -> Bool) throws(HoldfastError) {
+        try storage.call("commitLogSizes", failsPermille: 10)
+        try write.commitLogSizes(body)
     }
 
     func idempotencyRecords(_ keys: [[UInt8]]) throws(HoldfastError) -> [IdempotencyRecord?] {

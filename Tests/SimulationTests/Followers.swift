@@ -86,7 +86,7 @@ private final class FollowingObserver: StreamObserver, @unchecked Sendable {
         do throws(HoldfastError) {
             let snapshot = try store.storage.beginSnapshot()
             defer { snapshot.close() }
-            guard let entries = try snapshot.log(after: start) else { return }
+            guard let entries = try snapshot.commitLog(after: start) else { return }
             let expected = entries.filter { !$0.changes.isEmpty }.map(\.sequence)
             if told != expected { simulation.report("of \(expected.count) commits \(told.count) were told") }
         } catch { simulation.report("the log could not be read: \(error.message)") }

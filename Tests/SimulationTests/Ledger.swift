@@ -72,8 +72,8 @@ struct Ledger {
     mutating func compare(with state: MemoryState, afterPowerCut: Bool) -> Set<CommitSequence> {
         var lost: Set<CommitSequence> = []
         for (sequence, promise) in promises {
-            if sequence < state.logBegins { continue }
-            guard let entry = state.log[sequence] else {
+            if sequence < state.commitLogBegins { continue }
+            guard let entry = state.commitLog[sequence] else {
                 if promise.isDurable || !afterPowerCut {
                     report("commit \(sequence), acknowledged \(promise.isDurable ? "as durable" : ""), is lost")
                 }

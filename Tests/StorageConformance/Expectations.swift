@@ -68,10 +68,10 @@ extension WriteBatch {
     init(at sequence: CommitSequence, _ changes: [EntityChange] = []) {
         self.init()
         self.changes = changes.sorted { $0.key < $1.key }
-        log = [
-            LogEntry(
+        commitLog = [
+            CommitLogEntry(
                 sequence: sequence, commitIdentifier: identifier(of: sequence), time: time(of: sequence),
-                changes: self.changes.map { LogEntry.Change(key: $0.key, isDeletion: $0.body == nil) })
+                changes: self.changes.map { CommitLogEntry.Change(key: $0.key, isDeletion: $0.body == nil) })
         ]
     }
 }

@@ -23,7 +23,7 @@ extension StorageConformance {
             let expected = [Stored("changed", 1, "{}"), Stored("deleted", 1, "{}")]
             try expect(snapshot.list(songs), is: expected, "songs")
             try expect(snapshot.fetch(songs, "added"), is: nil, "the added one")
-            try expect(snapshot.log(after: 0)?.map(\.sequence), is: [1], "log")
+            try expect(snapshot.commitLog(after: 0)?.map(\.sequence), is: [1], "log")
             try expect(snapshot.idempotencyRecord([1]), is: nil, "idempotency record")
 
             let now = try storage.look { s throws(HoldfastError) in try s.list(songs) }
@@ -89,7 +89,7 @@ extension StorageConformance {
             snapshot.close()
             try expect(.io) { () throws(HoldfastError) in _ = try snapshot.fetch(songs, "a") }
             try expect(.io) { () throws(HoldfastError) in _ = try snapshot.list(songs) }
-            try expect(.io) { () throws(HoldfastError) in _ = try snapshot.log(after: 0) }
+            try expect(.io) { () throws(HoldfastError) in _ = try snapshot.commitLog(after: 0) }
             try expect(.io) { () throws(HoldfastError) in _ = try snapshot.idempotencyRecord([1]) }
         },
         Check("closing a snapshot does not wait for a call that reads from it, which goes on") { place in

@@ -53,13 +53,13 @@ extension StorageConformance {
             var batch = WriteBatch(at: 2, [EntityChange(songs, "a", 2, "{}")])
             let second = WriteBatch(at: 3, [EntityChange(albums, "x", 3, "{}"), EntityChange(songs, "b", 3, "{}")])
             batch.changes = (batch.changes + second.changes).sorted { $0.key < $1.key }
-            batch.log += second.log
+            batch.commitLog += second.commitLog
             try storage.store(batch)
             let snapshot = try storage.beginSnapshot()
             defer { snapshot.close() }
             try expect(snapshot.sequence, is: 3, "sequence")
             try expect(snapshot.list(songs), is: [Stored("a", 2, "{}"), Stored("b", 3, "{}")], "songs")
-            try expect(snapshot.log(after: 1), is: batch.log, "log")
+            try expect(snapshot.commitLog(after: 1), is: batch.commitLog, "log")
         },
         Check("a write that is rolled back leaves nothing") { place in
             let storage = try place.open()
@@ -74,7 +74,7 @@ extension StorageConformance {
             let snapshot = try storage.beginSnapshot()
             defer { snapshot.close() }
             try expect(snapshot.list(songs), is: [Stored("a", 1, "{}")], "songs")
-            try expect(snapshot.log(after: 0)?.map(\.sequence), is: [1], "log")
+            try expect(snapshot.commitLog(after: 0)?.map(\.sequence), is: [1], "log")
             try expect(snapshot.idempotencyRecord([1]), is: nil, "idempotency record")
             let state = try storage.readState()
             try expect(state.repositories.map(\.name), is: ["songs", "albums"], "repositories")

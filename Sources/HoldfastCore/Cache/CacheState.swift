@@ -140,7 +140,7 @@ struct CacheState: Sendable {
     }
 
     /// Goes on to a newer state, in which the entities that `changes` names may be others, nil: any.
-    mutating func advance(to head: CommitSequence, _ token: ChangeToken?, _ changes: [LogEntry]?) {
+    mutating func advance(to head: CommitSequence, _ token: ChangeToken?, _ changes: [CommitLogEntry]?) {
         if let changes {
             for change in changes.lazy.flatMap(\.changes) {
                 let index = index(of: change.key.repository)

@@ -11,8 +11,8 @@ internal import Synchronization
 /// - a snapshot at a sequence from the entry's version up to `head`.
 ///
 /// Reading fills it, from a snapshot at `head` alone. A commit of this process brings the entries that it changed up to
-/// date. Of commits of other processes the entries go that the log names; what else was stored, by another program, empties
-/// it.
+/// date. Of commits of other processes the entries go that the commit log names; what else was stored, by another
+/// program, empties it.
 ///
 /// The entries of a repository with a policy of its own stand in a list of their own, which its commits fill, too. All
 /// others share the general list, which they do not fill: a large load would push out what is in use.
@@ -133,7 +133,7 @@ final class EntityCache: Sendable {
         }
 
         /// What has changed since, nil: anything.
-        func changes(_ read: Changes, limit: Int) -> [LogEntry]? {
+        func changes(_ read: Changes, limit: Int) -> [CommitLogEntry]? {
             guard !isEmpty, let token else { return nil }
             // What cannot be read now is as good as unknown.
             return try? read(token, head, limit)
@@ -141,7 +141,7 @@ final class EntityCache: Sendable {
     }
 
     /// What was stored since the state that entries show, as `StorageSnapshot.changes` answers.
-    typealias Changes = (ChangeToken, CommitSequence, _ limit: Int) throws(HoldfastError) -> [LogEntry]?
+    typealias Changes = (ChangeToken, CommitSequence, _ limit: Int) throws(HoldfastError) -> [CommitLogEntry]?
 
     /// Takes note of a snapshot that was just opened. Of the entries those go that may be others there.
     func advance(to snapshot: any StorageSnapshot) {
@@ -155,7 +155,7 @@ final class EntityCache: Sendable {
         while true {
             let known = state.withLock { Known($0) }
             if known.isCommitting || known.token == token || known.head > sequence { return }
-            // The log is not read under the lock, so that the others go on meanwhile.
+            // The commit log is not read under the lock, so that the others go on meanwhile.
             let changes = known.changes(changes, limit: limits.cachedTransactions)
             let isDone = state.withLock { state in
                 guard Known(state) == known else { return false }

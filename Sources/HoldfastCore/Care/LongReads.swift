@@ -19,8 +19,8 @@ final class LongRead: Sendable {
     }
 }
 
-/// Those that are taken back when the engine wants every snapshot back, because they keep a log from being begun anew that
-/// has grown too long.
+/// Those that are taken back when the engine wants every snapshot back, because they keep a write-ahead log from being
+/// begun anew that has grown too long.
 final class LongReads: Sendable {
     private let reads = Lock<[ObjectIdentifier: LongRead]>([:])
 

@@ -68,7 +68,7 @@ extension Store {
         }
         lines.addEnd(entities: (before ?? 0) + entities)
         try flush()
-        log.info("store exported", [("sequence", .number(snapshot.sequence)), ("entities", .number(entities))])
+        diagnostics.info("store exported", [("sequence", .number(snapshot.sequence)), ("entities", .number(entities))])
         var writer = JSONWriter()
         writer.beginObject()
         writer.member("sequence")

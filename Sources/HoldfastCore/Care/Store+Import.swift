@@ -64,7 +64,7 @@ extension Store {
             throw error.at(lines.number, "line")
         }
         if let header { try end(header, options) }
-        return importer.report(log)
+        return importer.report(diagnostics)
     }
 
     private func begin(_ header: ExportLine.Header, _ importer: inout Importer) throws(HoldfastError) {
@@ -104,13 +104,13 @@ extension Store {
         } catch {
             throw error.at(row, "row")
         }
-        return importer.report(log)
+        return importer.report(diagnostics)
     }
 }
 
 extension Importer {
-    fileprivate func report(_ log: StoreLog) -> [UInt8] {
-        log.info("entities imported", [("entities", .number(read)), ("stored", .number(stored))])
+    fileprivate func report(_ diagnostics: StoreDiagnostics) -> [UInt8] {
+        diagnostics.info("entities imported", [("entities", .number(read)), ("stored", .number(stored))])
         var writer = JSONWriter()
         writer.beginObject()
         writer.member("entities")

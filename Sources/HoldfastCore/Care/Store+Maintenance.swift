@@ -12,7 +12,7 @@ extension Store {
             bytes = total
             return try report(progress, done, total)
         }
-        log.info(
+        diagnostics.info(
             "store backed up", [("path", .text(path)), ("sequence", .number(sequence)), ("bytes", .number(bytes))])
         var writer = JSONWriter()
         writer.beginObject()
@@ -37,7 +37,7 @@ extension Store {
         let (before, after) = try Interrupt.whileAsking(environment.limits, stop: stop) {
             [queue] () throws(HoldfastError) in try queue.compact(unless: end)
         }
-        log.info("store compacted", [("bytes_before", .number(before)), ("bytes_after", .number(after))])
+        diagnostics.info("store compacted", [("bytes_before", .number(before)), ("bytes_after", .number(after))])
         var writer = JSONWriter()
         writer.beginObject()
         writer.member("bytes_before")
@@ -64,7 +64,7 @@ extension Store {
             reports.append(report)
         }
         let isOK = problems.isEmpty && reports.allSatisfy(\.isOK)
-        if !isOK { log.error("the store was verified and is damaged") }
+        if !isOK { diagnostics.error("the store was verified and is damaged") }
         var writer = JSONWriter()
         writer.beginObject()
         writer.member("ok")

@@ -107,7 +107,7 @@ extension Store {
                 try system.save(entity, in: transaction)
             }
         }
-        log.info("schema upgraded", [("from", .number(UInt64(step))), ("to", .number(UInt64(step + 1)))])
+        diagnostics.info("schema upgraded", [("from", .number(UInt64(step))), ("to", .number(UInt64(step + 1)))])
         return reached
     }
 

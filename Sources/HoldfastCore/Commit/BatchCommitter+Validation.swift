@@ -119,14 +119,15 @@ extension BatchCommitter {
         in write: any StorageWrite, _ overlay: inout BatchOverlay, _ upkeep: inout IndexUpkeep
     ) throws(Refusal) -> Receipt {
         commit.commitIdentifier = (identity &+ sequence) & UInt64(Int64.max)
-        var entry = LogEntry(sequence: sequence, commitIdentifier: commit.commitIdentifier, time: now, changes: [])
+        var entry = CommitLogEntry(
+            sequence: sequence, commitIdentifier: commit.commitIdentifier, time: now, changes: [])
         var evaluator = evaluator
         if let change = commit.catalogueChange {
             try carryOut(change, of: commit, as: sequence, in: write, &overlay, &upkeep)
             overlay.add(entry)
         } else if commit.writes.count == 1 {
             let text = try evaluator.evaluateOne(&overlay)
-            entry.changes = [LogEntry.Change(key: commit.writes[0].key, isDeletion: text == nil)]
+            entry.changes = [CommitLogEntry.Change(key: commit.writes[0].key, isDeletion: text == nil)]
             try upkeep.accept(entry.changes, [text], of: commit, in: write)
             overlay.add(entry, text)
         } else {

@@ -35,19 +35,19 @@ final class BatchCommitter {
     let identity: UInt64
     /// The newest sequence that was given out, to a commit that was stored or to one that was not.
     var lastSequence: CommitSequence
-    /// The newest in the log when this process looked last.
+    /// The newest in the commit log when this process looked last.
     private var storedHead: CommitSequence
     private var reservedThrough: CommitSequence
-    private var logAges: LogAges?
-    private var logSizes: LogSizes
+    private var commitLogAges: CommitLogAges?
+    private var commitLogSizes: CommitLogSizes
     var recent: RecentCommits
     private var knownIndexes = KnownIndexes()
     let names: Catalogue
     private let cache: EntityCache
-    private let follower: LogFollower
+    private let follower: CommitLogFollower
     let origin: Receipt.Origin
-    /// For the log, once the lead was passed on.
-    private var notes: [StoreLog.Entry] = []
+    /// For the diagnostics log, once the lead was passed on.
+    private var notes: [StoreDiagnostics.Entry] = []
     /// Set while the storage has to be recovered before it can be used again.
     private var brokenBy: HoldfastError?
     /// Set when the write lock could not be waited for.
@@ -55,7 +55,7 @@ final class BatchCommitter {
 
     init(
         storage: any Storage, state: StorageState, environment: Environment, settings: Settings, keyAges: KeyAges,
-        names: Catalogue, cache: EntityCache, follower: LogFollower, isHeld: @escaping () -> Bool,
+        names: Catalogue, cache: EntityCache, follower: CommitLogFollower, isHeld: @escaping () -> Bool,
         publish: @escaping () -> Void,
         pinSnapshot: @escaping () -> Void, dropSnapshots: @escaping () -> Void
     ) {
@@ -70,10 +70,10 @@ final class BatchCommitter {
         lastSequence = state.head
         storedHead = state.head
         reservedThrough = state.reservedThrough
-        logAges = LogAges(
+        commitLogAges = CommitLogAges(
             maxAgeMilliseconds: settings.logMaxAgeMilliseconds, head: state.head,
             now: environment.time.monotonicNanoseconds())
-        logSizes = LogSizes(limit: settings.logMaxBytes, pieces: environment.limits.logPieces)
+        commitLogSizes = CommitLogSizes(limit: settings.logMaxBytes, pieces: environment.limits.logPieces)
         recent = RecentCommits(start: state.head, limit: environment.limits.recentChanges)
         self.names = names
         self.cache = cache
@@ -136,7 +136,7 @@ final class BatchCommitter {
         let nanoseconds = environment.time.monotonicNanoseconds() &- opening.began
         if nanoseconds > settings.slowBatchNanoseconds {
             notes.append(
-                StoreLog.Entry(
+                StoreDiagnostics.Entry(
                     level: .warning, message: "a batch of commits took long",
                     fields: [
                         ("milliseconds", .number(nanoseconds / 1_000_000)),
@@ -146,8 +146,8 @@ final class BatchCommitter {
         return rest
     }
 
-    /// What happened that the host's log should have.
-    func takeNotes() -> [StoreLog.Entry] {
+    /// What happened that the diagnostics log should have.
+    func takeNotes() -> [StoreDiagnostics.Entry] {
         defer { notes = [] }
         return notes
     }
@@ -159,7 +159,7 @@ final class BatchCommitter {
 
     func compact(unless end: Interrupt.Flag) throws(HoldfastError) -> (before: UInt64, after: UInt64) {
         if let brokenBy { throw refusal(brokenBy) }
-        // Whoever reads from the log keeps the file as long as it is.
+        // Whoever reads from the write-ahead log keeps the file as long as it is.
         dropSnapshots()
         return try storage.compact(unless: end)
     }
@@ -213,8 +213,8 @@ final class BatchCommitter {
             if reserves {
                 stored.reservedThrough = lastSequence + CommitSequence(environment.limits.sequenceReservation)
             }
-            let logBytes = LogSizes.bytes(of: stored.log)
-            try trimWhenDue(&stored, logBytes, commits: survivors.count, in: write)
+            let entryBytes = CommitLogSizes.bytes(of: stored.commitLog)
+            try trimWhenDue(&stored, entryBytes, commits: survivors.count, in: write)
             try upkeep.complete(&stored, in: write)
             if let needsBeforeImages = follower.needsBeforeImages {
                 follower.announce(try CommittedBatch(overlay, in: write, needsBeforeImages: needsBeforeImages))
@@ -239,8 +239,8 @@ final class BatchCommitter {
                 return batch[validated...]
             }
             if let reserved = stored.reservedThrough { reservedThrough = reserved }
-            logSizes.remove(below: stored.trimLogBelow ?? 0)
-            logSizes.add(logBytes, through: lastSequence)
+            commitLogSizes.remove(below: stored.trimCommitLogBelow ?? 0)
+            commitLogSizes.add(entryBytes, through: lastSequence)
         } catch {
             write.rollback()
             follower.lost()
@@ -250,14 +250,14 @@ final class BatchCommitter {
         }
         storage.releaseWriteLock()
         storedHead = lastSequence
-        finish(survivors, overlay.log, overlay.createdRepositories)
+        finish(survivors, overlay.commitLog, overlay.createdRepositories)
         for (commit, reason) in refused { commit.end(.failure(reason)) }
         return batch[validated...]
     }
 
     /// Begins the write transaction, and tells whether it must reserve sequences. A reservation must reach the disk
     /// before anybody sees the sequences that it stands for, so it makes the transaction a durable one. The last that is
-    /// reserved is not given out: after an unclean close the log has an entry there.
+    /// reserved is not given out: after an unclean close the commit log has an entry there.
     private func begin(_ needs: Needs) throws(HoldfastError) -> (transaction: any StorageWrite, reserves: Bool) {
         if let failure = writeLockFailure.take() { throw failure }
         if brokenBy != nil { try recover() }
@@ -279,11 +279,11 @@ final class BatchCommitter {
     /// Takes note of what other processes have committed.
     private func catchUp(with write: any StorageWrite) throws(HoldfastError) {
         guard write.head > storedHead else { return }
-        var sizes = logSizes
-        // Until the log was counted they are counted with it.
+        var sizes = commitLogSizes
+        // Until the commit log was counted they are counted with it.
         if sizes.isComplete { try sizes.add(behind: storedHead, in: write) }
         if isHeld() { try remember(others: write) } else { recent.restart(at: write.head) }
-        logSizes = sizes
+        commitLogSizes = sizes
         storedHead = write.head
         lastSequence = max(lastSequence, storedHead)
     }
@@ -291,9 +291,9 @@ final class BatchCommitter {
     /// Of more than is remembered nothing is: reading it would take time, and everybody waits.
     private func remember(others write: any StorageWrite) throws(HoldfastError) {
         let limits = environment.limits
-        var entries: [LogEntry] = []
+        var entries: [CommitLogEntry] = []
         var count = 0
-        while let page = try write.log(after: entries.last?.sequence ?? storedHead, limit: limits.checkPage) {
+        while let page = try write.commitLog(after: entries.last?.sequence ?? storedHead, limit: limits.checkPage) {
             count += page.reduce(0) { $0 + $1.changes.count }
             if count > limits.recentChanges { break }
             entries += page
@@ -325,7 +325,7 @@ final class BatchCommitter {
 
     /// Makes what is stored visible, then ends the commits, in order.
     private func finish(
-        _ survivors: [(commit: Commit, receipt: Receipt)], _ entries: [LogEntry], _ created: [RepositoryRecord]
+        _ survivors: [(commit: Commit, receipt: Receipt)], _ entries: [CommitLogEntry], _ created: [RepositoryRecord]
     ) {
         if isHeld() {
             recent.append(entries)
@@ -339,19 +339,21 @@ final class BatchCommitter {
 
     /// By count and by age now and then, by bytes whenever they have become too many.
     private func trimWhenDue(
-        _ batch: inout WriteBatch, _ logBytes: Int, commits: Int, in write: any StorageWrite
+        _ batch: inout WriteBatch, _ entryBytes: Int, commits: Int, in write: any StorageWrite
     ) throws(HoldfastError) {
         let before = lastSequence - min(lastSequence, CommitSequence(commits))
         let interval = CommitSequence(environment.limits.trimInterval)
         let isDue = before / interval != lastSequence / interval
-        if logSizes.mustCount(adding: logBytes) || isDue && !logSizes.isComplete { try logSizes.count(in: write) }
-        let tooLarge = logSizes.horizon(adding: logBytes)
-        if tooLarge > 0 { batch.trimLogBelow = tooLarge }
+        if commitLogSizes.mustCount(adding: entryBytes) || isDue && !commitLogSizes.isComplete {
+            try commitLogSizes.count(in: write)
+        }
+        let tooLarge = commitLogSizes.horizon(adding: entryBytes)
+        if tooLarge > 0 { batch.trimCommitLogBelow = tooLarge }
         guard isDue else { return }
         let tooMany = lastSequence - min(lastSequence, settings.logRetention)
-        let tooOld = logAges?.advance(to: before, now: environment.time.monotonicNanoseconds()) ?? 0
+        let tooOld = commitLogAges?.advance(to: before, now: environment.time.monotonicNanoseconds()) ?? 0
         let horizon = max(tooLarge, tooMany, tooOld)
-        if horizon > 0 { batch.trimLogBelow = horizon }
+        if horizon > 0 { batch.trimCommitLogBelow = horizon }
         batch.trimIdempotencyBefore = keyAges.horizon
         batch.keepIdempotency = settings.idempotencyMaxCount
     }
@@ -407,14 +409,14 @@ final class BatchCommitter {
         lastSequence = max(lastSequence, state.head)
         storedHead = state.head
         reservedThrough = state.reservedThrough
-        logSizes = LogSizes(limit: settings.logMaxBytes, pieces: environment.limits.logPieces)
+        commitLogSizes = CommitLogSizes(limit: settings.logMaxBytes, pieces: environment.limits.logPieces)
         recent.restart(at: storedHead)
         brokenBy = nil
         note("the store was recovered after a failed commit", ("sequence", .number(state.head)))
     }
 
-    private func note(_ message: String, _ field: Log.Field) {
-        notes.append(StoreLog.Entry(level: .error, message: message, fields: [field]))
+    private func note(_ message: String, _ field: DiagnosticsLog.Field) {
+        notes.append(StoreDiagnostics.Entry(level: .error, message: message, fields: [field]))
     }
 
     private func refusal(_ reason: HoldfastError) -> HoldfastError {

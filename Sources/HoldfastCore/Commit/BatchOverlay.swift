@@ -8,7 +8,7 @@ struct BatchOverlay {
     private var changes: [EntityChange] = []
     /// Where each key's last change is. Made when somebody asks: most batches have members that ask nothing.
     private var last: [EntityKey: Int]?
-    private(set) var log: [LogEntry] = []
+    private(set) var commitLog: [CommitLogEntry] = []
     private(set) var idempotency: [[UInt8]: IdempotencyRecord] = [:]
     private(set) var createdRepositories: [RepositoryRecord] = []
     /// Indexes as they are known from now on.
@@ -19,11 +19,11 @@ struct BatchOverlay {
 
     init(commits: Int) {
         changes.reserveCapacity(commits)
-        log.reserveCapacity(commits)
+        commitLog.reserveCapacity(commits)
     }
 
     /// Whether nothing has to be stored.
-    var isEmpty: Bool { log.isEmpty }
+    var isEmpty: Bool { commitLog.isEmpty }
 
     /// The last change of an entity; nil if there was none.
     mutating func change(of key: EntityKey) -> EntityChange? {
@@ -46,15 +46,15 @@ struct BatchOverlay {
             .map { changes[$0] }
     }
 
-    mutating func add(_ entry: LogEntry, _ bodies: [[UInt8]?]) {
+    mutating func add(_ entry: CommitLogEntry, _ bodies: [[UInt8]?]) {
         for (change, body) in zip(entry.changes, bodies) { add(change.key, entry.sequence, body) }
-        log.append(entry)
+        commitLog.append(entry)
     }
 
     /// Of a commit with one change.
-    mutating func add(_ entry: LogEntry, _ body: [UInt8]?) {
+    mutating func add(_ entry: CommitLogEntry, _ body: [UInt8]?) {
         add(entry.changes[0].key, entry.sequence, body)
-        log.append(entry)
+        commitLog.append(entry)
     }
 
     /// The versions that entities of the commit at this sequence are to have.
@@ -77,17 +77,17 @@ struct BatchOverlay {
         removedIndexes.append(index)
     }
 
-    /// What each entry of the log has changed, with the versions that the entities are given.
+    /// What each entry of the commit log has changed, with the versions that the entities are given.
     var members: [[EntityChange]] {
         var start = 0
-        return log.map { entry in
+        return commitLog.map { entry in
             defer { start += entry.changes.count }
             return changes[start..<(start + entry.changes.count)].map(final)
         }
     }
 
     /// Of a commit without changes.
-    mutating func add(_ entry: LogEntry) { log.append(entry) }
+    mutating func add(_ entry: CommitLogEntry) { commitLog.append(entry) }
 
     private mutating func add(_ key: EntityKey, _ version: CommitSequence, _ body: [UInt8]?) {
         last?[key] = changes.count
@@ -99,7 +99,7 @@ struct BatchOverlay {
         var batch = WriteBatch()
         batch.changes = finalChanges()
         if keepsVersions { batch.changes = batch.changes.map(final) }
-        batch.log = log
+        batch.commitLog = commitLog
         batch.idempotency = Array(idempotency.values)
         batch.createdRepositories = createdRepositories
         batch.indexes = indexes

@@ -40,7 +40,7 @@ struct BatchReads {
             let began = environment.time.monotonicNanoseconds()
             let read = try RecentCommits(
                 behind: older, in: repositories, head: write.head, environment.limits
-            ) { after, limit throws(HoldfastError) in try write.log(after: after, limit: limit) }
+            ) { after, limit throws(HoldfastError) in try write.commitLog(after: after, limit: limit) }
             far = stored(read, behind: older.filter(read.covers))
             far!.readingTime = environment.time.monotonicNanoseconds() &- began
         }

@@ -1,7 +1,7 @@
 internal import HoldfastQuery
 internal import HoldfastStorage
 
-/// What commits have changed behind a sequence, as the log tells it, ready to answer "what changed since".
+/// What commits have changed behind a sequence, as the commit log tells it, ready to answer "what changed since".
 struct ChangesSince {
     /// Everything that was changed behind this sequence is here.
     private(set) var start: CommitSequence
@@ -9,14 +9,14 @@ struct ChangesSince {
     private(set) var count = 0
 
     /// Those that changed something, oldest first.
-    private var entries: [LogEntry] = []
+    private var entries: [CommitLogEntry] = []
     private var lastWrites: [EntityKey: CommitSequence] = [:]
     private var newest: [RepositoryID: (key: EntityKey, sequence: CommitSequence)] = [:]
 
     init(start: CommitSequence) { self.start = start }
 
     /// Takes in the commit behind all that are here.
-    mutating func append(_ entry: LogEntry) {
+    mutating func append(_ entry: CommitLogEntry) {
         if entry.changes.isEmpty { return }
         entries.append(entry)
         count += entry.changes.count
@@ -62,7 +62,7 @@ struct ChangesSince {
         return changed
     }
 
-    private func entries(after sequence: CommitSequence) -> ArraySlice<LogEntry> {
+    private func entries(after sequence: CommitSequence) -> ArraySlice<CommitLogEntry> {
         var low = 0
         var high = entries.count
         while low < high {

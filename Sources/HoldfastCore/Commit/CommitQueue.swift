@@ -47,8 +47,8 @@ package final class CommitQueue: Sendable {
     let committer: LeaderOnly<BatchCommitter>
     private let delivery: Delivery
     private let deadlines: DeadlineWatch
-    private let follower: LogFollower
-    private let log: StoreLog
+    private let follower: CommitLogFollower
+    private let diagnostics: StoreDiagnostics
     private let time: any TimeSource
     private let limits: Limits
     private let maxInFlight: Int
@@ -64,8 +64,8 @@ package final class CommitQueue: Sendable {
     let wakeCommitter: @Sendable () -> Void
 
     init(
-        committer: sending BatchCommitter, delivery: Delivery, deadlines: DeadlineWatch, follower: LogFollower,
-        log: StoreLog,
+        committer: sending BatchCommitter, delivery: Delivery, deadlines: DeadlineWatch, follower: CommitLogFollower,
+        diagnostics: StoreDiagnostics,
         environment: Environment,
         maxInFlight: Int, waitingReaders: WaitingReaders, wakeCommitter: @escaping @Sendable () -> Void
     ) {
@@ -73,7 +73,7 @@ package final class CommitQueue: Sendable {
         self.delivery = delivery
         self.deadlines = deadlines
         self.follower = follower
-        self.log = log
+        self.diagnostics = diagnostics
         time = environment.time
         limits = environment.limits
         self.maxInFlight = maxInFlight
@@ -159,7 +159,7 @@ package final class CommitQueue: Sendable {
             if let interrupt, withdraw(commit, interrupt) { break }
             if takeLead(for: commit) {
                 lead(for: commit)
-                // The log's receiver may have forked. In the child the queue is the parent's.
+                // The receiver of diagnostics may have forked. In the child the queue is the parent's.
                 if processEpoch() != epoch { throw HoldfastError.forked }
                 continue
             }
@@ -378,8 +378,8 @@ package final class CommitQueue: Sendable {
         }
         let notes = committer.value.takeNotes()
         stepDown(ended)
-        // The host's log is not called by a leader.
-        for note in notes { log.write(note) }
+        // The receiver of diagnostics is not called by a leader.
+        for note in notes { diagnostics.write(note) }
     }
 
     /// From now on others lead for this owner, who is asked meanwhile whether its call is to end.

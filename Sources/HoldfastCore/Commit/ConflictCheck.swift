@@ -24,8 +24,8 @@ struct ConflictCheck {
         if sequence > reads.snapshot { changed.append((key, sequence)) }
     }
 
-    /// Compares what is there now with what was read: whatever happened in between, and without the log. `version` is 0
-    /// where there is no entity. Not for a key that was written without having been read.
+    /// Compares what is there now with what was read: whatever happened in between, and without the commit log.
+    /// `version` is 0 where there is no entity. Not for a key that was written without having been read.
     mutating func compare(_ key: EntityKey, with version: CommitSequence) {
         if version != reads.keys[key] { changed.append((key, max(version, reads.snapshot + 1))) }
     }

@@ -29,7 +29,7 @@ struct IndexUpkeep {
 
     /// Takes a member's changes in, or refuses it and leaves no trace but in the count.
     mutating func accept(
-        _ changes: [LogEntry.Change], _ texts: [[UInt8]?], of commit: Commit, in write: any StorageWrite
+        _ changes: [CommitLogEntry.Change], _ texts: [[UInt8]?], of commit: Commit, in write: any StorageWrite
     ) throws(Refusal) {
         if indexes.isEmpty { return }
         var new: [EntityKey: [IndexKeys]] = [:]

@@ -2,7 +2,7 @@ internal import HoldfastEnvironment
 public import HoldfastQuery
 internal import HoldfastStorage
 
-/// What a commit answers. Most receipts are only counted, so what can be worked out from the commit's log entry is
+/// What a commit answers. Most receipts are only counted, so what can be worked out from the commit's entry in the log is
 /// worked out when it is asked for.
 public struct Receipt: Sendable {
     public struct Change: Sendable, Equatable {
@@ -29,7 +29,7 @@ public struct Receipt: Sendable {
 
     private enum Content {
         /// The changes are ordered by repository number and id.
-        case logged([LogEntry.Change], Origin)
+        case logged([CommitLogEntry.Change], Origin)
         case read(position: String, changes: [Change])
     }
 
@@ -85,14 +85,14 @@ public struct Receipt: Sendable {
     }
 
     /// The names of repositories are not in the order of their numbers.
-    private static func sortedByName(_ changes: [LogEntry.Change], _ names: Catalogue) -> [Change] {
+    private static func sortedByName(_ changes: [CommitLogEntry.Change], _ names: Catalogue) -> [Change] {
         changes.map {
             Change(repository: names.name(of: $0.key.repository), id: $0.key.id, isDeletion: $0.isDeletion)
         }.sorted { $0.repository == $1.repository ? $0.id < $1.id : $0.repository < $1.repository }
     }
 
-    /// Of a commit that was taken into the log.
-    init(of entry: LogEntry, isDurable: Bool, attempts: Int, origin: Origin) {
+    /// Of a commit that was taken into the commit log.
+    init(of entry: CommitLogEntry, isDurable: Bool, attempts: Int, origin: Origin) {
         sequence = entry.sequence
         self.isDurable = isDurable
         self.attempts = attempts

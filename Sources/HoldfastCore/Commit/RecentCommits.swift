@@ -20,7 +20,7 @@ struct RecentCommits {
     func covers(_ snapshot: CommitSequence) -> Bool { snapshot >= changes.start }
 
     /// Takes in what was committed behind all that it has seen.
-    mutating func append(_ newer: some Sequence<LogEntry>) {
+    mutating func append(_ newer: some Sequence<CommitLogEntry>) {
         for entry in newer {
             if changes.count + entry.changes.count > limit { restart(at: entry.sequence - 1) }
             if entry.changes.count > limit { restart(at: entry.sequence) } else { changes.append(entry) }
@@ -31,16 +31,16 @@ struct RecentCommits {
 }
 
 extension RecentCommits {
-    /// Reads them from the stored log: everything that was changed in these repositories behind the oldest of the snapshots
-    /// to which the log still reaches, or less, where that is too much to look at. `covers` tells. `log` answers what is
-    /// behind a sequence, at most so many commits, or nil where that was trimmed.
+    /// Reads them from the stored commit log: everything that was changed in these repositories behind the oldest of
+    /// the snapshots to which the commit log still reaches, or less, where that is too much to look at. `covers` tells.
+    /// `commitLog` answers what is behind a sequence, at most so many commits, or nil where that was trimmed.
     init(
         behind snapshots: [CommitSequence], in repositories: Set<RepositoryID>, head: CommitSequence, _ limits: Limits,
-        _ log: (CommitSequence, Int) throws(HoldfastError) -> [LogEntry]?
+        _ commitLog: (CommitSequence, Int) throws(HoldfastError) -> [CommitLogEntry]?
     ) throws(HoldfastError) {
         self.init(start: head, limit: limits.checkedChanges)
         for oldest in Set(snapshots).sorted() {
-            guard var page = try log(oldest, limits.checkPage) else { continue }
+            guard var page = try commitLog(oldest, limits.checkPage) else { continue }
             restart(at: oldest)
             while true {
                 for index in page.indices {
@@ -48,7 +48,7 @@ extension RecentCommits {
                 }
                 append(page)
                 guard let last = page.last, page.count >= limits.checkPage else { return }
-                guard let next = try log(last.sequence, limits.checkPage) else {
+                guard let next = try commitLog(last.sequence, limits.checkPage) else {
                     // It was there a moment ago, in the same transaction.
                     restart(at: head)
                     return

@@ -96,7 +96,7 @@ struct WriteEvaluator {
     /// The final change of each entity, ordered by key, and their texts.
     mutating func evaluateAll(
         _ overlay: inout BatchOverlay
-    ) throws(Refusal) -> (changes: [LogEntry.Change], texts: [[UInt8]?]) {
+    ) throws(Refusal) -> (changes: [CommitLogEntry.Change], texts: [[UInt8]?]) {
         let writes = commit.writes
         let order = KeyOrder(count: writes.count) { writes[$0].key }
         // Where the last write of each key is, if any key is written more than once.
@@ -115,7 +115,8 @@ struct WriteEvaluator {
 
         let final = order.indexes.filter { last == nil || last![writes[$0].key] == $0 }
         return (
-            final.map { LogEntry.Change(key: writes[$0].key, isDeletion: texts[$0] == nil) }, final.map { texts[$0] }
+            final.map { CommitLogEntry.Change(key: writes[$0].key, isDeletion: texts[$0] == nil) },
+            final.map { texts[$0] }
         )
     }
 

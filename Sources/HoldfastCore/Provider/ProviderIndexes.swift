@@ -45,9 +45,9 @@ extension MemoryState {
     }
 
     /// Nothing is known of what was committed up to this sequence, which is the newest from here on.
-    mutating func forgetLog(through sequence: CommitSequence) {
-        log = OrderedMap()
-        logBegins = sequence + 1
+    mutating func forgetCommitLog(through sequence: CommitSequence) {
+        commitLog = OrderedMap()
+        commitLogBegins = sequence + 1
         newestSequence = sequence
     }
 }

@@ -179,11 +179,11 @@ final class ProviderSnapshot: StorageSnapshot {
         }
     }
 
-    func log(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [LogEntry]? {
-        try current().state.log(after: sequence, limit: limit)
+    func commitLog(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [CommitLogEntry]? {
+        try current().state.commitLog(after: sequence, limit: limit)
     }
 
-    func logStart() throws(HoldfastError) -> CommitSequence { try current().state.logBegins }
+    func commitLogStart() throws(HoldfastError) -> CommitSequence { try current().state.commitLogBegins }
 
     func idempotencyRecord(_ key: [UInt8]) throws(HoldfastError) -> IdempotencyRecord? {
         try current().state.idempotencyRecord(key)

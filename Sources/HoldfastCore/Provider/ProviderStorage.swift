@@ -81,7 +81,7 @@ public final class ProviderStorage: Storage {
         calls = ProviderCalls(provider, isConcurrent: isConcurrent)
         var state = MemoryState.fresh(random: environment.random)
         state.newestSequence = first
-        state.logBegins = first == 0 ? 0 : first + 1
+        state.commitLogBegins = first == 0 ? 0 : first + 1
         guarded = Lock(
             Guarded(state: state, oldVersion: first, token: try calls.changeToken(), lastSequence: first))
     }
@@ -152,7 +152,7 @@ public final class ProviderStorage: Storage {
     }
 
     public func contains(commit identifier: UInt64, at sequence: CommitSequence) throws(HoldfastError) -> Bool {
-        try openState { $0.state.log[sequence]?.commitIdentifier == identifier }
+        try openState { $0.state.commitLog[sequence]?.commitIdentifier == identifier }
     }
 
     public func close(head: CommitSequence) throws(HoldfastError) {
@@ -189,14 +189,14 @@ public final class ProviderStorage: Storage {
         if isNews { forget() }
     }
 
-    /// What the provider holds is not known any more: all versions rise, the log goes, so that nobody can confirm what was read
-    /// before, indexes are made anew, and transactions lose their snapshots.
+    /// What the provider holds is not known any more: all versions rise, the commit log goes, so that nobody can
+    /// confirm what was read before, indexes are made anew, and transactions lose their snapshots.
     private func forget() {
         guarded.withLock { guarded in
             guarded.versions = OrderedMap()
             guarded.lastSequence = max(guarded.lastSequence, guarded.state.newestSequence) + 1
             guarded.oldVersion = guarded.lastSequence
-            guarded.state.forgetLog(through: guarded.lastSequence)
+            guarded.state.forgetCommitLog(through: guarded.lastSequence)
             guarded.indexesAreStale = !guarded.state.indexes.isEmpty
             guarded.isLost = false
         }

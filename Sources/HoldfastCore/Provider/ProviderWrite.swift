@@ -55,8 +55,8 @@ final class ProviderWrite: StorageWrite {
         state.repositories.first { $0.id == repository }?.name ?? ""
     }
 
-    func log(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [LogEntry]? {
-        state.log(after: sequence, limit: limit)
+    func commitLog(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [CommitLogEntry]? {
+        state.commitLog(after: sequence, limit: limit)
     }
 
     func idempotencyRecords(_ keys: [[UInt8]]) throws(HoldfastError) -> [IdempotencyRecord?] {

@@ -40,7 +40,7 @@ final class Expiry: Sendable {
         do throws(HoldfastError) {
             try start()
         } catch {
-            state.withLock { $0.store }?.log.warning(
+            state.withLock { $0.store }?.diagnostics.warning(
                 "entities whose time has passed are not deleted before the store is opened again",
                 [("reason", .text(error.message))])
         }
@@ -76,7 +76,7 @@ final class Expiry: Sendable {
             try deleteDue(in: store)
         } catch {
             if error.status != .closed {
-                store.log.warning(
+                store.diagnostics.warning(
                     "entities whose time has passed could not be deleted", [("reason", .text(error.message))])
             }
         }
@@ -121,13 +121,13 @@ final class Expiry: Sendable {
             if ids.isEmpty { break }
             let deleted = try delete(ids.filter { refused[$0] == nil }, due, in: repository, &refused)
             if deleted > 0 {
-                store.log.info(
+                store.diagnostics.info(
                     "entities were deleted whose time has passed",
                     [("repository", .text(record.name)), ("entities", .number(deleted))])
             }
         }
         if let (id, reason) = refused.first {
-            store.log.warning(
+            store.diagnostics.warning(
                 "entities whose time has passed may not be deleted",
                 [
                     ("repository", .text(record.name)), ("entities", .number(UInt64(refused.count))),

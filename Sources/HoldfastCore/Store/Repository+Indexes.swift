@@ -63,7 +63,7 @@ extension Repository {
     private func renews(_ index: Index) throws(HoldfastError) -> Bool {
         guard index.definition.isOutdated else { return false }
         if index.definition.isUnique {
-            store.log.warning(
+            store.diagnostics.warning(
                 "the unique index \"\(index.record.name)\" is of a former kind: drop it and create it again",
                 [("repository", .text(name)), ("index", .text(index.record.name))])
             return false

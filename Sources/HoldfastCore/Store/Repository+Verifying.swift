@@ -38,7 +38,7 @@ struct RepositoryReport {
             defer { repository.store.longReads.remove(read) }
             try report.look(at: repository, on: read) { done throws(HoldfastError) in
                 let goesOn = try progress(done)
-                if repository.store.storage.isLogTooLong { read.takeBack() }
+                if repository.store.storage.isWriteAheadLogTooLong { read.takeBack() }
                 return goesOn
             }
         }

@@ -72,7 +72,7 @@ extension Store {
     private func describe(_ size: StorageSize, _ writer: inout JSONWriter) {
         writer.beginObject()
         writer.number("store_bytes", size.store)
-        writer.number("log_bytes", size.log)
+        writer.number("log_bytes", size.writeAheadLog)
         writer.number("free_bytes", size.free)
         writer.endObject()
     }

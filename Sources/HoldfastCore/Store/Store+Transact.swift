@@ -25,7 +25,7 @@ extension Store {
                 try? transaction.rollback(isManager: true)
                 guard error.status == .conflict || error.tellsOfForeignLock else { throw error }
                 guard attempt < options.maxAttempts else { throw Self.gaveUp(error, after: attempt) }
-                log.info(
+                diagnostics.info(
                     error.status == .conflict
                         ? "a transaction runs again after a conflict"
                         : "a transaction runs again after it was locked out",

@@ -23,11 +23,11 @@ public final class Store: Sendable {
     package let retries: RetryQueue
     let operations: OperationWorker
     let delivery: Delivery
-    let log: StoreLog
+    let diagnostics: StoreDiagnostics
     let openTransactions = Atomic<Int>(0)
     let closing: StoreClosing
     let expiry: Expiry
-    let follower: LogFollower
+    let follower: CommitLogFollower
     /// The process that opened it.
     private let epoch = processEpoch()
 
@@ -55,7 +55,7 @@ public final class Store: Sendable {
             _ = try Limits.ofProcess.get()
             let state = try storage.readState()
             let delivery = try Delivery(mode: options.delivery, time: environment.time)
-            let log = StoreLog(location: storage.location)
+            let diagnostics = StoreDiagnostics(location: storage.location)
             let committer = WorkerSlot()
             let cacheBytes = options.cacheBytes ?? (storage.noticesChanges ? StoreOptions.standardCacheBytes : 0)
             let clock = StoreClock(environment.time)
@@ -74,8 +74,9 @@ public final class Store: Sendable {
             settings.slowBatchNanoseconds = options.slowCommitMilliseconds * 1_000_000
             settings.checks = checks
             let keyAges = KeyAges(time: environment.time, maxAge: options.idempotencyMaxAgeMilliseconds)
-            let follower = LogFollower(
-                storage: storage, catalogue: catalogue, environment: environment, delivery: delivery, log: log,
+            let follower = CommitLogFollower(
+                storage: storage, catalogue: catalogue, environment: environment, delivery: delivery,
+                diagnostics: diagnostics,
                 finished: { committer.wake() })
             let batchCommitter = BatchCommitter(
                 storage: storage, state: state, environment: environment, settings: settings, keyAges: keyAges,
@@ -86,7 +87,8 @@ public final class Store: Sendable {
                 dropSnapshots: { snapshots.revoke(olderThanMilliseconds: nil) })
             let deadlines = DeadlineWatch(environment, finished: { committer.wake() })
             let queue = CommitQueue(
-                committer: batchCommitter, delivery: delivery, deadlines: deadlines, follower: follower, log: log,
+                committer: batchCommitter, delivery: delivery, deadlines: deadlines, follower: follower,
+                diagnostics: diagnostics,
                 environment: environment,
                 maxInFlight: options.maxInFlight, waitingReaders: waitingReaders, wakeCommitter: { committer.wake() })
             let retries = RetryQueue(
@@ -96,7 +98,7 @@ public final class Store: Sendable {
             let closing = StoreClosing(
                 storage: storage, queue: queue, deadlines: deadlines, operations: operations, expiry: expiry,
                 follower: follower, delivery: delivery, snapshots: snapshots, retries: retries,
-                time: environment.time, limits: environment.limits, log: log, committer: committer,
+                time: environment.time, limits: environment.limits, diagnostics: diagnostics, committer: committer,
                 validators: catalogue.validators, clock: clock)
 
             self.url = url
@@ -112,11 +114,11 @@ public final class Store: Sendable {
             self.retries = retries
             self.operations = operations
             self.delivery = delivery
-            self.log = log
+            self.diagnostics = diagnostics
             self.closing = closing
             self.expiry = expiry
             self.follower = follower
-            storageHost = SnapshotReclaimer(snapshots: snapshots, longReads: longReads, log: log)
+            storageHost = SnapshotReclaimer(snapshots: snapshots, longReads: longReads, diagnostics: diagnostics)
             providerCalls = (storage as? ProviderStorage)?.calls
             incarnation = hexadecimal(state.incarnation)
             format = state.format
@@ -142,7 +144,7 @@ public final class Store: Sendable {
             throw error
         }
         let milliseconds = (environment.time.monotonicNanoseconds() &- began) / 1_000_000
-        log.info("store opened", [("engine", .text(storage.engine)), ("milliseconds", .number(milliseconds))])
+        diagnostics.info("store opened", [("engine", .text(storage.engine)), ("milliseconds", .number(milliseconds))])
     }
 
     /// For those on whose stack the host's code has run, which may have forked. Handles are tested before.
@@ -282,12 +284,12 @@ public final class Store: Sendable {
 private final class SnapshotReclaimer: StorageHost {
     private let snapshots: SnapshotPool
     private let longReads: LongReads
-    private let log: StoreLog
+    private let diagnostics: StoreDiagnostics
 
-    init(snapshots: SnapshotPool, longReads: LongReads, log: StoreLog) {
+    init(snapshots: SnapshotPool, longReads: LongReads, diagnostics: StoreDiagnostics) {
         self.longReads = longReads
         self.snapshots = snapshots
-        self.log = log
+        self.diagnostics = diagnostics
     }
 
     func releaseSnapshots(olderThanMilliseconds age: UInt64?) {
@@ -296,7 +298,8 @@ private final class SnapshotReclaimer: StorageHost {
         if age == nil { longReads.takeBack() }
         let count = before - snapshots.openCount
         if count > 0 && age != nil {
-            log.warning("snapshots were taken back from long readers", [("snapshots", .number(UInt64(max(0, count))))])
+            diagnostics.warning(
+                "snapshots were taken back from long readers", [("snapshots", .number(UInt64(max(0, count))))])
         }
     }
 }

@@ -20,13 +20,13 @@ final class StoreClosing: Sendable {
     private let deadlines: DeadlineWatch
     private let operations: OperationWorker
     private let expiry: Expiry
-    private let follower: LogFollower
+    private let follower: CommitLogFollower
     private let delivery: Delivery
     private let snapshots: SnapshotPool
     private let retries: RetryQueue
     private let time: any TimeSource
     private let limits: Limits
-    private let log: StoreLog
+    private let diagnostics: StoreDiagnostics
     private let committer: WorkerSlot
     private let validators: Validators
     private let clock: StoreClock
@@ -36,8 +36,8 @@ final class StoreClosing: Sendable {
 
     init(
         storage: any Storage, queue: CommitQueue, deadlines: DeadlineWatch, operations: OperationWorker, expiry: Expiry,
-        follower: LogFollower, delivery: Delivery, snapshots: SnapshotPool, retries: RetryQueue,
-        time: any TimeSource, limits: Limits, log: StoreLog,
+        follower: CommitLogFollower, delivery: Delivery, snapshots: SnapshotPool, retries: RetryQueue,
+        time: any TimeSource, limits: Limits, diagnostics: StoreDiagnostics,
         committer: WorkerSlot, validators: Validators,
         clock: StoreClock
     ) {
@@ -52,7 +52,7 @@ final class StoreClosing: Sendable {
         self.retries = retries
         self.time = time
         self.limits = limits
-        self.log = log
+        self.diagnostics = diagnostics
         self.committer = committer
         self.validators = validators
         self.clock = clock
@@ -130,11 +130,11 @@ final class StoreClosing: Sendable {
             try storage.close(head: queue.head)
         } catch {
             failure = error
-            log.error("the store could not be closed cleanly", [("reason", .text(error.message))])
+            diagnostics.error("the store could not be closed cleanly", [("reason", .text(error.message))])
         }
         validators.removeAll()
         clock.set(nil)
-        if failure == nil { log.info("store closed") }
+        if failure == nil { diagnostics.info("store closed") }
         committer.set(nil)
         state.withLock { state in
             state.step = .closed

@@ -28,7 +28,7 @@ public struct ChangeBatch: Sendable {
 
     /// Behind these commits.
     public var position: String
-    /// Whether the stream could not keep up and tells from the log.
+    /// Whether the stream could not keep up and tells from the commit log.
     public var isBehind = false
     public var commits: [Commit] = []
 

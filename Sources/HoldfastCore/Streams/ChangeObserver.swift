@@ -10,7 +10,7 @@ final class ChangeObserver {
     private let limits: Limits
     /// The commit up to which it was told.
     private(set) var sequence: CommitSequence
-    /// Whether it is told from the log until it has caught up.
+    /// Whether it is told from the commit log until it has caught up.
     private var isBehind = false
 
     init(
@@ -29,8 +29,8 @@ final class ChangeObserver {
 
     /// Takes in what was committed, through this commit. Each change is known as `known` answers.
     func follow(
-        _ entries: some Sequence<LogEntry>, through last: CommitSequence,
-        _ known: (LogEntry) -> [ChangeSelection.Known]
+        _ entries: some Sequence<CommitLogEntry>, through last: CommitSequence,
+        _ known: (CommitLogEntry) -> [ChangeSelection.Known]
     ) -> Event? {
         if isBehind || last <= sequence { return nil }
         let load = outbox.load { isTooMuch($0) }
@@ -43,14 +43,14 @@ final class ChangeObserver {
         return batch.commits.isEmpty ? nil : outbox.notice(.changes(batch))
     }
 
-    /// More on its way is too much: then it is told from the log.
+    /// More on its way is too much: then it is told from the commit log.
     private func isTooMuch(_ load: StreamOutbox.Load) -> Bool {
         load.changes > limits.observerChanges || load.bytes > limits.observerBytes
     }
 
     private func batch(
-        _ entries: some Sequence<LogEntry>, through last: CommitSequence,
-        _ known: (LogEntry) -> [ChangeSelection.Known]
+        _ entries: some Sequence<CommitLogEntry>, through last: CommitSequence,
+        _ known: (CommitLogEntry) -> [ChangeSelection.Known]
     ) -> ChangeBatch {
         var batch = ChangeBatch(position: StreamPosition.text(incarnation, last))
         for entry in entries where entry.sequence > sequence && entry.sequence <= last {
@@ -65,18 +65,18 @@ final class ChangeObserver {
     /// Whether it is behind, and everything that it was told has arrived.
     var canCatchUp: Bool { isBehind && outbox.load { $0.events > 0 }.events == 0 }
 
-    /// Tells more from the log. `position`: where the follower is.
+    /// Tells more from the commit log. `position`: where the follower is.
     func catchUp(
         to position: CommitSequence, from snapshot: any StorageSnapshot
     ) throws(HoldfastError) -> [Event] {
         while canCatchUp {
-            guard let entries = try snapshot.log(after: sequence, limit: limits.logPage) else {
+            guard let entries = try snapshot.commitLog(after: sequence, limit: limits.logPage) else {
                 sequence = max(position, snapshot.sequence)
                 isBehind = false
                 return [outbox.notice(.lost(StreamPosition.trimmed(incarnation, sequence)))]
             }
             let last = entries.last?.sequence ?? max(position, snapshot.sequence)
-            let texts = try LoggedTexts(entries, from: snapshot, of: selection)
+            let texts = try LoggedBodies(entries, from: snapshot, of: selection)
             var batch = batch(entries, through: last, texts.known)
             batch.isBehind = true
             sequence = last
@@ -87,19 +87,19 @@ final class ChangeObserver {
     }
 }
 
-/// The texts of what the log tells, which has none, as far as they are still those that the commits have stored.
-struct LoggedTexts {
+/// The texts of what the commit log tells, which has none, as far as they are still those that the commits have stored.
+struct LoggedBodies {
     private var texts: [EntityKey: (version: CommitSequence, text: [UInt8])] = [:]
 
     init(
-        _ entries: some Sequence<LogEntry>, from snapshot: any StorageSnapshot, of selection: ChangeSelection
+        _ entries: some Sequence<CommitLogEntry>, from snapshot: any StorageSnapshot, of selection: ChangeSelection
     ) throws(HoldfastError) {
         let needsTexts = selection.includesEntities || selection.filter != nil
         try self.init(entries, from: snapshot) { needsTexts && selection.mayConcern($0) }
     }
 
     init(
-        _ entries: some Sequence<LogEntry>, from snapshot: any StorageSnapshot, where isMeant: (EntityKey) -> Bool
+        _ entries: some Sequence<CommitLogEntry>, from snapshot: any StorageSnapshot, where isMeant: (EntityKey) -> Bool
     ) throws(HoldfastError) {
         var keys: Set<EntityKey> = []
         for entry in entries {
@@ -118,7 +118,7 @@ struct LoggedTexts {
     /// As it is now.
     func newest(_ key: EntityKey) -> (version: CommitSequence, text: [UInt8])? { texts[key] }
 
-    func known(_ entry: LogEntry) -> [ChangeSelection.Known] {
+    func known(_ entry: CommitLogEntry) -> [ChangeSelection.Known] {
         entry.changes.map { change in
             var known = ChangeSelection.Known(key: change.key, isDeletion: change.isDeletion, beforeImage: .unknown)
             if !change.isDeletion, let newest = texts[change.key], newest.version <= entry.sequence {

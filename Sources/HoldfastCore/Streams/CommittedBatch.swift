@@ -19,7 +19,7 @@ struct CommittedBatch: Sendable {
     }
 
     struct Commit: Sendable {
-        let entry: LogEntry
+        let entry: CommitLogEntry
         let changes: [Change]
     }
 
@@ -50,7 +50,7 @@ struct CommittedBatch: Sendable {
             }
         }
         var size = 0
-        commits = zip(overlay.log, members).map { entry, changes in
+        commits = zip(overlay.commitLog, members).map { entry, changes in
             Commit(
                 entry: entry,
                 changes: changes.map { change in

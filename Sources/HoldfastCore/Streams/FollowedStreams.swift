@@ -4,8 +4,8 @@ internal import HoldfastStorage
 
 /// A store's streams, and how far they have followed its commits. Confined to the follower's thread.
 ///
-/// What this process commits comes with its texts. Everything else is read from the log: then live queries take the texts
-/// as they are by now, and so several commits at once.
+/// What this process commits comes with its texts. Everything else is read from the commit log: then live queries take
+/// the texts as they are by now, and so several commits at once.
 final class FollowedStreams {
     private let storage: any Storage
     private let catalogue: Catalogue
@@ -17,8 +17,8 @@ final class FollowedStreams {
     private var position: CommitSequence?
     /// What the storage says while `position` is the newest.
     private var token: ChangeToken?
-    /// Something is in the log that could not be followed yet.
-    private var mustFollowLog = false
+    /// Something is in the commit log that could not be followed yet.
+    private var mustFollowCommitLog = false
     private var observers: [ChangeObserver] = []
     private var queries: [RepositoryID: LiveQueries] = [:]
     /// Queries with something to tell that had to wait.
@@ -69,7 +69,7 @@ final class FollowedStreams {
             queries[repository]!.remove(query)
             if queries[repository]!.isEmpty { queries[repository] = nil }
         }
-        if isEmpty { (position, token, mustFollowLog) = (nil, nil, false) }
+        if isEmpty { (position, token, mustFollowCommitLog) = (nil, nil, false) }
     }
 
     /// Where the streams are. The first one brings them there.
@@ -97,7 +97,7 @@ final class FollowedStreams {
         guard let position, batch.last > position else { return }
         guard batch.base <= position else {
             // Others have committed before.
-            return try followLog(knowing: batch)
+            return try followCommitLog(knowing: batch)
         }
         for commit in batch.commits { follow(commit) }
         let byNumber = Dictionary(uniqueKeysWithValues: batch.commits.map { ($0.entry.sequence, $0) })
@@ -136,33 +136,33 @@ final class FollowedStreams {
 
     /// Whether `poll` has to look from time to time.
     var needsPolling: Bool {
-        position != nil && (storage.noticesChanges || mustFollowLog || !unread.isEmpty)
+        position != nil && (storage.noticesChanges || mustFollowCommitLog || !unread.isEmpty)
     }
 
     /// Looks whether somebody else has committed. `newcomersWait`: whether there are streams to be taken in first.
     func poll(unless newcomersWait: () -> Bool) throws(HoldfastError) {
-        guard position != nil, storage.noticesChanges || mustFollowLog else { return }
-        if let token, !mustFollowLog, storage.changeToken == token { return }
-        try followLog(unless: newcomersWait)
+        guard position != nil, storage.noticesChanges || mustFollowCommitLog else { return }
+        if let token, !mustFollowCommitLog, storage.changeToken == token { return }
+        try followCommitLog(unless: newcomersWait)
     }
 
-    /// Takes in what the log tells, of whomever.
-    func followLog(
+    /// Takes in what the commit log tells, of whomever.
+    func followCommitLog(
         knowing batch: CommittedBatch? = nil, unless newcomersWait: () -> Bool = { false }
     ) throws(HoldfastError) {
         guard let position else { return }
-        mustFollowLog = true
+        mustFollowCommitLog = true
         let snapshot = try storage.beginSnapshot()
         defer { snapshot.close() }
-        // Asked behind the snapshot: who came before a commit that it shows would else be behind that, and hear of it from
-        // the log alone, which does not say what was there before.
+        // Asked behind the snapshot: who came before a commit that it shows would else be behind that, and hear of it
+        // from the commit log alone, which does not say what was there before.
         if newcomersWait() { return }
         if snapshot.sequence > position {
             try follow(from: snapshot, after: position, knowing: batch)
             self.position = snapshot.sequence
         }
         token = snapshot.changeToken
-        mustFollowLog = false
+        mustFollowCommitLog = false
     }
 
     private func follow(
@@ -174,7 +174,7 @@ final class FollowedStreams {
         var reached = position
         do throws(HoldfastError) {
             while reached < snapshot.sequence {
-                guard let entries = try snapshot.log(after: reached, limit: limits.logPage) else {
+                guard let entries = try snapshot.commitLog(after: reached, limit: limits.logPage) else {
                     return try begin(anewFrom: snapshot)
                 }
                 reached = entries.count < limits.logPage ? snapshot.sequence : entries.last!.sequence
@@ -193,14 +193,14 @@ final class FollowedStreams {
     }
 
     private func follow(
-        _ entries: [LogEntry], through last: CommitSequence, from snapshot: any StorageSnapshot,
+        _ entries: [CommitLogEntry], through last: CommitSequence, from snapshot: any StorageSnapshot,
         _ own: [CommitSequence: [ChangeSelection.Known]], _ touched: inout TouchedQueries
     ) throws(HoldfastError) {
         if entries.contains(where: { $0.changes.contains { catalogue.record(of: $0.key.repository) == nil } }) {
             catalogue.add(try storage.readState().repositories)
         }
         let wanted = observers.filter { $0.selection.includesEntities || $0.selection.filter != nil }.map(\.selection)
-        let texts = try LoggedTexts(entries, from: snapshot) { key in
+        let texts = try LoggedBodies(entries, from: snapshot) { key in
             queries[key.repository] != nil || wanted.contains { $0.mayConcern(key) }
         }
         var touchedBy: [EntityKey: [LiveQuery]] = [:]
@@ -214,7 +214,7 @@ final class FollowedStreams {
         notifyObservers(entries, through: last) { own[$0.sequence] ?? texts.known($0) }
     }
 
-    /// What this process knows of commits that are in the log already.
+    /// What this process knows of commits that are in the commit log already.
     private func ownTexts(and batch: CommittedBatch?) -> [CommitSequence: [ChangeSelection.Known]] {
         var texts: [CommitSequence: [ChangeSelection.Known]] = [:]
         for commit in (ownCommits() + [batch].compactMap(\.self)).flatMap(\.commits) {
@@ -223,7 +223,7 @@ final class FollowedStreams {
         return texts
     }
 
-    /// The log was trimmed before it was read.
+    /// The commit log was trimmed before it was read.
     private func begin(anewFrom snapshot: any StorageSnapshot) throws(HoldfastError) {
         for observer in observers { observer.attach(at: snapshot.sequence) }
         for repository in queries.keys {
@@ -235,8 +235,8 @@ final class FollowedStreams {
     }
 
     private func notifyObservers(
-        _ entries: some Sequence<LogEntry>, through last: CommitSequence,
-        _ known: (LogEntry) -> [ChangeSelection.Known]
+        _ entries: some Sequence<CommitLogEntry>, through last: CommitSequence,
+        _ known: (CommitLogEntry) -> [ChangeSelection.Known]
     ) {
         for observer in observers {
             if let event = observer.follow(entries, through: last, known) { events.append(event) }

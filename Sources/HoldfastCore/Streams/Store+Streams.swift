@@ -29,7 +29,7 @@ extension Store {
         }
     }
 
-    /// What was committed behind a position (nil: since the log begins), at most so many commits.
+    /// What was committed behind a position (nil: since the commit log begins), at most so many commits.
     public func changes(since position: String?, _ options: StreamOptions) throws(HoldfastError) -> ChangeBatch {
         try requireOpen()
         let selection = try selection(options)
@@ -38,11 +38,11 @@ extension Store {
             let sequence = try position.map { position throws(HoldfastError) in
                 try StreamPosition.sequence(position, in: incarnation, head: snapshot.sequence)
             }
-            let first = if let sequence { sequence } else { max(1, try snapshot.logStart()) - 1 }
-            guard let entries = try snapshot.log(after: first, limit: options.limit) else {
+            let first = if let sequence { sequence } else { max(1, try snapshot.commitLogStart()) - 1 }
+            guard let entries = try snapshot.commitLog(after: first, limit: options.limit) else {
                 throw StreamPosition.trimmed(incarnation, snapshot.sequence)
             }
-            let texts = try LoggedTexts(entries, from: snapshot, of: selection)
+            let texts = try LoggedBodies(entries, from: snapshot, of: selection)
             let last = entries.last?.sequence ?? sequence ?? snapshot.sequence
             var batch = ChangeBatch(position: StreamPosition.text(incarnation, last))
             for entry in entries {
@@ -94,13 +94,13 @@ extension Store {
     ) throws(HoldfastError) -> CommitSequence {
         try read { snapshot throws(HoldfastError) in
             let head = snapshot.sequence
-            if let acknowledged, try snapshot.log(after: acknowledged, limit: 1) != nil { return acknowledged }
+            if let acknowledged, try snapshot.commitLog(after: acknowledged, limit: 1) != nil { return acknowledged }
             guard let since = options.since else {
                 if acknowledged == nil { return head }
                 throw StreamPosition.trimmed(incarnation, head)
             }
             let first = try StreamPosition.sequence(since, in: incarnation, head: head)
-            guard try snapshot.log(after: first, limit: 1) != nil else {
+            guard try snapshot.commitLog(after: first, limit: 1) != nil else {
                 throw StreamPosition.trimmed(incarnation, head)
             }
             return first

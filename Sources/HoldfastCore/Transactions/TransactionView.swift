@@ -191,7 +191,7 @@ struct TransactionView {
         if check.hasChangedKeys || reads.predicates.isEmpty { return check }
         let recent = try RecentCommits(
             behind: [reads.snapshot], in: reads.repositoriesToFollow, head: snapshot.sequence, environment.limits
-        ) { after, limit throws(HoldfastError) in try snapshot.log(after: after, limit: limit) }
+        ) { after, limit throws(HoldfastError) in try snapshot.commitLog(after: after, limit: limit) }
         guard recent.covers(reads.snapshot) else { throw ConflictCheck.tooOld }
         var stored = StoredChanges(recent.changes, oldest: reads.snapshot, environment) {
             keys, body throws(HoldfastError) in

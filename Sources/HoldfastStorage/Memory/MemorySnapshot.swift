@@ -39,11 +39,11 @@ final class MemorySnapshot: StorageSnapshot {
         try current().scan(scan, body)
     }
 
-    func log(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [LogEntry]? {
-        try current().log(after: sequence, limit: limit)
+    func commitLog(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [CommitLogEntry]? {
+        try current().commitLog(after: sequence, limit: limit)
     }
 
-    func logStart() throws(HoldfastError) -> CommitSequence { try current().logBegins }
+    func commitLogStart() throws(HoldfastError) -> CommitSequence { try current().commitLogBegins }
 
     func idempotencyRecord(_ key: [UInt8]) throws(HoldfastError) -> IdempotencyRecord? {
         try current().idempotencyRecord(key)

@@ -4,7 +4,7 @@ public import HoldfastQuery
 /// Everything that a store in memory consists of, as one value: a copy is a backup, a fork, or a snapshot.
 public struct MemoryState: Sendable {
     public var incarnation: [UInt8]
-    /// The newest sequence in the log.
+    /// The newest sequence in the commit log.
     public var newestSequence: CommitSequence = 0
     /// Sequences up to this one may be used without being reserved first.
     public var reservedThrough: CommitSequence = 0
@@ -13,9 +13,9 @@ public struct MemoryState: Sendable {
     package var entities = OrderedMap<EntityKey, Entity>()
     package var indexes: [IndexRecord] = []
     package var indexEntries = OrderedMap<IndexEntry, Void>()
-    package var log = OrderedMap<CommitSequence, LogEntry>()
-    /// The log is complete from this sequence on.
-    package var logBegins: CommitSequence = 0
+    package var commitLog = OrderedMap<CommitSequence, CommitLogEntry>()
+    /// The commit log is complete from this sequence on.
+    package var commitLogBegins: CommitSequence = 0
     package var idempotency = OrderedMap<CommitSequence, IdempotencyRecord>()
     /// The commit that each idempotency key stands for.
     var idempotencySequences = OrderedMap<IdempotencyKey, CommitSequence>()
@@ -67,12 +67,12 @@ extension MemoryState {
         }
     }
 
-    /// See `StorageSnapshot.log`.
-    package func log(after sequence: CommitSequence, limit: Int = .max) -> [LogEntry]? {
+    /// See `StorageSnapshot.commitLog`.
+    package func commitLog(after sequence: CommitSequence, limit: Int = .max) -> [CommitLogEntry]? {
         guard sequence < .max else { return [] }
-        guard sequence + 1 >= logBegins else { return nil }
-        var entries: [LogEntry] = []
-        log.walk(from: sequence + 1) { _, entry in
+        guard sequence + 1 >= commitLogBegins else { return nil }
+        var entries: [CommitLogEntry] = []
+        commitLog.walk(from: sequence + 1) { _, entry in
             entries.append(entry)
             return entries.count < limit
         }
@@ -109,13 +109,13 @@ extension MemoryState {
         for change in batch.changes {
             entities[change.key] = change.body.map { Entity(version: change.version, body: $0) }
         }
-        for entry in batch.log {
-            log[entry.sequence] = entry
+        for entry in batch.commitLog {
+            commitLog[entry.sequence] = entry
             newestSequence = max(newestSequence, entry.sequence)
         }
         for record in batch.idempotency { note(record) }
         if let mark = batch.reservedThrough { reservedThrough = mark }
-        if let mark = batch.trimLogBelow { trimLog(below: mark) }
+        if let mark = batch.trimCommitLogBelow { trimCommitLog(below: mark) }
         trimIdempotency(before: batch.trimIdempotencyBefore ?? 0, keeping: batch.keepIdempotency ?? .max)
     }
 
@@ -123,8 +123,9 @@ extension MemoryState {
     /// that none of them is given out a second time.
     package mutating func skipReserved() {
         guard reservedThrough > newestSequence else { return }
-        let time = log[newestSequence]?.time ?? 0
-        log[reservedThrough] = LogEntry(sequence: reservedThrough, commitIdentifier: 0, time: time, changes: [])
+        let time = commitLog[newestSequence]?.time ?? 0
+        commitLog[reservedThrough] = CommitLogEntry(
+            sequence: reservedThrough, commitIdentifier: 0, time: time, changes: [])
         newestSequence = reservedThrough
     }
 
@@ -135,9 +136,9 @@ extension MemoryState {
         idempotency[record.sequence] = record
     }
 
-    private mutating func trimLog(below mark: CommitSequence) {
-        logBegins = max(logBegins, mark)
-        while let oldest = log.first, oldest.key < mark { log[oldest.key] = nil }
+    private mutating func trimCommitLog(below mark: CommitSequence) {
+        commitLogBegins = max(commitLogBegins, mark)
+        while let oldest = commitLog.first, oldest.key < mark { commitLog[oldest.key] = nil }
     }
 
     /// Stops at the first record that is young enough: commit order is time order, except where the wall clock

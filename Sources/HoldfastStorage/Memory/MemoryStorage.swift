@@ -67,7 +67,7 @@ public final class MemoryStorage: Storage {
     public func contains(
         commit identifier: UInt64, at sequence: CommitSequence
     ) throws(HoldfastError) -> Bool {
-        try openState().log[sequence]?.commitIdentifier == identifier
+        try openState().commitLog[sequence]?.commitIdentifier == identifier
     }
 
     public func close(head: CommitSequence) throws(HoldfastError) {

@@ -24,12 +24,14 @@ final class MemoryWrite: StorageWrite {
         }
     }
 
-    func log(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [LogEntry]? {
-        state.log(after: sequence, limit: limit)
+    func commitLog(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [CommitLogEntry]? {
+        state.commitLog(after: sequence, limit: limit)
     }
 
-    func logSizes(_ body: (CommitSequence, Int) -> Bool) throws(HoldfastError) {
-        state.log.walkBackward(before: .max) { sequence, entry in body(sequence, LogSizes.bytes(of: [entry])) }
+    func commitLogSizes(_ body: (CommitSequence, Int) -> Bool) throws(HoldfastError) {
+        state.commitLog.walkBackward(before: .max) { sequence, entry in
+            body(sequence, CommitLogSizes.bytes(of: [entry]))
+        }
     }
 
     func idempotencyRecords(_ keys: [[UInt8]]) throws(HoldfastError) -> [IdempotencyRecord?] {

@@ -83,9 +83,9 @@ struct EntityCacheTests {
 
     @Test func `of commits whose changes are known only the changed entities go, whoever notices them first`() {
         let other = EntityKey(1, EntityID(unchecked: Array("b".utf8)))
-        let entry = LogEntry(
-            sequence: 11, commitIdentifier: 1, time: 1, changes: [LogEntry.Change(key: key, isDeletion: false)])
-        func asked(_ token: ChangeToken, _ head: CommitSequence, _ limit: Int) -> [LogEntry]? {
+        let entry = CommitLogEntry(
+            sequence: 11, commitIdentifier: 1, time: 1, changes: [CommitLogEntry.Change(key: key, isDeletion: false)])
+        func asked(_ token: ChangeToken, _ head: CommitSequence, _ limit: Int) -> [CommitLogEntry]? {
             token == old && head == 10 ? [entry] : nil
         }
         let seen = filled()

@@ -5,7 +5,7 @@
 
 /// A storage in memory that counts what it is asked for, and whose calls others may hold up or let fail.
 final class HookedStorage: Storage {
-    enum Call { case beginWrite, fetch, log, apply, compact }
+    enum Call { case beginWrite, fetch, commitLog, apply, compact }
 
     private struct State {
         /// Keys, of fetches.
@@ -132,12 +132,12 @@ private final class HookedWrite: StorageWrite {
         try write.fetch(keys, body)
     }
 
-    func log(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [LogEntry]? {
-        storage.note(.log)
-        return try write.log(after: sequence, limit: limit)
+    func commitLog(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [CommitLogEntry]? {
+        storage.note(.commitLog)
+        return try write.commitLog(after: sequence, limit: limit)
     }
 
-    func logSizes(_ body: (CommitSequence, Int) -> Bool) throws(HoldfastError) { try write.logSizes(body) }
+    func commitLogSizes(_ body: (CommitSequence, Int) -> Bool) throws(HoldfastError) { try write.commitLogSizes(body) }
 
     func idempotencyRecords(_ keys: [[UInt8]]) throws(HoldfastError) -> [IdempotencyRecord?] {
         try write.idempotencyRecords(keys)

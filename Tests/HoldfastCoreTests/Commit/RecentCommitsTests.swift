@@ -10,13 +10,13 @@ import Testing
 struct RecentCommitsTests {
     private func key(_ number: Int) -> EntityKey { EntityKey(1, EntityID(unchecked: Array("\(number)".utf8))) }
 
-    private func entry(_ sequence: CommitSequence, _ keys: [Int]) -> LogEntry {
-        let changes = keys.sorted().map { LogEntry.Change(key: key($0), isDeletion: false) }
-        return LogEntry(sequence: sequence, commitIdentifier: 0, time: 0, changes: changes)
+    private func entry(_ sequence: CommitSequence, _ keys: [Int]) -> CommitLogEntry {
+        let changes = keys.sorted().map { CommitLogEntry.Change(key: key($0), isDeletion: false) }
+        return CommitLogEntry(sequence: sequence, commitIdentifier: 0, time: 0, changes: changes)
     }
 
     /// Commits of 0 to 6 of 5 keys, in appends of several.
-    private func commits(_ random: inout SeededGenerator) -> [[LogEntry]] {
+    private func commits(_ random: inout SeededGenerator) -> [[CommitLogEntry]] {
         var sequence: CommitSequence = 0
         return (0..<12).map { _ in
             (0..<Int.random(in: 0...4, using: &random)).map { _ in
@@ -31,7 +31,7 @@ struct RecentCommitsTests {
         for seed in Seeds.of(500) {
             var random = SeededGenerator(seed: seed)
             var recent = RecentCommits(start: 0, limit: Int.random(in: 1...12, using: &random))
-            var all: [LogEntry] = []
+            var all: [CommitLogEntry] = []
             for newer in commits(&random) {
                 recent.append(newer)
                 all += newer
@@ -51,7 +51,7 @@ struct RecentCommitsTests {
         }
     }
 
-    @Test func `what is read of the log covers no snapshot of which it does not tell everything`() throws {
+    @Test func `what is read of the commit log covers no snapshot of which it does not tell everything`() throws {
         for seed in Seeds.of(500) {
             var random = SeededGenerator(seed: seed)
             let all = commits(&random).flatMap(\.self)

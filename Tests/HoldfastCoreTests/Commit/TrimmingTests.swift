@@ -12,7 +12,7 @@ struct TrimmingTests {
         return try Bench(limits, options)
     }
 
-    @Test func `the log keeps as many commits as it is asked to, and hardly more`() throws {
+    @Test func `the commit log keeps as many commits as it is asked to, and hardly more`() throws {
         var options = StoreOptions()
         options.logRetention = 5
         let bench = try bench(options)

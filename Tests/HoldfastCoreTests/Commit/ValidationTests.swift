@@ -37,7 +37,7 @@ struct ValidationTests {
                 let found = try counts(30, after: others, limits) { bench, number, transaction in
                     try bench.read("k\(number)", in: transaction)
                 }
-                #expect(found[.log] == nil)
+                #expect(found[.commitLog] == nil)
                 // What is remembered tells without the storage.
                 #expect(found[.fetch] ?? 0 == (limit == 10 ? 30 : 0))
             }
@@ -56,7 +56,7 @@ struct ValidationTests {
         let many = try counts(60, after: 350, limits, look)
         #expect(few == many)
         #expect(few[.fetch] == 350)
-        #expect(few[.log] == (limit == 10 ? 4 : nil))
+        #expect(few[.commitLog] == (limit == 10 ? 4 : nil))
     }
 
     @Test func `who began later is not refused because somebody else is too old`() throws {

@@ -47,7 +47,7 @@ struct MemoryStorageTests {
         #expect(throws: HoldfastError.self) { try storage.beginSnapshot() }
         #expect(throws: HoldfastError.self) { try storage.beginWrite(durable: true) }
         #expect(throws: HoldfastError.self) { try storage.sync() }
-        let error = #expect(throws: HoldfastError.self) { try snapshot.log(after: 0) }
+        let error = #expect(throws: HoldfastError.self) { try snapshot.commitLog(after: 0) }
         #expect(error?.status == .closed)
     }
 }

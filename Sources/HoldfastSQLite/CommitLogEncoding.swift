@@ -12,9 +12,9 @@ internal import HoldfastStorage
 ///                                                           `id` also less `behind`, all modulo 2^64
 ///     group      = repository count change{count}           one for each repository, ordered by it
 ///     change     = (length * 2 + deletion) id               ordered by id; deletion is 1 or 0; id is `length` bytes
-enum LogEncoding {
+enum CommitLogEncoding {
     /// The commits of one row, of which there is at least one, in their order.
-    static func encode(_ entries: [LogEntry], under newest: LogEntry) -> [UInt8] {
+    static func encode(_ entries: [CommitLogEntry], under newest: CommitLogEntry) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(entries.count * 32)
         for entry in entries {
@@ -27,7 +27,7 @@ enum LogEncoding {
         return bytes
     }
 
-    private static func encode(_ changes: [LogEntry.Change], into bytes: inout [UInt8]) {
+    private static func encode(_ changes: [CommitLogEntry.Change], into bytes: inout [UInt8]) {
         var groups: UInt64 = 0
         for index in changes.indices
         where index == 0 || changes[index].key.repository != changes[index - 1].key.repository { groups += 1 }
@@ -50,15 +50,15 @@ enum LogEncoding {
 
     /// The commits of a row, of which `newest` is what the row itself tells; nil where the bytes are not what `encode`
     /// makes.
-    static func decode(_ bytes: UnsafeRawBufferPointer, under newest: LogEntry) -> [LogEntry]? {
+    static func decode(_ bytes: UnsafeRawBufferPointer, under newest: CommitLogEntry) -> [CommitLogEntry]? {
         var reader = Reader(bytes: bytes)
-        var entries: [LogEntry] = []
+        var entries: [CommitLogEntry] = []
         while !reader.isAtEnd {
             guard let behind = reader.number(), behind < newest.sequence, let id = reader.number(),
                 let age = reader.number(), let changes = reader.changes()
             else { return nil }
             entries.append(
-                LogEntry(
+                CommitLogEntry(
                     sequence: newest.sequence - behind, commitIdentifier: newest.commitIdentifier &- id &- behind,
                     time: newest.time &- age, changes: changes))
         }
@@ -80,9 +80,9 @@ enum LogEncoding {
 
         var isAtEnd: Bool { position == bytes.count }
 
-        mutating func changes() -> [LogEntry.Change]? {
+        mutating func changes() -> [CommitLogEntry.Change]? {
             guard let groups = number() else { return nil }
-            var changes: [LogEntry.Change] = []
+            var changes: [CommitLogEntry.Change] = []
             for _ in 0..<groups {
                 guard let repository = number(), let count = number() else { return nil }
                 for _ in 0..<count {
@@ -91,7 +91,7 @@ enum LogEncoding {
                     let id = EntityID(unchecked: [UInt8](bytes[position..<end]))
                     position = end
                     changes.append(
-                        LogEntry.Change(
+                        CommitLogEntry.Change(
                             key: EntityKey(RepositoryID(bitPattern: repository), id), isDeletion: head & 1 == 1))
                 }
             }

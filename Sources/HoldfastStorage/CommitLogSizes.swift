@@ -1,12 +1,12 @@
 package import HoldfastEnvironment
 package import HoldfastQuery
 
-/// How many bytes the entries of the log take, and from which one on they are few enough. It notes coarse pieces of the log,
-/// oldest first, so that no entry has to be looked at. What was there when the store was opened is counted once, when that is
-/// worth it; what other processes add is counted as it is met.
+/// How many bytes the entries of the commit log take, and from which one on they are few enough. It notes coarse pieces
+/// of the commit log, oldest first, so that no entry has to be looked at. What was there when the store was opened is
+/// counted once, when that is worth it; what other processes add is counted as it is met.
 ///
-/// Where another process has trimmed the log the pieces that are gone are the oldest here, and the first to go.
-package struct LogSizes {
+/// Where another process has trimmed the commit log the pieces that are gone are the oldest here, and the first to go.
+package struct CommitLogSizes {
     private struct Piece {
         /// The newest of its entries.
         var through: CommitSequence
@@ -26,7 +26,7 @@ package struct LogSizes {
     }
 
     /// What entries take, as the option tells it.
-    package static func bytes(of entries: [LogEntry]) -> Int {
+    package static func bytes(of entries: [CommitLogEntry]) -> Int {
         entries.reduce(0) { sum, entry in
             entry.changes.reduce(sum + bytesPerCommit) { $0 + $1.key.id.bytes.count + bytesPerChange }
         }
@@ -38,7 +38,7 @@ package struct LogSizes {
     /// Whether entries of so many bytes more make it worth looking at the whole log.
     package func mustCount(adding bytes: Int) -> Bool { !isComplete && total + bytes > pieceBytes }
 
-    /// Begins anew with what the log holds.
+    /// Begins anew with what the commit log holds.
     package mutating func count(in write: any StorageWrite) throws(HoldfastError) {
         // A log that cannot be read shall not be in the way for ever.
         isComplete = true
@@ -47,8 +47,8 @@ package struct LogSizes {
         try add(behind: 0, in: write)
     }
 
-    /// Below which sequence the log is trimmed so that it has room for entries of so many bytes more; 0 where it has. What is
-    /// added stays, whatever it takes.
+    /// Below which sequence the commit log is trimmed so that it has room for entries of so many bytes more; 0 where it
+    /// has. What is added stays, whatever it takes.
     package func horizon(adding bytes: Int) -> CommitSequence {
         var rest = total + bytes
         var horizon: CommitSequence = 0
@@ -70,19 +70,19 @@ package struct LogSizes {
         }
     }
 
-    /// The log was trimmed.
+    /// The commit log was trimmed.
     package mutating func remove(below horizon: CommitSequence) {
         let gone = pieces.prefix { $0.through < horizon }
         total -= gone.reduce(0) { $0 + $1.bytes }
         pieces.removeFirst(gone.count)
     }
 
-    /// Entries behind this sequence are in the log, most likely by others. It looks at them newest first, up to where they
-    /// take too much: what is older goes with the one that was too much.
+    /// Entries behind this sequence are in the commit log, most likely by others. It looks at them newest first, up to
+    /// where they take too much: what is older goes with the one that was too much.
     package mutating func add(behind sequence: CommitSequence, in write: any StorageWrite) throws(HoldfastError) {
         var found: [Piece] = []
         var sum = 0
-        try write.logSizes { newest, bytes in
+        try write.commitLogSizes { newest, bytes in
             guard newest > sequence else { return false }
             sum += bytes
             if let last = found.last, last.bytes + bytes <= pieceBytes {

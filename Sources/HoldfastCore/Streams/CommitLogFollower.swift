@@ -7,19 +7,19 @@ internal import Synchronization
 /// such thread.
 ///
 ///     BatchCommitter → announce, stored → items → the follower's step → FollowedStreams → StreamOutbox → Delivery
-///     others' commits → the storage's token, looked at every 20 ms → the log ↗
+///     others' commits → the storage's token, looked at every 20 ms → the commit log ↗
 ///
 /// What asynchronous commits' owners are to hear goes the same way, behind the commit itself: so streams hear first.
 ///
-/// A commit is announced before anybody can see it. So whoever sees it in the log finds its texts here.
-final class LogFollower: Sendable {
+/// A commit is announced before anybody can see it. So whoever sees it in the commit log finds its texts here.
+final class CommitLogFollower: Sendable {
     private enum Item {
         case observer(ChangeObserver)
         case query(LiveQuery)
         case removal(StreamOutbox)
         case commits(CommittedBatch)
         /// Something is stored whose texts are not known here.
-        case log
+        case commitLog
         /// To be delivered behind what comes before.
         case events([Event])
     }
@@ -47,21 +47,22 @@ final class LogFollower: Sendable {
     private let catalogue: Catalogue
     private let environment: Environment
     private let delivery: Delivery
-    private let log: StoreLog
+    private let diagnostics: StoreDiagnostics
     private let finished: @Sendable () -> Void
     private let isActive = Atomic<Bool>(false)
     private let state = Lock(State())
 
     /// `finished` hears that it runs no more.
     init(
-        storage: any Storage, catalogue: Catalogue, environment: Environment, delivery: Delivery, log: StoreLog,
+        storage: any Storage, catalogue: Catalogue, environment: Environment, delivery: Delivery,
+        diagnostics: StoreDiagnostics,
         finished: @escaping @Sendable () -> Void
     ) {
         self.storage = storage
         self.catalogue = catalogue
         self.environment = environment
         self.delivery = delivery
-        self.log = log
+        self.diagnostics = diagnostics
         self.finished = finished
     }
 
@@ -142,7 +143,7 @@ final class LogFollower: Sendable {
             state.announced = nil
             batch.token = token
             if state.waitingBytes + batch.size > environment.limits.followerBytes && !state.items.isEmpty {
-                state.items.append(.log)
+                state.items.append(.commitLog)
             } else {
                 state.waitingBytes += batch.size
                 state.items.append(.commits(batch))
@@ -156,7 +157,7 @@ final class LogFollower: Sendable {
     func lost() {
         let isNew = state.withLock { state in
             defer { state.announced = nil }
-            if state.announced != nil { state.items.append(.log) }
+            if state.announced != nil { state.items.append(.commitLog) }
             return state.announced != nil
         }
         if isNew { wake() }
@@ -222,7 +223,7 @@ final class LogFollower: Sendable {
             state.items[state.taken...].contains {
                 switch $0 {
                 case .observer, .query: true
-                case .removal, .commits, .log, .events: false
+                case .removal, .commits, .commitLog, .events: false
                 }
             }
         }
@@ -252,18 +253,18 @@ final class LogFollower: Sendable {
             case .query(let query): streams.add(query)
             case .removal(let outbox): streams.remove(outbox)
             case .commits(let batch): try streams.follow(batch)
-            case .log: try streams.followLog()
+            case .commitLog: try streams.followCommitLog()
             case .events(let events): delivery.post(streams.takeEvents() + events)
             }
         }
     }
 
-    /// What fails is tried again at the next step: what is stored stays in the log.
+    /// What fails is tried again at the next step: what is stored stays in the commit log.
     private func attempt(_ body: () throws(HoldfastError) -> Void) {
         do throws(HoldfastError) {
             try body()
         } catch {
-            log.warning("the commits could not be followed just now", [("reason", .text(error.message))])
+            diagnostics.warning("the commits could not be followed just now", [("reason", .text(error.message))])
         }
     }
 
