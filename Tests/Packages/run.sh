@@ -39,3 +39,4 @@ grep -qxF 'from a callback 2' printed
 grep -qxF '2 Gloria 0' printed
 grep -qxF 'true 1' printed
 grep -qxF 'put Birdland' printed
+grep -qxF '["Amandrai", "Birdland", "Birdland"]' printed

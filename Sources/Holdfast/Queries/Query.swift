@@ -74,6 +74,14 @@ public struct Query<Entity: Codable & Sendable>: Sendable {
         return none
     }
 
+    /// The query as a controller's request has it.
+    func json(_ coding: EntityCoding) throws -> [UInt8] {
+        if limit == 0 { throw HoldfastError(.invalidArgument, "a live query needs a limit above 0, or none") }
+        let options = String(decoding: try optionsText(coding).dropFirst().dropLast(), as: UTF8.self)
+        let filter = try filter.text(coding).map { "\"filter\":\($0)" }
+        return Array("{\([filter, options].compactMap { $0 }.filter { !$0.isEmpty }.joined(separator: ","))}".utf8)
+    }
+
     /// Read by the core's own reader, so that every face refuses the same; empty where all are the defaults.
     private func optionsText(_ coding: EntityCoding) throws -> [UInt8] {
         guard skip >= 0, limit ?? 0 >= 0 else {

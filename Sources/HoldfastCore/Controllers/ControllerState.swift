@@ -1,21 +1,21 @@
 public import HoldfastEnvironment
-internal import HoldfastQuery
+package import HoldfastQuery
 
 /// What a controller has come to: its requests by their tokens, its saves and deletes by their ids, and three lanes that
 /// show the latest of each. `controller.h` describes the JSON.
 public struct ControllerState: Sendable {
-    struct RequestEntry: LedgerEntry {
-        enum Phase {
+    package struct RequestEntry: LedgerEntry {
+        package enum Phase {
             case loading
             case received(position: String, elements: [Entity])
             case failed(error: [UInt8])
             case canceled
         }
 
-        var request: [UInt8]
-        var phase = Phase.loading
+        package var request: [UInt8]
+        package var phase = Phase.loading
 
-        var hasEnded: Bool {
+        package var hasEnded: Bool {
             switch phase {
             case .loading, .received: false
             case .failed, .canceled: true
@@ -23,23 +23,23 @@ public struct ControllerState: Sendable {
         }
     }
 
-    struct ProcessEntry: LedgerEntry {
-        enum Phase {
+    package struct ProcessEntry: LedgerEntry {
+        package enum Phase {
             case processing
             case succeeded(version: CommitSequence)
             case failed(error: [UInt8])
         }
 
         /// As it was given; once it is saved, as it is stored.
-        var element: [UInt8]
-        var phase = Phase.processing
+        package var element: [UInt8]
+        package var phase = Phase.processing
 
-        var hasEnded: Bool { if case .processing = phase { false } else { true } }
+        package var hasEnded: Bool { if case .processing = phase { false } else { true } }
     }
 
-    var requests = Ledger<RequestEntry>()
-    var saves = Ledger<ProcessEntry>()
-    var deletes = Ledger<ProcessEntry>()
+    package var requests = Ledger<RequestEntry>()
+    package var saves = Ledger<ProcessEntry>()
+    package var deletes = Ledger<ProcessEntry>()
 
     public init() {}
 

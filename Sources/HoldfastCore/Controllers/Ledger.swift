@@ -1,15 +1,15 @@
-internal import HoldfastQuery
+package import HoldfastQuery
 
 /// What a lane of a controller's state remembers of each thing it was asked for, by token or id, the longest ago first.
 /// What has ended is forgotten when `keptLimit` later ones have ended too.
-struct Ledger<Entry: LedgerEntry>: Sendable {
-    private(set) var entries: [(id: EntityID, entry: Entry)] = []
+package struct Ledger<Entry: LedgerEntry>: Sendable {
+    package private(set) var entries: [(id: EntityID, entry: Entry)] = []
     /// What was asked for last: the lane shows it.
-    private(set) var latest: EntityID?
+    package private(set) var latest: EntityID?
 
     static var keptLimit: Int { 100 }
 
-    subscript(id: EntityID) -> Entry? { index(of: id).map { entries[$0].entry } }
+    package subscript(id: EntityID) -> Entry? { index(of: id).map { entries[$0].entry } }
 
     /// From the end, where what is new stands.
     private func index(of id: EntityID) -> Int? { entries.lastIndex { $0.id == id } }
@@ -50,7 +50,7 @@ struct Ledger<Entry: LedgerEntry>: Sendable {
     init() {}
 }
 
-protocol LedgerEntry: Sendable {
+package protocol LedgerEntry: Sendable {
     /// Whether nothing is going to change it by itself any more.
     var hasEnded: Bool { get }
 }
