@@ -23,11 +23,11 @@ extension Repository {
         let id = try text(of: id)
         if let cached = try await cached(id) { return cached }
         let found = try await read { core, transaction throws(CoreError) in
-            var found: (version: UInt64, text: [UInt8])?
+            var found: (version: UInt64, body: [UInt8])?
             _ = try core.fetch(id, in: transaction) { found = ($0, Array($1)) }
             return found
         }
-        return try found.map { Versioned(entity: try decode($0.text, id: id), version: $0.version) }
+        return try found.map { Versioned(entity: try decode($0.body, id: id), version: $0.version) }
     }
 
     /// The entities of these ids, in this order, as of one state of the store; ids without an entity are left out.

@@ -239,7 +239,7 @@ extension Repository {
                 try core.put(bytes, precondition, assigning: precondition == .absent || precondition == .none)
             }
         }
-        if write.textBeforeAssignment != nil {
+        if write.bodyBeforeAssignment != nil {
             // Written as the id's own type writes it, so that the id which is read back finds the entity.
             guard let id = Entity.ID(identifierText: write.key.id.text), let text = id.identifierText else {
                 throw HoldfastError(
@@ -268,7 +268,7 @@ extension Repository {
 
     /// The entity with the id that it was assigned, if it was.
     private func assignedEntity(_ write: Write) throws -> Entity? {
-        guard write.textBeforeAssignment != nil, case .put(let text) = write.action else { return nil }
+        guard write.bodyBeforeAssignment != nil, case .put(let text) = write.action else { return nil }
         return try decode(text, id: write.key.id)
     }
 

@@ -82,7 +82,7 @@ public func hf_repository_first(
             try repository.first(filter, options, in: transaction)
         }
         guard let entity else { return hf_status.HF_NOT_FOUND }
-        try entity.text.withBytes { bytes throws(HoldfastError) in
+        try entity.body.withBytes { bytes throws(HoldfastError) in
             try fill(result, with: bytes, version: entity.version)
         }
         return hf_status.HF_OK

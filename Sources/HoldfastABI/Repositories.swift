@@ -49,7 +49,7 @@ private func write(
         let entity = try useRepository(repository, transaction, body)
         guard let out_entity else { return }
         try markingStored(transaction == nil) { () throws(HoldfastError) in
-            try entity.text.withBytes { bytes throws(HoldfastError) in
+            try entity.body.withBytes { bytes throws(HoldfastError) in
                 try fill(out_entity, with: bytes, version: entity.version)
             }
         }

@@ -68,8 +68,8 @@ func fill(_ list: UnsafeMutablePointer<hf_entity_list>, with entities: EntityLis
     for (index, item) in entities.items.enumerated() {
         (views + index).initialize(
             to: hf_entity_view(
-                id: ids + item.id.lowerBound, id_length: item.id.count, data: json + item.text.lowerBound,
-                length: item.text.count, version: item.version))
+                id: ids + item.id.lowerBound, id_length: item.id.count, data: json + item.body.lowerBound,
+                length: item.body.count, version: item.version))
     }
     hf_entity_list_free(list)
     list.pointee = hf_entity_list(

@@ -15,15 +15,15 @@ private final class HostValidator: UserData, EntityValidator, @unchecked Sendabl
         super.init(pointer, destructor)
     }
 
-    func validate(_ id: EntityID, _ text: [UInt8]?, in transaction: Transaction) throws(HoldfastError) {
+    func validate(_ id: EntityID, _ body: [UInt8]?, in transaction: Transaction) throws(HoldfastError) {
         var error: OpaquePointer?
         let status = try lend(transaction) { transaction throws(HoldfastError) in
             id.bytes.withUnsafeBytes { id in
-                (text ?? []).withUnsafeBytes { bytes in
+                (body ?? []).withUnsafeBytes { bytes in
                     HoldfastABI.status(of: function) {
                         function(
                             transaction, id.baseAddress!.assumingMemoryBound(to: CChar.self), id.count,
-                            text == nil ? nil : bytes.baseAddress!.assumingMemoryBound(to: CChar.self), bytes.count,
+                            body == nil ? nil : bytes.baseAddress!.assumingMemoryBound(to: CChar.self), bytes.count,
                             pointer, &error)
                     }
                 }

@@ -151,8 +151,8 @@ private final class FollowingQuery: StreamObserver, @unchecked Sendable {
                 options.sort = SortOrder(fields: [SortOrder.Field(path: path, descending: false)])
             }
             let found = try repository.find(.all, options)
-            let expected = try found.items.map { item throws(HoldfastError) in try found.text(of: item) }
-            if result.map(\.text) != expected {
+            let expected = try found.items.map { item throws(HoldfastError) in try found.body(of: item) }
+            if result.map(\.body) != expected {
                 simulation.report("\(repository.name): followed \(result.count), found \(expected.count), or others")
             }
         } catch { simulation.report("the query could not be run: \(error.message)") }

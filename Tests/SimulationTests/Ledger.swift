@@ -34,12 +34,12 @@ struct Ledger {
     }
 
     /// A version of an entity that somebody read.
-    mutating func noteSeen(_ key: EntityKey, version: CommitSequence, text: [UInt8]) {
+    mutating func noteSeen(_ key: EntityKey, version: CommitSequence, body: [UInt8]) {
         if version == 0 { return }
-        if let before = versions[key]?[version], before != text {
+        if let before = versions[key]?[version], before != body {
             report("\(key.id.text) has two texts in version \(version)")
         }
-        versions[key, default: [:]][version] = text
+        versions[key, default: [:]][version] = body
     }
 
     /// A success that a client was told of. `isDelivered`: as an event, which come in the order of commits.
@@ -83,15 +83,15 @@ struct Ledger {
             if Set(entry.changes.map(\.key)) != Set(promise.writes.keys) {
                 report("the log of \(sequence) tells other changes than were acknowledged")
             }
-            for (key, text) in promise.writes {
+            for (key, body) in promise.writes {
                 let found = state.entities[key]
-                if text == nil, found.map({ $0.version <= sequence }) == true {
+                if body == nil, found.map({ $0.version <= sequence }) == true {
                     report("\(key.id.text) is there, though commit \(sequence) deleted it")
                 }
-                if let found, found.version == sequence, found.body != text {
+                if let found, found.version == sequence, found.body != body {
                     report("\(key.id.text) is not what commit \(sequence) wrote")
                 }
-                if text != nil && found.map({ $0.version < sequence }) == true {
+                if body != nil && found.map({ $0.version < sequence }) == true {
                     report("\(key.id.text) is older than commit \(sequence)")
                 }
             }

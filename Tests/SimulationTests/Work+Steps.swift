@@ -31,7 +31,7 @@ extension Work {
         case .readVersion(let list):
             seen = (simulation.listName(list), [], 0)
             if let found = try entity(seen.key, in: process.lists, nil) {
-                seen = (seen.key, Self.numbers(in: found.text), found.version)
+                seen = (seen.key, Self.numbers(in: found.body), found.version)
             }
         case .setVersion:
             try setVersion()
@@ -99,9 +99,9 @@ extension Work {
         var sum = 0
         let list = try process.accounts.find(in: transaction)
         for item in list.items {
-            let text = try list.text(of: item)
+            let text = try list.body(of: item)
             let id = list.id(of: item)
-            simulation.ledger.noteSeen(process.accounts.key(id), version: item.version, text: text)
+            simulation.ledger.noteSeen(process.accounts.key(id), version: item.version, body: text)
             sum += Self.numbers(in: text)[0]
         }
         if sum != Simulation.accounts * 100 {
@@ -144,11 +144,11 @@ extension Work {
     }
 
     private func numbers(of id: String, in transaction: Transaction?) throws(HoldfastError) -> [Int] {
-        try entity(id, in: process.lists, transaction).map { Self.numbers(in: $0.text) } ?? []
+        try entity(id, in: process.lists, transaction).map { Self.numbers(in: $0.body) } ?? []
     }
 
     private func balance(of id: String, in transaction: Transaction?) throws(HoldfastError) -> Int {
-        try entity(id, in: process.accounts, transaction).map { Self.numbers(in: $0.text)[0] } ?? 0
+        try entity(id, in: process.accounts, transaction).map { Self.numbers(in: $0.body)[0] } ?? 0
     }
 
     private func setBalance(_ name: String, _ balance: Int, in transaction: Transaction?) throws(HoldfastError) {
@@ -157,11 +157,11 @@ extension Work {
 
     private func entity(
         _ id: String, in repository: Repository, _ transaction: Transaction?
-    ) throws(HoldfastError) -> (version: CommitSequence, text: [UInt8])? {
+    ) throws(HoldfastError) -> (version: CommitSequence, body: [UInt8])? {
         let id = EntityID(unchecked: Array(id.utf8))
-        var found: (version: CommitSequence, text: [UInt8])?
+        var found: (version: CommitSequence, body: [UInt8])?
         guard try repository.fetch(id, in: transaction, { found = ($0, Array($1)) }), let found else { return nil }
-        simulation.ledger.noteSeen(repository.key(id), version: found.version, text: found.text)
+        simulation.ledger.noteSeen(repository.key(id), version: found.version, body: found.body)
         return found
     }
 

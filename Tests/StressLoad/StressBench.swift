@@ -59,7 +59,7 @@ extension Repository {
 
     func allNumbers(in transaction: Transaction?) throws(HoldfastError) -> [[Int]] {
         let list = try find(in: transaction)
-        return try list.items.map { item throws(HoldfastError) in Self.numbers(in: try list.text(of: item)[...]) }
+        return try list.items.map { item throws(HoldfastError) in Self.numbers(in: try list.body(of: item)[...]) }
     }
 
     func save(_ id: String, numbers: [Int], in transaction: Transaction?) throws(HoldfastError) {

@@ -19,11 +19,11 @@ where Entity.ID: EntityIdentifier {
     /// The entity of this id with its version, or nil.
     public func fetchVersioned(id: Entity.ID) throws -> Versioned<Entity>? {
         let id = try repository.text(of: id)
-        var found: (version: UInt64, text: [UInt8])?
+        var found: (version: UInt64, body: [UInt8])?
         try now { core, transaction throws(CoreError) in
             _ = try core.fetch(id, in: transaction) { found = ($0, Array($1)) }
         }
-        return try found.map { Versioned(entity: try repository.decode($0.text, id: id), version: $0.version) }
+        return try found.map { Versioned(entity: try repository.decode($0.body, id: id), version: $0.version) }
     }
 
     /// The entities of these ids, in this order, as of one state of the store; ids without an entity are left out.
@@ -236,7 +236,7 @@ where Entity.ID: EntityIdentifier {
     @discardableResult
     private func perform(_ writes: [Write], wantsResults: Bool = false) throws -> [[UInt8]] {
         try now { core, transaction throws(CoreError) in
-            try core.perform(writes, in: transaction, wantsResults: wantsResults).texts
+            try core.perform(writes, in: transaction, wantsResults: wantsResults).bodies
         }
     }
 

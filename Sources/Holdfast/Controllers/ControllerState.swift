@@ -48,7 +48,7 @@ public struct ControllerState<Entity: Codable & Identifiable & Sendable>: Sendab
             for one in found {
                 do {
                     entities.append(
-                        try coding.decode(Entity.self, from: one.text, id: one.id.text, repository: repository))
+                        try coding.decode(Entity.self, from: one.body, id: one.id.text, repository: repository))
                 } catch { unreadable.append(HoldfastError(wrapping: error)) }
             }
             return .received(entities, unreadable: unreadable)

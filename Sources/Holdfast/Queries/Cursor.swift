@@ -51,7 +51,7 @@ public struct Cursor<Element: Sendable>: AsyncSequence, Sendable {
                 }
                 let item = piece.items[next]
                 next += 1
-                let text = try translatingErrors { () throws(CoreError) in try piece.text(of: item) }
+                let text = try translatingErrors { () throws(CoreError) in try piece.body(of: item) }
                 return try decode(text, piece.ids[item.id])
             } catch {
                 close()

@@ -192,7 +192,7 @@ extension Repository {
 
     func decode<Answer: Decodable>(_ list: EntityList, as type: Answer.Type) throws -> [Answer] {
         try list.items.map { item in
-            let text = try translatingErrors { () throws(CoreError) in try list.text(of: item) }
+            let text = try translatingErrors { () throws(CoreError) in try list.body(of: item) }
             return try coding.decode(
                 type, from: text, id: String(decoding: list.ids[item.id], as: UTF8.self), repository: name)
         }

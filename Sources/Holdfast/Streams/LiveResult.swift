@@ -79,7 +79,7 @@ struct FollowedResult<Entity: Decodable & Sendable> {
     private func row(_ entity: HoldfastCore.Entity) -> Row {
         do {
             let decoded = try coding.decode(
-                Entity.self, from: entity.text, id: entity.id.text, repository: repository)
+                Entity.self, from: entity.body, id: entity.id.text, repository: repository)
             return Row(entity: decoded, version: entity.version)
         } catch {
             // What decoding throws, whatever the type's own decoder did.

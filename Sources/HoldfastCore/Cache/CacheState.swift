@@ -162,9 +162,9 @@ struct CacheState: Sendable {
         if general.count == 0, !repositories.contains(where: { $0.policy != nil }) { return }
         for change in changes {
             let index = index(of: change.key.repository)
-            if let text = change.body {
+            if let body = change.body {
                 guard repositories[index].policy != nil || general.contains(change.key) else { continue }
-                set(change.key, Entity(version: change.version, text: text), at: index, now)
+                set(change.key, Entity(version: change.version, body: body), at: index, now)
             } else if remove(change.key, at: index) {
                 repositories[index].counts.invalidations += 1
             }

@@ -19,13 +19,13 @@ internal import Synchronization
 final class EntityCache: Sendable {
     struct Entity: Sendable {
         var version: CommitSequence
-        var text: [UInt8]
+        var body: [UInt8]
         /// The time when it was set.
         var setAt: UInt64 = 0
 
-        init(version: CommitSequence, text: [UInt8]) {
+        init(version: CommitSequence, body: [UInt8]) {
             self.version = version
-            self.text = text
+            self.body = body
         }
     }
 
@@ -101,7 +101,7 @@ final class EntityCache: Sendable {
     /// Takes in what was read from this snapshot, if there is memory for it.
     func fill(_ key: EntityKey, from snapshot: any StorageSnapshot, _ view: EntityView) {
         fill(key, at: snapshot.sequence, snapshot.changeToken) {
-            (try? Array(asking: view.body)).map { Entity(version: view.version, text: $0) }
+            (try? Array(asking: view.body)).map { Entity(version: view.version, body: $0) }
         }
     }
 
@@ -267,6 +267,6 @@ final class EntityCache: Sendable {
     var statistics: CacheStatistics { state.withLock { $0.statistics } }
 
     static func size(_ key: EntityKey, _ entity: Entity) -> Int {
-        overhead + key.id.bytes.count + entity.text.count
+        overhead + key.id.bytes.count + entity.body.count
     }
 }

@@ -12,7 +12,7 @@ enum ExportLine {
 
     case header(Header)
     /// `id`: what the line says beside the entity, where it does.
-    case entity(repository: String, id: EntityID?, version: CommitSequence?, text: [UInt8])
+    case entity(repository: String, id: EntityID?, version: CommitSequence?, body: [UInt8])
     case end(entities: UInt64)
     case bare
 
@@ -54,7 +54,7 @@ enum ExportLine {
                 repository: String(decoding: walker.bytes(name.start, name.end), as: UTF8.self),
                 id: try value("id").flatMap { position throws(CorruptJSON) in try Self.id(walker, position) },
                 version: try value("version").flatMap { Self.number(walker, $0) },
-                text: Array(walker.bytes(entity, end)))
+                body: Array(walker.bytes(entity, end)))
         }
         if try value("end") != nil, let count = try value("entities"), let number = Self.number(walker, count) {
             return .end(entities: number)

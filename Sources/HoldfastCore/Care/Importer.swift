@@ -74,13 +74,13 @@ struct Importer {
     }
 
     /// That of an entity.
-    private mutating func repository(_ name: String, for text: [UInt8], _ id: EntityID?) throws(HoldfastError)
+    private mutating func repository(_ name: String, for body: [UInt8], _ id: EntityID?) throws(HoldfastError)
         -> Repository
     {
         if repositories[name] == nil && keys[name] == nil { try expect(name) }
         if repositories[name] == nil {
             let (key, limits) = (keys[name]!, store.options.limits)
-            try text.withBytes { bytes throws(HoldfastError) in
+            try body.withBytes { bytes throws(HoldfastError) in
                 let payload = try EntityPayload(bytes, key: key, limits: limits)
                 try Self.require(id, toBe: payload.id, in: name)
             }
@@ -101,16 +101,16 @@ struct Importer {
 
     /// Takes the entity into the next commit. `position` is its line or row.
     mutating func add(
-        _ text: [UInt8], id: EntityID? = nil, version: CommitSequence? = nil, to name: String, at position: UInt64
+        _ body: [UInt8], id: EntityID? = nil, version: CommitSequence? = nil, to name: String, at position: UInt64
     ) throws(HoldfastError) {
-        let target = try repository(name, for: text, id)
+        let target = try repository(name, for: body, id)
         if current?.record.id != target.record.id { try flush() }
         if waiting.isEmpty { current = target }
         let precondition: Write.Precondition = options.existing == .replace ? .none : .absent
-        let write = try text.withBytes { bytes throws(HoldfastError) in
+        let write = try body.withBytes { bytes throws(HoldfastError) in
             try target.put(bytes, precondition, assigning: true)
         }
-        try Self.require(id, toBe: write.textBeforeAssignment == nil ? write.key.id : nil, in: name)
+        try Self.require(id, toBe: write.bodyBeforeAssignment == nil ? write.key.id : nil, in: name)
         // What replaces another may have to be newer than it.
         if let version, let keptAbove, version > keptAbove, precondition == .absent { versions[write.key] = version }
         waiting.append(write)

@@ -33,8 +33,8 @@ extension Store {
                     }
                     header = found
                     try begin(found, &importer)
-                case .entity(let repository, let id, let version, let text):
-                    try importer.add(text, id: id, version: version, to: repository, at: lines.number)
+                case .entity(let repository, let id, let version, let body):
+                    try importer.add(body, id: id, version: version, to: repository, at: lines.number)
                 case .end(let entities):
                     guard entities == importer.read else {
                         throw HoldfastError(

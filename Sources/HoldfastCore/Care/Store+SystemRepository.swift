@@ -36,8 +36,8 @@ extension Store {
         return writer.bytes
     }
 
-    static func systemValue(in text: UnsafeRawBufferPointer) throws(HoldfastError) -> Int64 {
-        guard case .object(let members) = try JSONValue.parse(text, what: "record"),
+    static func systemValue(in body: UnsafeRawBufferPointer) throws(HoldfastError) -> Int64 {
+        guard case .object(let members) = try JSONValue.parse(body, what: "record"),
             case .integer(let value) = members.first(where: { $0.name.elementsEqual("value".utf8) })?.value
         else { throw HoldfastError(.corrupt, "a record of the library's own is damaged: restore a backup") }
         return value
@@ -52,8 +52,8 @@ extension Store {
         var result = value
         _ = try transact(options) { transaction throws(HoldfastError) in
             var found: Int64?
-            _ = try transaction.fetch(system.key(id)) { _, text throws(HoldfastError) in
-                found = try Self.systemValue(in: text)
+            _ = try transaction.fetch(system.key(id)) { _, body throws(HoldfastError) in
+                found = try Self.systemValue(in: body)
             }
             result = found ?? value
             guard found == nil else { return }

@@ -95,8 +95,8 @@ extension Store {
         var reached = step + 1
         _ = try transact(Self.patiently) { transaction throws(HoldfastError) in
             var recorded: Int64 = 0
-            _ = try transaction.fetch(system.key(Self.schema)) { _, text throws(HoldfastError) in
-                recorded = try Self.systemValue(in: text)
+            _ = try transaction.fetch(system.key(Self.schema)) { _, body throws(HoldfastError) in
+                recorded = try Self.systemValue(in: body)
             }
             // Another process may have been faster.
             reached = max(recorded, step + 1)

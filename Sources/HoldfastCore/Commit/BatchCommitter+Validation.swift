@@ -126,15 +126,15 @@ extension BatchCommitter {
             try carryOut(change, of: commit, as: sequence, in: write, &overlay, &upkeep)
             overlay.add(entry)
         } else if commit.writes.count == 1 {
-            let text = try evaluator.evaluateOne(&overlay)
-            entry.changes = [CommitLogEntry.Change(key: commit.writes[0].key, isDeletion: text == nil)]
-            try upkeep.accept(entry.changes, [text], of: commit, in: write)
-            overlay.add(entry, text)
+            let body = try evaluator.evaluateOne(&overlay)
+            entry.changes = [CommitLogEntry.Change(key: commit.writes[0].key, isDeletion: body == nil)]
+            try upkeep.accept(entry.changes, [body], of: commit, in: write)
+            overlay.add(entry, body)
         } else {
-            let (changes, texts) = try evaluator.evaluateAll(&overlay)
+            let (changes, bodies) = try evaluator.evaluateAll(&overlay)
             entry.changes = changes
-            try upkeep.accept(changes, texts, of: commit, in: write)
-            overlay.add(entry, texts)
+            try upkeep.accept(changes, bodies, of: commit, in: write)
+            overlay.add(entry, bodies)
         }
         if let kept = commit.keptVersions { overlay.keep(kept, at: sequence) }
         let receipt = Receipt(of: entry, isDurable: isDurable, attempts: commit.attempts, origin: origin)

@@ -25,7 +25,7 @@ public protocol CommitOwner: AnyObject, Sendable {
 /// A write set on its way through the queue: what it wants, what it relies on, and what became of it.
 public final class Commit: @unchecked Sendable {
     // Sendable: the request is immutable, `onStored` from when it is queued; `stage`, `batchBit`, `ownerLeads` and
-    // `canBeGivenUp` are guarded by the queue's lock; `outcome` and `texts` are written by the leader before `isDone`
+    // `canBeGivenUp` are guarded by the queue's lock; `outcome` and `bodies` are written by the leader before `isDone`
     // is released, and read after it was acquired.
 
     // The request.
@@ -65,7 +65,7 @@ public final class Commit: @unchecked Sendable {
     // Its end.
     public private(set) var outcome: CommitOutcome?
     /// The final text of each written entity, in the order of `writes`, where wanted. For the leader.
-    var texts: [[UInt8]] = []
+    var bodies: [[UInt8]] = []
     /// What became of an index. For the leader.
     var indexProgress: IndexProgress?
     private let done = Atomic<Bool>(false)
@@ -119,7 +119,7 @@ public final class Commit: @unchecked Sendable {
     var isDone: Bool { done.load(ordering: .acquiring) }
 
     /// The same for the owner, once the commit has ended.
-    package var results: [[UInt8]] { isDone ? texts : [] }
+    package var results: [[UInt8]] { isDone ? bodies : [] }
 
     /// Once it has ended: notifies its owner, or, where object trees end with it, has them notified before. Who waits
     /// for it tells them by itself.

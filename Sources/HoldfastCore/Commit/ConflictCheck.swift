@@ -49,9 +49,9 @@ struct ConflictCheck {
             return changed.append((key, changes.lastWrite(key)))
         }
         let filter = predicate.filter
-        let found = try stored.first(in: predicate.repository, after: snapshot) { key, text throws(HoldfastError) in
+        let found = try stored.first(in: predicate.repository, after: snapshot) { key, body throws(HoldfastError) in
             if isOlder(key) { return false }
-            return try filter.matches(text)
+            return try filter.matches(body)
         }
         if let found { changed.append(found) }
     }
@@ -66,7 +66,7 @@ struct ConflictCheck {
             found = matched.first(in: predicate.repository, where: { overlay[$0] != nil }).flatMap { overlay[$0] }
             for change in others where found == nil {
                 guard let body = change.body else { continue }
-                let matches = try body.withBytes { text throws(HoldfastError) in try predicate.filter.matches(text) }
+                let matches = try body.withBytes { body throws(HoldfastError) in try predicate.filter.matches(body) }
                 if matches { found = change }
             }
         } else {

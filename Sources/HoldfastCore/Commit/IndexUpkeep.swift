@@ -29,11 +29,11 @@ struct IndexUpkeep {
 
     /// Takes a member's changes in, or refuses it and leaves no trace but in the count.
     mutating func accept(
-        _ changes: [CommitLogEntry.Change], _ texts: [[UInt8]?], of commit: Commit, in write: any StorageWrite
+        _ changes: [CommitLogEntry.Change], _ bodies: [[UInt8]?], of commit: Commit, in write: any StorageWrite
     ) throws(Refusal) {
         if indexes.isEmpty { return }
         var new: [EntityKey: [IndexKeys]] = [:]
-        for (change, text) in zip(changes, texts) {
+        for (change, body) in zip(changes, bodies) {
             if commit.isUnwanted { throw .member(Interrupt.cancelled) }
             do throws(HoldfastError) {
                 try indexes.check(change.key.repository, names.name(of: change.key.repository))
@@ -44,11 +44,11 @@ struct IndexUpkeep {
                 let found: IndexKeys
                 do throws(HoldfastError) {
                     found =
-                        try text?.withBytes { text throws(HoldfastError) in
-                            try index.keys(of: text, change.key.id, in: names.name(of: change.key.repository))
+                        try body?.withBytes { body throws(HoldfastError) in
+                            try index.keys(of: body, change.key.id, in: names.name(of: change.key.repository))
                         } ?? .none
                 } catch { throw .member(error) }
-                do throws(HoldfastError) { try size.add(found, of: text?.count ?? 0) } catch { throw .storage(error) }
+                do throws(HoldfastError) { try size.add(found, of: body?.count ?? 0) } catch { throw .storage(error) }
                 keys.append(found)
             }
             new[change.key] = keys
@@ -213,16 +213,16 @@ private struct IndexKeysSize {
     let limit: Int
 
     private var keyBytes = 0
-    private var textBytes = 0
+    private var bodyBytes = 0
 
     init(limit: Int) { self.limit = limit }
 
-    mutating func add(_ keys: IndexKeys, of text: Int) throws(HoldfastError) {
+    mutating func add(_ keys: IndexKeys, of body: Int) throws(HoldfastError) {
         keyBytes += keys.byteCount
-        textBytes += text
+        bodyBytes += body
         // They stand in a set of the commit's and in the batch.
         try Memory.ask(for: 3 * keys.byteCount)
-        guard keyBytes > max(textBytes, limit) else { return }
+        guard keyBytes > max(bodyBytes, limit) else { return }
         throw HoldfastError(
             .invalidEntity,
             "the entities of the commit would have more than \(limit) bytes of keys in indexes, or had them before: "

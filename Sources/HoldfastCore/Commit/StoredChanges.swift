@@ -9,7 +9,7 @@ struct StoredChanges {
 
     private struct Piece {
         /// Nil where there is no entity any more.
-        var texts: [[UInt8]?]
+        var bodies: [[UInt8]?]
     }
 
     private struct Entities {
@@ -57,7 +57,7 @@ struct StoredChanges {
             while index < changed.count, index < begin + pieceCount {
                 let (key, sequence) = changed[index]
                 let matches =
-                    try piece.texts[index - begin]?.withBytes { text throws(HoldfastError) in try isMeant(key, text) }
+                    try piece.bodies[index - begin]?.withBytes { body throws(HoldfastError) in try isMeant(key, body) }
                     ?? false
                 if matches { return (key, sequence) }
                 index += 1
@@ -82,11 +82,11 @@ struct StoredChanges {
         if let known = entities[repository]!.pieces[number] { return known }
         let changed = entities[repository]!.changed
         let keys = changed[(number * pieceCount)...].prefix(pieceCount).map(\.key)
-        var piece = Piece(texts: Array(repeating: nil, count: keys.count))
+        var piece = Piece(bodies: Array(repeating: nil, count: keys.count))
         var size = 0
         let began = environment.time.monotonicNanoseconds()
         try fetch(keys) { index, view throws(HoldfastError) in
-            piece.texts[index] = try Array(asking: view.body)
+            piece.bodies[index] = try Array(asking: view.body)
             size += view.body.count
         }
         readingTime += environment.time.monotonicNanoseconds() &- began

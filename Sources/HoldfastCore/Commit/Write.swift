@@ -25,18 +25,18 @@ public struct Write: Sendable {
     public var action: Action
     public var precondition: Precondition
     /// The text before an id was assigned, when one was: what the idempotency fingerprint counts.
-    public var textBeforeAssignment: [UInt8]?
+    public var bodyBeforeAssignment: [UInt8]?
     /// The fingerprint of the modifications that led to the text, when some did in a transaction: that text depends on
     /// what the transaction saw, but whoever repeats the work with its idempotency key asks for the same.
     var asked: UInt64?
 
     public init(
-        key: EntityKey, action: Action, precondition: Precondition = .none, textBeforeAssignment: [UInt8]? = nil
+        key: EntityKey, action: Action, precondition: Precondition = .none, bodyBeforeAssignment: [UInt8]? = nil
     ) {
         self.key = key
         self.action = action
         self.precondition = precondition
-        self.textBeforeAssignment = textBeforeAssignment
+        self.bodyBeforeAssignment = bodyBeforeAssignment
     }
 
     /// About how many bytes this write adds to a batch.
@@ -81,14 +81,14 @@ struct Fingerprint {
         writes.reduce(UInt64(writes.count)) { sum, write in
             var one = Fingerprint()
             one.add(UInt64(bitPattern: write.key.repository))
-            if write.textBeforeAssignment == nil { one.add(write.key.id.bytes) }
+            if write.bodyBeforeAssignment == nil { one.add(write.key.id.bytes) }
             switch write.action {
             case .put where write.asked != nil:
                 one.add(5)
                 one.add(write.asked!)
             case .put(let body):
                 one.add(1)
-                one.add(write.textBeforeAssignment ?? body)
+                one.add(write.bodyBeforeAssignment ?? body)
             case .delete: one.add(2)
             case .modify(let modification): one.add(modification)
             }

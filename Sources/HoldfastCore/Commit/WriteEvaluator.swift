@@ -87,41 +87,41 @@ struct WriteEvaluator {
     /// Of a commit with a single write: the final text, nil for a deletion.
     mutating func evaluateOne(_ overlay: inout BatchOverlay) throws(Refusal) -> [UInt8]? {
         do throws(HoldfastError) {
-            let text = try text(of: commit.writes[0], after: nil, &overlay)
-            if commit.wantsResults { commit.texts = [text ?? []] }
-            return text
+            let body = try body(of: commit.writes[0], after: nil, &overlay)
+            if commit.wantsResults { commit.bodies = [body ?? []] }
+            return body
         } catch { throw .member(error) }
     }
 
     /// The final change of each entity, ordered by key, and their texts.
     mutating func evaluateAll(
         _ overlay: inout BatchOverlay
-    ) throws(Refusal) -> (changes: [CommitLogEntry.Change], texts: [[UInt8]?]) {
+    ) throws(Refusal) -> (changes: [CommitLogEntry.Change], bodies: [[UInt8]?]) {
         let writes = commit.writes
         let order = KeyOrder(count: writes.count) { writes[$0].key }
         // Where the last write of each key is, if any key is written more than once.
         var last: [EntityKey: Int]? = order.hasDuplicates ? [:] : nil
-        var texts: [[UInt8]?] = []
-        texts.reserveCapacity(writes.count)
+        var bodies: [[UInt8]?] = []
+        bodies.reserveCapacity(writes.count)
         for (index, write) in writes.enumerated() {
             if commit.isUnwanted { throw .member(Interrupt.cancelled) }
             do throws(HoldfastError) {
-                let earlier = last?[write.key].map { texts[$0] }
-                texts.append(try text(of: write, after: earlier, &overlay))
+                let earlier = last?[write.key].map { bodies[$0] }
+                bodies.append(try body(of: write, after: earlier, &overlay))
                 last?[write.key] = index
             } catch { throw .member(error.inBatch(at: index)) }
         }
-        if commit.wantsResults { commit.texts = texts.map { $0 ?? [] } }
+        if commit.wantsResults { commit.bodies = bodies.map { $0 ?? [] } }
 
         let final = order.indexes.filter { last == nil || last![writes[$0].key] == $0 }
         return (
-            final.map { CommitLogEntry.Change(key: writes[$0].key, isDeletion: texts[$0] == nil) },
-            final.map { texts[$0] }
+            final.map { CommitLogEntry.Change(key: writes[$0].key, isDeletion: bodies[$0] == nil) },
+            final.map { bodies[$0] }
         )
     }
 
     /// What a write leaves. `earlier` is what an earlier one of the same commit has left, if there was one.
-    private mutating func text(
+    private mutating func body(
         of write: Write, after earlier: [UInt8]??, _ overlay: inout BatchOverlay
     ) throws(HoldfastError) -> [UInt8]? {
         // The version is nil where there is no such entity, and 0 where this very commit has written it.
@@ -142,7 +142,7 @@ struct WriteEvaluator {
                 version: version)
         }
         switch write.action {
-        case .put(let text): return text
+        case .put(let body): return body
         case .delete: return nil
         case .modify(let modification):
             if let damage { throw damage }
@@ -183,10 +183,10 @@ enum EntityState {
 
     /// The modified text.
     static func modified(
-        _ text: [UInt8]?, by modification: Modification, id: EntityID, repository: @autoclosure () -> String
+        _ body: [UInt8]?, by modification: Modification, id: EntityID, repository: @autoclosure () -> String
     ) throws(HoldfastError) -> [UInt8] {
         do throws(HoldfastError) {
-            return try (text ?? modification.initial ?? []).withBytes { bytes throws(HoldfastError) in
+            return try (body ?? modification.initial ?? []).withBytes { bytes throws(HoldfastError) in
                 try modification.applied(to: bytes)
             }
         } catch {

@@ -111,7 +111,7 @@ extension ControllerState.RequestEntry: WrittenEntry {
             writer.string(position)
             writer.member("elements")
             writer.beginArray()
-            for element in elements { writer.raw(element.text) }
+            for element in elements { writer.raw(element.body) }
             writer.endArray()
             writer.ids(of: elements)
             writer.member("versions")

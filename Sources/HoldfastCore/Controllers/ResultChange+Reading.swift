@@ -35,7 +35,7 @@ extension ResultChange {
         return Placed(
             position: try one.position("position"),
             entity: Entity(
-                id: try one.id("id") ?? unknown, text: try Array(asking: one.required("entity")),
+                id: try one.id("id") ?? unknown, body: try Array(asking: one.required("entity")),
                 version: CommitSequence(try one.count("version") ?? 0)))
     }
 
@@ -62,7 +62,7 @@ extension ResultChange {
                 guard case .integer(let number) = numbers[index], number >= 0 else { throw refusal("versions") }
                 version = CommitSequence(number)
             }
-            entities.append(Entity(id: ids?[index] ?? unknown, text: text, version: version))
+            entities.append(Entity(id: ids?[index] ?? unknown, body: text, version: version))
         }
         return entities
     }

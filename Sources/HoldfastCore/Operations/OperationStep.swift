@@ -284,7 +284,7 @@ struct OperationStep: Sendable {
         case .find: return FutureValue(bytes: try repository.find(filter, options, in: transaction).json.copy)
         case .first:
             let entity = try repository.first(filter, options, in: transaction)
-            return FutureValue(bytes: entity?.text ?? Self.null, version: entity?.version ?? 0)
+            return FutureValue(bytes: entity?.body ?? Self.null, version: entity?.version ?? 0)
         case .count: return Self.number(try repository.count(filter, options, in: transaction))
         case .exists: return Self.boolean(try repository.exists(filter, options, in: transaction))
         case .distinct: return FutureValue(bytes: try repository.distinct(path, filter, options, in: transaction))

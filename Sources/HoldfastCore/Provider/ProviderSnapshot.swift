@@ -53,20 +53,20 @@ final class ProviderSnapshot: StorageSnapshot {
     // MARK: Entities
 
     func fetch(
-        _ key: EntityKey, _ body: (EntityView) throws(HoldfastError) -> Void
+        _ key: EntityKey, _ visit: (EntityView) throws(HoldfastError) -> Void
     ) throws(HoldfastError) -> Bool {
         let view = try current()
         guard let repository = view.repository(key.repository) else { return false }
-        var text: [UInt8]?
+        var body: [UInt8]?
         if let image = try beforeImage(of: key, view) {
-            text = image.body
+            body = image.body
         } else {
-            text = try storage.calls.fetch(repository.name, key.id)
+            body = try storage.calls.fetch(repository.name, key.id)
             // A commit may have changed it before it was read.
-            if let image = try beforeImage(of: key, view) { text = image.body }
+            if let image = try beforeImage(of: key, view) { body = image.body }
         }
-        guard let text else { return false }
-        try storage.lend(text, key.id, version: view.version(of: key), in: repository, body)
+        guard let body else { return false }
+        try storage.lend(body, key.id, version: view.version(of: key), in: repository, visit)
         return true
     }
 
@@ -79,14 +79,14 @@ final class ProviderSnapshot: StorageSnapshot {
     }
 
     func scan(
-        _ repository: RepositoryID, after: EntityID?, _ body: (EntityView) throws(HoldfastError) -> Bool
+        _ repository: RepositoryID, after: EntityID?, _ visit: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
-        try scan(repository, after: after, filter: .all, body)
+        try scan(repository, after: after, filter: .all, visit)
     }
 
     func scan(
         _ repository: RepositoryID, after: EntityID?, filter: Filter,
-        _ body: (EntityView) throws(HoldfastError) -> Bool
+        _ visit: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
         let view = try current()
         guard let record = view.repository(repository) else { return }
@@ -97,12 +97,12 @@ final class ProviderSnapshot: StorageSnapshot {
         listing.filter = asked
         var position = after.map { Self.position(behind: $0, in: listing.entities) } ?? 0
         while position < listing.entities.count {
-            let (id, text) = listing.entities[position]
+            let (id, body) = listing.entities[position]
             if id == listing.duplicate {
                 throw ProviderStorage.corrupt(record.name, id, "it was given twice")
             }
             let version = view.version(of: EntityKey(repository, id))
-            guard try storage.lend(text, id, version: version, in: record, body) else { return keepRest(listing) }
+            guard try storage.lend(body, id, version: version, in: record, visit) else { return keepRest(listing) }
             position += 1
         }
     }
@@ -134,7 +134,7 @@ final class ProviderSnapshot: StorageSnapshot {
         }
         if !images.isEmpty {
             entities.removeAll { images[$0.id] != nil }
-            for (id, image) in images { if let text = image.body { entities.append((id, text)) } }
+            for (id, image) in images { if let body = image.body { entities.append((id, body)) } }
         }
         let isOrdered = zip(entities, entities.dropFirst()).allSatisfy { $0.id < $1.id }
         var listing = Listing(repository: repository.id, entities: entities)
@@ -160,18 +160,18 @@ final class ProviderSnapshot: StorageSnapshot {
     func indexes() throws(HoldfastError) -> [IndexRecord] { try current().state.indexes }
 
     func scan(
-        _ scan: IndexScan, _ body: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
+        _ scan: IndexScan, _ visit: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
         try current().state.walk(scan) { (entry) throws(HoldfastError) in
             var goesOn = true
             try entry.key.withBytes { key throws(HoldfastError) in
                 if scan.parts != .key {
                     _ = try fetch(EntityKey(scan.repository, entry.id)) { view throws(HoldfastError) in
-                        goesOn = try body(key, view)
+                        goesOn = try visit(key, view)
                     }
                 } else {
                     goesOn = try entry.id.bytes.withBytes { id throws(HoldfastError) in
-                        try body(key, EntityView(id: id, number: 0))
+                        try visit(key, EntityView(id: id, number: 0))
                     }
                 }
             }

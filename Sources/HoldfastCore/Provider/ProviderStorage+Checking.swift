@@ -6,27 +6,27 @@ internal import HoldfastStorage
 extension ProviderStorage {
     private static let limits = PayloadLimits(maxBytes: .max, maxDepth: 200)
 
-    /// Lends an entity, without white space around it, to `body`; what is no entity of this id as damaged.
+    /// Lends an entity, without white space around it, to `visit`; what is no entity of this id as damaged.
     func lend<Result>(
-        _ text: [UInt8], _ id: EntityID, version: CommitSequence, in repository: RepositoryRecord,
-        _ body: (EntityView) throws(HoldfastError) -> Result
+        _ body: [UInt8], _ id: EntityID, version: CommitSequence, in repository: RepositoryRecord,
+        _ visit: (EntityView) throws(HoldfastError) -> Result
     ) throws(HoldfastError) -> Result {
-        try text.withBytes { bytes throws(HoldfastError) in
+        try body.withBytes { bytes throws(HoldfastError) in
             var (entity, damage): (UnsafeRawBufferPointer, String?) = (bytes, nil)
             if checksEntities { (entity, damage) = try Self.checked(bytes, id, in: repository) }
             return try id.bytes.withBytes { id throws(HoldfastError) in
-                try body(EntityView(id: id, version: version, body: entity, damage: damage))
+                try visit(EntityView(id: id, version: version, body: entity, damage: damage))
             }
         }
     }
 
     private static func checked(
         _ bytes: UnsafeRawBufferPointer, _ id: EntityID, in repository: RepositoryRecord
-    ) throws(HoldfastError) -> (text: UnsafeRawBufferPointer, damage: String?) {
+    ) throws(HoldfastError) -> (body: UnsafeRawBufferPointer, damage: String?) {
         do throws(HoldfastError) {
             _ = try id.bytes.withBytes { id throws(HoldfastError) in try EntityID(checking: id) }
             let payload = try EntityPayload(bytes, key: repository.key, limits: limits)
-            if payload.id == id { return (payload.text, nil) }
+            if payload.id == id { return (payload.body, nil) }
             let found = payload.id.map { "the entity \"\($0.text)\"" } ?? "an object without \"\(repository.key)\""
             return (bytes, "what the provider gave is \(found)")
         } catch {

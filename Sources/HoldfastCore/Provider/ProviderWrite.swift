@@ -32,13 +32,13 @@ final class ProviderWrite: StorageWrite {
 
     /// Lends what is there, whole or damaged: so a damaged entity can be overwritten and deleted.
     func fetch(
-        _ keys: [EntityKey], _ body: (Int, EntityView) throws(HoldfastError) -> Void
+        _ keys: [EntityKey], _ visit: (Int, EntityView) throws(HoldfastError) -> Void
     ) throws(HoldfastError) {
         for (index, key) in keys.enumerated() {
-            guard let text = try beforeImage(of: key) else { continue }
+            guard let body = try beforeImage(of: key) else { continue }
             try key.id.bytes.withBytes { id throws(HoldfastError) in
-                try text.withBytes { text throws(HoldfastError) in
-                    try body(index, EntityView(id: id, version: versions[key] ?? oldVersion, body: text))
+                try body.withBytes { bytes throws(HoldfastError) in
+                    try visit(index, EntityView(id: id, version: versions[key] ?? oldVersion, body: bytes))
                 }
             }
         }
@@ -46,9 +46,9 @@ final class ProviderWrite: StorageWrite {
 
     private func beforeImage(of key: EntityKey) throws(HoldfastError) -> [UInt8]? {
         if let known = beforeImages[key] { return known }
-        let text = try storage.calls.fetch(name(of: key.repository), key.id)
-        beforeImages[key] = .some(text)
-        return text
+        let body = try storage.calls.fetch(name(of: key.repository), key.id)
+        beforeImages[key] = .some(body)
+        return body
     }
 
     private func name(of repository: RepositoryID) -> String {
@@ -68,9 +68,9 @@ final class ProviderWrite: StorageWrite {
     func indexes() throws(HoldfastError) -> [IndexRecord] { state.indexes }
 
     func ids(
-        under key: [UInt8], of index: IndexRecord, _ body: (UnsafeRawBufferPointer) throws(HoldfastError) -> Bool
+        under key: [UInt8], of index: IndexRecord, _ visit: (UnsafeRawBufferPointer) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
-        try state.ids(under: key, of: index.id, body)
+        try state.ids(under: key, of: index.id, visit)
     }
 
     func removeEntries(of index: IndexID, limit: Int) throws(HoldfastError) -> Bool {
@@ -149,7 +149,7 @@ final class ProviderWrite: StorageWrite {
         for write in undoing {
             // What cannot be looked at is put back in any case.
             let found = Result { () throws(HoldfastError) in try storage.calls.fetch(write.repository, write.id) }
-            if case .success(let text) = found, text == write.body { continue }
+            if case .success(let body) = found, body == write.body { continue }
             needed.append(write)
         }
         if needed.isEmpty { return }

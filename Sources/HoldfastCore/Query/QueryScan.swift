@@ -15,7 +15,7 @@ struct QueryScan {
     /// Whether what is damaged is passed over. Otherwise it ends the scan.
     let skipsDamaged: Bool
     /// Whether more is wanted of what matches than that it does: then its whole text is looked at.
-    let wantsTexts: Bool
+    let wantsBodies: Bool
     /// What the transaction has written in this repository, ordered by id.
     var own: [(key: EntityKey, entry: WriteBuffer.Entry)] = []
     /// So many of `matched` are kept for the read set; nil when none are wanted.
@@ -47,13 +47,13 @@ struct QueryScan {
 
     init(
         _ filter: Filter, sort: [SortOrder.Field] = [], isLimited: Bool = false, skipsDamaged: Bool = false,
-        wantsTexts: Bool = true
+        wantsBodies: Bool = true
     ) {
         self.filter = filter
         self.sort = sort
         self.isLimited = isLimited
         self.skipsDamaged = skipsDamaged
-        self.wantsTexts = wantsTexts
+        self.wantsBodies = wantsBodies
         plan = .everything(filter)
     }
 
@@ -162,7 +162,7 @@ struct QueryScan {
                 if !plan.isExact {
                     guard try filter.matches(view.body) else { return false }
                 }
-                if isOverlaid || !(wantsTexts || skipsDamaged) || EntityCheck.isJSON(view.body) { return true }
+                if isOverlaid || !(wantsBodies || skipsDamaged) || EntityCheck.isJSON(view.body) { return true }
             } catch {
                 guard error.status == .corrupt else { throw error }
             }

@@ -33,12 +33,12 @@ struct Sorter {
         /// The sort key, the id and the text, one behind the other.
         let bytes: [UInt8]
         let idStart: Int
-        let textStart: Int
+        let bodyStart: Int
     }
 
     private let order: SortOrder
     /// Without, the items have no texts.
-    private let keepsTexts: Bool
+    private let keepsBodies: Bool
     /// How many are wanted.
     private let capacity: Int
     private var items: [Item] = []
@@ -46,9 +46,9 @@ struct Sorter {
     private var worst: Item?
     private var key = OrderedKey()
 
-    init(_ order: SortOrder, keeping capacity: Int, texts keepsTexts: Bool = true) {
+    init(_ order: SortOrder, keeping capacity: Int, bodies keepsBodies: Bool = true) {
         self.order = order
-        self.keepsTexts = keepsTexts
+        self.keepsBodies = keepsBodies
         self.capacity = capacity
     }
 
@@ -64,11 +64,11 @@ struct Sorter {
         bytes.reserveCapacity(key.bytes.count + entity.id.count + entity.body.count)
         bytes += key.bytes
         bytes += entity.id
-        if keepsTexts { bytes += entity.body }
+        if keepsBodies { bytes += entity.body }
         items.append(
             Item(
                 version: entity.version, bytes: bytes, idStart: key.bytes.count,
-                textStart: key.bytes.count + entity.id.count))
+                bodyStart: key.bytes.count + entity.id.count))
         if items.count >= 2 * capacity { prune() }
     }
 
@@ -96,7 +96,7 @@ struct Sorter {
         item.bytes.withBytes { other in
             let keys = key.bytes.withBytes { compareBytes($0, Self.slice(other, 0, item.idStart)) }
             if keys != 0 { return keys < 0 }
-            let ids = compareBytes(id, Self.slice(other, item.idStart, item.textStart))
+            let ids = compareBytes(id, Self.slice(other, item.idStart, item.bodyStart))
             return order.fields[0].descending ? ids > 0 : ids < 0
         }
     }
@@ -107,7 +107,7 @@ struct Sorter {
                 let keys = compareBytes(slice(a, 0, left.idStart), slice(b, 0, right.idStart))
                 if keys != 0 { return keys }
                 let ids = compareBytes(
-                    slice(a, left.idStart, left.textStart), slice(b, right.idStart, right.textStart))
+                    slice(a, left.idStart, left.bodyStart), slice(b, right.idStart, right.bodyStart))
                 return idsReversed ? -ids : ids
             }
         }
@@ -124,8 +124,8 @@ extension Sorter.Item {
         try bytes.withBytes { bytes throws(HoldfastError) in
             try body(
                 EntityView(
-                    id: Sorter.slice(bytes, idStart, textStart), version: version,
-                    body: Sorter.slice(bytes, textStart, bytes.count)))
+                    id: Sorter.slice(bytes, idStart, bodyStart), version: version,
+                    body: Sorter.slice(bytes, bodyStart, bytes.count)))
         }
     }
 }

@@ -108,7 +108,7 @@ public final class Cursor: Sendable {
         let scan = try transaction.scan(repository.record.id, repository.check, state.scan) { plan in
             piece = EntityList(expecting: expected)
             skipped = 0
-            sorter = plan.isSorted ? nil : options.sort.map { Sorter($0, keeping: Int.max / 4, texts: false) }
+            sorter = plan.isSorted ? nil : options.sort.map { Sorter($0, keeping: Int.max / 4, bodies: false) }
         } visit: { view throws(HoldfastError) in
             if sorter != nil {
                 try sorter!.add(view)
@@ -139,15 +139,15 @@ public final class Cursor: Sendable {
             list.json.count < repository.store.environment.limits.pieceBytes
         {
             let id = ids[state.next]
-            var found: (version: CommitSequence, text: [UInt8])?
-            _ = try transaction.fetch(repository.key(id), asSeenBy: scan) { version, text throws(HoldfastError) in
-                found = (version, try Array(asking: text))
+            var found: (version: CommitSequence, body: [UInt8])?
+            _ = try transaction.fetch(repository.key(id), asSeenBy: scan) { version, body throws(HoldfastError) in
+                found = (version, try Array(asking: body))
             }
             state.next += 1
             guard let found else { continue }
             try id.bytes.withBytes { id throws(HoldfastError) in
-                try found.text.withBytes { text throws(HoldfastError) in
-                    try list.append(EntityView(id: id, version: found.version, body: text), options.projection)
+                try found.body.withBytes { body throws(HoldfastError) in
+                    try list.append(EntityView(id: id, version: found.version, body: body), options.projection)
                 }
             }
         }

@@ -8,7 +8,7 @@ public struct EntityList: Sendable {
         /// In `ids`.
         public var id: Range<Int>
         /// In `json`.
-        public var text: Range<Int>
+        public var body: Range<Int>
         public var version: CommitSequence
     }
 
@@ -22,21 +22,21 @@ public struct EntityList: Sendable {
     public var count: Int { items.count }
 
     mutating func append(
-        id: UnsafeRawBufferPointer, version: CommitSequence, text: UnsafeRawBufferPointer
+        id: UnsafeRawBufferPointer, version: CommitSequence, body: UnsafeRawBufferPointer
     ) throws(HoldfastError) {
         try json.append(UInt8(ascii: items.isEmpty ? "[" : ","))
         try ids.askToGrow(by: id.count)
         try items.askToGrow()
         let idStart = ids.count
         ids.append(contentsOf: id)
-        let textStart = json.count
-        try json.append(text)
-        items.append(Item(id: idStart..<ids.count, text: textStart..<json.count, version: version))
+        let bodyStart = json.count
+        try json.append(body)
+        items.append(Item(id: idStart..<ids.count, body: bodyStart..<json.count, version: version))
     }
 
-    mutating func append(id: EntityID, version: CommitSequence, text: [UInt8]) throws(HoldfastError) {
+    mutating func append(id: EntityID, version: CommitSequence, body: [UInt8]) throws(HoldfastError) {
         try id.bytes.withBytes { id throws(HoldfastError) in
-            try text.withBytes { text throws(HoldfastError) in try append(id: id, version: version, text: text) }
+            try body.withBytes { body throws(HoldfastError) in try append(id: id, version: version, body: body) }
         }
     }
 
@@ -50,9 +50,9 @@ public struct EntityList: Sendable {
 
     public func id(of item: Item) -> EntityID { EntityID(unchecked: Array(ids[item.id])) }
 
-    public func text(of item: Item) throws(HoldfastError) -> [UInt8] {
+    public func body(of item: Item) throws(HoldfastError) -> [UInt8] {
         try json.withBytes { json throws(HoldfastError) in
-            try Array(asking: UnsafeRawBufferPointer(rebasing: json[item.text]))
+            try Array(asking: UnsafeRawBufferPointer(rebasing: json[item.body]))
         }
     }
 
@@ -63,7 +63,7 @@ public struct EntityList: Sendable {
                 try body(
                     EntityView(
                         id: UnsafeRawBufferPointer(rebasing: ids[item.id]), version: item.version,
-                        body: UnsafeRawBufferPointer(rebasing: json[item.text])))
+                        body: UnsafeRawBufferPointer(rebasing: json[item.body])))
             }
         }
     }

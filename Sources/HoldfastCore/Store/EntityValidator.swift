@@ -5,9 +5,9 @@ internal import Synchronization
 
 /// Checks what is about to be stored in a repository.
 public protocol EntityValidator: AnyObject, Sendable {
-    /// `text` is nil for an entity that is to be deleted. Refuses by throwing. May read and write in the transaction. Called
-    /// on the thread that commits, without a lock held.
-    func validate(_ id: EntityID, _ text: [UInt8]?, in transaction: Transaction) throws(HoldfastError)
+    /// `body` is nil for an entity that is to be deleted. Refuses by throwing. May read and write in the transaction.
+    /// Called on the thread that commits, without a lock held.
+    func validate(_ id: EntityID, _ body: [UInt8]?, in transaction: Transaction) throws(HoldfastError)
 }
 
 /// The validators of a store, at most one for each repository.

@@ -194,8 +194,8 @@ final class Expiry: Sendable {
             var writes: [Write] = []
             for id in ids {
                 var isDue = false
-                _ = try transaction.fetch(repository.key(id)) { _, text throws(HoldfastError) in
-                    isDue = try due.filter.matches(text)
+                _ = try transaction.fetch(repository.key(id)) { _, body throws(HoldfastError) in
+                    isDue = try due.filter.matches(body)
                 }
                 if isDue { writes.append(Write(key: repository.key(id), action: .delete)) }
             }

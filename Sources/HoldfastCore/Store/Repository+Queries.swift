@@ -86,14 +86,14 @@ extension Repository {
         options.limit = 1
         let list = try find(filter, options, in: transaction)
         guard let item = list.items.first else { return nil }
-        return Entity(id: list.id(of: item), text: try list.text(of: item), version: item.version)
+        return Entity(id: list.id(of: item), body: try list.body(of: item), version: item.version)
     }
 
     public func count(
         _ filter: Filter = .all, _ options: QueryOptions = QueryOptions(), in transaction: Transaction? = nil
     ) throws(HoldfastError) -> UInt64 {
         var count: UInt64 = 0
-        let query = QueryScan(filter, skipsDamaged: options.skipsDamaged, wantsTexts: false)
+        let query = QueryScan(filter, skipsDamaged: options.skipsDamaged, wantsBodies: false)
         try scan(query, in: transaction) { _ in
             count = 0
         } visit: { _ in
@@ -108,7 +108,7 @@ extension Repository {
         _ filter: Filter = .all, _ options: QueryOptions = QueryOptions(), in transaction: Transaction? = nil
     ) throws(HoldfastError) -> Bool {
         var exists = false
-        let query = QueryScan(filter, isLimited: true, skipsDamaged: options.skipsDamaged, wantsTexts: false)
+        let query = QueryScan(filter, isLimited: true, skipsDamaged: options.skipsDamaged, wantsBodies: false)
         try scan(query, in: transaction) { _ in
             exists = false
         } visit: { _ in
@@ -164,7 +164,7 @@ extension Repository {
         var skipped: UInt64 = 0
         var pace = Interrupt.Pace()
         for item in all.items {
-            try pace.look(item.text.count)
+            try pace.look(item.body.count)
             if options.limit > 0, UInt64(list.count) == options.limit { break }
             try all.withView(of: item) { view throws(HoldfastError) in
                 guard try predicate(view) else { return }
@@ -182,12 +182,13 @@ extension Repository {
 
 extension EntityList {
     mutating func append(_ view: EntityView, _ projection: Projection?) throws(HoldfastError) {
-        guard let projection else { return try append(id: view.id, version: view.version, text: view.body) }
+        guard let projection else { return try append(id: view.id, version: view.version, body: view.body) }
         // No more than the whole.
         try Memory.ask(for: view.body.count)
         var text: [UInt8] = []
         try projection.append(view.body, to: &text)
-        try text.withBytes { text throws(HoldfastError) in try append(id: view.id, version: view.version, text: text) }
+        try text.withBytes { bytes throws(HoldfastError) in try append(id: view.id, version: view.version, body: bytes)
+        }
     }
 }
 

@@ -4,17 +4,17 @@ internal import HoldfastStorage
 
 /// Reading.
 extension Repository {
-    /// Lends the entity's version and text to `body`, or answers false. `body` may be called again, with a newer state,
+    /// Lends the entity's version and body to `visit`, or answers false. `visit` may be called again, with a newer state,
     /// when a snapshot is taken back; it only copies.
     public func fetch(
         _ id: EntityID, in transaction: Transaction? = nil,
-        _ body: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
+        _ visit: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
     ) throws(HoldfastError) -> Bool {
-        if let transaction = try checked(transaction) { return try transaction.fetch(key(id), body) }
+        if let transaction = try checked(transaction) { return try transaction.fetch(key(id), visit) }
         try store.requireOpen()
         let key = key(id)
         func show(_ entity: EntityCache.Entity) throws(HoldfastError) -> Bool {
-            try entity.text.withBytes { text throws(HoldfastError) in try body(entity.version, text) }
+            try entity.body.withBytes { bytes throws(HoldfastError) in try visit(entity.version, bytes) }
             return true
         }
         let look = store.cache.newest(key, store.storage.changeToken)
@@ -26,7 +26,7 @@ extension Repository {
             }
             return try snapshot.fetch(key) { view throws(HoldfastError) in
                 try check.require(view)
-                try body(view.version, view.body)
+                try visit(view.version, view.body)
                 store.cache.fill(key, from: snapshot, view)
             }
         }
@@ -34,11 +34,11 @@ extension Repository {
 
     /// The entity in the newest state, if the cache holds it. Asks no file, so that it can be called where nobody may wait;
     /// but a store of a provider asks that. Nil says nothing, and counts as no miss: whoever gets it fetches.
-    package func cached(_ id: EntityID) throws(HoldfastError) -> (version: CommitSequence, text: [UInt8])? {
+    package func cached(_ id: EntityID) throws(HoldfastError) -> (version: CommitSequence, body: [UInt8])? {
         try store.requireOpen()
         let look = store.cache.newest(key(id), store.storage.changeToken, countsMiss: false)
         guard let (_, entity) = look.found else { return nil }
-        return (entity.version, entity.text)
+        return (entity.version, entity.body)
     }
 
     public func contains(_ id: EntityID, in transaction: Transaction? = nil) throws(HoldfastError) -> Bool {
@@ -56,11 +56,11 @@ extension Repository {
             for id in ids {
                 try pace.look()
                 var found: (CommitSequence, [UInt8])?
-                let isThere = try transaction.fetch(key(id)) { version, text throws(HoldfastError) in
-                    found = (version, try Array(asking: text))
+                let isThere = try transaction.fetch(key(id)) { version, body throws(HoldfastError) in
+                    found = (version, try Array(asking: body))
                 }
-                if isThere, let (version, text) = found {
-                    try list.append(id: id, version: version, text: text)
+                if isThere, let (version, body) = found {
+                    try list.append(id: id, version: version, body: body)
                 }
             }
         } else {
@@ -71,12 +71,12 @@ extension Repository {
                     try pace.look()
                     let key = key(id)
                     if let entity = store.cache.entity(key, at: snapshot.sequence) {
-                        try list.append(id: id, version: entity.version, text: entity.text)
+                        try list.append(id: id, version: entity.version, body: entity.body)
                         continue
                     }
                     _ = try snapshot.fetch(key) { view throws(HoldfastError) in
                         try check.require(view)
-                        try list.append(id: view.id, version: view.version, text: view.body)
+                        try list.append(id: view.id, version: view.version, body: view.body)
                         store.cache.fill(key, from: snapshot, view)
                     }
                 }
@@ -93,7 +93,7 @@ extension Repository {
             var list = EntityList()
             try snapshot.scanAsking(record.id, after: nil) { view throws(HoldfastError) in
                 try check.require(view)
-                try list.append(id: view.id, version: view.version, text: view.body)
+                try list.append(id: view.id, version: view.version, body: view.body)
                 return true
             }
             try list.finish()
@@ -120,10 +120,10 @@ extension Repository {
             // The filter names its one candidate, so only that one is read, and relied on.
             var query = query
             begin(query.plan)
-            var copy: (version: CommitSequence, text: [UInt8])?
+            var copy: (version: CommitSequence, body: [UInt8])?
             do throws(HoldfastError) {
-                _ = try fetch(id, in: transaction) { version, text throws(HoldfastError) in
-                    copy = (version, try Array(asking: text))
+                _ = try fetch(id, in: transaction) { version, body throws(HoldfastError) in
+                    copy = (version, try Array(asking: body))
                 }
             } catch {
                 guard query.skipsDamaged, error.status == .corrupt else { throw error }
@@ -131,9 +131,9 @@ extension Repository {
             guard let copy else { return query }
             query.examined = 1
             try id.bytes.withBytes { id throws(HoldfastError) in
-                try copy.text.withBytes { text throws(HoldfastError) in
-                    if try query.filter.matches(text) {
-                        _ = try visit(EntityView(id: id, version: copy.version, body: text))
+                try copy.body.withBytes { body throws(HoldfastError) in
+                    if try query.filter.matches(body) {
+                        _ = try visit(EntityView(id: id, version: copy.version, body: body))
                     }
                 }
             }

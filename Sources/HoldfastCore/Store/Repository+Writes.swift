@@ -127,12 +127,12 @@ extension Repository {
         var writes: [Write] = []
         var pace = Interrupt.Pace()
         for item in matching.items {
-            try pace.look(item.text.count)
+            try pace.look(item.body.count)
             let id = matching.id(of: item)
-            let text = try matching.text(of: item)
+            let body = try matching.body(of: item)
             try writes.askToGrow()
-            let modified = try EntityState.modified(text, by: .update(update, initial: nil), id: id, repository: name)
-            if modified != text { writes.append(Write(key: key(id), action: .put(modified))) }
+            let modified = try EntityState.modified(body, by: .update(update, initial: nil), id: id, repository: name)
+            if modified != body { writes.append(Write(key: key(id), action: .put(modified))) }
         }
         _ = try perform(writes, in: transaction, wantsResults: false)
         return (UInt64(matching.count), UInt64(writes.count))
@@ -151,14 +151,14 @@ extension Repository {
         _ payload: EntityPayload, _ precondition: Write.Precondition, assigning: Bool
     ) throws(HoldfastError) -> Write {
         if let id = payload.id {
-            return Write(key: key(id), action: .put(try Array(asking: payload.text)), precondition: precondition)
+            return Write(key: key(id), action: .put(try Array(asking: payload.body)), precondition: precondition)
         }
         guard assigning else { throw missingID("entity") }
         let id = store.assignID()
-        let text = try AssignedID.insert(id, named: record.key, into: payload.text)
+        let body = try AssignedID.insert(id, named: record.key, into: payload.body)
         return Write(
-            key: key(id), action: .put(text), precondition: precondition,
-            textBeforeAssignment: try Array(asking: payload.text))
+            key: key(id), action: .put(body), precondition: precondition,
+            bodyBeforeAssignment: try Array(asking: payload.body))
     }
 
     package func patch(
@@ -190,7 +190,7 @@ extension Repository {
     ) throws(HoldfastError) -> Write {
         // The id stays as it is written in the entity: 42 does not become "42".
         let patch = try MergePatch(
-            checked: payload.text, leavingOut: Array(record.key.utf8), limits: store.options.limits)
+            checked: payload.body, leavingOut: Array(record.key.utf8), limits: store.options.limits)
         return Write(key: key(id), action: .modify(.patch(patch)), precondition: precondition)
     }
 
@@ -208,11 +208,11 @@ extension Repository {
                 .invalidEntity,
                 "the initial entity has the id \"\(other.text)\" and is meant for \"\(id.text)\": they must be one")
         }
-        let text =
+        let body =
             payload.id == nil
-            ? try AssignedID.insert(id, named: record.key, into: payload.text) : try Array(asking: payload.text)
+            ? try AssignedID.insert(id, named: record.key, into: payload.body) : try Array(asking: payload.body)
         return Write(
-            key: key(id), action: .modify(.update(update, initial: text)),
+            key: key(id), action: .modify(.update(update, initial: body)),
             precondition: precondition == .present ? .none : precondition)
     }
 
@@ -235,15 +235,15 @@ extension Repository {
 
     private func perform(_ write: Write, in transaction: Transaction?) throws(HoldfastError) -> Entity {
         if let transaction = try checked(transaction) {
-            let text = try transaction.write(write, repository: name)
-            return Entity(id: write.key.id, text: text ?? [], version: 0)
+            let body = try transaction.write(write, repository: name)
+            return Entity(id: write.key.id, body: body ?? [], version: 0)
         }
-        let (texts, version) = try perform([write], in: nil, wantsResults: true)
-        return Entity(id: write.key.id, text: texts[0], version: version)
+        let (bodies, version) = try perform([write], in: nil, wantsResults: true)
+        return Entity(id: write.key.id, body: bodies[0], version: version)
     }
 
     /// Of a write in memory, with its id.
-    private static let bytesBesideText = 256
+    private static let bytesBesideBody = 256
 
     /// The writes that the elements of a batch stand for.
     func writes(
@@ -255,9 +255,9 @@ extension Repository {
             _, entity throws(HoldfastError) in
             try writes.askToGrow()
             // What stands around a small text is more than the text.
-            try Memory.ask(for: Self.bytesBesideText)
+            try Memory.ask(for: Self.bytesBesideBody)
             writes.append(try make(entity))
-            try pace.look(entity.text.count)
+            try pace.look(entity.body.count)
         }
         return writes
     }
@@ -269,8 +269,8 @@ extension Repository {
         let writes = try writes(of: payload, make)
         var list = EntityList()
         if !writes.isEmpty {
-            let (texts, version) = try perform(writes, in: transaction, wantsResults: echoing)
-            for (write, text) in zip(writes, texts) { try list.append(id: write.key.id, version: version, text: text) }
+            let (bodies, version) = try perform(writes, in: transaction, wantsResults: echoing)
+            for (write, body) in zip(writes, bodies) { try list.append(id: write.key.id, version: version, body: body) }
         }
         try list.finish()
         return list
@@ -279,18 +279,18 @@ extension Repository {
     /// The final texts, in the order of the writes, and their version.
     package func perform(
         _ writes: [Write], in transaction: Transaction?, wantsResults: Bool
-    ) throws(HoldfastError) -> (texts: [[UInt8]], version: CommitSequence) {
+    ) throws(HoldfastError) -> (bodies: [[UInt8]], version: CommitSequence) {
         if let transaction = try checked(transaction) {
             return (try transaction.write(writes, wantsResults: wantsResults, repository: name), 0)
         }
         try store.requireWritable()
         if writes.isEmpty { return ([], 0) }
         if isValidated {
-            var texts: [[UInt8]] = []
+            var bodies: [[UInt8]] = []
             let receipt = try store.transact(TransactionOptions()) { transaction throws(HoldfastError) in
-                texts = try transaction.write(writes, wantsResults: wantsResults, repository: name)
+                bodies = try transaction.write(writes, wantsResults: wantsResults, repository: name)
             }
-            return (texts, receipt.sequence)
+            return (bodies, receipt.sequence)
         }
         let commit = Commit(
             writes: writes, isDurable: store.options.isDurable,

@@ -34,7 +34,7 @@ public final class Repository: Sendable {
 /// An entity as the library gives it back.
 public struct Entity: Sendable {
     public var id: EntityID
-    public var text: [UInt8]
+    public var body: [UInt8]
     /// 0 while its transaction is open.
     public var version: CommitSequence
 }

@@ -76,8 +76,8 @@ final class ChangeObserver {
                 return [outbox.notice(.lost(StreamPosition.trimmed(incarnation, sequence)))]
             }
             let last = entries.last?.sequence ?? max(position, snapshot.sequence)
-            let texts = try LoggedBodies(entries, from: snapshot, of: selection)
-            var batch = batch(entries, through: last, texts.known)
+            let bodies = try LoggedBodies(entries, from: snapshot, of: selection)
+            var batch = batch(entries, through: last, bodies.known)
             batch.isBehind = true
             sequence = last
             isBehind = sequence < position
@@ -89,13 +89,13 @@ final class ChangeObserver {
 
 /// The texts of what the commit log tells, which has none, as far as they are still those that the commits have stored.
 struct LoggedBodies {
-    private var texts: [EntityKey: (version: CommitSequence, text: [UInt8])] = [:]
+    private var bodies: [EntityKey: (version: CommitSequence, body: [UInt8])] = [:]
 
     init(
         _ entries: some Sequence<CommitLogEntry>, from snapshot: any StorageSnapshot, of selection: ChangeSelection
     ) throws(HoldfastError) {
-        let needsTexts = selection.includesEntities || selection.filter != nil
-        try self.init(entries, from: snapshot) { needsTexts && selection.mayConcern($0) }
+        let needsBodies = selection.includesEntities || selection.filter != nil
+        try self.init(entries, from: snapshot) { needsBodies && selection.mayConcern($0) }
     }
 
     init(
@@ -106,23 +106,23 @@ struct LoggedBodies {
             for change in entry.changes where isMeant(change.key) { keys.insert(change.key) }
         }
         for key in keys.sorted() {
-            var found: (version: CommitSequence, text: [UInt8])?
+            var found: (version: CommitSequence, body: [UInt8])?
             // What is damaged is as good as gone.
             _ = try snapshot.fetch(key) { view throws(HoldfastError) in
                 if EntityCheck.isJSON(view.body) { found = (view.version, try Array(asking: view.body)) }
             }
-            texts[key] = found
+            bodies[key] = found
         }
     }
 
     /// As it is now.
-    func newest(_ key: EntityKey) -> (version: CommitSequence, text: [UInt8])? { texts[key] }
+    func newest(_ key: EntityKey) -> (version: CommitSequence, body: [UInt8])? { bodies[key] }
 
     func known(_ entry: CommitLogEntry) -> [ChangeSelection.Known] {
         entry.changes.map { change in
             var known = ChangeSelection.Known(key: change.key, isDeletion: change.isDeletion, beforeImage: .unknown)
-            if !change.isDeletion, let newest = texts[change.key], newest.version <= entry.sequence {
-                known.new = newest.text
+            if !change.isDeletion, let newest = bodies[change.key], newest.version <= entry.sequence {
+                known.new = newest.body
             }
             return known
         }

@@ -31,7 +31,7 @@ struct ChangeSelection: Sendable {
         guard mayConcern(known.key) else { return nil }
         let name = names.name(of: known.key.repository)
         if repository == nil, Catalogue.isReserved(name) { return nil }
-        let old: [UInt8]? = if case .text(let text) = known.beforeImage { text } else { nil }
+        let old: [UInt8]? = if case .body(let body) = known.beforeImage { body } else { nil }
         guard passesFilter(known, old), differs(known.new, old) else { return nil }
         let operation: ChangeBatch.Operation =
             if known.isDeletion {
@@ -40,7 +40,7 @@ struct ChangeSelection: Sendable {
                 switch known.beforeImage {
                 case .unknown: .put
                 case .absent: .insert
-                case .text: .update
+                case .body: .update
                 }
             }
         return ChangeBatch.Change(
@@ -56,10 +56,10 @@ struct ChangeSelection: Sendable {
         return matches(filter, known.new) || matches(filter, old)
     }
 
-    private func matches(_ filter: Filter, _ text: [UInt8]?) -> Bool {
-        guard let text else { return false }
+    private func matches(_ filter: Filter, _ body: [UInt8]?) -> Bool {
+        guard let body else { return false }
         do throws(HoldfastError) {
-            return try text.withBytes { text throws(HoldfastError) in try filter.matches(text) }
+            return try body.withBytes { body throws(HoldfastError) in try filter.matches(body) }
         } catch {
             return true
         }
@@ -73,10 +73,10 @@ struct ChangeSelection: Sendable {
 
 extension Projection {
     /// What it leaves of a text; nil where that is damaged.
-    func cut(_ text: [UInt8]) -> [UInt8]? {
+    func cut(_ body: [UInt8]) -> [UInt8]? {
         var result: [UInt8] = []
         do throws(HoldfastError) {
-            try text.withBytes { text throws(HoldfastError) in try append(text, to: &result) }
+            try body.withBytes { body throws(HoldfastError) in try append(body, to: &result) }
         } catch { return nil }
         return result
     }

@@ -7,14 +7,14 @@ struct CommittedBatch: Sendable {
     enum BeforeImage: Sendable {
         case unknown
         case absent
-        case text([UInt8])
+        case body([UInt8])
     }
 
     struct Change: Sendable {
         let key: EntityKey
         let version: CommitSequence
         /// Nil of a deletion.
-        let text: [UInt8]?
+        let body: [UInt8]?
         let beforeImage: BeforeImage
     }
 
@@ -46,7 +46,7 @@ struct CommittedBatch: Sendable {
             for key in ordered { beforeImages[key] = .absent }
             try write.fetch(ordered) { number, view throws(HoldfastError) in
                 beforeImages[ordered[number]] =
-                    EntityCheck.isJSON(view.body) ? .text(try Array(asking: view.body)) : .unknown
+                    EntityCheck.isJSON(view.body) ? .body(try Array(asking: view.body)) : .unknown
             }
         }
         var size = 0
@@ -56,10 +56,10 @@ struct CommittedBatch: Sendable {
                 changes: changes.map { change in
                     let before = beforeImages[change.key] ?? .unknown
                     if beforeImages[change.key] != nil {
-                        beforeImages[change.key] = change.body.map { .text($0) } ?? .absent
+                        beforeImages[change.key] = change.body.map { .body($0) } ?? .absent
                     }
                     size += 128 + (change.body?.count ?? 0)
-                    return Change(key: change.key, version: change.version, text: change.body, beforeImage: before)
+                    return Change(key: change.key, version: change.version, body: change.body, beforeImage: before)
                 })
         }
         self.size = size

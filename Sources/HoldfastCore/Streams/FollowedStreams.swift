@@ -110,16 +110,16 @@ final class FollowedStreams {
         let sequence = commit.entry.sequence
         var touched: [LiveQuery] = []
         for change in commit.changes where queries[change.key.repository] != nil {
-            touched += follow(change.key, change.text, change.version, at: sequence)
+            touched += follow(change.key, change.body, change.version, at: sequence)
         }
         touch(touched, at: sequence)
     }
 
     private func follow(
-        _ key: EntityKey, _ text: [UInt8]?, _ version: CommitSequence, at sequence: CommitSequence
+        _ key: EntityKey, _ body: [UInt8]?, _ version: CommitSequence, at sequence: CommitSequence
     ) -> [LiveQuery] {
         var failures: [(query: LiveQuery, error: HoldfastError)] = []
-        let touched = queries[key.repository]!.follow(key.id, text, version, at: sequence) { failures.append(($0, $1)) }
+        let touched = queries[key.repository]!.follow(key.id, body, version, at: sequence) { failures.append(($0, $1)) }
         for (query, error) in failures { fail(query, error) }
         return touched
     }
@@ -168,7 +168,7 @@ final class FollowedStreams {
     private func follow(
         from snapshot: any StorageSnapshot, after position: CommitSequence, knowing batch: CommittedBatch?
     ) throws(HoldfastError) {
-        let own = observers.isEmpty ? [:] : ownTexts(and: batch)
+        let own = observers.isEmpty ? [:] : ownBodies(and: batch)
         // Who is told waits until all was taken in: in between the rows are no state that ever was.
         var touched = TouchedQueries()
         var reached = position
@@ -200,27 +200,27 @@ final class FollowedStreams {
             catalogue.add(try storage.readState().repositories)
         }
         let wanted = observers.filter { $0.selection.includesEntities || $0.selection.filter != nil }.map(\.selection)
-        let texts = try LoggedBodies(entries, from: snapshot) { key in
+        let bodies = try LoggedBodies(entries, from: snapshot) { key in
             queries[key.repository] != nil || wanted.contains { $0.mayConcern(key) }
         }
         var touchedBy: [EntityKey: [LiveQuery]] = [:]
         for entry in entries {
             for change in entry.changes where queries[change.key.repository] != nil && touchedBy[change.key] == nil {
-                let newest = texts.newest(change.key)
-                touchedBy[change.key] = follow(change.key, newest?.text, newest?.version ?? 0, at: snapshot.sequence)
+                let newest = bodies.newest(change.key)
+                touchedBy[change.key] = follow(change.key, newest?.body, newest?.version ?? 0, at: snapshot.sequence)
             }
             touched.add(entry.changes.flatMap { touchedBy[$0.key] ?? [] })
         }
-        notifyObservers(entries, through: last) { own[$0.sequence] ?? texts.known($0) }
+        notifyObservers(entries, through: last) { own[$0.sequence] ?? bodies.known($0) }
     }
 
     /// What this process knows of commits that are in the commit log already.
-    private func ownTexts(and batch: CommittedBatch?) -> [CommitSequence: [ChangeSelection.Known]] {
-        var texts: [CommitSequence: [ChangeSelection.Known]] = [:]
+    private func ownBodies(and batch: CommittedBatch?) -> [CommitSequence: [ChangeSelection.Known]] {
+        var bodies: [CommitSequence: [ChangeSelection.Known]] = [:]
         for commit in (ownCommits() + [batch].compactMap(\.self)).flatMap(\.commits) {
-            texts[commit.entry.sequence] = commit.known
+            bodies[commit.entry.sequence] = commit.known
         }
-        return texts
+        return bodies
     }
 
     /// The commit log was trimmed before it was read.
@@ -306,7 +306,7 @@ final class FollowedStreams {
 extension CommittedBatch.Commit {
     var known: [ChangeSelection.Known] {
         changes.map {
-            ChangeSelection.Known(key: $0.key, isDeletion: $0.text == nil, new: $0.text, beforeImage: $0.beforeImage)
+            ChangeSelection.Known(key: $0.key, isDeletion: $0.body == nil, new: $0.body, beforeImage: $0.beforeImage)
         }
     }
 }

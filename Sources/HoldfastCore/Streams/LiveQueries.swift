@@ -111,28 +111,28 @@ struct LiveQueries {
 
     /// Tells those that a change concerns, and answers whose rows are others now. `failed` hears of one that cannot go on.
     mutating func follow(
-        _ id: EntityID, _ text: [UInt8]?, _ version: CommitSequence, at sequence: CommitSequence,
+        _ id: EntityID, _ body: [UInt8]?, _ version: CommitSequence, at sequence: CommitSequence,
         failed: (LiveQuery, HoldfastError) -> Void
     ) -> [LiveQuery] {
         var touched: [LiveQuery] = []
         let holding = holders[id] ?? []
         for holder in holding where holder.query.sequence < sequence {
-            follow(id, text, version, holder.query, holder.row, &touched, failed)
+            follow(id, body, version, holder.query, holder.row, &touched, failed)
         }
-        guard let text else { return touched }
-        for query in candidates(text)
+        guard let body else { return touched }
+        for query in candidates(body)
         where query.sequence < sequence && !holding.contains(where: { $0.query === query }) {
-            follow(id, text, version, query, nil, &touched, failed)
+            follow(id, body, version, query, nil, &touched, failed)
         }
         return touched
     }
 
     private mutating func follow(
-        _ id: EntityID, _ text: [UInt8]?, _ version: CommitSequence, _ query: LiveQuery, _ old: ResultRow?,
+        _ id: EntityID, _ body: [UInt8]?, _ version: CommitSequence, _ query: LiveQuery, _ old: ResultRow?,
         _ touched: inout [LiveQuery], _ failed: (LiveQuery, HoldfastError) -> Void
     ) {
         do throws(HoldfastError) {
-            guard let effect = try query.follow(id, text, version, old: old) else { return }
+            guard let effect = try query.follow(id, body, version, old: old) else { return }
             if old != nil { release(id, query) }
             if let row = effect.row { holders[id, default: []].append(Holder(query: query, row: row)) }
             if let dropped = effect.dropped { release(dropped.id, query) }
@@ -143,12 +143,12 @@ struct LiveQueries {
     }
 
     /// Each once.
-    private func candidates(_ text: [UInt8]) -> [LiveQuery] {
+    private func candidates(_ body: [UInt8]) -> [LiveQuery] {
         var found = unguarded
         for group in guarded {
             let keys: IndexKeys?
             do throws(CorruptJSON) {
-                keys = try text.withBytes { text throws(CorruptJSON) in try IndexKeys(of: text, for: group.definition) }
+                keys = try body.withBytes { body throws(CorruptJSON) in try IndexKeys(of: body, for: group.definition) }
             } catch { keys = nil }
             guard let keys else {
                 // Too many values to look each up.

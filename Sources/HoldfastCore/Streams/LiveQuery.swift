@@ -82,14 +82,14 @@ final class LiveQuery {
 
     /// Takes in what became of an entity, whose row until now is `old`. Nil where that is nothing to this query.
     func follow(
-        _ id: EntityID, _ text: [UInt8]?, _ version: CommitSequence, old: ResultRow?
+        _ id: EntityID, _ body: [UInt8]?, _ version: CommitSequence, old: ResultRow?
     ) throws(HoldfastError) -> Effect? {
         var new: ResultRow?
-        if let text {
+        if let body {
             let (filter, rows) = (filter, rows)
-            new = try text.withBytes { bytes throws(HoldfastError) in
+            new = try body.withBytes { bytes throws(HoldfastError) in
                 guard try filter.matches(bytes) else { return nil }
-                return ResultRow(id: id, key: try rows.key(of: bytes), version: version, text: text)
+                return ResultRow(id: id, key: try rows.key(of: bytes), version: version, body: body)
             }
         }
         if new == nil && old == nil { return nil }
@@ -125,7 +125,7 @@ final class LiveQuery {
         change.moved = difference.moved.map { ResultChange.Moved(from: $0.from, to: $0.to, id: $0.row.id) }
         change.changed = difference.changed.compactMap { position, old, new in
             let (before, after) = (entity(old), entity(new))
-            return before.text == after.text ? nil : ResultChange.Placed(position: position, entity: after)
+            return before.body == after.body ? nil : ResultChange.Placed(position: position, entity: after)
         }
         reported = window
         touches = 0
@@ -133,6 +133,6 @@ final class LiveQuery {
     }
 
     private func entity(_ row: ResultRow) -> Entity {
-        Entity(id: row.id, text: options.projection?.cut(row.text) ?? row.text, version: row.version)
+        Entity(id: row.id, body: options.projection?.cut(row.body) ?? row.body, version: row.version)
     }
 }

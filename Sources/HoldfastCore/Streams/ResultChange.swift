@@ -59,7 +59,7 @@ public struct ResultChange: Sendable {
         }
         writer.member("snapshot")
         writer.beginArray()
-        for entity in snapshot { writer.raw(entity.text) }
+        for entity in snapshot { writer.raw(entity.body) }
         writer.endArray()
         writer.member("versions")
         writer.beginArray()
@@ -101,7 +101,7 @@ public struct ResultChange: Sendable {
             writer.member("version")
             writer.unsigned(one.entity.version)
             writer.member("entity")
-            writer.raw(one.entity.text)
+            writer.raw(one.entity.body)
             writer.endObject()
         }
         writer.endArray()

@@ -30,7 +30,7 @@ struct ResultDifference {
             }
             kept.append((from, position))
             let previous = old[old.startIndex + from]
-            if previous !== row, previous.text != row.text { changed.append((position, previous, row)) }
+            if previous !== row, previous.body != row.body { changed.append((position, previous, row)) }
         }
         removed = previousPositions.values.sorted().map { ($0, old[old.startIndex + $0]) }
         let unmoved = Self.longestIncreasing(kept.map(\.from))

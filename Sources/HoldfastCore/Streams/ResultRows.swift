@@ -8,13 +8,13 @@ final class ResultRow: Sendable {
     /// By which it is ordered.
     let key: [UInt8]
     let version: CommitSequence
-    let text: [UInt8]
+    let body: [UInt8]
 
-    init(id: EntityID, key: [UInt8], version: CommitSequence, text: [UInt8]) {
+    init(id: EntityID, key: [UInt8], version: CommitSequence, body: [UInt8]) {
         self.id = id
         self.key = key
         self.version = version
-        self.text = text
+        self.body = body
     }
 }
 
@@ -61,13 +61,13 @@ struct ResultRows {
     func row(_ view: EntityView) throws(HoldfastError) -> ResultRow {
         ResultRow(
             id: EntityID(unchecked: Array(view.id)), key: try key(of: view.body), version: view.version,
-            text: try Array(asking: view.body))
+            body: try Array(asking: view.body))
     }
 
-    func key(of text: UnsafeRawBufferPointer) throws(HoldfastError) -> [UInt8] {
+    func key(of body: UnsafeRawBufferPointer) throws(HoldfastError) -> [UInt8] {
         guard let order else { return [] }
         var key = OrderedKey()
-        do throws(CorruptJSON) { try order.appendKey(of: text, to: &key) } catch { throw HoldfastError(error) }
+        do throws(CorruptJSON) { try order.appendKey(of: body, to: &key) } catch { throw HoldfastError(error) }
         return key.bytes
     }
 

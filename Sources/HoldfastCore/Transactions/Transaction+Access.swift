@@ -45,13 +45,13 @@ extension Transaction {
             let start = state.buffer.savepoint()
             defer { state.buffer.release(start) }
             try state.buffer.reserve(writes.count)
-            var texts: [[UInt8]] = []
-            if wantsResults { texts.reserveCapacity(writes.count) }
+            var bodies: [[UInt8]] = []
+            if wantsResults { bodies.reserveCapacity(writes.count) }
             for (index, write) in writes.enumerated() {
                 do throws(HoldfastError) {
                     if stop?.isSet ?? false { throw Interrupt.cancelled }
-                    let text = try Self.write(write, &state, repository: repository)
-                    if wantsResults { texts.append(text ?? []) }
+                    let body = try Self.write(write, &state, repository: repository)
+                    if wantsResults { bodies.append(body ?? []) }
                 } catch {
                     _ = state.buffer.rollBack(to: start)
                     // With one write there is nothing to tell apart.
@@ -62,7 +62,7 @@ extension Transaction {
                 _ = state.buffer.rollBack(to: start)
                 throw Interrupt.cancelled
             }
-            return texts
+            return bodies
         }
     }
 
@@ -71,21 +71,21 @@ extension Transaction {
     ) throws(HoldfastError) -> [UInt8]? {
         let own = state.buffer[write.key]
         var isNew = own?.isNew ?? false
-        var before: (version: CommitSequence, text: [UInt8])?
+        var before: (version: CommitSequence, body: [UInt8])?
         if write.asksForState {
             before = try seen(write.key, &state, copying: write.isModification)
             if before == nil && own == nil { isNew = true }
             try EntityState.check(
                 write.precondition, id: write.key.id, repository: repository, version: before?.version)
         }
-        var entry = WriteBuffer.Entry(isNew: isNew, textBeforeAssignment: write.textBeforeAssignment)
+        var entry = WriteBuffer.Entry(isNew: isNew, bodyBeforeAssignment: write.bodyBeforeAssignment)
         switch write.action {
         case .put(let new): entry.body = new
         case .delete: break
         case .modify(let modification):
             entry.body = try EntityState.modified(
-                before?.text, by: modification, id: write.key.id, repository: repository)
-            entry.textBeforeAssignment = own?.textBeforeAssignment
+                before?.body, by: modification, id: write.key.id, repository: repository)
+            entry.bodyBeforeAssignment = own?.bodyBeforeAssignment
             entry.asked = Fingerprint.of(modification, after: own)
         }
         try state.buffer.askForOneMore()
@@ -96,32 +96,32 @@ extension Transaction {
     /// What the transaction sees under a key: its own write, or the snapshot's entity, which counts as read.
     private static func seen(
         _ key: EntityKey, _ state: inout State, copying: Bool
-    ) throws(HoldfastError) -> (version: CommitSequence, text: [UInt8])? {
+    ) throws(HoldfastError) -> (version: CommitSequence, body: [UInt8])? {
         if let own = state.buffer[key] { return own.body.map { (0, $0) } }
-        var found: (version: CommitSequence, text: [UInt8])?
+        var found: (version: CommitSequence, body: [UInt8])?
         // What is damaged can be replaced and deleted.
-        _ = try state.view.fetch(key, requiresSound: copying) { version, text throws(HoldfastError) in
-            found = (version, copying ? try Array(asking: text) : [])
+        _ = try state.view.fetch(key, requiresSound: copying) { version, body throws(HoldfastError) in
+            found = (version, copying ? try Array(asking: body) : [])
         }
         return found
     }
 
     // MARK: Reading
 
-    /// Lends the entity to `body`, or answers false. `body` may be called again when a snapshot is taken back. `scan`: one
-    /// that saw what the transaction had written by then, and nothing later.
+    /// Lends the entity to `visit`, or answers false. `visit` may be called again when a snapshot is taken back.
+    /// `scan`: one that saw what the transaction had written by then, and nothing later.
     func fetch(
         _ key: EntityKey, asSeenBy scan: QueryScan? = nil,
-        _ body: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
+        _ visit: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
     ) throws(HoldfastError) -> Bool {
         try withOpen(isRead: true) { state throws(HoldfastError) in
             let own = if let scan { scan.ownEntry(of: key.id) } else { state.buffer[key] }
             if let own {
-                guard let text = own.body else { return false }
-                try text.withBytes { bytes throws(HoldfastError) in try body(0, bytes) }
+                guard let body = own.body else { return false }
+                try body.withBytes { bytes throws(HoldfastError) in try visit(0, bytes) }
                 return true
             }
-            return try state.view.fetch(key, body)
+            return try state.view.fetch(key, visit)
         }
     }
 

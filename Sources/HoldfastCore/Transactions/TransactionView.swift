@@ -28,16 +28,16 @@ struct TransactionView {
         environment = store.environment
     }
 
-    /// Lends the entity to `body`, or answers false, and records that it was read. `body` may be called again if the
+    /// Lends the entity to `visit`, or answers false, and records that it was read. `visit` may be called again if the
     /// snapshot is taken back meanwhile.
     mutating func fetch(
         _ key: EntityKey, requiresSound: Bool = true,
-        _ body: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
+        _ visit: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
     ) throws(HoldfastError) -> Bool {
         try reads?.keys.askToGrow()
         var isOutdated = false
         if let entity = try cached(key, &isOutdated) {
-            try entity.text.withBytes { text throws(HoldfastError) in try body(entity.version, text) }
+            try entity.body.withBytes { bytes throws(HoldfastError) in try visit(entity.version, bytes) }
             record(key, entity.version)
             return true
         }
@@ -49,14 +49,14 @@ struct TransactionView {
             // What others have committed has left most entries as they were.
             if isOutdated, let entity = cache.entity(key, at: snapshot.sequence) {
                 version = entity.version
-                try entity.text.withBytes { text throws(HoldfastError) in try body(entity.version, text) }
+                try entity.body.withBytes { bytes throws(HoldfastError) in try visit(entity.version, bytes) }
                 return true
             }
             return try snapshot.fetch(key) { view throws(HoldfastError) in
                 version = view.version
                 let isSound = check?.isSound(view) ?? true
                 if requiresSound, !isSound, let check { throw check.refusal(of: view) }
-                try body(view.version, view.body)
+                try visit(view.version, view.body)
                 if isSound { cache.fill(key, from: snapshot, view) }
             }
         }

@@ -9,7 +9,7 @@ struct WriteBuffer {
         var body: [UInt8]?
         /// Whether the snapshot is known to hold no such entity, so that deleting it again leaves nothing to do.
         var isNew: Bool
-        var textBeforeAssignment: [UInt8]?
+        var bodyBeforeAssignment: [UInt8]?
         var asked: UInt64?
     }
 
@@ -160,7 +160,7 @@ struct WriteBuffer {
 
     private static func write(_ key: EntityKey, _ entry: Entry) -> Write {
         var write = Write(
-            key: key, action: entry.body.map { .put($0) } ?? .delete, textBeforeAssignment: entry.textBeforeAssignment)
+            key: key, action: entry.body.map { .put($0) } ?? .delete, bodyBeforeAssignment: entry.bodyBeforeAssignment)
         write.asked = entry.asked
         return write
     }
@@ -187,7 +187,7 @@ extension Fingerprint {
         var fingerprint = Fingerprint()
         if let asked = own?.asked {
             fingerprint.add(asked)
-        } else if let body = own?.textBeforeAssignment ?? own?.body {
+        } else if let body = own?.bodyBeforeAssignment ?? own?.body {
             fingerprint.add(body)
         }
         fingerprint.add(modification)

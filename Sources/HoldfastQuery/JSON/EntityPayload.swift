@@ -4,7 +4,7 @@ public import HoldfastEnvironment
 /// An entity as a caller gave it: checked, its id found, its bytes as they came.
 package struct EntityPayload {
     /// From the opening to the closing brace.
-    package var text: UnsafeRawBufferPointer
+    package var body: UnsafeRawBufferPointer
     package var id: EntityID?
 
     /// Checks one entity. The text is lent from `bytes`.
@@ -22,7 +22,7 @@ package struct EntityPayload {
     }
 
     private init(_ entity: hfpayload_entity, in bytes: UnsafeRawBufferPointer) {
-        text = UnsafeRawBufferPointer(rebasing: bytes[entity.start..<(entity.start + entity.length)])
+        body = UnsafeRawBufferPointer(rebasing: bytes[entity.start..<(entity.start + entity.length)])
         guard entity.id_type != HFPAYLOAD_ID_ABSENT else {
             id = nil
             return

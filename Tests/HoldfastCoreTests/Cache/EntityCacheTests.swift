@@ -13,7 +13,7 @@ struct EntityCacheTests {
     private let clock = StoreClock(SystemTime())
 
     private func entity(_ version: CommitSequence) -> EntityCache.Entity {
-        EntityCache.Entity(version: version, text: Array("\(version)".utf8))
+        EntityCache.Entity(version: version, body: Array("\(version)".utf8))
     }
 
     private func filled() -> EntityCache {
@@ -133,9 +133,9 @@ struct EntityCacheTests {
 
     // MARK: Policies
 
-    private func commit(_ cache: EntityCache, _ text: String?, at sequence: CommitSequence) {
+    private func commit(_ cache: EntityCache, _ body: String?, at sequence: CommitSequence) {
         cache.beginCommit(on: sequence - 1, ChangeToken(sequence - 1))
-        let change = EntityChange(key: key, version: sequence, body: text.map { Array($0.utf8) })
+        let change = EntityChange(key: key, version: sequence, body: body.map { Array($0.utf8) })
         cache.endCommit([change], head: sequence, ChangeToken(sequence))
     }
 

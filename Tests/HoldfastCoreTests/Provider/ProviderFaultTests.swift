@@ -134,7 +134,7 @@ struct ProviderFaultTests {
             let list = try songs.fetchAll()
             var found: [String: String] = [:]
             for item in list.items {
-                found[list.id(of: item).text] = String(decoding: try list.text(of: item), as: UTF8.self)
+                found[list.id(of: item).text] = String(decoding: try list.body(of: item), as: UTF8.self)
             }
             #expect(found == model)
             for id in "abcdefz".map(String.init) {
