@@ -194,7 +194,7 @@ test-thread-sanitizer: ## Real threads on both engines under the thread sanitize
 	swift test $(THREAD_SANITIZER) $(SWIFT_TESTS_AT_ONCE) --filter 'StressTests|HoldfastSQLiteTests'
 
 thread-sanitizer: ## The tests of the core and the Swift API under the thread sanitizer
-	swift test $(THREAD_SANITIZER) --no-parallel --filter 'StressTests|HoldfastSQLiteTests|HoldfastCoreTests|HoldfastTests|HoldfastFamiliarTests'
+	swift test $(THREAD_SANITIZER) --no-parallel --filter 'StressTests|Holdfast[A-Za-z]*Tests'
 
 test-package: ## The documents' Swift programs, in a package that requires this one by version
 	Tests/Packages/run.sh

@@ -53,30 +53,39 @@ let package = Package(
             dependencies: [
                 "HoldfastEnvironment", "HoldfastQuery", "HoldfastStorage", "CHoldfastPlatform",
             ]),
+        // What works on stores from above: maintenance, transfer, expiry, controllers, and the host as an engine.
+        .target(
+            name: "HoldfastServices",
+            dependencies: [
+                "HoldfastEnvironment", "HoldfastQuery", "HoldfastStorage", "HoldfastCore", "CHoldfastPlatform",
+            ]),
         .target(
             name: "HoldfastSQLite",
             dependencies: [
-                "HoldfastEnvironment", "HoldfastQuery", "HoldfastStorage", "HoldfastCore", "CSQLite",
+                "HoldfastEnvironment", "HoldfastQuery", "HoldfastStorage", "HoldfastCore", "HoldfastServices",
+                "CSQLite",
                 "CHoldfastPlatform",
             ]),
 
         // Which engine keeps a store: the only target that names them all, for the two faces.
         .target(
             name: "HoldfastEngines",
-            dependencies: ["HoldfastEnvironment", "HoldfastStorage", "HoldfastCore", "HoldfastSQLite"]),
+            dependencies: [
+                "HoldfastEnvironment", "HoldfastStorage", "HoldfastCore", "HoldfastServices", "HoldfastSQLite",
+            ]),
 
         // The two faces.
         .target(
             name: "HoldfastABI",
             dependencies: [
                 "CHoldfast", "CHoldfastPlatform", "HoldfastEnvironment", "HoldfastQuery", "HoldfastStorage",
-                "HoldfastCore",
-                "HoldfastEngines",
+                "HoldfastCore", "HoldfastServices", "HoldfastEngines",
             ]),
         .target(
             name: "Holdfast",
             dependencies: [
-                "HoldfastEnvironment", "HoldfastQuery", "HoldfastStorage", "HoldfastCore", "HoldfastEngines",
+                "HoldfastEnvironment", "HoldfastQuery", "HoldfastStorage", "HoldfastCore", "HoldfastServices",
+                "HoldfastEngines",
                 .product(name: "OpenCombine", package: "OpenCombine", condition: .when(platforms: [.linux])),
             ]),
 
@@ -115,7 +124,9 @@ let package = Package(
             path: "Tests/StressProcess"),
         .target(
             name: "StorageConformance",
-            dependencies: ["HoldfastEnvironment", "HoldfastQuery", "HoldfastStorage", "HoldfastCore"],
+            dependencies: [
+                "HoldfastEnvironment", "HoldfastQuery", "HoldfastStorage", "HoldfastCore", "HoldfastServices",
+            ],
             path: "Tests/StorageConformance"),
         .target(
             name: "SwiftProvider",
@@ -123,10 +134,23 @@ let package = Package(
             path: "Tests/SwiftProvider"),
 
         .testTarget(
+            name: "HoldfastQueryTests",
+            dependencies: ["HoldfastEnvironment", "HoldfastQuery", "CHoldfastPayload", "SeededRandom"]),
+        .testTarget(
+            name: "HoldfastStorageTests",
+            dependencies: ["HoldfastEnvironment", "HoldfastStorage", "SeededRandom", "StorageConformance"]),
+        .testTarget(
             name: "HoldfastCoreTests",
             dependencies: [
-                "HoldfastEnvironment", "HoldfastQuery", "HoldfastStorage", "HoldfastCore", "CHoldfastPayload",
-                "DrawnLimits", "SeededRandom", "StorageConformance",
+                "HoldfastEnvironment", "HoldfastQuery", "HoldfastStorage", "HoldfastCore", "HoldfastServices",
+                "DrawnLimits",
+                "SeededRandom",
+            ]),
+        .testTarget(
+            name: "HoldfastServicesTests",
+            dependencies: [
+                "HoldfastEnvironment", "HoldfastQuery", "HoldfastStorage", "HoldfastCore", "HoldfastServices",
+                "StorageConformance",
             ]),
         .testTarget(
             name: "HoldfastSQLiteTests",
@@ -150,13 +174,16 @@ let package = Package(
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "HoldfastEnvironment", "HoldfastQuery", "HoldfastStorage", "HoldfastCore", "DrawnLimits",
+                "HoldfastEnvironment", "HoldfastQuery", "HoldfastStorage", "HoldfastCore",
+                "DrawnLimits",
+                "SeededRandom",
                 "HistoryChecker", "SeededRandom",
             ]),
         .testTarget(
             name: "StressTests",
             dependencies: [
-                "HoldfastCore", "HoldfastEngines", "DrawnLimits", "HistoryChecker", "SeededRandom",
+                "HoldfastCore", "HoldfastEnvironment", "HoldfastServices", "HoldfastEngines", "DrawnLimits",
+                "HistoryChecker", "SeededRandom",
                 "StorageConformance",
                 "StressLoad", "StressProcess",
             ]),

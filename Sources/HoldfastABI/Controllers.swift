@@ -1,6 +1,7 @@
 public import CHoldfast
 internal import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastServices
 internal import Synchronization
 
 /// The host's two functions for a controller, which share their user data.

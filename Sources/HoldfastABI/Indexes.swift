@@ -1,6 +1,7 @@
 public import CHoldfast
 internal import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastServices
 
 @_cdecl("hf_repository_create_index") @implementation
 public func hf_repository_create_index(

@@ -2,6 +2,7 @@ public import CHoldfast
 internal import HoldfastCore
 internal import HoldfastEngines
 internal import HoldfastEnvironment
+internal import HoldfastServices
 internal import HoldfastStorage
 
 /// A host's progress callback, or none, as the core calls it.

@@ -112,7 +112,7 @@ public func hf_participant_create(
         host = made
         let participant = Participant(made)
         let handle = try HandleTable.insert(participant, .participant)
-        participant.face = UInt(bitPattern: handle)
+        HandleMap.note(handle, of: participant)
         result.pointee = handle
         guard let parent else { return }
         do throws(HoldfastError) {
@@ -156,7 +156,9 @@ public func hf_participant_user_data(_ participant: OpaquePointer?) -> UnsafeMut
 
 @_cdecl("hf_participant_free") @implementation
 public func hf_participant_free(_ participant: OpaquePointer?) {
-    HandleTable.remove(participant, .participant, Participant.self)?.free()
+    guard let participant = HandleTable.remove(participant, .participant, Participant.self) else { return }
+    HandleMap.forget(participant)
+    participant.free()
 }
 
 // MARK: Transactions of a tree alone
@@ -300,5 +302,5 @@ public func hf_error_participant(_ error: OpaquePointer?) -> OpaquePointer? {
     let participant = try? HandleTable.use(error, .error, ErrorObject.self) { object throws(HoldfastError) in
         object.error.participant
     }
-    return participant.flatMap { $0 }.flatMap { OpaquePointer(bitPattern: $0.face) }
+    return participant.flatMap(\.self).flatMap(HandleMap.handle)
 }

@@ -2,6 +2,7 @@ public import CHoldfast
 internal import HoldfastCore
 internal import HoldfastEnvironment
 internal import HoldfastQuery
+internal import HoldfastServices
 
 /// The host's functions and user data behind one provider.
 private final class HostFunctions: UserData, HostProvider, @unchecked Sendable {

@@ -28,8 +28,7 @@ func answerWrite(
 
 func handle(of transaction: Transaction) throws(HoldfastError) -> OpaquePointer {
     let handle = try HandleTable.insert(transaction, .transaction)
-    // For validators, who are handed the transaction.
-    transaction.face = UInt(bitPattern: handle)
+    HandleMap.note(handle, of: transaction)
     return handle
 }
 
@@ -37,12 +36,12 @@ func handle(of transaction: Transaction) throws(HoldfastError) -> OpaquePointer 
 func lend<Result>(
     _ transaction: Transaction, _ body: (OpaquePointer) throws(HoldfastError) -> Result
 ) throws(HoldfastError) -> Result {
-    if let own = OpaquePointer(bitPattern: transaction.face) { return try body(own) }
+    if let own = HandleMap.handle(of: transaction) { return try body(own) }
     let lent = try handle(of: transaction)
     func takeBack() throws(HoldfastError) {
         // In a forked child the handle is the parent's.
         try transaction.store.requireSameProcess()
-        transaction.face = 0
+        HandleMap.forget(transaction)
         _ = HandleTable.remove(lent, .transaction, Transaction.self)
     }
     let result: Result
@@ -188,7 +187,9 @@ public func hf_transaction_get_state(
 @_cdecl("hf_transaction_free") @implementation
 public func hf_transaction_free(_ transaction: OpaquePointer?) {
     // A cursor may still refer to it.
-    HandleTable.remove(transaction, .transaction, Transaction.self)?.abandon()
+    guard let transaction = HandleTable.remove(transaction, .transaction, Transaction.self) else { return }
+    HandleMap.forget(transaction)
+    transaction.abandon()
 }
 
 @_cdecl("hf_store_transact") @implementation

@@ -2,6 +2,7 @@ public import CHoldfast
 internal import HoldfastCore
 internal import HoldfastEngines
 internal import HoldfastEnvironment
+internal import HoldfastServices
 
 @_cdecl("hf_store_export") @implementation
 public func hf_store_export(

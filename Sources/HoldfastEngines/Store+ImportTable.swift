@@ -1,6 +1,7 @@
 public import HoldfastCore
 public import HoldfastEnvironment
 internal import HoldfastSQLite
+public import HoldfastServices
 public import HoldfastStorage
 
 extension Store {

@@ -1,6 +1,7 @@
 public import HoldfastCore
 public import HoldfastEnvironment
 internal import HoldfastSQLite
+public import HoldfastServices
 public import HoldfastStorage
 
 /// The one place that knows every engine: a store's URL names which of them keeps it.
@@ -29,7 +30,7 @@ public enum StoreURL {
             settings.mode = options.mode
             storage = try SQLiteStorage.open(path: path, options: settings, environment: environment)
         }
-        return try Store(url: url, storage: storage, options: options, environment: environment)
+        return try Store.open(url: url, storage: storage, options: options, environment: environment)
     }
 
     /// Makes a store at `url` from a backup.

@@ -1,7 +1,8 @@
 import CSQLite
-public import HoldfastCore
+internal import HoldfastCore
 public import HoldfastEnvironment
 internal import HoldfastQuery
+public import HoldfastServices
 
 /// The rows of a table in any SQLite file, as JSON objects. Used by one thread.
 public final class SQLiteTable {

@@ -236,3 +236,9 @@ extension HoldfastError {
     /// What every call of a closed store answers, and of a storage.
     package static let storeClosed = HoldfastError(.closed, "the store is closed: open it again")
 }
+
+/// A storage whose entities live with the host: the host's functions are called by whoever calls the store.
+package protocol HostStorage: Storage {
+    /// Whether this thread is inside one of those functions.
+    var isInside: Bool { get }
+}

@@ -26,7 +26,10 @@ from pathlib import Path
 
 from tree import PROGRAMS, PYTHON, TREE, VERBS, environment
 
-SWIFT_TESTS = "HoldfastCoreTests HoldfastSQLiteTests HoldfastTests HoldfastFamiliarTests SimulationTests StressTests".split()
+SWIFT_TESTS = (
+    "HoldfastQueryTests HoldfastStorageTests HoldfastCoreTests HoldfastServicesTests HoldfastSQLiteTests HoldfastTests "
+    "HoldfastFamiliarTests SimulationTests StressTests"
+).split()
 ARGUMENTS = {
     "torture/kill": ["100"],
     "races/forks": ["100"],

@@ -1,6 +1,7 @@
-public import HoldfastCore
+internal import HoldfastCore
 public import HoldfastEnvironment
 public import HoldfastQuery
+public import HoldfastServices
 
 /// A provider that keeps everything in a dictionary, counts its calls, and fails when it is told to.
 public final class DictionaryProvider: HostProvider {

@@ -3,6 +3,7 @@ import HistoryChecker
 import HoldfastCore
 import HoldfastEngines
 import HoldfastEnvironment
+import HoldfastServices
 import SeededRandom
 import StorageConformance
 import StressLoad

@@ -257,7 +257,7 @@ hf_status hf_transaction_validate(hf_transaction *transaction, hf_error **out_er
 
 /**
  * The participant whose validator refused, or NULL: the very handle that hf_participant_create gave,
- * borrowed. NULL for NULL or a freed error. Cannot fail. Any thread.
+ * borrowed. NULL for NULL, a freed error, or a freed participant. Cannot fail. Any thread.
  */
 hf_participant *hf_error_participant(const hf_error *error);
 

@@ -1,6 +1,7 @@
 internal import HoldfastCore
 internal import HoldfastEnvironment
 internal import HoldfastQuery
+internal import HoldfastServices
 
 /// Persistence with one direction of flow, of one repository: actions go in, state comes out.
 ///
@@ -18,7 +19,7 @@ public final class Controller<Entity: Codable & Identifiable & Sendable>: Sendab
     /// What is saved, deleted and requested.
     public let repository: Repository<Entity>
     private let coreRepository: HoldfastCore.Repository
-    private let core: HoldfastCore.Controller
+    private let core: HoldfastServices.Controller
     private let host: StateHost
 
     /// A controller of a repository, which is opened where it is not. Throws what opening it throws.
@@ -28,7 +29,7 @@ public final class Controller<Entity: Codable & Identifiable & Sendable>: Sendab
         coreRepository = core
         let host = StateHost()
         self.host = host
-        self.core = try translatingErrors { () throws(CoreError) in try HoldfastCore.Controller(core, for: host) }
+        self.core = try translatingErrors { () throws(CoreError) in try HoldfastServices.Controller(core, for: host) }
     }
 
     deinit {
@@ -112,6 +113,6 @@ private final class StateHost: ControllerHost {
         for continuation in state.withLock({ $0.waiting.values }) { continuation.yield() }
     }
 
-    func willHandle(_ action: HoldfastCore.ControllerAction, _ state: HoldfastCore.ControllerState) {}
+    func willHandle(_ action: HoldfastServices.ControllerAction, _ state: HoldfastServices.ControllerState) {}
     func closed() { end() }
 }

@@ -2,6 +2,7 @@ public import Foundation
 internal import HoldfastCore
 internal import HoldfastEnvironment
 internal import HoldfastQuery
+internal import HoldfastServices
 
 /// What a ``Controller`` is to do. Each action has a token, under which the state tells what becomes of it; without one given, a
 /// new one of its own.
@@ -40,7 +41,7 @@ public struct ControllerAction<Entity: Codable & Identifiable & Sendable>: Senda
 
     func core(
         _ repository: Repository<Entity>, _ core: HoldfastCore.Repository
-    ) throws -> HoldfastCore.ControllerAction {
+    ) throws -> HoldfastServices.ControllerAction {
         let token = try translatingErrors { () throws(CoreError) in
             try Array(self.token.utf8).withBytes { bytes throws(CoreError) in try EntityID(checking: bytes) }
         }

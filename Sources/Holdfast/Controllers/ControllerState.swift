@@ -2,6 +2,7 @@ internal import Foundation
 internal import HoldfastCore
 internal import HoldfastEnvironment
 internal import HoldfastQuery
+internal import HoldfastServices
 
 /// What has become of what a ``Controller`` was asked for. What has ended is kept, of each kind the last hundred.
 public struct ControllerState<Entity: Codable & Identifiable & Sendable>: Sendable where Entity.ID: EntityIdentifier {
@@ -31,7 +32,7 @@ public struct ControllerState<Entity: Codable & Identifiable & Sendable>: Sendab
         case failed(HoldfastError)
     }
 
-    let core: HoldfastCore.ControllerState
+    let core: HoldfastServices.ControllerState
     let repository: String
     let coding: EntityCoding
 
@@ -73,7 +74,7 @@ public struct ControllerState<Entity: Codable & Identifiable & Sendable>: Sendab
         (token.map { EntityID(unchecked: Array($0.utf8)) } ?? ledger.latest).flatMap { ledger[$0] }
     }
 
-    private func process(_ entry: HoldfastCore.ControllerState.ProcessEntry?) -> ProcessState {
+    private func process(_ entry: HoldfastServices.ControllerState.ProcessEntry?) -> ProcessState {
         switch entry?.phase {
         case nil: .initial
         case .processing: .processing

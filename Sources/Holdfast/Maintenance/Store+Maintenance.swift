@@ -1,6 +1,7 @@
 internal import Foundation
 internal import HoldfastCore
 internal import HoldfastEngines
+internal import HoldfastServices
 
 /// What a backup has copied.
 public struct BackupReport: Sendable, Hashable, Decodable {

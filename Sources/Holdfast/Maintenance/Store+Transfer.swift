@@ -3,6 +3,7 @@ internal import HoldfastCore
 internal import HoldfastEngines
 internal import HoldfastEnvironment
 internal import HoldfastQuery
+internal import HoldfastServices
 
 /// What becomes of an entity whose id is taken, in an import.
 public enum ExistingEntities: String, Sendable, Hashable, CaseIterable {

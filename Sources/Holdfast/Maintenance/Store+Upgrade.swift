@@ -1,5 +1,6 @@
 internal import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastServices
 
 extension Store {
     /// Opens a store and brings its schema to the program's version: see `upgrade`. When that fails the store is closed.

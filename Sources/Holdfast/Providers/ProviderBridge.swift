@@ -2,6 +2,7 @@ internal import Foundation
 internal import HoldfastCore
 internal import HoldfastEnvironment
 internal import HoldfastQuery
+internal import HoldfastServices
 
 /// What a store must know of its provider.
 protocol StoreProvider: AnyObject, Sendable {

@@ -1,6 +1,7 @@
 internal import Foundation
 package import HoldfastCore
 package import HoldfastEnvironment
+internal import HoldfastServices
 
 extension Store {
     /// Opens a store whose entities a provider of yours keeps.

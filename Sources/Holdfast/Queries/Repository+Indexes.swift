@@ -2,6 +2,7 @@ internal import Foundation
 internal import HoldfastCore
 internal import HoldfastEnvironment
 internal import HoldfastQuery
+internal import HoldfastServices
 
 /// Indexes: what lets queries find entities by other members than their id. Which one a query uses is the library's
 /// choice; `explain` tells it. None of these calls joins a transaction.

@@ -16,7 +16,7 @@ internal import Synchronization
 ///
 /// The entries of a repository with a policy of its own stand in a list of their own, which its commits fill, too. All
 /// others share the general list, which they do not fill: a large load would push out what is in use.
-final class EntityCache: Sendable {
+package final class EntityCache: Sendable {
     struct Entity: Sendable {
         var version: CommitSequence
         var body: [UInt8]

@@ -155,8 +155,9 @@ enum Refusal: Error {
 }
 
 /// Which conflict checks are made. Tests take some away, to see that the proofs then fail.
-struct ConflictChecks: OptionSet, Sendable {
-    let rawValue: Int
+package struct ConflictChecks: OptionSet, Sendable {
+    package let rawValue: Int
+    package init(rawValue: Int) { self.rawValue = rawValue }
     static let keys = ConflictChecks(rawValue: 1)
     static let predicates = ConflictChecks(rawValue: 2)
     static let all: ConflictChecks = [.keys, .predicates]

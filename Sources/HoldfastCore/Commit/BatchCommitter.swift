@@ -2,6 +2,21 @@ internal import HoldfastEnvironment
 internal import HoldfastQuery
 internal import HoldfastStorage
 
+/// What a commit asks of the snapshots that are open while it goes by.
+protocol CommitSnapshots: AnyObject, Sendable {
+    /// Whether a transaction reads from one, so that recent commits must be remembered for it.
+    var isHeld: Bool { get }
+
+    /// The state that the newest stands for is about to end.
+    func pinBeforeCommit()
+
+    /// The commit is to be seen: who begins to read now gets a newer one.
+    func releaseStale()
+
+    /// The storage is opened anew: what was read from it before is no longer to be had.
+    func dropAll()
+}
+
 /// Carries a batch of commits through one write transaction of the engine: validates each, stores the survivors,
 /// syncs once. Confined to the queue's leader, one thread at a time.
 ///
@@ -20,16 +35,25 @@ final class BatchCommitter {
         var slowBatchNanoseconds: UInt64 = 1_000_000_000
         /// What is validated. Always everything, except in tests of the tests.
         var checks = ConflictChecks.all
+
+        init() {}
+
+        init(_ options: StoreOptions, _ checks: ConflictChecks) {
+            logRetention = options.logRetention
+            logMaxAgeMilliseconds = options.logMaxAgeMilliseconds
+            logMaxBytes = options.logMaxBytes
+            idempotencyMaxCount = options.idempotencyMaxCount
+            slowBatchNanoseconds = options.slowCommitMilliseconds * 1_000_000
+            self.checks = checks
+        }
     }
 
     private let storage: any Storage
     let environment: Environment
     let settings: Settings
     let keyAges: KeyAges
-    private let isHeld: () -> Bool
-    private let publish: () -> Void
-    private let pinSnapshot: () -> Void
-    private let dropSnapshots: () -> Void
+    private let snapshots: any CommitSnapshots
+    private let waitingReaders: WaitingReaders
 
     /// Random, once: tells this opening's commits from those of another that got the same sequence.
     let identity: UInt64
@@ -55,17 +79,15 @@ final class BatchCommitter {
 
     init(
         storage: any Storage, state: StorageState, environment: Environment, settings: Settings, keyAges: KeyAges,
-        names: Catalogue, cache: EntityCache, follower: CommitLogFollower, isHeld: @escaping () -> Bool,
-        publish: @escaping () -> Void,
-        pinSnapshot: @escaping () -> Void, dropSnapshots: @escaping () -> Void
+        names: Catalogue, cache: EntityCache, follower: CommitLogFollower, snapshots: any CommitSnapshots,
+        waitingReaders: WaitingReaders
     ) {
         self.storage = storage
         self.environment = environment
         self.settings = settings
         self.keyAges = keyAges
-        self.isHeld = isHeld
-        self.publish = publish
-        self.dropSnapshots = dropSnapshots
+        self.snapshots = snapshots
+        self.waitingReaders = waitingReaders
         identity = environment.random.next()
         lastSequence = state.head
         storedHead = state.head
@@ -78,13 +100,15 @@ final class BatchCommitter {
         self.names = names
         self.cache = cache
         self.follower = follower
-        self.pinSnapshot = pinSnapshot
         origin = Receipt.Origin(
             incarnation: hexadecimal(state.incarnation), names: names, storageIsAtomic: storage.isAtomic)
     }
 
     /// The newest sequence that was given out.
     var head: CommitSequence { lastSequence }
+
+    /// Whether somebody will be validated against what is committed now.
+    private var mustRemember: Bool { snapshots.isHeld || waitingReaders.count > 0 }
 
     /// Waits for the write lock until then, and answers whether `run` may follow.
     func acquireWriteLock(until deadline: UInt64) -> Bool {
@@ -160,7 +184,7 @@ final class BatchCommitter {
     func compact(unless end: Interrupt.Flag) throws(HoldfastError) -> (before: UInt64, after: UInt64) {
         if let brokenBy { throw refusal(brokenBy) }
         // Whoever reads from the write-ahead log keeps the file as long as it is.
-        dropSnapshots()
+        snapshots.dropAll()
         return try storage.compact(unless: end)
     }
 
@@ -227,7 +251,7 @@ final class BatchCommitter {
                 cache.beginCommit(on: write.head, write.changeToken) { token, head, limit throws(HoldfastError) in
                     try write.changes(since: token, behind: head, limit: limit)
                 }
-                pinSnapshot()
+                snapshots.pinBeforeCommit()
                 let token = try write.commit()
                 cache.endCommit(stored.changes, head: lastSequence, token, keepsVersions: overlay.keepsVersions)
                 follower.stored(token)
@@ -282,7 +306,7 @@ final class BatchCommitter {
         var sizes = commitLogSizes
         // Until the commit log was counted they are counted with it.
         if sizes.isComplete { try sizes.add(behind: storedHead, in: write) }
-        if isHeld() { try remember(others: write) } else { recent.restart(at: write.head) }
+        if mustRemember { try remember(others: write) } else { recent.restart(at: write.head) }
         commitLogSizes = sizes
         storedHead = write.head
         lastSequence = max(lastSequence, storedHead)
@@ -327,13 +351,13 @@ final class BatchCommitter {
     private func finish(
         _ survivors: [(commit: Commit, receipt: Receipt)], _ entries: [CommitLogEntry], _ created: [RepositoryRecord]
     ) {
-        if isHeld() {
+        if mustRemember {
             recent.append(entries)
         } else {
             recent.restart(at: storedHead)
         }
         names.add(created)
-        publish()
+        snapshots.releaseStale()
         for (commit, receipt) in survivors { commit.end(.success(receipt)) }
     }
 
@@ -400,10 +424,10 @@ final class BatchCommitter {
     }
 
     private func recover() throws(HoldfastError) {
-        dropSnapshots()
+        snapshots.dropAll()
         try storage.recover()
         // Those that were begun meanwhile have ended too, and must serve nobody.
-        dropSnapshots()
+        snapshots.dropAll()
         let state = try storage.readState()
         // Sequences that were given out and lost are not given out again.
         lastSequence = max(lastSequence, state.head)

@@ -1,9 +1,9 @@
 internal import HoldfastEnvironment
-internal import HoldfastQuery
-internal import HoldfastStorage
+package import HoldfastQuery
+package import HoldfastStorage
 
 /// What a commit does to the catalogue, instead of writing entities.
-enum CatalogueChange: Sendable {
+package enum CatalogueChange: Sendable {
     case createRepository(name: String, key: String)
     /// Every later commit is greater than this.
     case advance(to: CommitSequence)

@@ -72,7 +72,7 @@ public final class Commit: @unchecked Sendable {
     private let unwanted = Atomic<Bool>(false)
 
     /// A change of the catalogue.
-    init(_ change: CatalogueChange, isDurable: Bool) {
+    package init(_ change: CatalogueChange, isDurable: Bool) {
         writes = []
         reads = nil
         self.isDurable = isDurable

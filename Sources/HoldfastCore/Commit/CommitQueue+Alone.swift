@@ -1,4 +1,4 @@
-internal import HoldfastEnvironment
+package import HoldfastEnvironment
 internal import HoldfastStorage
 
 /// What is done while nobody commits.
@@ -41,7 +41,7 @@ extension CommitQueue {
     }
 
     /// Compacts the storage while nobody commits.
-    func compact(unless end: Interrupt.Flag) throws(HoldfastError) -> (before: UInt64, after: UInt64) {
+    package func compact(unless end: Interrupt.Flag) throws(HoldfastError) -> (before: UInt64, after: UInt64) {
         try alone { committer throws(HoldfastError) in
             if end.isSet { throw Interrupt.cancelled }
             return try committer.compact(unless: end)

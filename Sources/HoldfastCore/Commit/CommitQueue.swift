@@ -139,7 +139,7 @@ package final class CommitQueue: Sendable {
     }
 
     /// Commits and waits for the outcome.
-    func commit(_ commit: Commit) throws(HoldfastError) -> Receipt {
+    package func commit(_ commit: Commit) throws(HoldfastError) -> Receipt {
         let began = Interrupt.isWanted ? time.monotonicNanoseconds() : 0
         if commit.size > limits.largeCommitBytes && Interrupt.isWanted {
             commit.ownerLeads = false

@@ -40,7 +40,7 @@ public struct Write: Sendable {
     }
 
     /// About how many bytes this write adds to a batch.
-    var size: Int {
+    package var size: Int {
         switch action {
         case .put(let body): body.count + 64
         case .delete: 64

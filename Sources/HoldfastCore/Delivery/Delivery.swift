@@ -58,7 +58,7 @@ public enum Event: Sendable {
 }
 
 /// Brings outcomes to their observers in the order in which they were posted, each exactly once.
-final class Delivery: Sendable {
+package final class Delivery: Sendable {
     private struct State {
         var events: [Event] = []
         var isClosing = false
@@ -122,7 +122,7 @@ final class Delivery: Sendable {
 
     /// Answers false when it is too late: the store is closed, and the caller is not told of an event by it right now.
     @discardableResult
-    func post(_ events: [Event], whileDelivering isDelivery: Bool = false) -> Bool {
+    package func post(_ events: [Event], whileDelivering isDelivery: Bool = false) -> Bool {
         if events.isEmpty { return true }
         let (isAccepted, worker) = state.withLock { state -> (Bool, (any Worker)?) in
             if state.isClosing && !isDelivery { return (false, nil) }

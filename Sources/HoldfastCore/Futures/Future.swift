@@ -184,7 +184,7 @@ public final class Future: Sendable {
             let seen = end.number
             if let outcome = state.withLock({ $0.outcome }) { return outcome }
             try Self.requireHostThread()
-            if delivery != nil && ProviderCalls.isInsideAny {
+            if delivery != nil && hfplatform_thread_frame() != nil {
                 throw HoldfastError(
                     .wouldDeadlock,
                     "waiting inside a provider's function for what a store does could wait for itself: observe the future"

@@ -1,5 +1,5 @@
-internal import HoldfastEnvironment
-internal import HoldfastQuery
+package import HoldfastEnvironment
+package import HoldfastQuery
 public import HoldfastStorage
 
 /// What an index is over, and whether it is unique. As JSON, which is how it is given and how the catalogue keeps it:
@@ -11,21 +11,21 @@ public import HoldfastStorage
 ///
 /// In the catalogue a definition with a path of several parts has beside them {"entries": 2}: of which kind its entries
 /// are. Without it they are those of OutdatedTuples.swift. (Paths of one part have the same entries of either kind.)
-struct IndexDefinition: Sendable, Equatable {
+package struct IndexDefinition: Sendable, Equatable {
     static let maxFields = 16
     /// The kind of entries that PathTuples.swift describes.
     fileprivate static let entries: Int64 = 2
 
-    let fields: [SortOrder.Field]
+    package let fields: [SortOrder.Field]
     let isUnique: Bool
     /// So long after the time that stands there, an entity is deleted.
-    let expiresAfterMilliseconds: UInt64?
+    package let expiresAfterMilliseconds: UInt64?
     /// Whether its entries are of an outdated kind. They hold what filters look for, so that queries may use them, but
     /// in no order that a sort could rely on, and what they call unique is not what `repository.h` does.
     private(set) var isOutdated = false
 
     /// From what the caller gave, or what the catalogue holds.
-    init(_ reader: inout OptionReader) throws(HoldfastError) {
+    package init(_ reader: inout OptionReader) throws(HoldfastError) {
         let isUnique = try reader.boolean("unique") ?? false
         let expiry = try reader.integer("expire_after_ms", in: 0...(1 << 50))
         try self.init(
@@ -60,21 +60,21 @@ struct IndexDefinition: Sendable, Equatable {
     }
 
     /// Over one path.
-    init(_ path: Path) {
+    package init(_ path: Path) {
         fields = [SortOrder.Field(path: path, descending: false)]
         isUnique = false
         expiresAfterMilliseconds = nil
     }
 
     /// From the catalogue. What it says besides cannot be kept to, so it is not passed over.
-    init(_ json: [UInt8]) throws(HoldfastError) {
+    package init(_ json: [UInt8]) throws(HoldfastError) {
         var reader = try OptionReader(json: json, what: "index definition")
         try self.init(&reader)
         isOutdated = try reader.integer("entries", in: Self.entries...Self.entries) == nil && hasLongPath
         try reader.finish()
     }
 
-    var json: [UInt8] {
+    package var json: [UInt8] {
         var writer = JSONWriter()
         writer.beginObject()
         writer.member("fields")
@@ -95,14 +95,14 @@ struct IndexDefinition: Sendable, Equatable {
     fileprivate var hasLongPath: Bool { fields.contains { $0.path.parts.count > 1 } }
 
     /// The same with entries of the present kind.
-    var renewed: IndexDefinition {
+    package var renewed: IndexDefinition {
         var renewed = self
         renewed.isOutdated = false
         return renewed
     }
 
     /// What an index of this name and kind is created with.
-    func writeOptions(named name: String, to writer: inout JSONWriter) {
+    package func writeOptions(named name: String, to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("name")
         writer.string(name)
@@ -121,7 +121,7 @@ struct IndexDefinition: Sendable, Equatable {
     }
 
     /// The fields as an object.
-    func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         for field in fields {
             writer.member(field.path.text)
@@ -151,7 +151,7 @@ extension IndexRecord {
 
 extension StorageSnapshot {
     /// A repository's indexes that can be understood: a query does without the others.
-    func indexes(of repository: RepositoryID) throws(HoldfastError) -> [Index] {
+    package func indexes(of repository: RepositoryID) throws(HoldfastError) -> [Index] {
         var indexes: [Index] = []
         for record in try self.indexes() where record.repository == repository {
             if let index = try? Index(record) { indexes.append(index) }
@@ -161,11 +161,11 @@ extension StorageSnapshot {
 }
 
 /// An index that is known and understood.
-struct Index: Sendable, Equatable {
-    let record: IndexRecord
-    let definition: IndexDefinition
+package struct Index: Sendable, Equatable {
+    package let record: IndexRecord
+    package let definition: IndexDefinition
 
-    init(_ record: IndexRecord) throws(HoldfastError) {
+    package init(_ record: IndexRecord) throws(HoldfastError) {
         self.record = record
         do throws(HoldfastError) { definition = try IndexDefinition(record.definition) } catch {
             if error.status == .noMemory { throw error }
@@ -177,10 +177,10 @@ struct Index: Sendable, Equatable {
     }
 
     /// Whether an entity may have other than one entry, or one that is not the value by which it is sorted.
-    var hasArrays: Bool { record.hasArrays || definition.isOutdated }
+    package var hasArrays: Bool { record.hasArrays || definition.isOutdated }
 
     /// One that nobody has made: for what a planner says about it. It may have arrays.
-    init(imagined definition: IndexDefinition, in repository: RepositoryID) {
+    package init(imagined definition: IndexDefinition, in repository: RepositoryID) {
         record = IndexRecord(
             id: 0, repository: repository, name: "", definition: [], state: .ready, hasArrays: true)
         self.definition = definition

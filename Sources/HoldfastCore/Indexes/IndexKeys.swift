@@ -1,5 +1,5 @@
-internal import HoldfastEnvironment
-internal import HoldfastQuery
+package import HoldfastEnvironment
+package import HoldfastQuery
 internal import HoldfastStorage
 
 /// The entries that an entity has in an index: one for each value to which the path leads, an array's elements each
@@ -7,25 +7,25 @@ internal import HoldfastStorage
 ///
 /// They hold the values that a condition on the path looks at (see PathWalk.swift), so that whoever matches a condition
 /// for a value that is no array has an entry under it. What leads nowhere has null's, an element without members too.
-struct IndexKeys {
+package struct IndexKeys {
     /// Beyond so many entries in one index, or so many bytes of keys, an entity is refused: the combinations of several
     /// fields are many more than its text has bytes.
-    static let limit = 10_000
+    package static let limit = 10_000
     static let byteLimit = 1 << 20
 
     /// In order, each once.
-    private(set) var keys: [[UInt8]]
+    package private(set) var keys: [[UInt8]]
     /// Whether there is an array on a path.
-    private(set) var hasArrays = false
+    package private(set) var hasArrays = false
 
-    static let none = IndexKeys(keys: [])
+    package static let none = IndexKeys(keys: [])
 
     private init(keys: [[UInt8]]) { self.keys = keys }
 
     var byteCount: Int { keys.reduce(0) { $0 + $1.count } }
 
     /// Nil where there would be too many.
-    init?(of document: UnsafeRawBufferPointer, for definition: IndexDefinition) throws(CorruptJSON) {
+    package init?(of document: UnsafeRawBufferPointer, for definition: IndexDefinition) throws(CorruptJSON) {
         var found: [[UInt8]]?
         if definition.isOutdated {
             let outdated = try OutdatedTuples(of: document, definition.fields)
@@ -48,7 +48,7 @@ struct IndexKeys {
 
 extension Index {
     /// The entries of an entity, or why it can have none.
-    func keys(
+    package func keys(
         of document: UnsafeRawBufferPointer, _ id: @autoclosure () -> EntityID, in repository: String
     ) throws(HoldfastError) -> IndexKeys {
         let keys: IndexKeys?

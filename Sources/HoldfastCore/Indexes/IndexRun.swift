@@ -122,7 +122,7 @@ struct IndexRun {
 }
 
 /// Entries for an index that is being built, of entities as they were in a snapshot.
-struct IndexPiece: Sendable {
+package struct IndexPiece: Sendable {
     /// The snapshot's.
     var sequence: CommitSequence
     var hasArrays: Bool

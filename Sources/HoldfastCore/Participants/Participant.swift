@@ -10,8 +10,6 @@ public final class Participant: @unchecked Sendable {
 
     /// Nil once its owner has freed it: it is skipped from then on.
     private(set) var host: (any ParticipantHost)?
-    /// What a face knows it by. Set once, before anybody else knows it.
-    public var face: UInt = 0
 
     // Nobody is kept alive by these: `free` unlinks before its participant can go.
     private(set) unowned(unsafe) var parent: Participant?

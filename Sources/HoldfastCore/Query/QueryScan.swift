@@ -6,7 +6,7 @@ internal import HoldfastStorage
 /// does not imply it, and lays a transaction's own writes over what the snapshot has. A scan that was stopped goes on
 /// where it stopped when it is run again, on the same snapshot or on one in which nothing that it read is different. It
 /// stops by itself, and is run again, where it is time to ask the host whether to go on: the storage lends while it runs.
-struct QueryScan {
+package struct QueryScan {
     let filter: Filter
     /// The order asked for, if any. `plan.isSorted` tells whether the walk came in it.
     let sort: [SortOrder.Field]

@@ -1,5 +1,5 @@
 internal import HoldfastEnvironment
-internal import HoldfastQuery
+package import HoldfastQuery
 internal import HoldfastStorage
 
 /// By what a query's results are ordered: MongoDB's order of values.
@@ -7,9 +7,9 @@ internal import HoldfastStorage
 /// What is missing counts as null. An array counts as its smallest element in ascending order and as its largest in
 /// descending order; an empty one comes before null. Where several paths come to an array, the element counts whose
 /// values together come first (see PathTuples.swift).
-struct SortOrder: Sendable {
-    struct Field: Sendable, Equatable {
-        let path: Path
+package struct SortOrder: Sendable {
+    package struct Field: Sendable, Equatable {
+        package let path: Path
         let descending: Bool
     }
 

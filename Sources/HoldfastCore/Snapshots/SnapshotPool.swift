@@ -9,7 +9,7 @@ internal import Synchronization
 /// A snapshot whose holders have found everything in the cache is not pinned in the storage, which costs a good part of
 /// a short transaction. It is pinned when a holder needs more, and, while there are holders, before a commit
 /// of this process ends the state that it stands for. A commit of another process can come before; then it is taken back.
-final class SnapshotPool: Sendable {
+package final class SnapshotPool: CommitSnapshots {
     /// A committed state and how many hold it. All but the constants is guarded by the pool's lock.
     final class Shared: @unchecked Sendable {
         let sequence: CommitSequence
@@ -248,6 +248,8 @@ final class SnapshotPool: Sendable {
         for snapshot in dropped { snapshot.close() }
         return mustGoOn ? now &+ sweepInterval : nil
     }
+
+    func dropAll() { revoke(olderThanMilliseconds: nil) }
 
     /// Takes back what was opened longer ago than this; nil takes back all.
     func revoke(olderThanMilliseconds age: UInt64?) {

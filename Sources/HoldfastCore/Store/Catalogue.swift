@@ -1,9 +1,9 @@
 internal import HoldfastEnvironment
-internal import HoldfastQuery
-internal import HoldfastStorage
+package import HoldfastQuery
+package import HoldfastStorage
 
 /// The repositories of a store, as this process knows them.
-final class Catalogue: Sendable {
+package final class Catalogue: Sendable {
     private struct State {
         var byName: [String: RepositoryRecord] = [:]
         var names: [RepositoryID: String] = [:]
@@ -34,7 +34,7 @@ final class Catalogue: Sendable {
     /// By name, in any case.
     func find(_ name: String) -> RepositoryRecord? { state.withLock { $0.byName[name.lowercased()] } }
 
-    func record(of repository: RepositoryID) -> RepositoryRecord? {
+    package func record(of repository: RepositoryID) -> RepositoryRecord? {
         state.withLock { state in state.names[repository].flatMap { state.byName[$0.lowercased()] } }
     }
 
@@ -54,7 +54,7 @@ final class Catalogue: Sendable {
     }
 
     /// By name. Without the library's own.
-    var all: [RepositoryRecord] {
+    package var all: [RepositoryRecord] {
         state.withLock { state in
             state.byName.values.filter { !Self.isReserved($0.name) }.sorted { $0.name < $1.name }
         }

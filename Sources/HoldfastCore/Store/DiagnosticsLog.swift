@@ -43,7 +43,7 @@ public enum DiagnosticsLog {
 }
 
 /// The diagnostics log of one store: every entry names it.
-struct StoreDiagnostics: Sendable {
+package struct StoreDiagnostics: Sendable {
     let location: String
 
     struct Entry: Sendable {
@@ -56,15 +56,15 @@ struct StoreDiagnostics: Sendable {
         DiagnosticsLog.write(entry.level, entry.message, [("store", .text(location))] + entry.fields)
     }
 
-    func info(_ message: String, _ fields: @autoclosure () -> [DiagnosticsLog.Field] = []) {
+    package func info(_ message: String, _ fields: @autoclosure () -> [DiagnosticsLog.Field] = []) {
         DiagnosticsLog.write(.info, message, [("store", .text(location))] + fields())
     }
 
-    func warning(_ message: String, _ fields: @autoclosure () -> [DiagnosticsLog.Field] = []) {
+    package func warning(_ message: String, _ fields: @autoclosure () -> [DiagnosticsLog.Field] = []) {
         DiagnosticsLog.write(.warning, message, [("store", .text(location))] + fields())
     }
 
-    func error(_ message: String, _ fields: @autoclosure () -> [DiagnosticsLog.Field] = []) {
+    package func error(_ message: String, _ fields: @autoclosure () -> [DiagnosticsLog.Field] = []) {
         DiagnosticsLog.write(.error, message, [("store", .text(location))] + fields())
     }
 }

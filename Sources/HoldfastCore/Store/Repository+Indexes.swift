@@ -24,7 +24,7 @@ extension Repository {
         }
         try store.requireWritable()
         while try !enter(name, definition, progress) {}
-        if definition.expiresAfterMilliseconds != nil { store.expiry.begin() }
+        store.services.indexCreated(definition)
     }
 
     /// Answers whether the index is there and ready. It is not where another takes away what this call was building: one

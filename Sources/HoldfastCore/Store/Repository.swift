@@ -8,9 +8,9 @@ public final class Repository: Sendable {
     public let store: Store
     public let record: RepositoryRecord
     let filters: FilterCache
-    let check: EntityCheck
+    package let check: EntityCheck
 
-    init(store: Store, record: RepositoryRecord) {
+    package init(store: Store, record: RepositoryRecord) {
         self.store = store
         self.record = record
         filters = store.catalogue.filters(of: record.id)
@@ -37,4 +37,10 @@ public struct Entity: Sendable {
     public var body: [UInt8]
     /// 0 while its transaction is open.
     public var version: CommitSequence
+
+    package init(id: EntityID, body: [UInt8], version: CommitSequence) {
+        self.id = id
+        self.body = body
+        self.version = version
+    }
 }

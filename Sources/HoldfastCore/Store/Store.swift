@@ -1,5 +1,5 @@
 public import HoldfastEnvironment
-internal import HoldfastQuery
+package import HoldfastQuery
 public import HoldfastStorage
 internal import Synchronization
 
@@ -11,138 +11,80 @@ public final class Store: Sendable {
     public let url: String
     public let options: StoreOptions
     public let storage: any Storage
-    let environment: Environment
-    let cache: EntityCache
+    package let environment: Environment
+    package let cache: EntityCache
     /// By which entries of the cache expire, and whatever else has a time to live.
-    let clock: StoreClock
-    let snapshots: SnapshotPool
-    let longReads = LongReads()
-    let catalogue: Catalogue
+    package let clock: StoreClock
+    package let snapshots: SnapshotPool
+    package let longReads: LongReads
+    package let catalogue: Catalogue
     let keyAges: KeyAges
     package let queue: CommitQueue
     package let retries: RetryQueue
     let operations: OperationWorker
-    let delivery: Delivery
-    let diagnostics: StoreDiagnostics
+    package let delivery: Delivery
+    package let diagnostics: StoreDiagnostics
     let openTransactions = Atomic<Int>(0)
     let closing: StoreClosing
-    let expiry: Expiry
+    package let services: StoreServices
     let follower: CommitLogFollower
     /// The process that opened it.
     private let epoch = processEpoch()
 
     private let storageHost: SnapshotReclaimer
     /// Of a store whose entities live with the host.
-    private let providerCalls: ProviderCalls?
-    let incarnation: String
+    private let hostStorage: (any HostStorage)?
+    package let incarnation: String
     let format: Int
     private let ids = Lock(UUIDv7Generator())
 
-    /// Takes over an opened storage; when this throws, the storage is closed.
-    public convenience init(
-        url: String, storage: any Storage, options: StoreOptions, environment: Environment = .system
-    ) throws(HoldfastError) {
-        try self.init(url: url, storage: storage, options: options, environment: environment, checks: .all)
-    }
-
-    /// `checks`: less than all only in tests of the proofs.
-    init(
-        url: String, storage: any Storage, options: StoreOptions, environment: Environment, checks: ConflictChecks
+    /// Takes over an opened storage; when this throws, the storage is closed. `checks`: less than all only in tests of the
+    /// proofs.
+    package init(
+        url: String, storage: any Storage, options: StoreOptions, environment: Environment = .system,
+        checks: ConflictChecks = .all
     ) throws(HoldfastError) {
         let began = environment.time.monotonicNanoseconds()
-        var delivering: Delivery?
+        let state: StorageState
+        let parts: StoreParts
         do throws(HoldfastError) {
             _ = try Limits.ofProcess.get()
-            let state = try storage.readState()
-            let delivery = try Delivery(mode: options.delivery, time: environment.time)
-            let diagnostics = StoreDiagnostics(location: storage.location)
-            let committer = WorkerSlot()
-            let cacheBytes = options.cacheBytes ?? (storage.noticesChanges ? StoreOptions.standardCacheBytes : 0)
-            let clock = StoreClock(environment.time)
-            let cache = EntityCache(
-                limitBytes: cacheBytes, head: state.head, clock: clock, limits: environment.limits)
-            let snapshots = SnapshotPool(
-                storage: storage, cache: cache, environment: environment, limit: options.maxSnapshots,
-                maxAgeMilliseconds: options.snapshotMaxAgeMilliseconds, wakeSweeper: { committer.wake() })
-            let catalogue = Catalogue(state.repositories, environment.limits)
-            let waitingReaders = WaitingReaders()
-            var settings = BatchCommitter.Settings()
-            settings.logRetention = options.logRetention
-            settings.logMaxAgeMilliseconds = options.logMaxAgeMilliseconds
-            settings.logMaxBytes = options.logMaxBytes
-            settings.idempotencyMaxCount = options.idempotencyMaxCount
-            settings.slowBatchNanoseconds = options.slowCommitMilliseconds * 1_000_000
-            settings.checks = checks
-            let keyAges = KeyAges(time: environment.time, maxAge: options.idempotencyMaxAgeMilliseconds)
-            let follower = CommitLogFollower(
-                storage: storage, catalogue: catalogue, environment: environment, delivery: delivery,
-                diagnostics: diagnostics,
-                finished: { committer.wake() })
-            let batchCommitter = BatchCommitter(
-                storage: storage, state: state, environment: environment, settings: settings, keyAges: keyAges,
-                names: catalogue, cache: cache, follower: follower,
-                isHeld: { snapshots.isHeld || waitingReaders.count > 0 },
-                publish: { snapshots.releaseStale() },
-                pinSnapshot: { snapshots.pinBeforeCommit() },
-                dropSnapshots: { snapshots.revoke(olderThanMilliseconds: nil) })
-            let deadlines = DeadlineWatch(environment, finished: { committer.wake() })
-            let queue = CommitQueue(
-                committer: batchCommitter, delivery: delivery, deadlines: deadlines, follower: follower,
-                diagnostics: diagnostics,
-                environment: environment,
-                maxInFlight: options.maxInFlight, waitingReaders: waitingReaders, wakeCommitter: { committer.wake() })
-            let retries = RetryQueue(
-                time: environment.time, limits: environment.limits, wakeSweeper: { committer.wake() })
-            let operations = OperationWorker(environment, finished: { committer.wake() })
-            let expiry = Expiry(environment, clock, finished: { committer.wake() })
-            let closing = StoreClosing(
-                storage: storage, queue: queue, deadlines: deadlines, operations: operations, expiry: expiry,
-                follower: follower, delivery: delivery, snapshots: snapshots, retries: retries,
-                time: environment.time, limits: environment.limits, diagnostics: diagnostics, committer: committer,
-                validators: catalogue.validators, clock: clock)
-
-            self.url = url
-            self.options = options
-            self.storage = storage
-            self.environment = environment
-            self.cache = cache
-            self.clock = clock
-            self.snapshots = snapshots
-            self.catalogue = catalogue
-            self.keyAges = keyAges
-            self.queue = queue
-            self.retries = retries
-            self.operations = operations
-            self.delivery = delivery
-            self.diagnostics = diagnostics
-            self.closing = closing
-            self.expiry = expiry
-            self.follower = follower
-            storageHost = SnapshotReclaimer(snapshots: snapshots, longReads: longReads, diagnostics: diagnostics)
-            providerCalls = (storage as? ProviderStorage)?.calls
-            incarnation = hexadecimal(state.incarnation)
-            format = state.format
-
-            delivering = delivery
-            try delivery.start(
-                environment.workers, delivered: { queue.delivered($0) }, finished: { committer.wake() })
-            committer.set(
-                try environment.workers.start(name: "hf-committer") {
-                    queue.leadOnce() ? .again : closing.step()
-                })
+            state = try storage.readState()
+            parts = try StoreParts(storage, state, options, environment, checks)
         } catch {
-            // Ends the thread that calls observers, if that was started.
-            delivering?.close()
+            try? storage.close(head: 0)
+            throw error
+        }
+        self.url = url
+        self.options = options
+        self.storage = storage
+        self.environment = environment
+        cache = parts.cache
+        clock = parts.clock
+        snapshots = parts.snapshots
+        longReads = parts.longReads
+        catalogue = parts.catalogue
+        keyAges = parts.keyAges
+        queue = parts.queue
+        retries = parts.retries
+        operations = parts.operations
+        delivery = parts.delivery
+        diagnostics = parts.diagnostics
+        services = parts.services
+        follower = parts.follower
+        closing = StoreClosing(parts)
+        storageHost = SnapshotReclaimer(snapshots: snapshots, longReads: longReads, diagnostics: diagnostics)
+        hostStorage = storage as? any HostStorage
+        incarnation = hexadecimal(state.incarnation)
+        format = state.format
+
+        do throws(HoldfastError) {
+            try parts.start(closing)
+        } catch {
             try? storage.close(head: 0)
             throw error
         }
         storage.attach(storageHost)
-        do throws(HoldfastError) {
-            try expiry.attach(self)
-        } catch {
-            _ = try? Interrupt.silently { () throws(HoldfastError) in try close(timeoutMilliseconds: nil) }
-            throw error
-        }
         let milliseconds = (environment.time.monotonicNanoseconds() &- began) / 1_000_000
         diagnostics.info("store opened", [("engine", .text(storage.engine)), ("milliseconds", .number(milliseconds))])
     }
@@ -153,7 +95,7 @@ public final class Store: Sendable {
     }
 
     /// Whether this is a forked child's copy of the parent's store: nothing may be done with it, not even taking a lock.
-    var isForeign: Bool { processEpoch() != epoch }
+    package var isForeign: Bool { processEpoch() != epoch }
 
     // MARK: Repositories and transactions
 
@@ -167,7 +109,7 @@ public final class Store: Sendable {
                 throw HoldfastError(.notFound, "the store has no repository \"\(name)\": open it with \"create\": true")
             }
             // Of a provider's store the catalogue is this process's own: nothing is stored.
-            if providerCalls == nil { try requireWritable() }
+            if !isOfProvider { try requireWritable() }
             let commit = Commit(
                 .createRepository(name: name, key: options.key ?? RepositoryOptions.standardKey), isDurable: true)
             do throws(HoldfastError) {
@@ -200,12 +142,12 @@ public final class Store: Sendable {
     }
 
     /// Takes note of the repositories that other processes have created.
-    func refreshCatalogue() throws(HoldfastError) {
+    package func refreshCatalogue() throws(HoldfastError) {
         catalogue.add(try storage.readState().repositories)
     }
 
     /// The newest commit's sequence, of whatever process.
-    func head() throws(HoldfastError) -> CommitSequence { try storage.readState().head }
+    package func head() throws(HoldfastError) -> CommitSequence { try storage.readState().head }
 
     /// Begins a transaction. Reads nothing: its snapshot is fixed by its first read.
     public func begin(_ options: TransactionOptions = .init()) throws(HoldfastError) -> Transaction {
@@ -221,7 +163,7 @@ public final class Store: Sendable {
     // MARK: Reading
 
     /// Runs `body` on a snapshot of the newest committed state; again, on a newer one, when it is taken back meanwhile.
-    func read<Result>(
+    package func read<Result>(
         _ body: (any StorageSnapshot) throws(HoldfastError) -> Result
     ) throws(HoldfastError) -> Result {
         while true {
@@ -246,19 +188,19 @@ public final class Store: Sendable {
         if Interrupt.isWanted && !isOfProvider { try queue.syncElsewhere() } else { try queue.sync() }
     }
 
-    func requireOpen() throws(HoldfastError) {
+    package func requireOpen() throws(HoldfastError) {
         try requireOutsideProvider()
         if closing.hasBegun { throw HoldfastError.storeClosed }
     }
 
-    var isOfProvider: Bool { providerCalls != nil }
+    package var isOfProvider: Bool { hostStorage != nil }
 
     /// Whether this thread is inside a function of this store's provider, which may hold up anybody else.
-    public var isInsideProvider: Bool { providerCalls?.isInside ?? false }
+    public var isInsideProvider: Bool { hostStorage?.isInside ?? false }
 
     /// For calls that could otherwise wait for the one that has called the provider: before any lock is taken.
     public func requireOutsideProvider() throws(HoldfastError) {
-        if isInsideProvider { throw ProviderCalls.reentrant }
+        if isInsideProvider { throw HoldfastError.insideProvider }
     }
 
     package func requireWritable() throws(HoldfastError) {
@@ -277,6 +219,11 @@ public final class Store: Sendable {
         let random = (high: environment.random.next(), low: environment.random.next())
         return ids.withLock { $0.next(milliseconds: now, random: random) }
     }
+}
+
+extension HoldfastError {
+    package static let insideProvider = HoldfastError(
+        .reentrant, "a provider's function must not use the store that calls it: let it return first")
 }
 
 /// What a store does for its engine. An object of its own, because the engine refers to it weakly, and counting

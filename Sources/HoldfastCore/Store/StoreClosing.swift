@@ -15,48 +15,12 @@ final class StoreClosing: Sendable {
         var failure: HoldfastError?
     }
 
-    private let storage: any Storage
-    private let queue: CommitQueue
-    private let deadlines: DeadlineWatch
-    private let operations: OperationWorker
-    private let expiry: Expiry
-    private let follower: CommitLogFollower
-    private let delivery: Delivery
-    private let snapshots: SnapshotPool
-    private let retries: RetryQueue
-    private let time: any TimeSource
-    private let limits: Limits
-    private let diagnostics: StoreDiagnostics
-    private let committer: WorkerSlot
-    private let validators: Validators
-    private let clock: StoreClock
+    private let parts: StoreParts
     private let state = Lock(State())
     private let begun = Atomic<Bool>(false)
     private let ended = Gate()
 
-    init(
-        storage: any Storage, queue: CommitQueue, deadlines: DeadlineWatch, operations: OperationWorker, expiry: Expiry,
-        follower: CommitLogFollower, delivery: Delivery, snapshots: SnapshotPool, retries: RetryQueue,
-        time: any TimeSource, limits: Limits, diagnostics: StoreDiagnostics,
-        committer: WorkerSlot, validators: Validators,
-        clock: StoreClock
-    ) {
-        self.storage = storage
-        self.queue = queue
-        self.deadlines = deadlines
-        self.operations = operations
-        self.expiry = expiry
-        self.follower = follower
-        self.delivery = delivery
-        self.snapshots = snapshots
-        self.retries = retries
-        self.time = time
-        self.limits = limits
-        self.diagnostics = diagnostics
-        self.committer = committer
-        self.validators = validators
-        self.clock = clock
-    }
+    init(_ parts: StoreParts) { self.parts = parts }
 
     var hasBegun: Bool { begun.load(ordering: .acquiring) }
 
@@ -69,11 +33,11 @@ final class StoreClosing: Sendable {
         }
         guard isFirst else { return }
         begun.store(true, ordering: .releasing)
-        retries.close()
-        operations.beginClosing()
-        expiry.beginClosing()
-        queue.beginClosing()
-        committer.wake()
+        parts.retries.close()
+        parts.operations.beginClosing()
+        parts.services.beginClosing()
+        parts.queue.beginClosing()
+        parts.committer.wake()
     }
 
     /// Waits for the end at most until the monotonic deadline (nil: for ever). Answers whether it was reached. Where the host
@@ -93,7 +57,7 @@ final class StoreClosing: Sendable {
                 try ended.waitAsking(while: seen)
                 continue
             }
-            let now = time.monotonicNanoseconds()
+            let now = parts.environment.time.monotonicNanoseconds()
             if now >= deadline { return false }
             try ended.waitAsking(while: seen, nanoseconds: deadline - now)
         }
@@ -102,22 +66,24 @@ final class StoreClosing: Sendable {
     /// The committer's step when no batch waits.
     func step() -> NextStep {
         switch state.withLock({ $0.step }) {
-        case .open: return .sleep(until: [snapshots.sweep(), retries.sweep()].compactMap(\.self).min())
+        case .open: return .sleep(until: [parts.snapshots.sweep(), parts.retries.sweep()].compactMap(\.self).min())
         case .draining:
-            guard operations.isFinished, expiry.isFinished, queue.isDrained else { return .sleep() }
-            deadlines.beginClosing()
-            guard deadlines.isFinished else { return .sleep() }
-            follower.beginClosing()
-            guard follower.isFinished else { return .sleep() }
+            guard parts.operations.isFinished, parts.services.isFinished, parts.queue.isDrained else { return .sleep() }
+            parts.deadlines.beginClosing()
+            guard parts.deadlines.isFinished else { return .sleep() }
+            parts.follower.beginClosing()
+            guard parts.follower.isFinished else { return .sleep() }
             // A thread that is just opening a snapshot is done in a moment, and tells nobody.
-            guard snapshots.close() else {
-                return .sleep(until: time.monotonicNanoseconds() &+ UInt64(limits.closingPoll))
+            guard parts.snapshots.close() else {
+                return .sleep(
+                    until: parts.environment.time.monotonicNanoseconds() &+ UInt64(parts.environment.limits.closingPoll)
+                )
             }
-            delivery.close()
+            parts.delivery.close()
             state.withLock { $0.step = .delivering }
             return .again
         case .delivering:
-            guard delivery.isFinished else { return .sleep() }
+            guard parts.delivery.isFinished else { return .sleep() }
             finish()
             return .finished
         case .closed: return .finished
@@ -127,31 +93,19 @@ final class StoreClosing: Sendable {
     private func finish() {
         var failure: HoldfastError?
         do throws(HoldfastError) {
-            try storage.close(head: queue.head)
+            try parts.storage.close(head: parts.queue.head)
         } catch {
             failure = error
-            diagnostics.error("the store could not be closed cleanly", [("reason", .text(error.message))])
+            parts.diagnostics.error("the store could not be closed cleanly", [("reason", .text(error.message))])
         }
-        validators.removeAll()
-        clock.set(nil)
-        if failure == nil { diagnostics.info("store closed") }
-        committer.set(nil)
+        parts.catalogue.validators.removeAll()
+        parts.clock.set(nil)
+        if failure == nil { parts.diagnostics.info("store closed") }
+        parts.committer.set(nil)
         state.withLock { state in
             state.step = .closed
             state.failure = failure
         }
         ended.advance()
     }
-}
-
-/// Where a worker will be found once it is started. What it runs needs to be able to wake it.
-final class WorkerSlot: Sendable {
-    private let worker = Lock<(any Worker)?>(nil)
-
-    func set(_ newWorker: (any Worker)?) {
-        worker.withLock { $0 = newWorker }
-        newWorker?.wake()
-    }
-
-    func wake() { worker.withLock { $0 }?.wake() }
 }

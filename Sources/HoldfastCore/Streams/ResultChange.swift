@@ -7,12 +7,22 @@ public struct ResultChange: Sendable {
         /// In the new result.
         public var position: Int
         public var entity: Entity
+
+        package init(position: Int, entity: Entity) {
+            self.position = position
+            self.entity = entity
+        }
     }
 
     public struct Removed: Sendable {
         /// In the result before.
         public var position: Int
         public var id: EntityID
+
+        package init(position: Int, id: EntityID) {
+            self.position = position
+            self.id = id
+        }
     }
 
     public struct Moved: Sendable {
@@ -21,6 +31,12 @@ public struct ResultChange: Sendable {
         /// In the new result.
         public var to: Int
         public var id: EntityID
+
+        package init(from: Int, to: Int, id: EntityID) {
+            self.from = from
+            self.to = to
+            self.id = id
+        }
     }
 
     /// The commit up to which the result is known.
@@ -36,9 +52,9 @@ public struct ResultChange: Sendable {
     public var moved: [Moved] = []
     public var changed: [Placed] = []
 
-    init(position: String) { self.position = position }
+    package init(position: String) { self.position = position }
 
-    var isEmpty: Bool {
+    package var isEmpty: Bool {
         snapshot == nil && removed.isEmpty && inserted.isEmpty && moved.isEmpty && changed.isEmpty
     }
 

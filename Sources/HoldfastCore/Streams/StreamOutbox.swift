@@ -33,8 +33,8 @@ public enum StreamEvent: Sendable {
 
 /// An event on its way to its stream's observer.
 public final class StreamNotice: Sendable {
-    let outbox: StreamOutbox
-    let event: StreamEvent
+    package let outbox: StreamOutbox
+    package let event: StreamEvent
     fileprivate let load: StreamOutbox.Load
 
     fileprivate init(_ outbox: StreamOutbox, _ event: StreamEvent, _ load: StreamOutbox.Load) {
@@ -45,18 +45,18 @@ public final class StreamNotice: Sendable {
 }
 
 /// Brings a stream's events to its observer until the stream is cancelled, and knows how many are on their way.
-final class StreamOutbox: Sendable {
+package final class StreamOutbox: Sendable {
     /// What is on its way.
-    struct Load: Sendable {
-        var events = 0
-        var changes = 0
-        var bytes = 0
+    package struct Load: Sendable {
+        package var events = 0
+        package var changes = 0
+        package var bytes = 0
     }
 
     private struct State {
         /// Nil once nothing may reach it any more.
-        var observer: (any StreamObserver)?
-        var load = Load()
+        package var observer: (any StreamObserver)?
+        package var load = Load()
         /// Of what was delivered and still counts, in order.
         var held: [Load] = []
         /// The thread that is just calling the observer.
@@ -78,7 +78,7 @@ final class StreamOutbox: Sendable {
         }
     }
 
-    let isHost: Bool
+    package let isHost: Bool
     private let holdsLoad: Bool
     private let state: Lock<State>
     private let ended = Gate()
@@ -86,7 +86,7 @@ final class StreamOutbox: Sendable {
     private let drained: @Sendable () -> Void
 
     /// `drained` hears that some of what was on its way has arrived, where that was asked for.
-    init(_ observer: any StreamObserver, _ delivery: Delivery, drained: @escaping @Sendable () -> Void) {
+    package init(_ observer: any StreamObserver, _ delivery: Delivery, drained: @escaping @Sendable () -> Void) {
         isHost = observer.isHost
         holdsLoad = observer.holdsLoad
         state = Lock(State(observer: observer))
@@ -95,7 +95,7 @@ final class StreamOutbox: Sendable {
     }
 
     /// What is on its way. Where `isEnough` says that it is too much, `drained` will be told of a change.
-    func load(awaitedIf isEnough: (Load) -> Bool) -> Load {
+    package func load(awaitedIf isEnough: (Load) -> Bool) -> Load {
         state.withLock { state in
             if isEnough(state.load) { state.isAwaited = true }
             return state.load
@@ -103,7 +103,7 @@ final class StreamOutbox: Sendable {
     }
 
     /// An event to be posted.
-    func notice(_ event: StreamEvent) -> Event {
+    package func notice(_ event: StreamEvent) -> Event {
         var load = Load(events: 1)
         if case .changes(let batch) = event { (load.changes, load.bytes) = (batch.changeCount, batch.size) }
         state.withLock { state in
@@ -154,7 +154,7 @@ final class StreamOutbox: Sendable {
     }
 
     /// Who is to be told by the host that takes the event; nil for nobody any more.
-    func take(_ notice: StreamNotice) -> (any StreamObserver)? {
+    package func take(_ notice: StreamNotice) -> (any StreamObserver)? {
         let (observer, isAwaited) = state.withLock { state in
             if holdsLoad { state.held.append(notice.load) }
             let isAwaited = holdsLoad ? false : state.arrived(notice.load)
@@ -167,13 +167,13 @@ final class StreamOutbox: Sendable {
     }
 
     /// The observer has dealt with the oldest of what it was told and still counts.
-    func handled() {
+    package func handled() {
         let isAwaited = state.withLock { $0.held.isEmpty ? false : $0.arrived($0.held.removeFirst()) }
         if isAwaited { drained() }
     }
 
     /// When it returns the observer is not called any more, unless the caller is being called by it.
-    func cancel() {
+    package func cancel() {
         let thread = hfplatform_thread_current()
         let observer = state.withLock { state in
             defer { state.observer = nil }
@@ -185,7 +185,7 @@ final class StreamOutbox: Sendable {
     }
 
     /// Waits for a call of the observer that another thread is in.
-    func waitForCall() {
+    package func waitForCall() {
         let thread = hfplatform_thread_current()
         while true {
             let seen = ended.number

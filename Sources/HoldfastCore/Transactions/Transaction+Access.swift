@@ -1,6 +1,6 @@
 package import HoldfastEnvironment
-internal import HoldfastQuery
-internal import HoldfastStorage
+package import HoldfastQuery
+package import HoldfastStorage
 
 /// Reading and writing entities within a transaction: the snapshot, overlaid with the transaction's own writes.
 extension Transaction {
@@ -110,7 +110,7 @@ extension Transaction {
 
     /// Lends the entity to `visit`, or answers false. `visit` may be called again when a snapshot is taken back.
     /// `scan`: one that saw what the transaction had written by then, and nothing later.
-    func fetch(
+    package func fetch(
         _ key: EntityKey, asSeenBy scan: QueryScan? = nil,
         _ visit: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
     ) throws(HoldfastError) -> Bool {

@@ -30,8 +30,6 @@ public final class Transaction: Sendable {
     /// Whether the call that runs its body ends it, and alone may.
     let isManaged: Bool
     let state: Lock<State>
-    /// What a face knows it by.
-    private let faceBits = Atomic<UInt>(0)
     private let ended = Atomic<Bool>(false)
 
     init(store: Store, options: TransactionOptions, isManaged: Bool) {
@@ -76,11 +74,6 @@ public final class Transaction: Sendable {
 
     /// Whether nothing can be done in it any more, told without waiting.
     public var hasEnded: Bool { ended.load(ordering: .acquiring) || store.isClosed }
-
-    public var face: UInt {
-        get { faceBits.load(ordering: .relaxed) }
-        set { faceBits.store(newValue, ordering: .relaxed) }
-    }
 
     // MARK: Reading and writing
 

@@ -1,3 +1,4 @@
+import HoldfastServices
 import Testing
 
 @testable import HoldfastCore

@@ -1,0 +1,68 @@
+internal import HoldfastCore
+internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
+
+/// A save or delete of a controller's under way: an operation whose outcome becomes an action.
+final class ProcessRun: FutureObserver {
+    private let controller: Controller
+    private let process: ControllerAction.Process
+    private let id: EntityID
+    private let element: [UInt8]
+
+    init(_ controller: Controller, _ process: ControllerAction.Process, _ id: EntityID, _ element: [UInt8]) {
+        self.controller = controller
+        self.process = process
+        self.id = id
+        self.element = element
+    }
+
+    var isHost: Bool { false }
+
+    /// What it throws has begun nothing.
+    func begin(isMissingAllowed: Bool) throws(HoldfastError) {
+        let repository = controller.repository
+        var description = JSONWriter(reservingCapacity: element.count + 100)
+        description.beginObject()
+        description.member("operation")
+        description.string(process == .save ? "save" : "delete")
+        description.member("repository")
+        description.string(repository.name)
+        switch process {
+        case .save: description.member("entity", raw: element)
+        case .delete:
+            description.member("id")
+            description.string(utf8: try entityID(in: repository).bytes)
+            description.member("missing_ok")
+            description.boolean(isMissingAllowed)
+        }
+        description.endObject()
+        let operation = try description.bytes.withBytes { bytes throws(HoldfastError) in
+            try Operation(repository.store, describedBy: bytes)
+        }
+        _ = try operation.start(observer: self, waitsForSlot: false)
+    }
+
+    /// Of the element, which is looked at no further.
+    private func entityID(in repository: Repository) throws(HoldfastError) -> EntityID {
+        let id = try element.withBytes { bytes throws(HoldfastError) in
+            try EntityPayload(bytes, key: repository.record.key, limits: repository.store.options.limits).id
+        }
+        guard let id else {
+            throw HoldfastError(
+                .invalidEntity, "the element has no \"\(repository.record.key)\": it must name the entity to delete")
+        }
+        return id
+    }
+
+    func completed(_ completion: Completion) {
+        switch completion.outcome {
+        case .success(let value):
+            controller.tell(
+                .succeeded(process, id, element: process == .save ? value.bytes : element, version: value.version))
+        case .failure(let error): fail(error)
+        }
+    }
+
+    func fail(_ error: HoldfastError) { controller.tell(.failed(process, id, element: element, error: error.json)) }
+}

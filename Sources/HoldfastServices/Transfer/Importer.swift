@@ -1,0 +1,222 @@
+internal import HoldfastCore
+internal import HoldfastEnvironment
+internal import HoldfastQuery
+internal import HoldfastStorage
+
+/// Stores what comes from elsewhere, in commits of some hundred entities, each of which is whole or not there.
+///
+/// With a name to resume under, each commit carries an idempotency key made of that name and of the position where it
+/// begins. An import that is run again answers from the keys what was stored before, and stores the rest.
+struct Importer {
+    private let store: Store
+    private let options: ImportOptions
+    private let progress: Progress
+    /// What `position` counts, for messages.
+    private let unit: String
+    /// Of repositories that come with the first of their entities: what comes to nothing leaves none behind.
+    private var keys: [String: String] = [:]
+    private var repositories: [String: Repository] = [:]
+    /// The repository that the entities which wait go to, and where the first of them stood.
+    private var current: Repository?
+    private var begin: UInt64 { positions.first ?? 0 }
+    private var waiting: [Write] = []
+    /// Where each stood.
+    private var positions: [UInt64] = []
+    private var bytes = 0
+    private var versions: [EntityKey: CommitSequence] = [:]
+    /// Versions greater than this, which no entity has had here, are kept.
+    private var keptAbove: CommitSequence?
+    private(set) var read: UInt64 = 0
+    private(set) var stored: UInt64 = 0
+    private(set) var skipped: UInt64 = 0
+
+    init(
+        into store: Store, _ options: ImportOptions, of unit: String = "line", _ progress: @escaping Progress
+    ) throws(HoldfastError) {
+        try store.requireWritable()
+        self.unit = unit
+        self.store = store
+        self.options = options
+        self.progress = progress
+    }
+
+    /// From here on versions are kept. Commits that come later are greater than all of them.
+    mutating func keepVersions(through sequence: CommitSequence) throws(HoldfastError) {
+        let head = try store.head()
+        // One that goes on asks for what held when it began.
+        keptAbove =
+            try options.resume.map { name throws(HoldfastError) in
+                CommitSequence(clamping: try store.systemRecord("import/\(name)", initially: Int64(clamping: head)))
+            } ?? head
+        if sequence > head { _ = try store.queue.commit(Commit(.advance(to: sequence), isDurable: true)) }
+    }
+
+    /// Entities are to come that are kept under this key; nil: as the repository has it. One that is there is opened.
+    mutating func expect(_ name: String, key: String? = nil) throws(HoldfastError) {
+        var options = RepositoryOptions()
+        options.key = key
+        options.create = false
+        do throws(HoldfastError) {
+            repositories[name] = try store.repository(name, options: options)
+        } catch {
+            guard error.status == .notFound else { throw error }
+            keys[name] = key ?? RepositoryOptions.standardKey
+        }
+    }
+
+    /// Creates it where there is none.
+    mutating func repository(_ name: String) throws(HoldfastError) -> Repository {
+        if let known = repositories[name] { return known }
+        var options = RepositoryOptions()
+        options.key = keys[name]
+        let opened = try store.repository(name, options: options)
+        repositories[name] = opened
+        return opened
+    }
+
+    /// That of an entity.
+    private mutating func repository(_ name: String, for body: [UInt8], _ id: EntityID?) throws(HoldfastError)
+        -> Repository
+    {
+        if repositories[name] == nil && keys[name] == nil { try expect(name) }
+        if repositories[name] == nil {
+            let (key, limits) = (keys[name]!, store.options.limits)
+            try body.withBytes { bytes throws(HoldfastError) in
+                let payload = try EntityPayload(bytes, key: key, limits: limits)
+                try Self.require(id, toBe: payload.id, in: name)
+            }
+        }
+        return try repository(name)
+    }
+
+    /// `named`: what stands beside an entity, where it does.
+    private static func require(
+        _ named: EntityID?, toBe own: EntityID?, in repository: String
+    ) throws(HoldfastError) {
+        guard let named, named != own else { return }
+        throw HoldfastError(
+            .invalidID,
+            "the line names the id \"\(named.text)\", and its entity has \(own == nil ? "none" : "another"): it is damaged",
+            detail: [("repository", .text(repository)), ("id", .text(named.text))])
+    }
+
+    /// Takes the entity into the next commit. `position` is its line or row.
+    mutating func add(
+        _ body: [UInt8], id: EntityID? = nil, version: CommitSequence? = nil, to name: String, at position: UInt64
+    ) throws(HoldfastError) {
+        let target = try repository(name, for: body, id)
+        if current?.record.id != target.record.id { try flush() }
+        if waiting.isEmpty { current = target }
+        let precondition: Write.Precondition = options.existing == .replace ? .none : .absent
+        let write = try body.withBytes { bytes throws(HoldfastError) in
+            try target.put(bytes, precondition, assigning: true)
+        }
+        try Self.require(id, toBe: write.bodyBeforeAssignment == nil ? write.key.id : nil, in: name)
+        // What replaces another may have to be newer than it.
+        if let version, let keptAbove, version > keptAbove, precondition == .absent { versions[write.key] = version }
+        waiting.append(write)
+        positions.append(position)
+        bytes += write.size
+        read += 1
+        let limits = store.environment.limits
+        if waiting.count >= limits.importEntities || bytes >= limits.importBytes { try flush() }
+    }
+
+    mutating func flush() throws(HoldfastError) {
+        guard let target = current, !waiting.isEmpty else { return }
+        let writes = waiting
+        (waiting, bytes, current) = ([], 0, nil)
+        defer { (versions, positions) = ([:], []) }
+        switch options.existing {
+        case .skip: try storeMissing(writes, in: target)
+        default: try commit(writes, in: target, key: options.resume.map { Array("import/\($0)/\(begin)".utf8) })
+        }
+        guard try store.report(progress, read, 0) else { throw Store.cancelled("the import was not finished") }
+        try Interrupt.look()
+    }
+
+    /// Durable once `finish` returns.
+    mutating func finish() throws(HoldfastError) {
+        try flush()
+        try store.sync()
+    }
+
+    private mutating func storeMissing(_ writes: [Write], in target: Repository) throws(HoldfastError) {
+        // Another may add one between the look and the commit.
+        let all = positions
+        while true {
+            let missing = try store.read { snapshot throws(HoldfastError) in
+                var missing: [Int] = []
+                var taken: Set<EntityKey> = []
+                for (index, write) in writes.enumerated() where try !snapshot.fetch(write.key, { _ in }) {
+                    if taken.insert(write.key).inserted { missing.append(index) }
+                }
+                return missing
+            }
+            do throws(HoldfastError) {
+                positions = missing.map { all[$0] }
+                // Without a key: what an earlier run has stored is left out.
+                try commit(missing.map { writes[$0] }, in: target, key: nil)
+                skipped += UInt64(writes.count - missing.count)
+                return
+            } catch  where error.status == .exists {}
+        }
+    }
+
+    private mutating func commit(_ writes: [Write], in target: Repository, key: [UInt8]?) throws(HoldfastError) {
+        if writes.isEmpty { return }
+        do throws(HoldfastError) {
+            try perform(writes, in: target, key: key)
+        } catch {
+            throw error.inImport(at: positions, unit)
+        }
+        stored += UInt64(writes.count)
+    }
+
+    private func perform(_ writes: [Write], in target: Repository, key: [UInt8]?) throws(HoldfastError) {
+        if target.isValidated {
+            var transaction = TransactionOptions()
+            transaction.isDurable = false
+            transaction.idempotencyKey = key
+            _ = try store.transact(transaction) { transaction throws(HoldfastError) in
+                _ = try transaction.write(writes, wantsResults: false, repository: target.name)
+            }
+        } else {
+            _ = try store.queue.commit(
+                Commit(
+                    writes: writes, isDurable: false, deadline: nil, idempotencyKey: key,
+                    keptVersions: versions.isEmpty ? nil : versions))
+        }
+    }
+}
+
+extension HoldfastError {
+    /// With the line, or row, of the write that it is about, or of the first.
+    fileprivate func inImport(at positions: [UInt64], _ unit: String) -> HoldfastError {
+        var index = 0
+        for case ("index", .number(let number)) in detail { index = Int(clamping: number) }
+        var error = self
+        if status == .exists { error.message = Self.taken(detail) }
+        return index < positions.count ? error.at(positions[index], unit) : error
+    }
+
+    /// The cure that an import has, which is another than that of a single write.
+    private static func taken(_ detail: [(name: String, value: DetailValue)]) -> String {
+        func text(_ name: String) -> String {
+            for case (name, .text(let text)) in detail { return text }
+            return ""
+        }
+        return
+            "\(text("repository")) has \"\(text("id"))\" already: let the option \"existing\" say whether it is to be "
+            + "replaced (\"replace\") or to stay (\"skip\")"
+    }
+
+    /// With the line, or row, where it was met, unless it tells that already.
+    func at(_ position: UInt64, _ unit: String) -> HoldfastError {
+        if detail.contains(where: { $0.name == "line" }) { return self }
+        var error = self
+        error.detail.append(("line", .number(position)))
+        error.message = "\(unit) \(position): \(message)"
+        return error
+    }
+}
