@@ -34,10 +34,9 @@ public func hf_repository_trim_cache(
 public func hf_repository_cache_statistics(
     _ repository: OpaquePointer?, _ out_statistics: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let result = try required(out_statistics, "out_statistics")
+    answer(out_statistics, "out_statistics", out_error) { () throws(HoldfastError) in
         try useRepository(repository, nil) { repository, _ throws(HoldfastError) in
-            try fill(result, with: repository.cacheStatistics().json)
+            try repository.cacheStatistics().json
         }
     }
 }

@@ -53,12 +53,11 @@ public func hf_controller_create(
 ) -> hf_status {
     // Freed with the last reference, also when this fails.
     let host = HostController(middleware, on_state, user_data, free_user_data)
-    return answer(out_error) { () throws(HoldfastError) in
-        let result = try required(out_controller, "out_controller")
+    return answer(out_controller, "out_controller", out_error) { () throws(HoldfastError) in
         try useRepository(repository, nil) { repository, _ throws(HoldfastError) in
             let controller = try Controller(repository, for: host)
             do throws(HoldfastError) {
-                result.pointee = try HandleTable.insert(controller, .controller)
+                return try HandleTable.insert(controller, .controller)
             } catch {
                 controller.close()
                 throw error
@@ -82,10 +81,8 @@ public func hf_controller_dispatch(
 public func hf_controller_state(
     _ controller: OpaquePointer?, _ out_state: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let result = try required(out_state, "out_state")
-        let state = try useController(controller) { controller throws(HoldfastError) in controller.state }
-        try fill(result, with: state.json)
+    answer(out_state, "out_state", out_error) { () throws(HoldfastError) in
+        try useController(controller) { controller throws(HoldfastError) in controller.state }.json
     }
 }
 
@@ -105,11 +102,10 @@ public func hf_reduce(
     _ action: UnsafePointer<CChar>?, _ action_length: Int, _ state: UnsafePointer<CChar>?, _ state_length: Int,
     _ out_state: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let result = try required(out_state, "out_state")
+    answer(out_state, "out_state", out_error) { () throws(HoldfastError) in
         let action = try ControllerAction(json: bytes(action, action_length, "action"))
         var next = try ControllerState(json: optionalBytes(state, state_length, "state"))
         next.reduce(action)
-        try fill(result, with: next.json)
+        return next.json
     }
 }

@@ -8,9 +8,8 @@ public func hf_cursor_open(
     _ filter_length: Int, _ options: UnsafePointer<CChar>?, _ out_cursor: UnsafeMutablePointer<OpaquePointer?>?,
     _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let result = try required(out_cursor, "out_cursor")
-        result.pointee = try query(
+    answer(out_cursor, "out_cursor", out_error) { () throws(HoldfastError) in
+        try query(
             repository, transaction, filter, filter_length, options,
             accepting: [.sort, .skip, .limit, .fields, .damaged]
         ) { repository, filter, options, transaction throws(HoldfastError) in

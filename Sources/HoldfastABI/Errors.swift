@@ -53,6 +53,37 @@ func answer(_ outError: OutError?, _ body: () throws(HoldfastError) -> Void) -> 
     }
 }
 
+/// As `answer`, and puts what it answers where the caller wants it, who cannot do without it.
+func answer<Value>(
+    _ result: UnsafeMutablePointer<Value>?, _ name: StaticString, _ outError: OutError?,
+    _ body: () throws(HoldfastError) -> Value
+) -> hf_status {
+    answer(outError) { () throws(HoldfastError) in
+        let result = try required(result, name)
+        result.pointee = try body()
+    }
+}
+
+func answer(
+    _ result: UnsafeMutablePointer<hf_buffer>?, _ name: StaticString, _ outError: OutError?,
+    _ body: () throws(HoldfastError) -> [UInt8]
+) -> hf_status {
+    answer(outError) { () throws(HoldfastError) in
+        let result = try required(result, name)
+        try fill(result, with: body())
+    }
+}
+
+func answer(
+    _ result: UnsafeMutablePointer<hf_entity_list>?, _ name: StaticString, _ outError: OutError?,
+    _ body: () throws(HoldfastError) -> EntityList
+) -> hf_status {
+    answer(outError) { () throws(HoldfastError) in
+        let result = try required(result, name)
+        try fill(result, with: body())
+    }
+}
+
 /// As `answer`, for bodies with answers of their own that are no errors.
 func answerStatus(_ outError: OutError?, _ body: () throws(HoldfastError) -> hf_status) -> hf_status {
     outError?.pointee = nil

@@ -32,11 +32,8 @@ public func hf_repository_drop_index(
 public func hf_repository_indexes(
     _ repository: OpaquePointer?, _ out_indexes: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let result = try required(out_indexes, "out_indexes")
-        try useRepository(repository, nil) { repository, _ throws(HoldfastError) in
-            try fill(result, with: repository.indexes())
-        }
+    answer(out_indexes, "out_indexes", out_error) { () throws(HoldfastError) in
+        try useRepository(repository, nil) { repository, _ throws(HoldfastError) in try repository.indexes() }
     }
 }
 
@@ -46,15 +43,13 @@ public func hf_repository_explain(
     _ filter_length: Int, _ options: UnsafePointer<CChar>?, _ out_report: UnsafeMutablePointer<hf_buffer>?,
     _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let result = try required(out_report, "out_report")
-        let report = try query(
+    answer(out_report, "out_report", out_error) { () throws(HoldfastError) in
+        try query(
             repository, transaction, filter, filter_length, options,
             accepting: [.sort, .skip, .limit, .fields, .damaged]
         ) { repository, filter, options, transaction throws(HoldfastError) in
             try repository.explain(filter, options, in: transaction)
         }
-        try fill(result, with: report)
     }
 }
 
@@ -62,10 +57,7 @@ public func hf_repository_explain(
 public func hf_repository_verify(
     _ repository: OpaquePointer?, _ out_report: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let result = try required(out_report, "out_report")
-        try useRepository(repository, nil) { repository, _ throws(HoldfastError) in
-            try fill(result, with: repository.verify())
-        }
+    answer(out_report, "out_report", out_error) { () throws(HoldfastError) in
+        try useRepository(repository, nil) { repository, _ throws(HoldfastError) in try repository.verify() }
     }
 }

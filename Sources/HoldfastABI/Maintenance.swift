@@ -47,10 +47,9 @@ public func hf_store_verify(
     _ store: OpaquePointer?, _ progress: hf_progress?, _ user_data: UnsafeMutableRawPointer?,
     _ out_report: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let result = try required(out_report, "out_report")
+    answer(out_report, "out_report", out_error) { () throws(HoldfastError) in
         try useStore(store) { store throws(HoldfastError) in
-            try fill(result, with: store.verify(HoldfastABI.progress(progress, user_data)))
+            try store.verify(HoldfastABI.progress(progress, user_data))
         }
     }
 }
@@ -96,8 +95,7 @@ public func hf_store_upgrade(
 public func hf_store_schema_version(
     _ store: OpaquePointer?, _ out_version: UnsafeMutablePointer<Int64>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let result = try required(out_version, "out_version")
-        try useStore(store) { store throws(HoldfastError) in result.pointee = try store.schemaVersion() ?? -1 }
+    answer(out_version, "out_version", out_error) { () throws(HoldfastError) in
+        try useStore(store) { store throws(HoldfastError) in try store.schemaVersion() ?? -1 }
     }
 }

@@ -19,11 +19,10 @@ public func hf_operation_create(
     _ store: OpaquePointer?, _ description: UnsafePointer<CChar>?, _ length: Int,
     _ out_operation: UnsafeMutablePointer<OpaquePointer?>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let result = try required(out_operation, "out_operation")
+    answer(out_operation, "out_operation", out_error) { () throws(HoldfastError) in
         try useStore(store) { store throws(HoldfastError) in
             let operation = try Operation(store, describedBy: bytes(description, length, "description"))
-            result.pointee = try HandleTable.insert(operation, .operation)
+            return try HandleTable.insert(operation, .operation)
         }
     }
 }

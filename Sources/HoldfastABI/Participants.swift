@@ -168,12 +168,11 @@ public func hf_participant_active(
     _ participant: OpaquePointer?, _ out_active: UnsafeMutablePointer<Bool>?,
     _ out_descriptor: UnsafeMutablePointer<UInt8>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let result = try required(out_active, "out_active")
+    answer(out_active, "out_active", out_error) { () throws(HoldfastError) in
         try useParticipant(participant) { participant throws(HoldfastError) in
             let active = participant.activeDescriptor
-            result.pointee = active != nil
             if let out_descriptor { (active ?? .any).store(to: UnsafeMutableRawPointer(out_descriptor)) }
+            return active != nil
         }
     }
 }
@@ -217,10 +216,9 @@ public func hf_participant_savepoint(
     _ participant: OpaquePointer?, _ descriptor: UnsafePointer<UInt8>?, _ out_savepoint: UnsafeMutablePointer<UInt64>?,
     _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let result = try required(out_savepoint, "out_savepoint")
+    answer(out_savepoint, "out_savepoint", out_error) { () throws(HoldfastError) in
         try useParticipant(participant) { participant throws(HoldfastError) in
-            result.pointee = try participant.savepoint(HoldfastABI.descriptor(descriptor))
+            try participant.savepoint(HoldfastABI.descriptor(descriptor))
         }
     }
 }
@@ -240,11 +238,8 @@ public func hf_participant_rollback_to(
 public func hf_participant_begin_scope(
     _ participant: OpaquePointer?, _ out_scope: UnsafeMutablePointer<UInt64>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let result = try required(out_scope, "out_scope")
-        try useParticipant(participant) { participant throws(HoldfastError) in
-            result.pointee = try participant.beginScope()
-        }
+    answer(out_scope, "out_scope", out_error) { () throws(HoldfastError) in
+        try useParticipant(participant) { participant throws(HoldfastError) in try participant.beginScope() }
     }
 }
 

@@ -56,15 +56,13 @@ public func hf_repository_find(
     _ filter_length: Int, _ options: UnsafePointer<CChar>?, _ out_entities: UnsafeMutablePointer<hf_entity_list>?,
     _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let result = try required(out_entities, "out_entities")
-        let entities = try query(
+    answer(out_entities, "out_entities", out_error) { () throws(HoldfastError) in
+        try query(
             repository, transaction, filter, filter_length, options,
             accepting: [.sort, .skip, .limit, .fields, .damaged]
         ) { repository, filter, options, transaction throws(HoldfastError) in
             try repository.find(filter, options, in: transaction)
         }
-        try fill(result, with: entities)
     }
 }
 
@@ -95,9 +93,8 @@ public func hf_repository_count(
     _ filter_length: Int, _ options: UnsafePointer<CChar>?, _ out_count: UnsafeMutablePointer<UInt64>?,
     _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let result = try required(out_count, "out_count")
-        result.pointee = try query(
+    answer(out_count, "out_count", out_error) { () throws(HoldfastError) in
+        try query(
             repository, transaction, filter, filter_length, options, accepting: .damaged
         ) { repository, filter, options, transaction throws(HoldfastError) in
             try repository.count(filter, options, in: transaction)
@@ -111,9 +108,8 @@ public func hf_repository_exists(
     _ filter_length: Int, _ options: UnsafePointer<CChar>?, _ out_exists: UnsafeMutablePointer<Bool>?,
     _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let result = try required(out_exists, "out_exists")
-        result.pointee = try query(
+    answer(out_exists, "out_exists", out_error) { () throws(HoldfastError) in
+        try query(
             repository, transaction, filter, filter_length, options, accepting: .damaged
         ) { repository, filter, options, transaction throws(HoldfastError) in
             try repository.exists(filter, options, in: transaction)
@@ -127,15 +123,13 @@ public func hf_repository_distinct(
     _ filter: UnsafePointer<CChar>?, _ filter_length: Int, _ options: UnsafePointer<CChar>?,
     _ out_values: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let result = try required(out_values, "out_values")
+    answer(out_values, "out_values", out_error) { () throws(HoldfastError) in
         let path = try text(path, "path")
-        let values = try query(
+        return try query(
             repository, transaction, filter, filter_length, options, accepting: .damaged
         ) { repository, filter, options, transaction throws(HoldfastError) in
             try repository.distinct(Array(path.utf8), filter, options, in: transaction)
         }
-        try fill(result, with: values)
     }
 }
 
@@ -145,12 +139,11 @@ public func hf_repository_find_if(
     _ user_data: UnsafeMutableRawPointer?, _ options: UnsafePointer<CChar>?,
     _ out_entities: UnsafeMutablePointer<hf_entity_list>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let result = try required(out_entities, "out_entities")
+    answer(out_entities, "out_entities", out_error) { () throws(HoldfastError) in
         guard let predicate else {
             throw HoldfastError(.invalidArgument, "predicate is NULL: pass the function that chooses")
         }
-        let entities = try query(
+        return try query(
             repository, transaction, nil, 0, options, accepting: [.sort, .skip, .limit, .fields, .damaged]
         ) { repository, _, options, transaction throws(HoldfastError) in
             try repository.find(options, in: transaction) { entity throws(HoldfastError) in
@@ -161,6 +154,5 @@ public func hf_repository_find_if(
                 return try truth(of: predicate) { predicate(&view, user_data) }
             }
         }
-        try fill(result, with: entities)
     }
 }

@@ -3,7 +3,7 @@ internal import HoldfastCore
 internal import HoldfastEnvironment
 
 private typealias OutEntity = UnsafeMutablePointer<hf_entity>
-typealias OutList = UnsafeMutablePointer<hf_entity_list>
+private typealias OutList = UnsafeMutablePointer<hf_entity_list>
 
 /// Runs `body` with the repository and the transaction, which may be NULL.
 func useRepository<Result>(
@@ -23,12 +23,11 @@ public func hf_repository_open(
     _ store: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ options: UnsafePointer<CChar>?,
     _ out_repository: UnsafeMutablePointer<OpaquePointer?>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let result = try required(out_repository, "out_repository")
+    answer(out_repository, "out_repository", out_error) { () throws(HoldfastError) in
         try useStore(store) { store throws(HoldfastError) in
             let repository = try store.repository(
                 text(name, "name"), options: RepositoryOptions(json: HoldfastABI.options(options)))
-            result.pointee = try HandleTable.insert(repository, .repository)
+            return try HandleTable.insert(repository, .repository)
         }
     }
 }
@@ -143,17 +142,6 @@ private func writeMany(
     }
 }
 
-/// The shape of every call that answers a list.
-func list(
-    _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ out_entities: OutList?, _ out_error: OutError?,
-    _ body: (Repository, Transaction?) throws(HoldfastError) -> EntityList
-) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let result = try required(out_entities, "out_entities")
-        try fill(result, with: useRepository(repository, transaction, body))
-    }
-}
-
 @_cdecl("hf_repository_add_many") @implementation
 public func hf_repository_add_many(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ entities: UnsafePointer<CChar>?, _ length: Int,
@@ -231,9 +219,10 @@ public func hf_repository_fetch_many(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ ids: UnsafePointer<CChar>?, _ length: Int,
     _ out_entities: UnsafeMutablePointer<hf_entity_list>?, _ out_error: OutError?
 ) -> hf_status {
-    list(repository, transaction, out_entities, out_error) {
-        repository, transaction throws(HoldfastError) in
-        try repository.fetchMany(bytes(ids, length, "ids"), in: transaction)
+    answer(out_entities, "out_entities", out_error) { () throws(HoldfastError) in
+        try useRepository(repository, transaction) { repository, transaction throws(HoldfastError) in
+            try repository.fetchMany(bytes(ids, length, "ids"), in: transaction)
+        }
     }
 }
 
@@ -242,8 +231,10 @@ public func hf_repository_fetch_all(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?,
     _ out_entities: UnsafeMutablePointer<hf_entity_list>?, _ out_error: OutError?
 ) -> hf_status {
-    list(repository, transaction, out_entities, out_error) {
-        repository, transaction throws(HoldfastError) in try repository.fetchAll(in: transaction)
+    answer(out_entities, "out_entities", out_error) { () throws(HoldfastError) in
+        try useRepository(repository, transaction) { repository, transaction throws(HoldfastError) in
+            try repository.fetchAll(in: transaction)
+        }
     }
 }
 
@@ -252,9 +243,8 @@ public func hf_repository_contains(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ id: UnsafePointer<CChar>?, _ id_length: Int,
     _ out_contains: UnsafeMutablePointer<Bool>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let result = try required(out_contains, "out_contains")
-        result.pointee = try useRepository(repository, transaction) { repository, transaction throws(HoldfastError) in
+    answer(out_contains, "out_contains", out_error) { () throws(HoldfastError) in
+        try useRepository(repository, transaction) { repository, transaction throws(HoldfastError) in
             try repository.contains(entityID(id, id_length), in: transaction)
         }
     }

@@ -111,11 +111,10 @@ public func hf_store_wake(_ store: OpaquePointer?, _ out_error: OutError?) -> hf
 public func hf_store_event_fd(
     _ store: OpaquePointer?, _ out_descriptor: UnsafeMutablePointer<Int32>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let result = try required(out_descriptor, "out_descriptor")
+    answer(out_descriptor, "out_descriptor", out_error) { () throws(HoldfastError) in
         try useStore(store) { store throws(HoldfastError) in
             guard let descriptor = store.eventDescriptor else { throw withoutQueue }
-            result.pointee = descriptor
+            return descriptor
         }
     }
 }
@@ -127,10 +126,9 @@ private let withoutQueue = HoldfastError(
 public func hf_store_describe(
     _ store: OpaquePointer?, _ out_description: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let result = try required(out_description, "out_description")
+    answer(out_description, "out_description", out_error) { () throws(HoldfastError) in
         try useStore(store) { store throws(HoldfastError) in
-            let description = try store.describe { writer in
+            try store.describe { writer in
                 writer.member("handles")
                 writer.beginObject()
                 for kind in HandleKind.allCases {
@@ -139,7 +137,6 @@ public func hf_store_describe(
                 }
                 writer.endObject()
             }
-            try fill(result, with: description)
         }
     }
 }

@@ -78,14 +78,11 @@ public func hf_store_changes_since(
     _ store: OpaquePointer?, _ position: UnsafePointer<CChar>?, _ options: UnsafePointer<CChar>?,
     _ out_changes: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let result = try required(out_changes, "out_changes")
+    answer(out_changes, "out_changes", out_error) { () throws(HoldfastError) in
         let position = position == nil ? nil : try text(position, "position")
-        let changes = try useStore(store) { store throws(HoldfastError) in
-            try store.changes(
-                since: position, StreamOptions(json: HoldfastABI.options(options), for: .feed))
+        return try useStore(store) { store throws(HoldfastError) in
+            try store.changes(since: position, StreamOptions(json: HoldfastABI.options(options), for: .feed)).json
         }
-        try fill(result, with: changes.json)
     }
 }
 
@@ -93,9 +90,7 @@ public func hf_store_changes_since(
 public func hf_store_position(
     _ store: OpaquePointer?, _ out_position: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let result = try required(out_position, "out_position")
-        let position = try useStore(store) { store throws(HoldfastError) in try store.position() }
-        try fill(result, with: Array(position.utf8))
+    answer(out_position, "out_position", out_error) { () throws(HoldfastError) in
+        try useStore(store) { store throws(HoldfastError) in Array(try store.position().utf8) }
     }
 }

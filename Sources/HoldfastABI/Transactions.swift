@@ -60,11 +60,10 @@ public func hf_transaction_begin(
     _ store: OpaquePointer?, _ options: UnsafePointer<CChar>?,
     _ out_transaction: UnsafeMutablePointer<OpaquePointer?>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let result = try required(out_transaction, "out_transaction")
+    answer(out_transaction, "out_transaction", out_error) { () throws(HoldfastError) in
         try useStore(store) { store throws(HoldfastError) in
             let transaction = try store.begin(TransactionOptions(json: HoldfastABI.options(options)))
-            result.pointee = try handle(of: transaction)
+            return try handle(of: transaction)
         }
     }
 }
@@ -116,11 +115,8 @@ public func hf_transaction_rollback(_ transaction: OpaquePointer?, _ out_error: 
 public func hf_transaction_savepoint(
     _ transaction: OpaquePointer?, _ out_savepoint: UnsafeMutablePointer<UInt64>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let result = try required(out_savepoint, "out_savepoint")
-        try useTransaction(transaction) { transaction throws(HoldfastError) in
-            result.pointee = try transaction.savepoint()
-        }
+    answer(out_savepoint, "out_savepoint", out_error) { () throws(HoldfastError) in
+        try useTransaction(transaction) { transaction throws(HoldfastError) in try transaction.savepoint() }
     }
 }
 
@@ -146,10 +142,9 @@ public func hf_transaction_release(
 public func hf_transaction_begin_scope(
     _ transaction: OpaquePointer?, _ outer: UInt64, _ out_scope: UnsafeMutablePointer<UInt64>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let result = try required(out_scope, "out_scope")
+    answer(out_scope, "out_scope", out_error) { () throws(HoldfastError) in
         try useTransaction(transaction) { transaction throws(HoldfastError) in
-            result.pointee = try transaction.beginScope(in: outer == 0 ? nil : outer)
+            try transaction.beginScope(in: outer == 0 ? nil : outer)
         }
     }
 }
@@ -169,17 +164,15 @@ public func hf_transaction_end_scope(
 public func hf_transaction_get_state(
     _ transaction: OpaquePointer?, _ out_state: UnsafeMutablePointer<hf_transaction_state>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        let result = try required(out_state, "out_state")
+    answer(out_state, "out_state", out_error) { () throws(HoldfastError) in
         try useTransaction(transaction) { transaction throws(HoldfastError) in
-            result.pointee =
-                switch transaction.phase {
-                case .open: hf_transaction_state.HF_TRANSACTION_OPEN
-                case .committing: hf_transaction_state.HF_TRANSACTION_COMMITTING
-                case .committed: hf_transaction_state.HF_TRANSACTION_COMMITTED
-                case .rolledBack: hf_transaction_state.HF_TRANSACTION_ROLLED_BACK
-                case .failed: hf_transaction_state.HF_TRANSACTION_FAILED
-                }
+            switch transaction.phase {
+            case .open: hf_transaction_state.HF_TRANSACTION_OPEN
+            case .committing: hf_transaction_state.HF_TRANSACTION_COMMITTING
+            case .committed: hf_transaction_state.HF_TRANSACTION_COMMITTED
+            case .rolledBack: hf_transaction_state.HF_TRANSACTION_ROLLED_BACK
+            case .failed: hf_transaction_state.HF_TRANSACTION_FAILED
+            }
         }
     }
 }
