@@ -180,22 +180,19 @@ struct Location {
     static func isWritable(_ path: String) -> Bool { allows(path, W_OK) && allows(split(path).parent, W_OK) }
 
     /// In bytes, nil where there is no such file.
-    static func size(_ path: String) -> Int? {
-        var status = stat()
-        return lstat(path, &status) == 0 ? Int(status.st_size) : nil
-    }
+    static func size(_ path: String) -> Int? { (try? sizeIfThere(path)) ?? nil }
 
     /// The same where it matters that nothing is taken for missing which only could not be looked at.
     static func sizeIfThere(_ path: String) throws(HoldfastError) -> Int? {
         var status = stat()
-        if lstat(path, &status) == 0 { return Int(status.st_size) }
-        guard errno == ENOENT || errno == ENOTDIR else { throw error(errno, "looking for", path) }
-        return nil
+        return try look(at: path, &status, followingLinks: false) ? Int(status.st_size) : nil
     }
 
-    /// stat(2): whether there is a file of this name, with the same care.
-    static func look(at path: String, _ status: inout stat) throws(HoldfastError) -> Bool {
-        if stat(path, &status) == 0 { return true }
+    /// stat(2) or lstat(2): whether there is a file of this name, with the same care.
+    static func look(
+        at path: String, _ status: inout stat, followingLinks: Bool = true
+    ) throws(HoldfastError) -> Bool {
+        if (followingLinks ? stat(path, &status) : lstat(path, &status)) == 0 { return true }
         guard errno == ENOENT || errno == ENOTDIR else { throw error(errno, "looking for", path) }
         return false
     }

@@ -1,3 +1,4 @@
+internal import HoldfastEnvironment
 internal import HoldfastQuery
 internal import HoldfastStorage
 
@@ -9,7 +10,7 @@ struct ChangesSince {
     private(set) var count = 0
 
     /// Those that changed something, oldest first.
-    private var entries: [CommitLogEntry] = []
+    private(set) var entries: [CommitLogEntry] = []
     private var lastWrites: [EntityKey: CommitSequence] = [:]
     private var newest: [RepositoryID: (key: EntityKey, sequence: CommitSequence)] = [:]
 
@@ -63,12 +64,6 @@ struct ChangesSince {
     }
 
     private func entries(after sequence: CommitSequence) -> ArraySlice<CommitLogEntry> {
-        var low = 0
-        var high = entries.count
-        while low < high {
-            let middle = (low + high) / 2
-            if entries[middle].sequence > sequence { high = middle } else { low = middle + 1 }
-        }
-        return entries[low...]
+        entries[entries.partitioningIndex { $0.sequence > sequence }...]
     }
 }

@@ -49,7 +49,7 @@ struct StoredChanges {
             entities[repository] = Entities(changed: changed, pieces: Array(repeating: nil, count: pieces))
         }
         let changed = entities[repository]!.changed
-        var index = Self.start(of: changed, after: snapshot)
+        var index = changed.partitioningIndex { $0.sequence > snapshot }
         while index < changed.count {
             let number = index / pieceCount
             let begin = number * pieceCount
@@ -64,18 +64,6 @@ struct StoredChanges {
             }
         }
         return nil
-    }
-
-    private static func start(
-        of changed: [(key: EntityKey, sequence: CommitSequence)], after snapshot: CommitSequence
-    ) -> Int {
-        var low = 0
-        var high = changed.count
-        while low < high {
-            let middle = (low + high) / 2
-            if changed[middle].sequence > snapshot { high = middle } else { low = middle + 1 }
-        }
-        return low
     }
 
     private mutating func piece(_ number: Int, in repository: RepositoryID) throws(HoldfastError) -> Piece {

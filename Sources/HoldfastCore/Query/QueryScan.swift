@@ -99,12 +99,8 @@ package struct QueryScan {
 
     /// What the transaction had written of this entity when the scan began, if it had.
     func ownEntry(of id: EntityID) -> WriteBuffer.Entry? {
-        var (start, end) = (0, own.count)
-        while start < end {
-            let middle = (start + end) / 2
-            if own[middle].key.id < id { start = middle + 1 } else { end = middle }
-        }
-        return start < own.count && own[start].key.id == id ? own[start].entry : nil
+        let place = own.partitioningIndex { $0.key.id >= id }
+        return place < own.count && own[place].key.id == id ? own[place].entry : nil
     }
 
     private mutating func choosePlan(

@@ -1,3 +1,4 @@
+internal import HoldfastEnvironment
 internal import HoldfastQuery
 
 /// How one result differs from another, in positions: what was removed, inserted, moved and changed.
@@ -45,14 +46,9 @@ struct ResultDifference {
         var lasts: [Int] = []
         var before = [Int](repeating: -1, count: numbers.count)
         for (index, number) in numbers.enumerated() {
-            var low = 0
-            var high = lasts.count
-            while low < high {
-                let middle = (low + high) / 2
-                if numbers[lasts[middle]] < number { low = middle + 1 } else { high = middle }
-            }
-            if low > 0 { before[index] = lasts[low - 1] }
-            if low == lasts.count { lasts.append(index) } else { lasts[low] = index }
+            let place = lasts.partitioningIndex { numbers[$0] >= number }
+            if place > 0 { before[index] = lasts[place - 1] }
+            if place == lasts.count { lasts.append(index) } else { lasts[place] = index }
         }
         var isIn = [Bool](repeating: false, count: numbers.count)
         var index = lasts.last ?? -1

@@ -22,7 +22,7 @@ final class ResultRow: Sendable {
 /// changes need the storage.
 struct ResultRows {
     /// Without a sort order by id alone.
-    private let order: SortOrder?
+    let order: SortOrder?
     /// The part that is asked for.
     private let skip: Int
     private let limit: Int?
@@ -86,7 +86,7 @@ struct ResultRows {
 
     // MARK: Following
 
-    private static func precedes(_ left: ResultRow, _ right: ResultRow, _ order: SortOrder?) -> Bool {
+    static func precedes(_ left: ResultRow, _ right: ResultRow, _ order: SortOrder?) -> Bool {
         let keys = left.key.withBytes { a in right.key.withBytes { b in compareBytes(a, b) } }
         if keys != 0 { return keys < 0 }
         let ids = left.id.compare(right.id)
@@ -95,15 +95,7 @@ struct ResultRows {
     }
 
     /// Where a row stands, or would stand.
-    private func index(of row: ResultRow) -> Int {
-        var low = 0
-        var high = rows.count
-        while low < high {
-            let middle = (low + high) / 2
-            if Self.precedes(rows[middle], row, order) { low = middle + 1 } else { high = middle }
-        }
-        return low
-    }
+    private func index(of row: ResultRow) -> Int { rows.partitioningIndex { !Self.precedes($0, row, order) } }
 
     /// Replaces one row (nil: none was there) by another (nil: none is). Answers which was pushed out of what is kept, and
     /// whether the new one is in it.

@@ -14,17 +14,7 @@ extension Transaction.State {
 
     /// What the call is to bring it to: nil where it stays. Throws where it is refused.
     mutating func next(on call: TransactionCall) throws(HoldfastError) -> TransactionState? {
-        let refusal: TransactionRefusal
-        switch current.answer(to: call) {
-        case .stay: return nil
-        case .to(let next): return next
-        case .onlyForValidators:
-            if validator == hfplatform_thread_current() { return nil }
-            refusal = .onlyValidators
-        case .refuse(let reason): refusal = reason
-        case .unreachable: refusal = .impossible
-        }
-        throw refusal.error
+        try current.next(on: call, isValidator: validator == hfplatform_thread_current())
     }
 
     /// Refuses the call where the table does.
@@ -41,12 +31,5 @@ extension Transaction.State {
     }
 
     /// What came of a call that was let in.
-    mutating func note(_ outcome: TransactionCall) { _ = follow(outcome) }
-
-    /// The same, and answers whether it has brought the transaction anywhere.
-    mutating func follow(_ outcome: TransactionCall) -> Bool {
-        guard case .to(let next) = stage.answer(to: outcome) else { return false }
-        stage = next
-        return true
-    }
+    mutating func note(_ outcome: TransactionCall) { _ = stage.follow(outcome) }
 }

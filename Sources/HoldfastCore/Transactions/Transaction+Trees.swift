@@ -59,7 +59,7 @@ extension Transaction {
     /// Takes `claim` or `seal` back, where no commit came.
     public func unseal() {
         if store.isForeign { return }
-        let trees = state.withLock { state in state.follow(.letGo) ? state.trees : nil }
+        let trees = state.withLock { state in state.stage.follow(.letGo) ? state.trees : nil }
         trees?.unseal()
     }
 
@@ -195,7 +195,7 @@ extension Transaction {
     /// Ends a transaction that can no longer be committed, so that its trees need not wait for somebody to roll it back.
     func giveUpTrees(_ reason: HoldfastError) {
         let trees = state.withLock { state -> TreeTransaction? in
-            guard let trees = state.trees, state.follow(.giveUp) else { return nil }
+            guard let trees = state.trees, state.stage.follow(.giveUp) else { return nil }
             discard(&state)
             return trees
         }

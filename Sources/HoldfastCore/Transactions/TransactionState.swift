@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 /// Where a transaction stands. `answer(to:)` is the table of what each call makes of it.
 ///
 /// A store's transaction holds one under its own lock, the object trees that end with it hold one under the trees' lock,
@@ -240,6 +242,31 @@ extension TransactionState {
             }
         case .desert: self == .open ? .to(.rolledBack) : ofTrees(.stay, isSealed: .stay)
         }
+    }
+
+    // MARK: The table at work
+
+    /// What the call is to bring it to: nil where it stays. Throws where it is refused. `isValidator`: whether the caller is
+    /// the one who asks validators.
+    func next(
+        on call: TransactionCall, isValidator: @autoclosure () -> Bool = false
+    ) throws(HoldfastError) -> TransactionState? {
+        switch answer(to: call) {
+        case .stay: return nil
+        case .to(let next): return next
+        case .onlyForValidators:
+            if isValidator() { return nil }
+            throw TransactionRefusal.onlyValidators.error
+        case .refuse(let refusal): throw refusal.error
+        case .unreachable: throw TransactionRefusal.impossible.error
+        }
+    }
+
+    /// Goes where a call brings it that was let in. Answers whether it has gone anywhere.
+    mutating func follow(_ call: TransactionCall) -> Bool {
+        guard case .to(let next) = answer(to: call) else { return false }
+        self = next
+        return true
     }
 
     // MARK: What rows have in common

@@ -1,3 +1,5 @@
+internal import HoldfastEnvironment
+
 extension JSONWalker {
     /// Whether the value at `position` equals a literal, as queries understand it. Recurses no deeper
     /// than the literal.
@@ -100,14 +102,6 @@ package struct LiteralSet: Sendable, Equatable {
     }
 
     package func contains(_ position: Int, in walker: JSONWalker) throws(CorruptJSON) -> Bool {
-        var low = 0
-        var high = values.count
-        while low < high {
-            let middle = (low + high) / 2
-            let order = try walker.order(position, values[middle])
-            if order == 0 { return true }
-            if order < 0 { high = middle } else { low = middle + 1 }
-        }
-        return false
+        try values.search { value throws(CorruptJSON) in try walker.order(position, value) }.isFound
     }
 }

@@ -177,61 +177,28 @@ public struct JSONWalker {
         return Elements(walker: self, opening: position)
     }
 
-    /// Goes through an object's members.
-    public struct Members {
+    /// Goes through the members of an object, or the elements of an array, each of which is named by its position.
+    public struct Items<Item> {
         package let walker: JSONWalker
         package let opening: Int
         /// Where the last value handed out begins; 0 before the first.
-        private var value = 0
-        /// The position of the closing brace, once the members are finished.
+        fileprivate var value = 0
+        /// The position of the closing brace or bracket, once the items are finished.
         public var closing: Int { value }
 
         package init(walker: JSONWalker, opening: Int) {
             self.walker = walker
             self.opening = opening
         }
-
-        /// The next member, or nil at the closing brace.
-        @inline(__always)
-        public mutating func next() throws(CorruptJSON) -> Member? {
-            guard
-                let start = try walker.nextItem(after: &value, opening: opening, closedBy: UInt8(ascii: "}"))
-            else { return nil }
-            let name = try walker.text(at: start)
-            let colon = try walker.skipWhiteSpace(name.end &+ 1)
-            guard walker.byte(colon) == UInt8(ascii: ":") else { throw CorruptJSON(position: colon) }
-            value = try walker.skipWhiteSpace(colon &+ 1)
-            return Member(name: name, value: value)
-        }
     }
 
-    /// Goes through an array's elements, each named by its position.
-    public struct Elements {
-        package let walker: JSONWalker
-        package let opening: Int
-        private var value = 0
-        /// The position of the closing bracket, once the elements are finished.
-        public var closing: Int { value }
-
-        package init(walker: JSONWalker, opening: Int) {
-            self.walker = walker
-            self.opening = opening
-        }
-
-        /// The next element, or nil at the closing bracket.
-        @inline(__always)
-        public mutating func next() throws(CorruptJSON) -> Int? {
-            guard let start = try walker.nextItem(after: &value, opening: opening, closedBy: UInt8(ascii: "]"))
-            else { return nil }
-            value = start
-            return start
-        }
-    }
+    public typealias Members = Items<Member>
+    public typealias Elements = Items<Int>
 
     /// Where the item after the value at `value` begins, which is 0 before the first item; nil where
     /// the container is closed, with the closing position left in `value`.
     @inline(__always)
-    private func nextItem(
+    fileprivate func nextItem(
         after value: inout Int, opening: Int, closedBy closing: UInt8
     ) throws(CorruptJSON) -> Int? {
         let isFirst = value == 0
@@ -253,5 +220,32 @@ public struct JSONWalker {
             if try equals(member.name, name) { return member.value }
         }
         return nil
+    }
+}
+
+extension JSONWalker.Items<JSONWalker.Member> {
+    /// The next member, or nil at the closing brace.
+    @inline(__always)
+    public mutating func next() throws(CorruptJSON) -> JSONWalker.Member? {
+        guard let start = try walker.nextItem(after: &value, opening: opening, closedBy: UInt8(ascii: "}")) else {
+            return nil
+        }
+        let name = try walker.text(at: start)
+        let colon = try walker.skipWhiteSpace(name.end &+ 1)
+        guard walker.byte(colon) == UInt8(ascii: ":") else { throw CorruptJSON(position: colon) }
+        value = try walker.skipWhiteSpace(colon &+ 1)
+        return JSONWalker.Member(name: name, value: value)
+    }
+}
+
+extension JSONWalker.Items<Int> {
+    /// The next element, or nil at the closing bracket.
+    @inline(__always)
+    public mutating func next() throws(CorruptJSON) -> Int? {
+        guard let start = try walker.nextItem(after: &value, opening: opening, closedBy: UInt8(ascii: "]")) else {
+            return nil
+        }
+        value = start
+        return start
     }
 }

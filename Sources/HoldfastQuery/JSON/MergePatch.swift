@@ -161,17 +161,11 @@ public struct MergePatch: Sendable {
     private static func change(
         of name: JSONText, in node: Node, _ walker: JSONWalker
     ) throws(CorruptJSON) -> Int? {
-        var low = 0
-        var high = node.byName.count
-        while low < high {
-            let middle = (low + high) / 2
-            let index = node.byName[middle]
-            let order = try node.changes[index].name.withUnsafeBufferPointer { bytes throws(CorruptJSON) in
+        let found = try node.byName.search { index throws(CorruptJSON) in
+            try node.changes[index].name.withUnsafeBufferPointer { bytes throws(CorruptJSON) in
                 try walker.order(name, UnsafeRawBufferPointer(bytes))
             }
-            if order == 0 { return index }
-            if order < 0 { high = middle } else { low = middle + 1 }
         }
-        return nil
+        return found.isFound ? node.byName[found.index] : nil
     }
 }

@@ -140,14 +140,7 @@ extension Update.Node {
 
     /// The child that a member of the target is.
     package func child(named name: JSONText, in text: ItemWalker) throws(HoldfastError) -> Int? {
-        var low = 0
-        var high = children.count
-        while low < high {
-            let middle = (low + high) / 2
-            let order = try text.order(name, children[middle].name)
-            if order == 0 { return middle }
-            if order < 0 { high = middle } else { low = middle + 1 }
-        }
-        return nil
+        let found = try children.search { child throws(HoldfastError) in try text.order(name, child.name) }
+        return found.isFound ? found.index : nil
     }
 }

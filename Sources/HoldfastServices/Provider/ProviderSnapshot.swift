@@ -147,13 +147,7 @@ final class ProviderSnapshot: StorageSnapshot {
     }
 
     private static func position(behind id: EntityID, in entities: [(id: EntityID, body: [UInt8])]) -> Int {
-        var low = 0
-        var high = entities.count
-        while low < high {
-            let middle = (low + high) / 2
-            if id < entities[middle].id { high = middle } else { low = middle + 1 }
-        }
-        return low
+        entities.partitioningIndex { id < $0.id }
     }
 
     // MARK: What the process keeps

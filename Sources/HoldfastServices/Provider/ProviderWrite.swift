@@ -4,13 +4,13 @@ internal import HoldfastQuery
 internal import HoldfastStorage
 
 /// A batch on its way to the provider: all at once where it can, else one entity after the other, and back again if one fails.
-final class ProviderWrite: StorageWrite {
+final class ProviderWrite: StateWrite {
     let head: CommitSequence
     let changeToken: ChangeToken?
 
     private let storage: ProviderStorage
     private let isDurable: Bool
-    private var state: MemoryState
+    var state: MemoryState
     private var versions: OrderedMap<EntityKey, CommitSequence>
     private let oldVersion: CommitSequence
     /// What the provider holds of the entities that were asked for.
@@ -54,28 +54,6 @@ final class ProviderWrite: StorageWrite {
 
     private func name(of repository: RepositoryID) -> String {
         state.repositories.first { $0.id == repository }?.name ?? ""
-    }
-
-    func commitLog(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [CommitLogEntry]? {
-        state.commitLog(after: sequence, limit: limit)
-    }
-
-    func idempotencyRecords(_ keys: [[UInt8]]) throws(HoldfastError) -> [IdempotencyRecord?] {
-        keys.map { state.idempotencyRecord($0) }
-    }
-
-    func repositories() throws(HoldfastError) -> [RepositoryRecord] { state.repositories }
-
-    func indexes() throws(HoldfastError) -> [IndexRecord] { state.indexes }
-
-    func ids(
-        under key: [UInt8], of index: IndexRecord, _ visit: (UnsafeRawBufferPointer) throws(HoldfastError) -> Bool
-    ) throws(HoldfastError) {
-        try state.ids(under: key, of: index.id, visit)
-    }
-
-    func removeEntries(of index: IndexID, limit: Int) throws(HoldfastError) -> Bool {
-        state.removeEntries(of: index, limit: limit)
     }
 
     // MARK: Writing

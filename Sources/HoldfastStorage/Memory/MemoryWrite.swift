@@ -1,12 +1,41 @@
-internal import HoldfastEnvironment
-internal import HoldfastQuery
+package import HoldfastEnvironment
+package import HoldfastQuery
+
+/// A write whose log, indexes and idempotency keys lie in a state in memory.
+package protocol StateWrite: StorageWrite {
+    var state: MemoryState { get set }
+}
+
+extension StateWrite {
+    package func commitLog(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [CommitLogEntry]? {
+        state.commitLog(after: sequence, limit: limit)
+    }
+
+    package func idempotencyRecords(_ keys: [[UInt8]]) throws(HoldfastError) -> [IdempotencyRecord?] {
+        keys.map { state.idempotencyRecord($0) }
+    }
+
+    package func repositories() throws(HoldfastError) -> [RepositoryRecord] { state.repositories }
+
+    package func indexes() throws(HoldfastError) -> [IndexRecord] { state.indexes }
+
+    package func ids(
+        under key: [UInt8], of index: IndexRecord, _ body: (UnsafeRawBufferPointer) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        try state.ids(under: key, of: index.id, body)
+    }
+
+    package func removeEntries(of index: IndexID, limit: Int) throws(HoldfastError) -> Bool {
+        state.removeEntries(of: index, limit: limit)
+    }
+}
 
 /// A copy of the state that is changed alone and published whole.
-final class MemoryWrite: StorageWrite {
+final class MemoryWrite: StateWrite {
     let head: CommitSequence
 
     private let storage: MemoryStorage
-    private var state: MemoryState
+    var state: MemoryState
 
     init(of storage: MemoryStorage, state: MemoryState) {
         self.storage = storage
@@ -24,32 +53,10 @@ final class MemoryWrite: StorageWrite {
         }
     }
 
-    func commitLog(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [CommitLogEntry]? {
-        state.commitLog(after: sequence, limit: limit)
-    }
-
     func commitLogSizes(_ body: (CommitSequence, Int) -> Bool) throws(HoldfastError) {
         state.commitLog.walkBackward(before: .max) { sequence, entry in
             body(sequence, CommitLogSizes.bytes(of: [entry]))
         }
-    }
-
-    func idempotencyRecords(_ keys: [[UInt8]]) throws(HoldfastError) -> [IdempotencyRecord?] {
-        keys.map { state.idempotencyRecord($0) }
-    }
-
-    func repositories() throws(HoldfastError) -> [RepositoryRecord] { state.repositories }
-
-    func indexes() throws(HoldfastError) -> [IndexRecord] { state.indexes }
-
-    func ids(
-        under key: [UInt8], of index: IndexRecord, _ body: (UnsafeRawBufferPointer) throws(HoldfastError) -> Bool
-    ) throws(HoldfastError) {
-        try state.ids(under: key, of: index.id, body)
-    }
-
-    func removeEntries(of index: IndexID, limit: Int) throws(HoldfastError) -> Bool {
-        state.removeEntries(of: index, limit: limit)
     }
 
     func apply(_ batch: WriteBatch) throws(HoldfastError) { state.apply(batch) }
