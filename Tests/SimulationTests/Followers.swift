@@ -17,9 +17,10 @@ final class Followers: @unchecked Sendable {
         store = process.store
         observer = FollowingObserver(simulation)
         let chance = simulation.chance
-        queries = [process.lists, process.accounts, process.members, process.watchers].map {
-            FollowingQuery($0, chance, simulation)
-        }
+        queries = [process.lists, process.lists, process.accounts, process.members, process.members, process.watchers]
+            .map {
+                FollowingQuery($0, chance, simulation)
+            }
         // What fails at opening is not followed.
         do throws(HoldfastError) {
             let since = try store.position()

@@ -46,7 +46,7 @@ final class SteppedWorkers: Workers, @unchecked Sendable {
     init(time: VirtualTime) { self.time = time }
 
     func start(name: String, step: @escaping @Sendable () -> NextStep) throws(HoldfastError) -> any Worker {
-        let worker = SteppedWorker(workers: self, step: step)
+        let worker = SteppedWorker(name: name, workers: self, step: step)
         workers.append(worker)
         return worker
     }
@@ -57,6 +57,9 @@ final class SteppedWorkers: Workers, @unchecked Sendable {
             !worker.isRunning && (worker.isWoken || worker.due.map { $0 <= time.nanoseconds } ?? false)
         }
     }
+
+    /// Whether one of this name takes a turn, or will by itself.
+    func isAwake(_ name: String) -> Bool { workers.contains { $0.name == name && ($0.isWoken || $0.isRunning) } }
 
     /// When the next sleeper wakes by itself.
     var nextDue: UInt64? { workers.compactMap(\.due).min() }
@@ -69,10 +72,12 @@ final class SteppedWorker: Worker, @unchecked Sendable {
     fileprivate private(set) var isRunning = false
     fileprivate private(set) var isWoken = true
     fileprivate private(set) var due: UInt64?
+    fileprivate let name: String
     private unowned let workers: SteppedWorkers
     private var body: (@Sendable () -> NextStep)?
 
-    init(workers: SteppedWorkers, step: @escaping @Sendable () -> NextStep) {
+    init(name: String, workers: SteppedWorkers, step: @escaping @Sendable () -> NextStep) {
+        self.name = name
         self.workers = workers
         body = step
     }

@@ -8,24 +8,46 @@ final class SimulatedTree: @unchecked Sendable {
     private let root: Participant
     private let leaf: Participant
     private let objects: [SimulatedObject]
+    private let chance: SeededChance
 
     init(of work: Work) throws(HoldfastError) {
         let objects = [SimulatedObject(of: work), SimulatedObject(of: work)]
         root = Participant(objects[0])
         leaf = Participant(objects[1])
         self.objects = objects
+        chance = work.simulation.chance
         try leaf.attach(to: root)
     }
 
     func enlist(in transaction: Transaction) throws(HoldfastError) { try transaction.enlist(leaf) }
 
-    func change() { for object in objects { object.value += 1 } }
+    func change() {
+        for object in objects { object.value += 1 }
+        if chance.happens(200) { comeAndGo() }
+    }
+
+    /// One more object joins, and is freed before the end.
+    private func comeAndGo() {
+        let guest = Participant(Guest())
+        try? guest.attach(to: root)
+        guest.free()
+    }
 
     /// What is wrong with them, now that their transaction has ended.
     func faults(isCommitted: Bool) -> [String] {
         objects.flatMap { $0.faults(isCommitted: isCommitted) }
             + (leaf.activeDescriptor == nil ? [] : ["an object is in a transaction that has ended"])
     }
+}
+
+private final class Guest: ParticipantHost {
+    func began(_ descriptor: TransactionDescriptor) {}
+    func validate(in transaction: Transaction?) throws(HoldfastError) {}
+    func committed(_ descriptor: TransactionDescriptor) {}
+    func rolledBack(_ descriptor: TransactionDescriptor) {}
+    var hasSavepoints: Bool { true }
+    func savepoint(_ number: UInt64) {}
+    func rollBack(to number: UInt64) {}
 }
 
 private final class SimulatedObject: ParticipantHost, @unchecked Sendable {

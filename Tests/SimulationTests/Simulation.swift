@@ -99,6 +99,7 @@ final class Simulation: @unchecked Sendable {
         depth += 1
         for _ in 0..<chance.number(in: 1..<4) where !process.storage.isDead {
             if chance.happens(5) { crash() } else { step() }
+            checkInvariants()
         }
         depth -= 1
     }
@@ -123,6 +124,7 @@ final class Simulation: @unchecked Sendable {
             } else {
                 step()
             }
+            checkInvariants()
         }
         try end()
     }
@@ -184,8 +186,27 @@ final class Simulation: @unchecked Sendable {
             time.pass(1_000_000)
         }
         followers?.check()
+        if process.store.queue.inFlight != 0 { report("\(process.store.queue.inFlight) slots are taken by nobody") }
         if chance.happens(200) { followers?.cancelOne(chance) }
         hasFaults = hadFaults
+    }
+
+    /// What the store's parts state of themselves holds after every step, also of one in the middle of another.
+    private func checkInvariants() {
+        let (store, storage) = (process.store, process.storage)
+        if storage.isDead { return }
+        var fault = store.violatedInvariant(isQuiet: !isInterrupting)
+        for client in clients { fault = fault ?? client.work?.transaction?.violatedInvariant() }
+        if store.queue.awaitsCommitter && !process.workers.isAwake("hf-committer") {
+            fault = fault ?? "queue 2: commits wait, and nobody was woken to lead"
+        }
+        let entities = disk.visible.entities
+        fault =
+            fault
+            ?? store.cache.violatedAgreement(storage.changeToken) { key in
+                entities[key].map { ($0.version, $0.body) }
+            }
+        if let fault, !ledger.faults.contains(fault) { report(fault) }
     }
 
     private func fill() throws {

@@ -38,7 +38,7 @@ final class Work: CommitObserver, @unchecked Sendable {
     private let isAlone: Bool
     private let began: Int
 
-    private var transaction: Transaction?
+    private(set) var transaction: Transaction?
     /// The objects that take part in it, in some.
     private var tree: SimulatedTree?
     private var next = 0

@@ -47,6 +47,9 @@ public final class StressBench: Sendable {
 
     func note(_ record: TransactionRecord) { state.withLock { $0.history.append(record) } }
     func report(_ fault: String) { state.withLock { $0.faults.append(fault) } }
+
+    /// What the store's parts state of themselves holds at every moment, whoever works beside.
+    public func checkInvariants() { if let fault = store.violatedInvariant() { report(fault) } }
 }
 
 /// Entities that hold a list of numbers.

@@ -43,6 +43,7 @@ public final class StressClient: @unchecked Sendable {
         }
         record.ended = bench.tick()
         bench.note(record)
+        bench.checkInvariants()
         return .again
     }
 

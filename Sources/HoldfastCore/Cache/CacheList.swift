@@ -4,30 +4,30 @@
 ///
 /// LRU: reading and setting both count as use. FIFO: overwriting keeps the place.
 struct CacheList<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-    private struct Slot: Sendable {
+    struct Slot: Sendable {
         var key: Key
         var value: Value
         var size: Int
     }
 
-    private struct Link: Sendable {
+    struct Link: Sendable {
         var newer: Int32
         var older: Int32
     }
 
-    private static var none: Int32 { -1 }
+    static var none: Int32 { -1 }
 
     let strategy: CachePolicy.Strategy
     let maxCount: Int
     let maxSize: Int
     private(set) var size = 0
-    private var index: [Key: Int32] = [:]
-    private var slots: [Slot?] = []
+    private(set) var index: [Key: Int32] = [:]
+    private(set) var slots: [Slot?] = []
     /// Beside the slots, so that changing the order copies none of them.
-    private var links: [Link] = []
-    private var free: [Int32] = []
-    private var newest: Int32 = -1
-    private var oldest: Int32 = -1
+    private(set) var links: [Link] = []
+    private(set) var free: [Int32] = []
+    private(set) var newest: Int32 = -1
+    private(set) var oldest: Int32 = -1
 
     init(_ strategy: CachePolicy.Strategy, maxCount: Int = .max, maxSize: Int = .max) {
         self.strategy = strategy

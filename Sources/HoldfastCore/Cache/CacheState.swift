@@ -26,11 +26,11 @@ struct CacheState: Sendable {
     /// While a commit of this process becomes visible and the entries do not show it yet.
     var isCommitting = false
 
-    private var general: EntityCache.Entries
+    private(set) var general: EntityCache.Entries
     private let limitBytes: Int
     /// Those that anybody has asked about; they stay.
     var repositories: [RepositoryState] = []
-    private var indexes: [RepositoryID: Int] = [:]
+    private(set) var indexes: [RepositoryID: Int] = [:]
     /// The index that was looked up last: most who come ask about the same one.
     private var latest = 0
 

@@ -17,6 +17,10 @@ internal import Synchronization
 /// The entries of a repository with a policy of its own stand in a list of their own, which its commits fill, too. All
 /// others share the general list, which they do not fill: a large load would push out what is in use.
 package final class EntityCache: Sendable {
+    // What changes, and what guards it:
+    //  - `state`: its lock.
+    //  - `hasTimesToLive`: atomic, and changed under the lock.
+
     struct Entity: Sendable {
         var version: CommitSequence
         var body: [UInt8]
@@ -36,8 +40,8 @@ package final class EntityCache: Sendable {
 
     private let clock: StoreClock
     /// Whether any policy has a time to live: without one nobody asks for the time.
-    private let hasTimesToLive = Atomic<Bool>(false)
-    private let state: Lock<CacheState>
+    let hasTimesToLive = Atomic<Bool>(false)
+    let state: Lock<CacheState>
     private let limits: Limits
 
     /// With a limit of 0 the general list stays empty.

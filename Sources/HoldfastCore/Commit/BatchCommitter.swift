@@ -27,6 +27,9 @@ protocol CommitSnapshots: AnyObject, Sendable {
 ///       |          +- refused: that member ends with the batch, and the others go on
 ///       +- fails: all end with that error, nothing was stored
 final class BatchCommitter {
+    // What changes, and what guards it: everything here is the leader's. The catalogue, the cache, the follower and the
+    // storage, which others use meanwhile, have locks of their own.
+
     struct Settings: Sendable {
         var logRetention: UInt64 = 100_000
         var logMaxAgeMilliseconds: UInt64?
@@ -60,18 +63,18 @@ final class BatchCommitter {
     /// The newest sequence that was given out, to a commit that was stored or to one that was not.
     var lastSequence: CommitSequence
     /// The newest in the commit log when this process looked last.
-    private var storedHead: CommitSequence
+    private(set) var storedHead: CommitSequence
     private var reservedThrough: CommitSequence
     private var commitLogAges: CommitLogAges?
     private var commitLogSizes: CommitLogSizes
     var recent: RecentCommits
     private var knownIndexes = KnownIndexes()
     let names: Catalogue
-    private let cache: EntityCache
-    private let follower: CommitLogFollower
+    let cache: EntityCache
+    let follower: CommitLogFollower
     let origin: Receipt.Origin
     /// For the diagnostics log, once the lead was passed on.
-    private var notes: [StoreDiagnostics.Entry] = []
+    private(set) var notes: [StoreDiagnostics.Entry] = []
     /// Set while the storage has to be recovered before it can be used again.
     private var brokenBy: HoldfastError?
     /// Set when the write lock could not be waited for.

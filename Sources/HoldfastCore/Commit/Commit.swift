@@ -24,9 +24,9 @@ public protocol CommitOwner: AnyObject, Sendable {
 
 /// A write set on its way through the queue: what it wants, what it relies on, and what became of it.
 public final class Commit: @unchecked Sendable {
-    // Sendable: the request is immutable, `onStored` from when it is queued; `stage`, `batchBit`, `ownerLeads` and
-    // `canBeGivenUp` are guarded by the queue's lock; `outcome` and `bodies` are written by the leader before `isDone`
-    // is released, and read after it was acquired.
+    // Sendable: the request is immutable, and so are `onStored` and `canBeGivenUp` from when it is queued. `stage`,
+    // `batchBit` and `ownerLeads` are guarded by the queue's lock. What the leader finds (`commitIdentifier`, `outcome`,
+    // `bodies`, `indexProgress`) is written before `isDone` is released, and read by others after it was acquired.
 
     // The request.
     let writes: [Write]

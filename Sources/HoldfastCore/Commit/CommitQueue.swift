@@ -19,11 +19,20 @@ internal import Synchronization
 /// (see `Interrupt`), where they take long: nobody is asked while it leads.
 ///
 /// Invariants, under `state`:
-///  1. A commit is in `waiting` exactly while its stage is `.queued`.
+///  1. A commit is in `waiting`, once, exactly while its stage is `.queued`.
 ///  2. When `waiting` is not empty and nobody leads, somebody was woken to lead: the committer, or one of the owners in
 ///     `ownersWaiting`, each of whom tries to lead before it sleeps. When `syncs` is not empty, it was the committer.
 ///  3. Every commit that was accepted ends once: by the leader's batch, or by its withdrawal from `waiting`.
+///  4. `ownersWaiting` and `waitingReaders` count those in `waiting`.
+///  5. What was accepted and not delivered takes no more slots than there are, and submitted commits that wait take one each.
+///  6. A batch's bit is one of the gate's, and not the lone leader's.
 package final class CommitQueue: Sendable {
+    // What changes, and what guards it:
+    //  - `state`: its lock, which guards the stages and the batch bits of the commits in it, too. `ownerLeads` is changed under
+    //    the lock, by the owner alone, who reads it without.
+    //  - `committer`: the lead. Whoever has set `isLed` under the lock has it to itself until it steps down.
+    //  - `deliveries`, `waitingReaders`, `batches`, `slots`: atomic. Of the second only the holder of the lock changes it.
+
     struct State {
         var waiting: [Commit] = []
         /// What the committer is to do besides.
@@ -44,17 +53,17 @@ package final class CommitQueue: Sendable {
     static let loneLeader: UInt32 = 1 << 31
 
     let state = Lock(State())
-    let committer: LeaderOnly<BatchCommitter>
+    let committer: Confined<BatchCommitter>
     private let delivery: Delivery
     private let deadlines: DeadlineWatch
     private let follower: CommitLogFollower
     private let diagnostics: StoreDiagnostics
     private let time: any TimeSource
     private let limits: Limits
-    private let maxInFlight: Int
-    private let waitingReaders: WaitingReaders
+    let maxInFlight: Int
+    let waitingReaders: WaitingReaders
     /// How many of the accepted were delivered.
-    private let deliveries = Atomic(0)
+    let deliveries = Atomic(0)
     private let epoch = processEpoch()
     /// Moves on when a batch has ended. It wakes the batch's own owners and, of those that wait for the next batch, one
     /// to lead it: the others would only find that they have to wait on.
@@ -69,7 +78,7 @@ package final class CommitQueue: Sendable {
         environment: Environment,
         maxInFlight: Int, waitingReaders: WaitingReaders, wakeCommitter: @escaping @Sendable () -> Void
     ) {
-        self.committer = LeaderOnly(committer)
+        self.committer = Confined(committer)
         self.delivery = delivery
         self.deadlines = deadlines
         self.follower = follower
@@ -418,7 +427,7 @@ package final class CommitQueue: Sendable {
     }
 
     /// Whether, when nobody leads, something waits that no sleeping owner can be woken for.
-    private static func needsCommitter(_ state: State) -> Bool {
+    static func needsCommitter(_ state: State) -> Bool {
         !state.waiting.isEmpty && state.ownersWaiting == 0 || !state.syncs.isEmpty
     }
 
@@ -488,11 +497,4 @@ package final class CommitQueue: Sendable {
 
     private static let timedOut = HoldfastError(
         .timeout, "the commit waited longer than its timeout_ms and was withdrawn: nothing was stored")
-}
-
-/// What only the leader touches. Sendable, because `CommitQueue` lets one thread at a time lead, and passing the lead
-/// on goes through its lock.
-final class LeaderOnly<Value>: @unchecked Sendable {
-    let value: Value
-    init(_ value: sending Value) { self.value = value }
 }

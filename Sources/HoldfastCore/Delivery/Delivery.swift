@@ -59,6 +59,10 @@ public enum Event: Sendable {
 
 /// Brings outcomes to their observers in the order in which they were posted, each exactly once.
 package final class Delivery: Sendable {
+    // What changes, and what guards it:
+    //  - `state`: its lock, under which alone `descriptor` is made readable or not.
+    //  - `wakes`, `isWakePending`, `arrival`: atomic, because a signal handler moves them.
+
     private struct State {
         var events: [Event] = []
         var isClosing = false

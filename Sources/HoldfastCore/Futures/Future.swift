@@ -59,6 +59,10 @@ protocol Withdrawable: AnyObject, Sendable {
 ///
 /// Whoever wants the result waits for it, or leaves an observer, before or after it is there.
 public final class Future: Sendable {
+    // What changes, and what guards it:
+    //  - `state`: its lock. The outcome changes once.
+    //  - `end`: atomic; it moves when the outcome is there.
+
     private struct State {
         var outcome: FutureOutcome?
         var observers: [(observer: any FutureObserver, isSubscriber: Bool)] = []

@@ -9,7 +9,9 @@ public import HoldfastEnvironment
 /// Who is called in a phase is settled when it begins; who has left meanwhile is skipped. All state is guarded by the
 /// trees' lock, and no lock is held while the host's code runs.
 public final class TreeTransaction: @unchecked Sendable {
-    // Sendable: all that changes is guarded by the trees' lock.
+    // Sendable: what changes, and what guards it:
+    //  - All but the next: the trees' lock, with the links between participants and what they have joined.
+    //  - `storeTransaction`: set by `init` alone; the runtime lets go of it.
 
     public let descriptor = TransactionDescriptor.fresh()
     /// Whether a store's transaction ends it.
@@ -17,10 +19,10 @@ public final class TreeTransaction: @unchecked Sendable {
     private(set) weak var storeTransaction: Transaction?
     private let epoch = processEpoch()
     /// Whether the end waits for `release`.
-    private var isHeld = false
+    private(set) var isHeld = false
 
     /// A member as it joined.
-    private struct Joining {
+    struct Joining {
         let member: Participant
         let number: Int
 
@@ -30,27 +32,27 @@ public final class TreeTransaction: @unchecked Sendable {
         }
     }
 
-    private var stage = TransactionState.open
+    private(set) var stage = TransactionState.open
     /// In the order in which they joined, once each. One that was attached to another tree meanwhile is walked there.
-    private var roots: [Participant] = []
-    private var knownRoots: Set<ObjectIdentifier> = []
+    private(set) var roots: [Participant] = []
+    private(set) var knownRoots: Set<ObjectIdentifier> = []
     /// How many there are that were not freed.
-    private var members = 0
+    private(set) var members = 0
     /// Joined and not begun yet, and whether somebody is at it.
     private var newcomers: [Joining] = []
     private var isBeginning = false
     /// While validating: joined and not validated yet.
-    private var unvalidated: [Joining] = []
+    private(set) var unvalidated: [Joining] = []
     /// How many walks are calling the host now.
-    private var callers = 0
+    private(set) var callers = 0
     /// Freed by their owners, and still links between others.
-    private var freed: [Participant] = []
+    private(set) var freed: [Participant] = []
     /// Of a tree alone; those of a store's transaction are the store's.
-    private var savepoints: [UInt64] = []
-    private var savepointsMade: UInt64 = 0
+    private(set) var savepoints: [UInt64] = []
+    private(set) var savepointsMade: UInt64 = 0
 
     /// The scopes inside it that are under way, and whether their members have made a savepoint for them. Of a tree alone.
-    private var scopes: [(number: UInt64, isNotified: Bool)] = []
+    private(set) var scopes: [(number: UInt64, isNotified: Bool)] = []
     /// Why it can only be rolled back.
     private var doom: HoldfastError?
 
@@ -409,7 +411,7 @@ public final class TreeTransaction: @unchecked Sendable {
         try call(joining.member, body)
     }
 
-    private func forEachTree(reversed: Bool = false, _ body: (Participant) -> Void) {
+    func forEachTree(reversed: Bool = false, _ body: (Participant) -> Void) {
         func visit(_ root: Participant) {
             if root.joined === self && root.parent == nil { body(root) }
         }
@@ -429,11 +431,7 @@ public final class TreeTransaction: @unchecked Sendable {
 
     /// Under the lock: refuses the call where the table does.
     func check(_ call: TransactionCall) throws(HoldfastError) {
-        switch current.answer(to: call) {
-        case .stay, .to: return
-        case .refuse(let refusal): throw refusal.error
-        case .onlyForValidators, .unreachable: throw TransactionRefusal.impossible.error
-        }
+        _ = try current.next(on: call)
     }
 
     /// Under the lock: what came of a call that was let in.
@@ -441,7 +439,8 @@ public final class TreeTransaction: @unchecked Sendable {
 
     /// Under the lock: goes on as the table says. Answers whether that leads anywhere.
     private func follow(_ call: TransactionCall) -> Bool {
-        guard case .to(let next) = current.answer(to: call) else { return false }
+        var next = current
+        guard next.follow(call) else { return false }
         stage = next
         return true
     }

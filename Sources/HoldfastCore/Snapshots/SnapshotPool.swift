@@ -10,7 +10,11 @@ internal import Synchronization
 /// a short transaction. It is pinned when a holder needs more, and, while there are holders, before a commit
 /// of this process ends the state that it stands for. A commit of another process can come before; then it is taken back.
 package final class SnapshotPool: CommitSnapshots {
-    /// A committed state and how many hold it. All but the constants is guarded by the pool's lock.
+    // What changes, and what guards it:
+    //  - `state`: its lock, which guards what changes in each `Shared`, too, from when the pool has adopted it; before, its
+    //    maker has it to itself.
+
+    /// A committed state and how many hold it.
     final class Shared: @unchecked Sendable {
         let sequence: CommitSequence
         fileprivate let token: ChangeToken?
@@ -31,7 +35,7 @@ package final class SnapshotPool: CommitSnapshots {
         }
     }
 
-    private struct State {
+    struct State {
         /// Serves whoever begins to read now, if nobody has committed since.
         var current: Shared?
         /// All that are open, oldest first.
@@ -50,7 +54,7 @@ package final class SnapshotPool: CommitSnapshots {
     private let limit: Int
     private let maxAge: UInt64
     private let wakeSweeper: @Sendable () -> Void
-    private let state = Lock(State())
+    let state = Lock(State())
 
     /// `limit`: of those that are pinned. `wakeSweeper`: has `sweep` called soon.
     init(
@@ -206,7 +210,9 @@ package final class SnapshotPool: CommitSnapshots {
         let (isClosed, unused, mustWake) = state.withLock { state -> (Bool, (any StorageSnapshot)?, Bool) in
             if state.isClosed { return (true, nil, false) }
             shared.holders = 1
-            state.open.append(shared)
+            // One that was opened meanwhile, by somebody faster, may show a newer state.
+            let place = state.open.lastIndex { $0.sequence <= shared.sequence } ?? -1
+            state.open.insert(shared, at: place + 1)
             let before = state.current
             if before == nil || before!.sequence <= shared.sequence { state.current = shared }
             defer { state.isSweepScheduled = true }
@@ -260,11 +266,11 @@ package final class SnapshotPool: CommitSnapshots {
     /// Refuses new snapshots and takes all back. Answers whether nobody uses the storage any more; if not, it is
     /// called again.
     func close() -> Bool {
-        let isQuiet = state.withLock { state in
+        let (isQuiet, closing) = state.withLock { state in
             state.isClosed = true
-            return state.opening == 0
+            return (state.opening == 0, Self.revoke(state.open, &state))
         }
-        revoke { _ in true }
+        for snapshot in closing { snapshot.close() }
         return isQuiet
     }
 

@@ -8,6 +8,11 @@ internal import Synchronization
 /// A commit's way: `Repository` or `Transaction` make a `Commit` → `CommitQueue` takes it into a batch → `BatchCommitter`
 /// validates and stores it through `Storage` → `SnapshotPool` shows it → `Delivery` tells its observer.
 public final class Store: Sendable {
+    // What changes, and what guards it:
+    //  - `ids`: its lock.
+    //  - `openTransactions`: atomic.
+    //  - Everything else is constant; what changes in its parts they guard themselves.
+
     public let url: String
     public let options: StoreOptions
     public let storage: any Storage

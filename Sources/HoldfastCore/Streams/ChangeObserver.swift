@@ -11,7 +11,7 @@ final class ChangeObserver {
     /// The commit up to which it was told.
     private(set) var sequence: CommitSequence
     /// Whether it is told from the commit log until it has caught up.
-    private var isBehind = false
+    private(set) var isBehind = false
 
     init(
         _ selection: ChangeSelection, _ outbox: StreamOutbox, since sequence: CommitSequence, incarnation: String,

@@ -13,7 +13,11 @@ internal import Synchronization
 ///
 /// A commit is announced before anybody can see it. So whoever sees it in the commit log finds its texts here.
 final class CommitLogFollower: Sendable {
-    private enum Item {
+    // What changes, and what guards it:
+    //  - `state`: its lock. What `followed` refers to is the worker's, which never runs two steps at once.
+    //  - `isActive`: atomic, and changed under the lock.
+
+    enum Item {
         case observer(ChangeObserver)
         case query(LiveQuery)
         case removal(StreamOutbox)
@@ -24,7 +28,7 @@ final class CommitLogFollower: Sendable {
         case events([Event])
     }
 
-    private struct State {
+    struct State {
         var items: [Item] = []
         /// How many of the items were taken.
         var taken = 0
@@ -39,6 +43,8 @@ final class CommitLogFollower: Sendable {
         var beforeImageNeeds: [RepositoryID?: Int] = [:]
         var durableNames: Set<String> = []
         var worker: (any Worker)?
+        /// What the worker has followed. For nobody else.
+        var followed: Confined<FollowedStreams>?
         var isClosing = false
         var isFinished = false
     }
@@ -49,8 +55,8 @@ final class CommitLogFollower: Sendable {
     private let delivery: Delivery
     private let diagnostics: StoreDiagnostics
     private let finished: @Sendable () -> Void
-    private let isActive = Atomic<Bool>(false)
-    private let state = Lock(State())
+    let isActive = Atomic<Bool>(false)
+    let state = Lock(State())
 
     /// `finished` hears that it runs no more.
     init(
@@ -77,7 +83,7 @@ final class CommitLogFollower: Sendable {
                     .invalidState,
                     "the durable subscription \"\(durableName)\" is open in this process: free that stream first")
             }
-            if state.worker == nil { state.worker = try startWorker() }
+            if state.worker == nil { try startWorker(&state) }
             if let durableName { state.durableNames.insert(durableName) }
             state.streams += 1
             isActive.store(true, ordering: .releasing)
@@ -116,12 +122,13 @@ final class CommitLogFollower: Sendable {
 
     private func wake() { state.withLock { $0.worker }?.wake() }
 
-    private func startWorker() throws(HoldfastError) -> any Worker {
-        let streams = WorkerOnly(
+    private func startWorker(_ state: inout State) throws(HoldfastError) {
+        let streams = Confined(
             FollowedStreams(storage: storage, catalogue: catalogue, limits: environment.limits) { [unowned self] in
                 ownCommits
             })
-        return try environment.workers.start(name: "hf-streams") { [self] in step(streams.value) }
+        state.worker = try environment.workers.start(name: "hf-streams") { [self] in step(streams.value) }
+        state.followed = streams
     }
 
     // MARK: For the committer
@@ -273,15 +280,9 @@ final class CommitLogFollower: Sendable {
         delivery.post(streams.takeEvents())
         state.withLock { state in
             state.isFinished = true
-            state.worker = nil
+            (state.worker, state.followed) = (nil, nil)
         }
         finished()
         return .finished
     }
-}
-
-/// What only one worker's steps touch. Sendable, because a worker never runs two steps at once.
-private final class WorkerOnly<Value>: @unchecked Sendable {
-    let value: Value
-    init(_ value: sending Value) { self.value = value }
 }

@@ -7,6 +7,9 @@ internal import HoldfastStorage
 /// What this process commits comes with its texts. Everything else is read from the commit log: then live queries take
 /// the texts as they are by now, and so several commits at once.
 final class FollowedStreams {
+    // What changes, and what guards it: everything here, with the observers and the live queries once they are added, is the
+    // worker's. What is on its way to a stream is guarded by the lock of its outbox.
+
     private let storage: any Storage
     private let catalogue: Catalogue
     private let limits: Limits
@@ -14,19 +17,19 @@ final class FollowedStreams {
     private let ownCommits: () -> [CommittedBatch]
 
     /// Everything up to this commit was followed; nil while there are no streams.
-    private var position: CommitSequence?
+    private(set) var position: CommitSequence?
     /// What the storage says while `position` is the newest.
     private var token: ChangeToken?
     /// Something is in the commit log that could not be followed yet.
     private var mustFollowCommitLog = false
-    private var observers: [ChangeObserver] = []
-    private var queries: [RepositoryID: LiveQueries] = [:]
+    private(set) var observers: [ChangeObserver] = []
+    private(set) var queries: [RepositoryID: LiveQueries] = [:]
     /// Queries with something to tell that had to wait.
-    private var waiting: [LiveQuery] = []
+    private(set) var waiting: [LiveQuery] = []
     /// Queries whose result could not be read again.
-    private var unread: [LiveQuery] = []
+    private(set) var unread: [LiveQuery] = []
     /// To be posted.
-    private var events: [Event] = []
+    private(set) var events: [Event] = []
 
     init(
         storage: any Storage, catalogue: Catalogue, limits: Limits, ownCommits: @escaping () -> [CommittedBatch]

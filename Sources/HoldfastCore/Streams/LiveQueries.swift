@@ -9,7 +9,7 @@ internal import HoldfastStorage
 ///
 /// Confined to the follower.
 struct LiveQueries {
-    private struct Holder {
+    struct Holder {
         let query: LiveQuery
         let row: ResultRow
     }
@@ -22,7 +22,7 @@ struct LiveQueries {
     }
 
     private(set) var all: [LiveQuery] = []
-    private var holders: [EntityID: [Holder]] = [:]
+    private(set) var holders: [EntityID: [Holder]] = [:]
     private var guarded: [Guarded] = []
     /// Those that may hold for any text.
     private var unguarded: [LiveQuery] = []

@@ -12,7 +12,7 @@ final class LiveQuery {
     private let options: QueryOptions
     private let incarnation: String
 
-    private var rows: ResultRows
+    private(set) var rows: ResultRows
     /// The result as it was reported last.
     private var reported: ArraySlice<ResultRow> = []
     /// The commit up to which `rows` is the result.

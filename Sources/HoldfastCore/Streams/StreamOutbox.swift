@@ -53,7 +53,7 @@ package final class StreamOutbox: Sendable {
         package var bytes = 0
     }
 
-    private struct State {
+    struct State {
         /// Nil once nothing may reach it any more.
         package var observer: (any StreamObserver)?
         package var load = Load()
@@ -80,7 +80,7 @@ package final class StreamOutbox: Sendable {
 
     package let isHost: Bool
     private let holdsLoad: Bool
-    private let state: Lock<State>
+    let state: Lock<State>
     private let ended = Gate()
     private let delivery: Delivery
     private let drained: @Sendable () -> Void

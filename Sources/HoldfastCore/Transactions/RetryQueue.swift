@@ -21,7 +21,10 @@ extension HoldfastError {
 /// not in the line. A grant that lasts long is over for the others, which go on beside it: so nobody waits for ever for
 /// one that was forgotten, or that waits for them.
 package final class RetryQueue: Sendable {
-    /// A position in a line. Its state is guarded by the queue's lock.
+    // What changes, and what guards it:
+    //  - `state`: its lock, which guards what changes in each `Ticket`, too.
+
+    /// A position in a line.
     package final class Ticket: @unchecked Sendable {
         package let contention: Contention
         fileprivate let deadline: UInt64

@@ -5,6 +5,10 @@ internal import Synchronization
 ///
 /// Calls from several threads take turns; the lock is not held while a commit waits.
 public final class Transaction: Sendable {
+    // What changes, and what guards it:
+    //  - `state`: its lock, with the view and the writes that lie in it.
+    //  - `faceBits`, `ended`: atomic. The second is set under the lock, once.
+
     struct State {
         /// Where it stands, but for what became of a commit that was submitted.
         var stage = TransactionState.open
@@ -30,7 +34,7 @@ public final class Transaction: Sendable {
     /// Whether the call that runs its body ends it, and alone may.
     let isManaged: Bool
     let state: Lock<State>
-    private let ended = Atomic<Bool>(false)
+    let ended = Atomic<Bool>(false)
 
     init(store: Store, options: TransactionOptions, isManaged: Bool) {
         self.store = store

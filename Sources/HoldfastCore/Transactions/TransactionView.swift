@@ -12,12 +12,12 @@ struct TransactionView {
     private let storage: any Storage
     private let names: Catalogue
     private let environment: Environment
-    private var shared: SnapshotPool.Shared?
+    private(set) var shared: SnapshotPool.Shared?
     /// What the host calls the transaction.
     private let owner: String?
-    private var reads: ReadSet?
+    private(set) var reads: ReadSet?
     /// What validators have read, once they are asked: the keys, and the predicates from this one on.
-    private var validated: (keys: Set<EntityKey>, predicates: Int)?
+    private(set) var validated: (keys: Set<EntityKey>, predicates: Int)?
 
     init(of store: Store, owner: String?) {
         self.owner = owner

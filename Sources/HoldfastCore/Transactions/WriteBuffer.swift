@@ -14,10 +14,10 @@ struct WriteBuffer {
     }
 
     /// Most transactions write one entity: the first one lies here, and needs no dictionary.
-    private var first: (key: EntityKey, entry: Entry)?
-    private var others: [EntityKey: Entry] = [:]
+    private(set) var first: (key: EntityKey, entry: Entry)?
+    private(set) var others: [EntityKey: Entry] = [:]
 
-    private struct Savepoint {
+    struct Savepoint {
         let number: UInt64
         var undoCount: Int
         /// Of a part of the transaction that is still under way: it outlives a savepoint before it that is rolled back to.
@@ -25,8 +25,8 @@ struct WriteBuffer {
     }
 
     /// What to put back, newest last; kept only while there are savepoints.
-    private var undo: [(key: EntityKey, before: Entry?)] = []
-    private var savepoints: [Savepoint] = []
+    private(set) var undo: [(key: EntityKey, before: Entry?)] = []
+    private(set) var savepoints: [Savepoint] = []
     private(set) var savepointsMade: UInt64 = 0
     /// From how many on it is worth looking for entities that were written again and again.
     private var compactingCount: Int

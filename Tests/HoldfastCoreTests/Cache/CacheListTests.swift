@@ -76,6 +76,7 @@ struct CacheListTests {
             #expect(list.count == model.entries.count)
             #expect(list.size == model.entries.reduce(0) { $0 + $1.size })
             #expect(list.contains(key) == model.entries.contains { $0.key == key })
+            if step % 16 == 0 { #expect(list.violatedInvariant() == nil) }
         }
     }
 }
