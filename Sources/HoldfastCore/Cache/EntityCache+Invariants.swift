@@ -1,6 +1,6 @@
 internal import HoldfastEnvironment
-internal import HoldfastQuery
-internal import HoldfastStorage
+package import HoldfastQuery
+package import HoldfastStorage
 internal import Synchronization
 
 extension EntityCache {

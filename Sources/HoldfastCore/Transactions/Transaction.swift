@@ -7,7 +7,7 @@ internal import Synchronization
 public final class Transaction: Sendable {
     // What changes, and what guards it:
     //  - `state`: its lock, with the view and the writes that lie in it.
-    //  - `faceBits`, `ended`: atomic. The second is set under the lock, once.
+    //  - `ended`: atomic, and set under the lock, once.
 
     struct State {
         /// Where it stands, but for what became of a commit that was submitted.
