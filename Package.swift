@@ -174,9 +174,7 @@ let package = Package(
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "HoldfastEnvironment", "HoldfastQuery", "HoldfastStorage", "HoldfastCore",
-                "DrawnLimits",
-                "SeededRandom",
+                "HoldfastEnvironment", "HoldfastQuery", "HoldfastStorage", "HoldfastCore", "DrawnLimits",
                 "HistoryChecker", "SeededRandom",
             ]),
         .testTarget(
