@@ -11,7 +11,7 @@ public func hf_cursor_open(
     answer(out_cursor, "out_cursor", out_error) { () throws(HoldfastError) in
         try query(
             repository, transaction, filter, filter_length, options,
-            accepting: [.sort, .skip, .limit, .fields, .damaged]
+            for: .find
         ) { repository, filter, options, transaction throws(HoldfastError) in
             try HandleTable.insert(repository.cursor(filter, options, in: transaction), .cursor)
         }

@@ -46,7 +46,7 @@ public func hf_repository_explain(
     answer(out_report, "out_report", out_error) { () throws(HoldfastError) in
         try query(
             repository, transaction, filter, filter_length, options,
-            accepting: [.sort, .skip, .limit, .fields, .damaged]
+            for: .find
         ) { repository, filter, options, transaction throws(HoldfastError) in
             try repository.explain(filter, options, in: transaction)
         }

@@ -1,18 +1,18 @@
 public import CHoldfast
-internal import HoldfastCore
-internal import HoldfastEnvironment
-internal import HoldfastQuery
+package import HoldfastCore
+package import HoldfastEnvironment
+package import HoldfastQuery
 internal import HoldfastStorage
 
 /// Runs `body` with a compiled filter, NULL for all, and the query's options.
-func query<Result>(
+package func query<Result>(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ filter: UnsafePointer<CChar>?, _ length: Int,
-    _ options: UnsafePointer<CChar>?, accepting accepted: QueryOptions.Accepted = [],
+    _ options: UnsafePointer<CChar>?, for verb: Verb,
     _ body: (Repository, Filter, QueryOptions, Transaction?) throws(HoldfastError) -> Result
 ) throws(HoldfastError) -> Result {
     try useRepository(repository, transaction) { repository, transaction throws(HoldfastError) in
         let options = try QueryOptions(
-            json: HoldfastABI.options(options), key: repository.record.key, accepting: accepted)
+            json: HoldfastABI.options(options), key: repository.record.key, accepting: verb.accepted)
         let filter = try repository.filter(optionalBytes(filter, length, "filter"), options.parameters)
         return try body(repository, filter, options, transaction)
     }
@@ -26,7 +26,7 @@ public func hf_repository_modify_all(
     _ out_error: OutError?
 ) -> hf_status {
     answerWrite(transaction, out_error) { () throws(HoldfastError) in
-        let counts = try query(repository, transaction, filter, filter_length, options) {
+        let counts = try query(repository, transaction, filter, filter_length, options, for: .modifyAll) {
             repository, filter, _, transaction throws(HoldfastError) in
             try repository.modifyAll(filter, bytes(update, update_length, "update"), in: transaction)
         }
@@ -42,7 +42,7 @@ public func hf_repository_delete_all(
     _ out_error: OutError?
 ) -> hf_status {
     answerWrite(transaction, out_error) { () throws(HoldfastError) in
-        let count = try query(repository, transaction, filter, filter_length, options) {
+        let count = try query(repository, transaction, filter, filter_length, options, for: .deleteAll) {
             repository, filter, _, transaction throws(HoldfastError) in
             try repository.deleteAll(filter, in: transaction)
         }
@@ -58,8 +58,7 @@ public func hf_repository_find(
 ) -> hf_status {
     answer(out_entities, "out_entities", out_error) { () throws(HoldfastError) in
         try query(
-            repository, transaction, filter, filter_length, options,
-            accepting: [.sort, .skip, .limit, .fields, .damaged]
+            repository, transaction, filter, filter_length, options, for: .find
         ) { repository, filter, options, transaction throws(HoldfastError) in
             try repository.find(filter, options, in: transaction)
         }
@@ -75,7 +74,7 @@ public func hf_repository_first(
     answerStatus(out_error) { () throws(HoldfastError) in
         let result = try required(out_entity, "out_entity")
         let entity = try query(
-            repository, transaction, filter, filter_length, options, accepting: [.sort, .skip, .fields, .damaged]
+            repository, transaction, filter, filter_length, options, for: .first
         ) { repository, filter, options, transaction throws(HoldfastError) in
             try repository.first(filter, options, in: transaction)
         }
@@ -95,7 +94,7 @@ public func hf_repository_count(
 ) -> hf_status {
     answer(out_count, "out_count", out_error) { () throws(HoldfastError) in
         try query(
-            repository, transaction, filter, filter_length, options, accepting: .damaged
+            repository, transaction, filter, filter_length, options, for: .count
         ) { repository, filter, options, transaction throws(HoldfastError) in
             try repository.count(filter, options, in: transaction)
         }
@@ -110,7 +109,7 @@ public func hf_repository_exists(
 ) -> hf_status {
     answer(out_exists, "out_exists", out_error) { () throws(HoldfastError) in
         try query(
-            repository, transaction, filter, filter_length, options, accepting: .damaged
+            repository, transaction, filter, filter_length, options, for: .exists
         ) { repository, filter, options, transaction throws(HoldfastError) in
             try repository.exists(filter, options, in: transaction)
         }
@@ -126,7 +125,7 @@ public func hf_repository_distinct(
     answer(out_values, "out_values", out_error) { () throws(HoldfastError) in
         let path = try text(path, "path")
         return try query(
-            repository, transaction, filter, filter_length, options, accepting: .damaged
+            repository, transaction, filter, filter_length, options, for: .distinct
         ) { repository, filter, options, transaction throws(HoldfastError) in
             try repository.distinct(Array(path.utf8), filter, options, in: transaction)
         }
@@ -144,7 +143,7 @@ public func hf_repository_find_if(
             throw HoldfastError(.invalidArgument, "predicate is NULL: pass the function that chooses")
         }
         return try query(
-            repository, transaction, nil, 0, options, accepting: [.sort, .skip, .limit, .fields, .damaged]
+            repository, transaction, nil, 0, options, for: .find
         ) { repository, _, options, transaction throws(HoldfastError) in
             try repository.find(options, in: transaction) { entity throws(HoldfastError) in
                 var view = hf_entity_view(

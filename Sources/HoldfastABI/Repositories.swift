@@ -42,10 +42,12 @@ public func hf_repository_free(_ repository: OpaquePointer?) {
 /// The shape of every call that writes one entity.
 private func write(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ out_entity: OutEntity?, _ out_error: OutError?,
-    _ body: (Repository, Transaction?) throws(HoldfastError) -> Entity
+    _ call: () throws(HoldfastError) -> WriteCall
 ) -> hf_status {
     answerWrite(transaction, out_error) { () throws(HoldfastError) in
-        let entity = try useRepository(repository, transaction, body)
+        let entity = try useRepository(repository, transaction) { repository, transaction throws(HoldfastError) in
+            try repository.perform(call(), in: transaction)
+        }
         guard let out_entity else { return }
         try markingStored(transaction == nil) { () throws(HoldfastError) in
             try entity.body.withBytes { bytes throws(HoldfastError) in
@@ -60,8 +62,8 @@ public func hf_repository_add(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ entity: UnsafePointer<CChar>?, _ length: Int,
     _ out_entity: UnsafeMutablePointer<hf_entity>?, _ out_error: OutError?
 ) -> hf_status {
-    write(repository, transaction, out_entity, out_error) { repository, transaction throws(HoldfastError) in
-        try repository.add(bytes(entity, length, "entity"), in: transaction)
+    write(repository, transaction, out_entity, out_error) { () throws(HoldfastError) in
+        WriteCall(.add, nil, try bytes(entity, length, "entity"))
     }
 }
 
@@ -70,9 +72,8 @@ public func hf_repository_update(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ entity: UnsafePointer<CChar>?, _ length: Int,
     _ expected_version: UInt64, _ out_entity: UnsafeMutablePointer<hf_entity>?, _ out_error: OutError?
 ) -> hf_status {
-    write(repository, transaction, out_entity, out_error) { repository, transaction throws(HoldfastError) in
-        try repository.update(
-            bytes(entity, length, "entity"), expectedVersion: expected_version, in: transaction)
+    write(repository, transaction, out_entity, out_error) { () throws(HoldfastError) in
+        WriteCall(.update, nil, try bytes(entity, length, "entity"), expectedVersion: expected_version)
     }
 }
 
@@ -81,8 +82,8 @@ public func hf_repository_save(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ entity: UnsafePointer<CChar>?, _ length: Int,
     _ out_entity: UnsafeMutablePointer<hf_entity>?, _ out_error: OutError?
 ) -> hf_status {
-    write(repository, transaction, out_entity, out_error) { repository, transaction throws(HoldfastError) in
-        try repository.save(bytes(entity, length, "entity"), in: transaction)
+    write(repository, transaction, out_entity, out_error) { () throws(HoldfastError) in
+        WriteCall(.save, nil, try bytes(entity, length, "entity"))
     }
 }
 
@@ -92,10 +93,10 @@ public func hf_repository_patch(
     _ patch: UnsafePointer<CChar>?, _ patch_length: Int, _ expected_version: UInt64,
     _ out_entity: UnsafeMutablePointer<hf_entity>?, _ out_error: OutError?
 ) -> hf_status {
-    write(repository, transaction, out_entity, out_error) { repository, transaction throws(HoldfastError) in
-        try repository.patch(
-            entityID(id, id_length), bytes(patch, patch_length, "patch"), expectedVersion: expected_version,
-            in: transaction)
+    write(repository, transaction, out_entity, out_error) { () throws(HoldfastError) in
+        WriteCall(
+            .patch, try entityID(id, id_length), try bytes(patch, patch_length, "patch"),
+            expectedVersion: expected_version)
     }
 }
 
@@ -105,11 +106,10 @@ public func hf_repository_modify(
     _ update: UnsafePointer<CChar>?, _ update_length: Int, _ initial: UnsafePointer<CChar>?, _ initial_length: Int,
     _ expected_version: UInt64, _ out_entity: UnsafeMutablePointer<hf_entity>?, _ out_error: OutError?
 ) -> hf_status {
-    write(repository, transaction, out_entity, out_error) { repository, transaction throws(HoldfastError) in
-        try repository.modify(
-            entityID(id, id_length), bytes(update, update_length, "update"),
-            initial: optionalBytes(initial, initial_length, "initial"), expectedVersion: expected_version,
-            in: transaction)
+    write(repository, transaction, out_entity, out_error) { () throws(HoldfastError) in
+        WriteCall(
+            .modify, try entityID(id, id_length), try bytes(update, update_length, "update"),
+            initial: try optionalBytes(initial, initial_length, "initial"), expectedVersion: expected_version)
     }
 }
 
@@ -118,10 +118,8 @@ public func hf_repository_delete(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ id: UnsafePointer<CChar>?, _ id_length: Int,
     _ expected_version: UInt64, _ out_error: OutError?
 ) -> hf_status {
-    answerWrite(transaction, out_error) { () throws(HoldfastError) in
-        try useRepository(repository, transaction) { repository, transaction throws(HoldfastError) in
-            try repository.delete(entityID(id, id_length), expectedVersion: expected_version, in: transaction)
-        }
+    write(repository, transaction, nil, out_error) { () throws(HoldfastError) in
+        WriteCall(.delete, try entityID(id, id_length), expectedVersion: expected_version)
     }
 }
 
@@ -130,10 +128,12 @@ public func hf_repository_delete(
 /// The shape of every call that writes many, whose echo may be unwanted.
 private func writeMany(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ out_entities: OutList?, _ out_error: OutError?,
-    _ body: (Repository, Transaction?) throws(HoldfastError) -> EntityList
+    _ call: () throws(HoldfastError) -> WriteCall
 ) -> hf_status {
     answerWrite(transaction, out_error) { () throws(HoldfastError) in
-        let entities = try useRepository(repository, transaction, body)
+        let entities = try useRepository(repository, transaction) { repository, transaction throws(HoldfastError) in
+            try repository.performMany(call(), in: transaction, echoing: out_entities != nil)
+        }
         if let out_entities {
             try markingStored(transaction == nil) { () throws(HoldfastError) in
                 try fill(out_entities, with: entities)
@@ -147,9 +147,8 @@ public func hf_repository_add_many(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ entities: UnsafePointer<CChar>?, _ length: Int,
     _ out_entities: UnsafeMutablePointer<hf_entity_list>?, _ out_error: OutError?
 ) -> hf_status {
-    writeMany(repository, transaction, out_entities, out_error) { repository, transaction throws(HoldfastError) in
-        try repository.addMany(
-            bytes(entities, length, "entities"), in: transaction, echoing: out_entities != nil)
+    writeMany(repository, transaction, out_entities, out_error) { () throws(HoldfastError) in
+        WriteCall(.addMany, nil, try bytes(entities, length, "entities"))
     }
 }
 
@@ -158,9 +157,8 @@ public func hf_repository_update_many(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ entities: UnsafePointer<CChar>?, _ length: Int,
     _ out_entities: UnsafeMutablePointer<hf_entity_list>?, _ out_error: OutError?
 ) -> hf_status {
-    writeMany(repository, transaction, out_entities, out_error) { repository, transaction throws(HoldfastError) in
-        try repository.updateMany(
-            bytes(entities, length, "entities"), in: transaction, echoing: out_entities != nil)
+    writeMany(repository, transaction, out_entities, out_error) { () throws(HoldfastError) in
+        WriteCall(.updateMany, nil, try bytes(entities, length, "entities"))
     }
 }
 
@@ -169,9 +167,8 @@ public func hf_repository_save_many(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ entities: UnsafePointer<CChar>?, _ length: Int,
     _ out_entities: UnsafeMutablePointer<hf_entity_list>?, _ out_error: OutError?
 ) -> hf_status {
-    writeMany(repository, transaction, out_entities, out_error) { repository, transaction throws(HoldfastError) in
-        try repository.saveMany(
-            bytes(entities, length, "entities"), in: transaction, echoing: out_entities != nil)
+    writeMany(repository, transaction, out_entities, out_error) { () throws(HoldfastError) in
+        WriteCall(.saveMany, nil, try bytes(entities, length, "entities"))
     }
 }
 
@@ -180,9 +177,8 @@ public func hf_repository_patch_many(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ patches: UnsafePointer<CChar>?, _ length: Int,
     _ out_entities: UnsafeMutablePointer<hf_entity_list>?, _ out_error: OutError?
 ) -> hf_status {
-    writeMany(repository, transaction, out_entities, out_error) { repository, transaction throws(HoldfastError) in
-        try repository.patchMany(
-            bytes(patches, length, "patches"), in: transaction, echoing: out_entities != nil)
+    writeMany(repository, transaction, out_entities, out_error) { () throws(HoldfastError) in
+        WriteCall(.patchMany, nil, try bytes(patches, length, "patches"))
     }
 }
 
@@ -191,10 +187,8 @@ public func hf_repository_delete_many(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ ids: UnsafePointer<CChar>?, _ length: Int,
     _ out_error: OutError?
 ) -> hf_status {
-    answerWrite(transaction, out_error) { () throws(HoldfastError) in
-        try useRepository(repository, transaction) { repository, transaction throws(HoldfastError) in
-            try repository.deleteMany(bytes(ids, length, "ids"), in: transaction)
-        }
+    writeMany(repository, transaction, nil, out_error) { () throws(HoldfastError) in
+        WriteCall(.deleteMany, nil, try bytes(ids, length, "ids"))
     }
 }
 

@@ -217,7 +217,9 @@ final class Simulation: @unchecked Sendable {
     }
 
     private func save(_ text: String, in repository: Repository) throws(HoldfastError) {
-        _ = try Array(text.utf8).withBytes { bytes throws(HoldfastError) in try repository.save(bytes) }
+        _ = try Array(text.utf8).withBytes { bytes throws(HoldfastError) in
+            try repository.perform(WriteCall(.save, nil, bytes))
+        }
     }
 
     /// Ends the process, and perhaps the power.

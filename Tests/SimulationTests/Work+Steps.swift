@@ -46,7 +46,7 @@ extension Work {
                 // An account that is not there counts as empty.
                 let id = EntityID(unchecked: Array(names[0].utf8))
                 writes[process.accounts.key(id)] = .some(nil)
-                try process.accounts.delete(id, in: transaction)
+                try process.accounts.perform(WriteCall(.delete, id), in: transaction)
             } else {
                 try setBalance(names[0], balances[0] - amount, in: transaction)
             }
@@ -85,7 +85,8 @@ extension Work {
         writes = [key: text]
         let stored = try text.withBytes { text throws(HoldfastError) in
             seen.version == 0
-                ? try process.lists.add(text) : try process.lists.update(text, expectedVersion: seen.version)
+                ? try process.lists.perform(WriteCall(.add, nil, text))
+                : try process.lists.perform(WriteCall(.update, nil, text, expectedVersion: seen.version))
         }
         let change = Receipt.Change(repository: "lists", id: key.id, isDeletion: false)
         succeed(
@@ -170,7 +171,9 @@ extension Work {
     ) throws(HoldfastError) {
         let bytes = Array(text.utf8)
         writes[repository.key(EntityID(unchecked: Array(id.utf8)))] = bytes
-        _ = try bytes.withBytes { bytes throws(HoldfastError) in try repository.save(bytes, in: transaction) }
+        _ = try bytes.withBytes { bytes throws(HoldfastError) in
+            try repository.perform(WriteCall(.save, nil, bytes), in: transaction)
+        }
     }
 
     /// The numbers of the one array in a text.

@@ -67,7 +67,9 @@ extension Repository {
 
     func save(_ id: String, numbers: [Int], in transaction: Transaction?) throws(HoldfastError) {
         let text = Array("{\"id\":\"\(id)\",\"numbers\":\(numbers)}".utf8)
-        _ = try text.withBytes { bytes throws(HoldfastError) in try save(bytes, in: transaction) }
+        _ = try text.withBytes { bytes throws(HoldfastError) in
+            try perform(WriteCall(.save, nil, bytes), in: transaction)
+        }
     }
 
     private static func numbers(in text: ArraySlice<UInt8>) -> [Int] {

@@ -1,5 +1,5 @@
 public import HoldfastEnvironment
-internal import HoldfastQuery
+package import HoldfastQuery
 
 /// A transaction described now and run later, as often as wanted: on the caller's thread, or asynchronously. Making one
 /// does nothing to the store; each run is a run of its own.
@@ -17,6 +17,16 @@ public final class Operation: Sendable {
     public let store: Store
     let work: Work
     let options: TransactionOptions
+
+    /// One call that only writes, of a repository that is open. `isMissingAllowed`: a deletion of nothing is none that fails.
+    package init(
+        _ verb: Verb, of repository: Repository, _ id: EntityID? = nil, _ payload: [UInt8] = [],
+        isMissingAllowed: Bool = false
+    ) {
+        store = repository.store
+        options = TransactionOptions()
+        work = .write(OperationStep(verb, of: repository, id, payload, isMissingAllowed: isMissingAllowed))
+    }
 
     /// Reads a description as `operation.h` gives it.
     public init(_ store: Store, describedBy json: UnsafeRawBufferPointer) throws(HoldfastError) {
@@ -39,7 +49,7 @@ public final class Operation: Sendable {
         work =
             switch step.verb {
             case .modifyAll, .deleteAll: .steps([step], isSequence: false)
-            default: step.writes ? .write(step) : .read(step)
+            default: step.verb.writes ? .write(step) : .read(step)
             }
     }
 
@@ -150,7 +160,7 @@ public final class Operation: Sendable {
         Commit(
             writes: writes, isDurable: store.options.isDurable,
             deadline: store.deadline(inMilliseconds: options.timeoutMilliseconds), owner: owner,
-            wantsResults: step.answersEntities)
+            wantsResults: step.verb.answersEntities)
     }
 
     /// In a transaction of the caller's: all of it, or nothing of it.
@@ -183,7 +193,7 @@ public final class Operation: Sendable {
         switch work {
         case .read, .function: false
         case .write: true
-        case .steps(let steps, _): steps.contains(where: \.writes)
+        case .steps(let steps, _): steps.contains(where: \.verb.writes)
         }
     }
 

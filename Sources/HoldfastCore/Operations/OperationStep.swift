@@ -4,59 +4,6 @@ internal import HoldfastStorage
 
 /// One call of a repository's, described: what `operation.h` lists under the name of each.
 struct OperationStep: Sendable {
-    enum Verb: String, CaseIterable {
-        case add, update, save, patch, modify, delete
-        case addMany = "add_many"
-        case updateMany = "update_many"
-        case saveMany = "save_many"
-        case patchMany = "patch_many"
-        case deleteMany = "delete_many"
-        case modifyAll = "modify_all"
-        case deleteAll = "delete_all"
-        case fetch, contains
-        case fetchMany = "fetch_many"
-        case fetchAll = "fetch_all"
-        case find, first, count, exists, distinct
-
-        fileprivate static let names = allCases.map(\.rawValue)
-
-        /// The member that holds what is written, or the ids of what is read.
-        fileprivate var payload: String? {
-            switch self {
-            case .add, .update, .save: "entity"
-            case .addMany, .updateMany, .saveMany: "entities"
-            case .patch: "patch"
-            case .patchMany: "patches"
-            case .modify, .modifyAll: "update"
-            case .deleteMany, .fetchMany: "ids"
-            default: nil
-            }
-        }
-
-        fileprivate var namesOne: Bool {
-            switch self {
-            case .patch, .modify, .delete, .fetch, .contains: true
-            default: false
-            }
-        }
-
-        fileprivate var isQuery: Bool {
-            switch self {
-            case .modifyAll, .deleteAll, .find, .first, .count, .exists, .distinct: true
-            default: false
-            }
-        }
-
-        fileprivate var accepted: QueryOptions.Accepted {
-            switch self {
-            case .find: [.sort, .skip, .limit, .fields, .damaged]
-            case .first: [.sort, .skip, .fields, .damaged]
-            case .count, .exists, .distinct: .damaged
-            default: []
-            }
-        }
-    }
-
     let verb: Verb
     let repository: String
     private var key: String?
@@ -74,6 +21,15 @@ struct OperationStep: Sendable {
     private static let texts = [
         "entity", "entities", "patch", "patches", "update", "ids", "initial", "filter", "options",
     ]
+
+    /// A call that only writes, of a repository that is open.
+    init(_ verb: Verb, of repository: Repository, _ id: EntityID?, _ payload: [UInt8], isMissingAllowed: Bool) {
+        self.verb = verb
+        self.repository = repository.name
+        self.id = id
+        self.payload = payload
+        self.isMissingAllowed = isMissingAllowed
+    }
 
     /// Reads a step from the object at `position` of a text that was checked to be JSON.
     init(_ walker: ItemWalker, at position: Int) throws(HoldfastError) {
@@ -123,10 +79,8 @@ struct OperationStep: Sendable {
             guard let path = try reader.text("path") else { throw Self.missing("path", "the path to the values") }
             self.path = Array(path.utf8)
         }
-        switch verb {
-        case .update, .patch, .modify, .delete:
+        if verb.takesExpectedVersion {
             expectedVersion = CommitSequence(try reader.integer("expected_version", in: 0...Int64.max) ?? 0)
-        default: break
         }
         if verb == .delete { isMissingAllowed = try reader.boolean("missing_ok") ?? false }
         try reader.finish()
@@ -166,7 +120,8 @@ struct OperationStep: Sendable {
     func run(on repository: Repository, in transaction: Transaction?) throws(HoldfastError) -> FutureValue {
         if let writes = try writes(to: repository) {
             do throws(HoldfastError) {
-                let (texts, version) = try repository.perform(writes, in: transaction, wantsResults: answersEntities)
+                let (texts, version) = try repository.perform(
+                    writes, in: transaction, wantsResults: verb.answersEntities)
                 return result(of: writes, texts, version)
             } catch {
                 // What ended the transaction before is no answer of this call.
@@ -177,73 +132,32 @@ struct OperationStep: Sendable {
         return try read(repository, in: transaction)
     }
 
-    /// What the calls that only write stand for; nil for those that read.
+    /// What the calls that only write stand for; nil for the others.
     func writes(to repository: Repository) throws(HoldfastError) -> [Write]? {
-        try payload.withBytes { payload throws(HoldfastError) in
-            switch verb {
-            case .add: [try repository.put(payload, .absent, assigning: true)]
-            case .update: [try repository.put(payload, .expecting(expectedVersion), assigning: false)]
-            case .save: [try repository.put(payload, .none, assigning: true)]
-            case .patch: [try repository.patch(id!, payload, .expecting(expectedVersion))]
-            case .modify:
-                [
-                    try initial.withBytes { initial throws(HoldfastError) in
-                        try repository.modify(id!, payload, initial: initial, .expecting(expectedVersion))
-                    }
-                ]
-            case .delete:
-                [Write(key: repository.key(id!), action: .delete, precondition: .expecting(expectedVersion))]
-            case .addMany:
-                try repository.writes(of: payload) { entity throws(HoldfastError) in
-                    try repository.put(entity, .absent, assigning: true)
-                }
-            case .updateMany:
-                try repository.writes(of: payload) { entity throws(HoldfastError) in
-                    try repository.put(entity, .present, assigning: false)
-                }
-            case .saveMany:
-                try repository.writes(of: payload) { entity throws(HoldfastError) in
-                    try repository.put(entity, .none, assigning: true)
-                }
-            case .patchMany: try repository.writes(of: payload, repository.patchOfBatch)
-            case .deleteMany: try repository.deletions(of: payload)
-            default: nil
+        guard verb.isWriteCall else { return nil }
+        return try payload.withBytes { payload throws(HoldfastError) in
+            try initial.withBytes { initial throws(HoldfastError) in
+                try WriteCall(verb, id, payload, initial: initial, expectedVersion: expectedVersion)
+                    .writes(to: repository)
             }
         }
     }
 
-    var writes: Bool {
-        switch verb {
-        case .fetch, .contains, .fetchMany, .fetchAll, .find, .first, .count, .exists, .distinct: false
-        default: true
-        }
-    }
-
-    /// Whether the texts of what was written are wanted.
-    var answersEntities: Bool { verb != .delete && verb != .deleteMany }
-
     /// What the call answers once its writes are carried out.
     func result(of writes: [Write], _ texts: [[UInt8]], _ version: CommitSequence) -> FutureValue {
-        if !answersEntities { return FutureValue(bytes: Self.null) }
-        switch verb {
-        case .add, .update, .save, .patch, .modify:
-            return FutureValue(bytes: texts.first ?? Self.null, version: version)
-        default:
-            var writer = JSONWriter(reservingCapacity: texts.reduce(2) { $0 + $1.count + 1 })
-            writer.beginArray()
-            for text in texts { writer.raw(text) }
-            writer.endArray()
-            return FutureValue(bytes: writer.bytes)
-        }
+        if !verb.answersEntities { return FutureValue(bytes: Self.null) }
+        if verb.answersEntity { return FutureValue(bytes: texts.first ?? Self.null, version: version) }
+        var writer = JSONWriter(reservingCapacity: texts.reduce(2) { $0 + $1.count + 1 })
+        writer.beginArray()
+        for text in texts { writer.raw(text) }
+        writer.endArray()
+        return FutureValue(bytes: writer.bytes)
     }
 
     /// The result of a call that was carried out in a transaction of its own, which was stored since.
     func dated(_ value: FutureValue) -> FutureValue {
         var value = value
-        switch verb {
-        case .add, .update, .save, .patch, .modify: value.version = value.receipt?.sequence ?? 0
-        default: break
-        }
+        if verb.answersEntity { value.version = value.receipt?.sequence ?? 0 }
         return value
     }
 

@@ -2,92 +2,10 @@ public import HoldfastEnvironment
 public import HoldfastQuery
 internal import HoldfastStorage
 
-/// Writing. Each verb makes the writes that it stands for; one function below carries them out, inside a transaction
-/// or as a commit of their own.
+/// Writing. A `WriteCall` makes the writes that it stands for; one function below carries them out, inside a transaction or
+/// as a commit of their own.
 extension Repository {
-    // MARK: One
-
-    public func add(_ entity: UnsafeRawBufferPointer, in transaction: Transaction? = nil) throws(HoldfastError)
-        -> Entity
-    {
-        try perform(put(entity, .absent, assigning: true), in: transaction)
-    }
-
-    /// `expectedVersion` 0 stands for any.
-    public func update(
-        _ entity: UnsafeRawBufferPointer, expectedVersion: CommitSequence = 0, in transaction: Transaction? = nil
-    ) throws(HoldfastError) -> Entity {
-        try perform(put(entity, .expecting(expectedVersion), assigning: false), in: transaction)
-    }
-
-    public func save(_ entity: UnsafeRawBufferPointer, in transaction: Transaction? = nil) throws(HoldfastError)
-        -> Entity
-    {
-        try perform(put(entity, .none, assigning: true), in: transaction)
-    }
-
-    public func patch(
-        _ id: EntityID, _ patch: UnsafeRawBufferPointer, expectedVersion: CommitSequence = 0,
-        in transaction: Transaction? = nil
-    ) throws(HoldfastError) -> Entity {
-        try perform(self.patch(id, patch, .expecting(expectedVersion)), in: transaction)
-    }
-
-    /// Changes what an update in MongoDB's operators names. Where there is no such entity, and any version will do, it
-    /// begins with `initial`, if that is given; an initial entity without an id is given this one.
-    public func modify(
-        _ id: EntityID, _ update: UnsafeRawBufferPointer, initial: UnsafeRawBufferPointer? = nil,
-        expectedVersion: CommitSequence = 0, in transaction: Transaction? = nil
-    ) throws(HoldfastError) -> Entity {
-        try perform(modify(id, update, initial: initial, .expecting(expectedVersion)), in: transaction)
-    }
-
-    public func delete(
-        _ id: EntityID, expectedVersion: CommitSequence = 0, in transaction: Transaction? = nil
-    ) throws(HoldfastError) {
-        let write = Write(key: key(id), action: .delete, precondition: .expecting(expectedVersion))
-        _ = try perform([write], in: transaction, wantsResults: false)
-    }
-
-    // MARK: Many
-
-    // Each answers what it has stored, in the order given, if `echoing`; else an empty list.
-
-    public func addMany(
-        _ entities: UnsafeRawBufferPointer, in transaction: Transaction? = nil, echoing: Bool = true
-    ) throws(HoldfastError) -> EntityList {
-        try performMany(entities, in: transaction, echoing: echoing) { payload throws(HoldfastError) in
-            try put(payload, .absent, assigning: true)
-        }
-    }
-
-    public func updateMany(
-        _ entities: UnsafeRawBufferPointer, in transaction: Transaction? = nil, echoing: Bool = true
-    ) throws(HoldfastError) -> EntityList {
-        try performMany(entities, in: transaction, echoing: echoing) { payload throws(HoldfastError) in
-            try put(payload, .present, assigning: false)
-        }
-    }
-
-    public func saveMany(
-        _ entities: UnsafeRawBufferPointer, in transaction: Transaction? = nil, echoing: Bool = true
-    ) throws(HoldfastError) -> EntityList {
-        try performMany(entities, in: transaction, echoing: echoing) { payload throws(HoldfastError) in
-            try put(payload, .none, assigning: true)
-        }
-    }
-
-    /// Each element holds the id and, beside it, the members to change.
-    public func patchMany(
-        _ patches: UnsafeRawBufferPointer, in transaction: Transaction? = nil, echoing: Bool = true
-    ) throws(HoldfastError) -> EntityList {
-        try performMany(patches, in: transaction, echoing: echoing, patchOfBatch)
-    }
-
-    /// `ids` is a JSON array.
-    public func deleteMany(_ ids: UnsafeRawBufferPointer, in transaction: Transaction? = nil) throws(HoldfastError) {
-        _ = try perform(deletions(of: ids), in: transaction, wantsResults: false)
-    }
+    // MARK: All that match
 
     /// Deletes what matches and answers how many that were.
     public func deleteAll(_ filter: Filter = .all, in transaction: Transaction? = nil) throws(HoldfastError) -> UInt64 {
@@ -233,15 +151,6 @@ extension Repository {
 
     // MARK: Carrying them out
 
-    private func perform(_ write: Write, in transaction: Transaction?) throws(HoldfastError) -> Entity {
-        if let transaction = try checked(transaction) {
-            let body = try transaction.write(write, repository: name)
-            return Entity(id: write.key.id, body: body ?? [], version: 0)
-        }
-        let (bodies, version) = try perform([write], in: nil, wantsResults: true)
-        return Entity(id: write.key.id, body: bodies[0], version: version)
-    }
-
     /// Of a write in memory, with its id.
     private static let bytesBesideBody = 256
 
@@ -262,21 +171,7 @@ extension Repository {
         return writes
     }
 
-    private func performMany(
-        _ payload: UnsafeRawBufferPointer, in transaction: Transaction?, echoing: Bool,
-        _ make: (EntityPayload) throws(HoldfastError) -> Write
-    ) throws(HoldfastError) -> EntityList {
-        let writes = try writes(of: payload, make)
-        var list = EntityList()
-        if !writes.isEmpty {
-            let (bodies, version) = try perform(writes, in: transaction, wantsResults: echoing)
-            for (write, body) in zip(writes, bodies) { try list.append(id: write.key.id, version: version, body: body) }
-        }
-        try list.finish()
-        return list
-    }
-
-    /// The final texts, in the order of the writes, and their version.
+    /// The final bodies, in the order of the writes, and their version.
     package func perform(
         _ writes: [Write], in transaction: Transaction?, wantsResults: Bool
     ) throws(HoldfastError) -> (bodies: [[UInt8]], version: CommitSequence) {

@@ -59,7 +59,7 @@ extension Store {
             result = found ?? value
             guard found == nil else { return }
             _ = try Self.systemEntity(name, value).withBytes { entity throws(HoldfastError) in
-                try system.save(entity, in: transaction)
+                try system.perform(WriteCall(.save, nil, entity), in: transaction)
             }
         }
         return result

@@ -141,7 +141,7 @@ extension Store {
             _ = try transaction.fetch(key) { _, text throws(HoldfastError) in before = try Self.systemValue(in: text) }
             guard before < Int64(sequence) else { return }
             _ = try Self.systemEntity(name, Int64(sequence)).withBytes { entity throws(HoldfastError) in
-                try system.save(entity, in: transaction)
+                try system.perform(WriteCall(.save, nil, entity), in: transaction)
             }
         }
     }

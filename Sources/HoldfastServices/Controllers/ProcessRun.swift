@@ -22,24 +22,12 @@ final class ProcessRun: FutureObserver {
     /// What it throws has begun nothing.
     func begin(isMissingAllowed: Bool) throws(HoldfastError) {
         let repository = controller.repository
-        var description = JSONWriter(reservingCapacity: element.count + 100)
-        description.beginObject()
-        description.member("operation")
-        description.string(process == .save ? "save" : "delete")
-        description.member("repository")
-        description.string(repository.name)
-        switch process {
-        case .save: description.member("entity", raw: element)
-        case .delete:
-            description.member("id")
-            description.string(utf8: try entityID(in: repository).bytes)
-            description.member("missing_ok")
-            description.boolean(isMissingAllowed)
-        }
-        description.endObject()
-        let operation = try description.bytes.withBytes { bytes throws(HoldfastError) in
-            try Operation(repository.store, describedBy: bytes)
-        }
+        let operation =
+            switch process {
+            case .save: Operation(.save, of: repository, nil, element)
+            case .delete:
+                Operation(.delete, of: repository, try entityID(in: repository), isMissingAllowed: isMissingAllowed)
+            }
         _ = try operation.start(observer: self, waitsForSlot: false)
     }
 

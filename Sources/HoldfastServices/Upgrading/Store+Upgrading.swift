@@ -90,7 +90,7 @@ extension Store {
             try upgrade(transaction, step, step + 1)
             try requireSameProcess()
             _ = try Self.systemEntity("schema", step + 1).withBytes { entity throws(HoldfastError) in
-                try system.save(entity, in: transaction)
+                try system.perform(WriteCall(.save, nil, entity), in: transaction)
             }
         }
         diagnostics.info("schema upgraded", [("from", .number(UInt64(step))), ("to", .number(UInt64(step + 1)))])

@@ -17,7 +17,7 @@ struct Bench {
     }
 
     func save(_ text: String, in transaction: Transaction? = nil) throws {
-        _ = try text.withBytes { try things.save($0, in: transaction) }
+        _ = try text.withBytes { try things.perform(WriteCall(.save, nil, $0), in: transaction) }
     }
 
     func read(_ id: String, in transaction: Transaction) throws {
@@ -32,7 +32,9 @@ struct Bench {
     /// So many commits of one entity each that nobody else has.
     func changeOthers(_ count: Int, in repository: Repository? = nil) throws {
         for number in 0..<count {
-            _ = try "{\"id\":\"other\(number)\",\"n\":-1}".withBytes { try (repository ?? things).save($0) }
+            _ = try "{\"id\":\"other\(number)\",\"n\":-1}".withBytes {
+                try (repository ?? things).perform(WriteCall(.save, nil, $0))
+            }
         }
     }
 

@@ -21,7 +21,7 @@ struct DeadlineTests {
         var options = TransactionOptions()
         options.timeoutMilliseconds = timeout
         let transaction = try things.store.begin(options)
-        _ = try "{\"id\":\"\(id)\"}".withBytes { try things.save($0, in: transaction) }
+        _ = try "{\"id\":\"\(id)\"}".withBytes { try things.perform(WriteCall(.save, nil, $0), in: transaction) }
         let outcome = Outcome()
         try transaction.submit(outcome)
         return outcome

@@ -61,7 +61,7 @@ struct TrimmingTests {
             _ = try bench.store.transact(transaction) { transaction throws(HoldfastError) in
                 runs += 1
                 _ = try Array("{\"id\":\"k\"}".utf8).withBytes { bytes throws(HoldfastError) in
-                    try bench.things.save(bytes, in: transaction)
+                    try bench.things.perform(WriteCall(.save, nil, bytes), in: transaction)
                 }
             }
         }

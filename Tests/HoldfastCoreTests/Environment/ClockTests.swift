@@ -35,7 +35,7 @@ struct ClockTests {
     }
 
     private func save(_ text: String, in repository: Repository, _ transaction: Transaction? = nil) throws -> Entity {
-        try text.withBytes { try repository.save($0, in: transaction) }
+        try text.withBytes { try repository.perform(WriteCall(.save, nil, $0), in: transaction) }
     }
 
     private func commit(_ text: String, key: String, in repository: Repository) throws -> Receipt {
@@ -84,7 +84,9 @@ struct ClockTests {
         let entity = Array(#"{"id":"a"}"#.utf8)
         let receipt = try store.transact(options) { transaction throws(HoldfastError) in
             self.time.set(time)
-            _ = try entity.withBytes { bytes throws(HoldfastError) in try songs.save(bytes, in: transaction) }
+            _ = try entity.withBytes { bytes throws(HoldfastError) in
+                try songs.perform(WriteCall(.save, nil, bytes), in: transaction)
+            }
         }
         #expect(receipt.attempts == 1)
         #expect(try store.close(timeoutMilliseconds: 60_000))
