@@ -107,6 +107,7 @@ extension Store {
         _ body: nonisolated(nonsending) () async throws -> Value
     ) async throws -> (value: Value, receipt: Receipt) {
         let deadline = ContinuousClock.now + .milliseconds(options.timeoutMilliseconds)
+        let coreDeadline = core.deadline(inMilliseconds: options.timeoutMilliseconds)
         var attempt = 1
         var ticket: RetryQueue.Ticket?
         defer { if let ticket { core.retries.leave(ticket) } }
@@ -125,8 +126,10 @@ extension Store {
                 // It may have ended already; whatever this says must not hide the error.
                 try? await transaction.rollback()
                 guard let conflict = HoldfastError(behind: error), conflict.status == .conflict else { throw error }
-                guard attempt < options.maxAttempts,
-                    try await awaitGrant(&ticket, at: transaction.core.contention, attempt, until: deadline)
+                guard
+                    try await awaitGrant(
+                        &ticket, at: transaction.core.contention, attempt, of: options.maxAttempts, until: deadline,
+                        coreDeadline)
                 else { throw Self.gaveUp(conflict, after: attempt) }
                 attempt += 1
             }
@@ -136,16 +139,17 @@ extension Store {
     /// After a conflict: waits until nobody runs who collided at the same entity or query, and answers false if that
     /// takes too long. Who has the grant already keeps it.
     private nonisolated(nonsending) func awaitGrant(
-        _ ticket: inout RetryQueue.Ticket?, at contention: Contention?, _ attempt: Int,
-        until deadline: ContinuousClock.Instant
+        _ ticket: inout RetryQueue.Ticket?, at collided: Contention?, _ attempt: Int, of most: Int,
+        until deadline: ContinuousClock.Instant, _ coreDeadline: UInt64
     ) async throws -> Bool {
-        if let ticket, ticket.contention == contention, core.retries.isGranted(ticket) { return .now < deadline }
-        if let previous = ticket.take() { core.retries.leave(previous) }
-        guard let contention else {
-            let pause = Duration.nanoseconds(core.backoff(attempt))
-            guard .now + pause < deadline else { return false }
-            try await Task.sleep(for: pause)
+        let contention: Contention
+        switch core.retries.next(after: attempt, of: most, at: collided, &ticket, until: coreDeadline) {
+        case .now: return true
+        case .over: return false
+        case .afterPause(let pause):
+            try await Task.sleep(for: .nanoseconds(pause))
             return true
+        case .inLine(let line): contention = line
         }
         let grant = Future<Bool, any Error>(identifier: "grant")
         ticket = core.retries.enter(contention) { grant.complete(.success($0)) }

@@ -181,23 +181,23 @@ final class OperationRun: CommitOwner, Withdrawable {
 
     /// After a conflict, if attempts and time allow: once it is granted.
     private func runAgain(after conflict: HoldfastError) -> Bool {
-        let attempts = state.withLock { state in
-            if case .ended = state.stage { return Int.max }
+        let run = state.withLock { state -> (attempts: Int, ticket: RetryQueue.Ticket?)? in
+            if case .ended = state.stage { return nil }
             state.stage = .waiting
-            return state.attempts
+            return (state.attempts, state.ticket.take())
         }
-        guard attempts < operation.options.maxAttempts else { return false }
-        guard let contention = conflict.contention else {
-            let pause = store.backoff(attempts)
-            guard store.environment.time.monotonicNanoseconds() &+ pause < deadline else { return false }
-            return (try? store.operations.enqueue(self, after: pause)) != nil
+        guard let run else { return false }
+        var kept = run.ticket
+        let next = store.retries.next(
+            after: run.attempts, of: operation.options.maxAttempts, at: conflict.contention, &kept, until: deadline)
+        hold(kept)
+        let contention: Contention
+        switch next {
+        case .over: return false
+        case .now: return (try? store.operations.enqueue(self)) != nil
+        case .afterPause(let pause): return (try? store.operations.enqueue(self, after: pause)) != nil
+        case .inLine(let line): contention = line
         }
-        guard store.environment.time.monotonicNanoseconds() < deadline else { return false }
-        let previous = state.withLock { $0.ticket }
-        if let previous, previous.contention == contention, store.retries.isGranted(previous) {
-            return (try? store.operations.enqueue(self)) != nil
-        }
-        leaveLine()
         let ticket = store.retries.enter(contention, until: deadline) { [self] isInTime in
             do throws(HoldfastError) {
                 if isInTime { return try store.operations.enqueue(self) }
@@ -206,13 +206,18 @@ final class OperationRun: CommitOwner, Withdrawable {
                 end(.failure(error))
             }
         }
+        hold(ticket)
+        return true
+    }
+
+    /// Until the run ends, which it may have done meanwhile.
+    private func hold(_ ticket: RetryQueue.Ticket?) {
         let hasEnded = state.withLock { state in
             state.ticket = ticket
             if case .ended = state.stage { return true }
             return false
         }
         if hasEnded { leaveLine() }
-        return true
     }
 
     private func leaveLine() {

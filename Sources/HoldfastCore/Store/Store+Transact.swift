@@ -32,33 +32,34 @@ extension Store {
                     [("attempt", .number(UInt64(attempt))), ("conflict", .json(error.detailJSON))])
                 try requireSameProcess()
                 let contention = error.contention ?? transaction.contention
-                let granted = try awaitGrant(&ticket, at: contention, attempt, until: deadline)
+                let granted = try awaitGrant(
+                    &ticket, at: contention, attempt, of: options.maxAttempts, until: deadline)
                 guard granted else { throw Self.gaveUp(error, after: attempt) }
                 attempt += 1
             }
         }
     }
 
-    /// After a conflict: waits until nobody runs who collided at the same entity or query, and answers false if that
-    /// takes too long. Who has the grant already keeps it.
+    /// After a conflict: waits until nobody runs who collided at the same entity or query, and answers false if that takes
+    /// too long, or was the last attempt.
     private func awaitGrant(
-        _ ticket: inout RetryQueue.Ticket?, at contention: Contention?, _ attempt: Int, until deadline: UInt64
+        _ ticket: inout RetryQueue.Ticket?, at contention: Contention?, _ attempt: Int, of most: Int,
+        until deadline: UInt64
     ) throws(HoldfastError) -> Bool {
         try Interrupt.look()
-        if let ticket, ticket.contention == contention, retries.isGranted(ticket) {
-            return environment.time.monotonicNanoseconds() < deadline
-        }
-        if let previous = ticket.take() { retries.leave(previous) }
         // The library's own threads bring about what those in front may be waiting for.
-        if let contention, !hfplatform_thread_is_own() {
+        let line = hfplatform_thread_is_own() ? nil : contention
+        switch retries.next(after: attempt, of: most, at: line, &ticket, until: deadline) {
+        case .now: return true
+        case .over: return false
+        case .inLine(let contention):
             ticket = try retries.wait(in: contention, until: deadline)
             return ticket != nil
+        case .afterPause(let pause):
+            let gate = Gate()
+            gate.wait(while: gate.number, nanoseconds: pause)
+            return true
         }
-        let pause = backoff(attempt)
-        guard environment.time.monotonicNanoseconds() &+ pause < deadline else { return false }
-        let gate = Gate()
-        gate.wait(while: gate.number, nanoseconds: pause)
-        return true
     }
 
     /// What an earlier commit with this idempotency key answered.
@@ -66,13 +67,6 @@ extension Store {
         let record = try read { snapshot throws(HoldfastError) in try snapshot.idempotencyRecord(key) }
         guard let record, !keyAges.isExpired(record) else { return nil }
         return try Receipt(replaying: record.receipt)
-    }
-
-    /// Full jitter (Brooker, "Exponential Backoff and Jitter", 2015), in nanoseconds.
-    public func backoff(_ attempt: Int) -> UInt64 {
-        let limits = environment.limits
-        let ceiling = UInt64(min(limits.longestBackoff, limits.firstBackoff << min(attempt, 10)))
-        return environment.random.next() % ceiling
     }
 
     static func gaveUp(_ conflict: HoldfastError, after attempts: Int) -> HoldfastError {

@@ -59,7 +59,7 @@ struct StoreParts: Sendable {
             delivery: delivery, deadlines: deadlines, follower: follower, diagnostics: diagnostics,
             environment: environment,
             maxInFlight: options.maxInFlight, waitingReaders: waitingReaders, wakeCommitter: wakeCommitter)
-        retries = RetryQueue(time: environment.time, limits: environment.limits, wakeSweeper: wakeCommitter)
+        retries = RetryQueue(environment, wakeSweeper: wakeCommitter)
         operations = OperationWorker(environment, finished: wakeCommitter)
         services = StoreServices(finished: wakeCommitter)
     }

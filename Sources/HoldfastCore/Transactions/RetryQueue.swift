@@ -75,19 +75,53 @@ package final class RetryQueue: Sendable {
         var isClosed = false
     }
 
-    private let time: any TimeSource
-    private let longestGrant: UInt64
+    private let environment: Environment
+    private var time: any TimeSource { environment.time }
+    private var longestGrant: UInt64 { UInt64(environment.limits.longestRetry) }
     private let wakeSweeper: @Sendable () -> Void
     private let state = Lock(State())
 
     /// `wakeSweeper`: has `sweep` called soon.
-    init(time: any TimeSource, limits: Limits, wakeSweeper: @escaping @Sendable () -> Void) {
-        self.time = time
-        longestGrant = UInt64(limits.longestRetry)
+    init(_ environment: Environment, wakeSweeper: @escaping @Sendable () -> Void) {
+        self.environment = environment
         self.wakeSweeper = wakeSweeper
     }
 
     // MARK: For those who run again
+
+    /// What follows a conflict.
+    package enum Next {
+        /// The next attempt.
+        case now
+        /// The same after so many nanoseconds: nobody knows for whom to wait.
+        case afterPause(UInt64)
+        /// The same when it is granted, in the line of those who collided there.
+        case inLine(Contention)
+        /// Nothing: there are no more attempts, or there is no more time.
+        case over
+    }
+
+    /// Decides what follows a conflict in the `attempt`-th of at most `most` attempts, for all who run again, each of whom
+    /// waits in a way of its own. A ticket that is granted serves at the same entity or query once more; any other is given
+    /// up.
+    package func next(
+        after attempt: Int, of most: Int, at contention: Contention?, _ ticket: inout Ticket?, until deadline: UInt64
+    ) -> Next {
+        let now = time.monotonicNanoseconds()
+        let isKept = ticket.map { $0.contention == contention && isGranted($0) } ?? false
+        if let previous = ticket, !isKept {
+            leave(previous)
+            ticket = nil
+        }
+        guard attempt < most, now < deadline else { return .over }
+        if isKept { return .now }
+        if let contention { return .inLine(contention) }
+        // Full jitter (Brooker, "Exponential Backoff and Jitter", 2015).
+        let limits = environment.limits
+        let ceiling = UInt64(min(limits.longestBackoff, limits.firstBackoff << min(attempt, 10)))
+        let pause = environment.random.next() % ceiling
+        return now &+ pause < deadline ? .afterPause(pause) : .over
+    }
 
     /// Gets in line. `onGrant` is called once, on whatever thread, perhaps at once: when it is granted, or when the
     /// deadline has passed, or the store closes, which is not in time. Whoever got in calls `leave` in the end.

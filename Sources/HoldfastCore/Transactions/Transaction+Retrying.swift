@@ -10,7 +10,7 @@ extension Transaction {
         _ options: TransactionOptions?, accept: (Transaction, Future) throws(HoldfastError) -> Void
     ) throws(HoldfastError) {
         try store.requireOutsideProvider()
-        let (contention, previous) = try state.withLock { state throws(HoldfastError) in
+        var (contention, ticket) = try state.withLock { state throws(HoldfastError) in
             try state.check(isManaged ? .retryFromBody : .retry)
             return (Self.contention(in: state), state.ticket.take())
         }
@@ -19,23 +19,18 @@ extension Transaction {
         do throws(HoldfastError) {
             try accept(next, grant)
         } catch {
-            if let previous { store.retries.leave(previous) }
+            if let ticket { store.retries.leave(ticket) }
             throw error
         }
-        if let previous {
-            if previous.contention == contention, store.retries.isGranted(previous) {
-                next.state.withLock { $0.ticket = previous }
-                grant.complete(.success(FutureValue(bytes: [])))
-                return
+        // The host counts attempts and time itself, and begins at once where there is nobody to wait for.
+        if case .inLine(let contention) = store.retries.next(
+            after: 0, of: .max, at: contention, &ticket, until: .max)
+        {
+            ticket = store.retries.enter(contention) { isInTime in
+                grant.complete(isInTime ? .success(FutureValue(bytes: [])) : .failure(HoldfastError.storeClosed))
             }
-            store.retries.leave(previous)
-        }
-        guard let contention else {
+        } else {
             grant.complete(.success(FutureValue(bytes: [])))
-            return
-        }
-        let ticket = store.retries.enter(contention) { isInTime in
-            grant.complete(isInTime ? .success(FutureValue(bytes: [])) : .failure(HoldfastError.storeClosed))
         }
         next.state.withLock { $0.ticket = ticket }
     }
