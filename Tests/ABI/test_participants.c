@@ -142,11 +142,13 @@ static void the_first_refusal_ends_the_validation(family *f) {
     hf_error *error = error_of(HF_REFUSED, hf_participant_commit, f->root.handle, NULL);
     assert_ptr_equal(hf_error_participant(error), f->b.handle);
     expect_detail(error, "code", "4711");
-    hf_error_free(error);
     expect_calls(&f->a, 1, 1, 0, 0);
     expect_calls(&f->b, 1, 1, 0, 0);
     expect_calls(&f->c, 1, 0, 0, 0);
     expect_ok(hf_participant_rollback, f->root.handle, NULL);
+    hf_participant_free(f->b.handle);
+    assert_null(hf_error_participant(error));
+    hf_error_free(error);
 }
 
 /* --- With a body ---------------------------------------------------------------------------------------- */

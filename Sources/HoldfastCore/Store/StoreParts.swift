@@ -4,8 +4,8 @@ internal import HoldfastStorage
 /// What a store is made of, and which part knows which: the one place that wires them.
 ///
 ///     Delivery <- CommitLogFollower <- BatchCommitter <- CommitQueue        from a commit to who hears of it
-///     EntityCache <- SnapshotPool <- BatchCommitter                   from a commit to who reads it
-///     RetryQueue, OperationWorker, StoreServices                      who commits by itself
+///     EntityCache <- SnapshotPool <- BatchCommitter                         from a commit to who reads it
+///     RetryQueue, OperationWorker, StoreServices                            who commits by itself
 ///
 /// One thread, the committer, serves them all: it leads batches that nobody else leads, looks after snapshots and retries, and
 /// ends the store (`StoreClosing`). The others wake it.
