@@ -5,6 +5,9 @@ VERSION := 0.1.0
 SONAME := libholdfast.so.0
 
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+INCLUDES = $(PREFIX)/include/holdfast
+DOCUMENTS = $(PREFIX)/share/doc/holdfast
 DESTDIR ?=
 CC ?= cc
 PYTHON ?= python3
@@ -12,6 +15,7 @@ PYTHON ?= python3
 BUILD := $(CURDIR)/.build
 LIBRARY_DIRECTORY := $(BUILD)/holdfast
 LIBRARY := $(LIBRARY_DIRECTORY)/libholdfast.so.$(VERSION)
+BUILT_LIBRARY := $(BUILD)/release-library/release/libholdfast.so
 DEMO_PREFIX := $(BUILD)/demo-prefix
 VENV := $(BUILD)/venv
 
@@ -24,12 +28,12 @@ C_TEST_FLAGS := -D_GNU_SOURCE -g -Wall -Wextra -Werror -Iinclude
 linked_with = -L$(1) -lholdfast -Wl,-rpath,$(1)
 LINKED := $(call linked_with,$(LIBRARY_DIRECTORY))
 HEADERS := $(wildcard include/holdfast/*.h)
-GUIDES := $(wildcard include/guides/*.md)
+DOCUMENTED := $(wildcard include/guides/*.md) LICENSE bindings/c/holdfast.supp
 C_FILES = $(shell find include Sources Tests bindings -name '*.[ch]' -not -path '*/build/*')
 ABI_SHARED := $(addprefix Tests/ABI/,support.c actions.c indexes.c listener.c members.c scene.c shelf.c state_table.c \
     every_function.c)
 ABI_TESTS := $(patsubst Tests/ABI/%.c,%,$(wildcard Tests/ABI/test_*.c))
-TEST_PARTS := test-headers test-payload test-abi test-symbols test-torture-short test-simulator test-fuzz-short \
+TEST_PARTS := test-headers test-payload test-abi test-symbols test-install test-torture-short test-simulator test-fuzz-short \
     test-races test-growth test-mutants test-benchmarks test-swift documentation test-thread-sanitizer test-package test-python \
     test-swift-provider
 
@@ -56,40 +60,45 @@ RUNTIME_LOCKS := pthread_mutex_lock pthread_mutex_unlock __cxa_guard_acquire __c
 # Its own scratch path: other flags than the tests' must not rebuild everything. The runtime is linked
 # statically and no run path is set, so the library can be moved; it cannot be unloaded, because its
 # threads and the Swift runtime cannot. Its targets are optimised across their walls: counted in instructions, a
-# cached read costs a sixth less for it, and a commit is within 3 % of what it was as one module.
+# cached read costs a sixth less for it, and a commit is within 3 % of what it was as one module. What debuggers
+# want lies in a file beside it, in DWARF's version 4: valgrind 3.19 ends a program whose library has the next one.
 library: ## Builds .build/holdfast/libholdfast.so
 	swift build -c release --product holdfast --scratch-path $(BUILD)/release-library \
-	    --explicit-target-dependency-import-check error --disable-local-rpath -Xswiftc -static-stdlib -Xswiftc -cross-module-optimization \
-	    -Xlinker --version-script=$(CURDIR)/bindings/c/exports.map -Xlinker --gc-sections -Xlinker -s \
+	    --explicit-target-dependency-import-check error --disable-local-rpath -Xswiftc -static-stdlib \
+	    -Xswiftc -cross-module-optimization -Xswiftc -dwarf-version=4 -Xcc -gdwarf-4 \
+	    -Xlinker --version-script=$(CURDIR)/bindings/c/exports.map -Xlinker --gc-sections \
 	    -Xlinker -soname=$(SONAME) -Xlinker -z -Xlinker nodelete \
 	    -Xcc -DHOLDFAST_OWN_RUNTIME \
 	    $(foreach function,$(RUNTIME_LOCKS),-Xlinker --wrap=$(function))
 	@mkdir -p $(LIBRARY_DIRECTORY)
-	@cmp -s $(BUILD)/release-library/release/libholdfast.so $(LIBRARY) || \
-	    install -m 755 $(BUILD)/release-library/release/libholdfast.so $(LIBRARY)
+	@[ $(LIBRARY) -nt $(BUILT_LIBRARY) ] || { \
+	    objcopy --only-keep-debug --remove-section=.debug_names $(BUILT_LIBRARY) $(LIBRARY).debug && \
+	    objcopy --strip-all --add-gnu-debuglink=$(LIBRARY).debug $(BUILT_LIBRARY) $(LIBRARY).new && \
+	    mv $(LIBRARY).new $(LIBRARY); }
 	@ln -sf $(notdir $(LIBRARY)) $(LIBRARY_DIRECTORY)/$(SONAME)
 	@ln -sf $(SONAME) $(LIBRARY_DIRECTORY)/libholdfast.so
 
-install: library ## Installs library, headers, guides and holdfast.pc under PREFIX (default /usr/local)
-	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/holdfast
-	install -m 755 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/
-	ln -sf $(notdir $(LIBRARY)) $(DESTDIR)$(PREFIX)/lib/$(SONAME)
-	ln -sf $(SONAME) $(DESTDIR)$(PREFIX)/lib/libholdfast.so
-	install -m 644 include/holdfast.h $(DESTDIR)$(PREFIX)/include/
-	install -m 644 $(HEADERS) $(DESTDIR)$(PREFIX)/include/holdfast/
-	install -d $(DESTDIR)$(PREFIX)/share/doc/holdfast
-	install -m 644 $(GUIDES) $(DESTDIR)$(PREFIX)/share/doc/holdfast/
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' bindings/c/holdfast.pc.in \
-	    > $(DESTDIR)$(PREFIX)/lib/pkgconfig/holdfast.pc
+# Folders may have spaces in their names.
+install: library ## Installs library, headers, guides and holdfast.pc under PREFIX (/usr/local), LIBDIR (PREFIX/lib), DESTDIR
+	install -d "$(DESTDIR)$(LIBDIR)/pkgconfig" "$(DESTDIR)$(INCLUDES)" "$(DESTDIR)$(DOCUMENTS)"
+	install -m 755 $(LIBRARY) "$(DESTDIR)$(LIBDIR)/"
+	install -m 644 $(LIBRARY).debug "$(DESTDIR)$(LIBDIR)/"
+	ln -sf $(notdir $(LIBRARY)) "$(DESTDIR)$(LIBDIR)/$(SONAME)"
+	ln -sf $(SONAME) "$(DESTDIR)$(LIBDIR)/libholdfast.so"
+	install -m 644 $(HEADERS) "$(DESTDIR)$(INCLUDES)/"
+	install -m 644 include/holdfast.h "$(DESTDIR)$(PREFIX)/include/"
+	install -m 644 $(DOCUMENTED) "$(DESTDIR)$(DOCUMENTS)/"
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' bindings/c/holdfast.pc.in \
+	    > "$(DESTDIR)$(LIBDIR)/pkgconfig/holdfast.pc"
 	@if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" -eq 0 ]; then ldconfig; fi
 
-uninstall: ## Removes what install put under PREFIX
-	rm -f $(DESTDIR)$(PREFIX)/lib/libholdfast.so $(DESTDIR)$(PREFIX)/lib/$(SONAME)
-	rm -f $(DESTDIR)$(PREFIX)/lib/$(notdir $(LIBRARY)) $(DESTDIR)$(PREFIX)/lib/pkgconfig/holdfast.pc
-	rm -f $(DESTDIR)$(PREFIX)/include/holdfast.h
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/include/holdfast/,$(notdir $(HEADERS)))
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/doc/holdfast/,$(notdir $(GUIDES)))
-	-rmdir $(DESTDIR)$(PREFIX)/include/holdfast $(DESTDIR)$(PREFIX)/share/doc/holdfast
+# What is left empty goes, too, up to the first folder that is not.
+uninstall: ## Removes what install put there
+	cd "$(DESTDIR)$(LIBDIR)" && rm -f libholdfast.so $(SONAME) $(notdir $(LIBRARY)) $(notdir $(LIBRARY)).debug \
+	    pkgconfig/holdfast.pc
+	cd "$(DESTDIR)$(INCLUDES)" && rm -f ../holdfast.h $(notdir $(HEADERS))
+	cd "$(DESTDIR)$(DOCUMENTS)" && rm -f $(notdir $(DOCUMENTED))
+	cd "$(DESTDIR)/" && rmdir --parents --ignore-fail-on-non-empty ".$(LIBDIR)/pkgconfig" ".$(INCLUDES)" ".$(DOCUMENTS)"
 
 dependencies: ## Installs the Debian packages that are missing
 	@command -v swift > /dev/null || { echo "Swift 6.3 is needed: https://www.swift.org/install/linux" >&2; exit 1; }
@@ -176,6 +185,9 @@ $(BUILD)/abi/%: Tests/ABI/%.c $(ABI_SHARED) $(wildcard Tests/ABI/*.h) include/ho
 test-symbols: library ## What the library exports, needs and weighs
 	Tests/Symbols/check.sh $(LIBRARY) $(SONAME)
 
+test-install: library ## Installs, uses and uninstalls it, in folders with spaces in their names
+	Tests/Install/check.sh "$(BUILD)/install test"
+
 # So many tests at once: of all beside each other each takes as long as all of them do, and nothing comes in its time.
 SWIFT_TESTS_AT_ONCE := --experimental-maximum-parallelization-width 4
 
@@ -225,7 +237,8 @@ $(VENV)/tools: Makefile
 	$(PYTHON) -m venv $(VENV)
 	$(VENV)/bin/pip install --quiet 'pytest>=8,<9' 'pytest-timeout>=2.3,<3' 'hypothesis>=6.100,<7' \
 	    'montydb>=2.5.6,<3' 'ruff>=0.14,<0.15' 'mongomock>=4.3,<5' \
-	    'uvloop>=0.21,<1' 'pydantic>=2.5,<3' 'jsonschema>=4,<5' 'mypy>=2.4,<3' \
+	    'uvloop>=0.21,<1' 'pydantic>=2.5,<3' 'attrs>=23.1' 'msgspec>=0.18,<1' 'jsonschema>=4,<5' 'mypy>=2.4,<3' \
+	    'pyright[nodejs]>=1.1.414,<2' \
 	    'click>=8.1,<9' 'rich>=13,<16' 'prompt_toolkit>=3,<4' 'pexpect>=4.9,<5' 'pydux>=0.2.2,<0.3' 'selenium>=4.25,<5'
 	@touch $@
 

@@ -161,7 +161,7 @@ let package = Package(
         .testTarget(
             name: "HoldfastTests",
             dependencies: [
-                "Holdfast", "HoldfastTestSupport", "SeededRandom",
+                "Holdfast", "HoldfastCore", "HoldfastTestSupport", "SeededRandom",
                 .product(name: "OpenCombine", package: "OpenCombine", condition: .when(platforms: [.linux])),
             ]),
         .testTarget(

@@ -12,16 +12,12 @@ internal import HoldfastEnvironment
 /// of failures. Repositories keep their store open.
 public final class Store: Sendable {
     let core: HoldfastCore.Store
-    let places: Places
     /// Of the host's, where one keeps the entities.
     let provider: (any StoreProvider)?
     private let threads: WaitingThreads
 
-    private init(
-        _ core: HoldfastCore.Store, places: Places, provider: (any StoreProvider)?, threads: WaitingThreads
-    ) {
+    private init(_ core: HoldfastCore.Store, provider: (any StoreProvider)?, threads: WaitingThreads) {
         self.core = core
-        self.places = places
         self.provider = provider
         self.threads = threads
     }
@@ -42,26 +38,23 @@ public final class Store: Sendable {
         _ options: StoreOptions, provider: (any StoreProvider)? = nil, threads: WaitingThreads = .shared,
         _ open: @escaping @Sendable (HoldfastCore.StoreOptions) throws(CoreError) -> HoldfastCore.Store
     ) async throws -> Store {
-        let (options, places) = try prepared(options)
+        let options = try prepared(options)
         let core = try await threads.waiting { () throws(CoreError) in try open(options) }
-        return Store(core, places: places, provider: provider, threads: threads)
+        return Store(core, provider: provider, threads: threads)
     }
 
     /// On this thread, which may wait.
     static func openNow(_ url: String, _ options: StoreOptions) throws -> Store {
-        let (options, places) = try prepared(options)
+        let options = try prepared(options)
         let core = try translatingErrors { () throws(CoreError) in try StoreURL.open(url, options: options) }
-        return Store(core, places: places, provider: nil, threads: .shared)
+        return Store(core, provider: nil, threads: .shared)
     }
 
-    private static func prepared(_ options: StoreOptions) throws -> (HoldfastCore.StoreOptions, Places) {
+    private static func prepared(_ options: StoreOptions) throws -> HoldfastCore.StoreOptions {
         var options = try options.checked()
         options.delivery = .callback
-        let places = Places(options.maxInFlight)
-        // A place is given back a moment before the core counts its commit as delivered, at most one at a time: with
-        // one more, the core's own limit is never met, and submitting never waits.
-        options.maxInFlight += 1
-        return (options, places)
+        options.limitAdvice = "wait, or raise maxInFlight"
+        return options
     }
 
     deinit {

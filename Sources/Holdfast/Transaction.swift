@@ -111,7 +111,7 @@ public final class Transaction: Sendable {
     /// Stores everything, or nothing.
     ///
     /// What a member of an object tree or a validator refuses with is thrown unchanged, and the transaction stays open, to be
-    /// repaired and committed again; so it does after `.busy` (no place under the store's `maxInFlight`) and `.readOnly`.
+    /// repaired and committed again; so it does after `.busy` (no slot under the store's `maxInFlight`) and `.readOnly`.
     /// After any other error it has failed: `.conflict` (something that it read was changed since), `.keyReused`, `.timeout`
     /// (withdrawn, nothing was stored), `.uniqueViolation`, `.full`, `.io`, whose `commitState` tells whether something may
     /// have been stored.
@@ -129,22 +129,17 @@ public final class Transaction: Sendable {
         // Afterwards, if it has ended.
         defer { trees.release(at: TransactionTrees.Place(#isolation)) }
         _ = try await seal(isCommitted: true)
+        let pending = CommitFuture()
         do {
-            try await store.places.take(until: deadline)
+            try Task.checkCancellation()
+            let milliseconds = UInt64(clamping: ContinuousClock.now.duration(to: deadline).milliseconds)
+            try await store.withSlot(until: store.core.deadline(inMilliseconds: milliseconds)) {
+                // Submitting lets go of the snapshot, which may wait for a read in progress.
+                try await store.waiting { [core] () throws(CoreError) in try core.submitInSlot(pending) }
+            }
         } catch {
             try? await store.waiting { [core] () throws(CoreError) in core.unseal() }
             throw error
-        }
-        defer { store.places.giveBack() }
-        let pending = CommitFuture()
-        // Submitting lets go of the snapshot, which may wait for a read in progress.
-        try await store.waiting { [core] () throws(CoreError) in
-            do throws(CoreError) {
-                try core.submit(pending)
-            } catch {
-                core.unseal()
-                throw error
-            }
         }
         return try await pending.receipt { [core] in try? core.cancel() }
     }

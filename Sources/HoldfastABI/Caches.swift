@@ -6,11 +6,9 @@ internal import HoldfastEnvironment
 public func hf_repository_invalidate_cache(
     _ repository: OpaquePointer?, _ id: UnsafePointer<CChar>?, _ id_length: Int, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        try useRepository(repository, nil) { repository, _ throws(HoldfastError) in
-            let id = id == nil && id_length == 0 ? nil : try entityID(id, id_length)
-            try repository.invalidateCache(id)
-        }
+    answer(repository, out_error) { (repository: Repository) throws(HoldfastError) in
+        let id = id == nil && id_length == 0 ? nil : try entityID(id, id_length)
+        try repository.invalidateCache(id)
     }
 }
 
@@ -18,14 +16,12 @@ public func hf_repository_invalidate_cache(
 public func hf_repository_trim_cache(
     _ repository: OpaquePointer?, _ level: hf_trim_level, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        try useRepository(repository, nil) { repository, _ throws(HoldfastError) in
-            switch level {
-            case .HF_TRIM_WARNING: try repository.trimCache(.warning)
-            case .HF_TRIM_CRITICAL: try repository.trimCache(.critical)
-            default:
-                throw HoldfastError(.invalidArgument, "\(level.rawValue) is no hf_trim_level: pass one of those")
-            }
+    answer(repository, out_error) { (repository: Repository) throws(HoldfastError) in
+        switch level {
+        case .HF_TRIM_WARNING: try repository.trimCache(.warning)
+        case .HF_TRIM_CRITICAL: try repository.trimCache(.critical)
+        default:
+            throw HoldfastError(.invalidArgument, "\(level.rawValue) is no hf_trim_level: pass one of those")
         }
     }
 }
@@ -34,10 +30,8 @@ public func hf_repository_trim_cache(
 public func hf_repository_cache_statistics(
     _ repository: OpaquePointer?, _ out_statistics: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_statistics, "out_statistics", out_error) { () throws(HoldfastError) in
-        try useRepository(repository, nil) { repository, _ throws(HoldfastError) in
-            try repository.cacheStatistics().json
-        }
+    answer(repository, out_statistics, "out_statistics", out_error) { (repository: Repository) throws(HoldfastError) in
+        try repository.cacheStatistics().json
     }
 }
 
@@ -64,7 +58,5 @@ public func hf_store_set_clock(
     // Lets go of the user data by itself when nobody keeps it.
     let host = clock.map { HostClockFunction($0, user_data, free_user_data) }
     if host == nil { free_user_data?(user_data) }
-    return answer(out_error) { () throws(HoldfastError) in
-        try useStore(store) { store throws(HoldfastError) in try store.setClock(host) }
-    }
+    return answer(store, out_error) { (store: Store) throws(HoldfastError) in try store.setClock(host) }
 }

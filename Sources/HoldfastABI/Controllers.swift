@@ -53,15 +53,14 @@ public func hf_controller_create(
 ) -> hf_status {
     // Freed with the last reference, also when this fails.
     let host = HostController(middleware, on_state, user_data, free_user_data)
-    return answer(out_controller, "out_controller", out_error) { () throws(HoldfastError) in
-        try useRepository(repository, nil) { repository, _ throws(HoldfastError) in
-            let controller = try Controller(repository, for: host)
-            do throws(HoldfastError) {
-                return try HandleTable.insert(controller, .controller)
-            } catch {
-                controller.close()
-                throw error
-            }
+    return answer(repository, out_controller, "out_controller", out_error) {
+        (repository: Repository) throws(HoldfastError) in
+        let controller = try Controller(repository, for: host)
+        do throws(HoldfastError) {
+            return try HandleTable.insert(controller)
+        } catch {
+            controller.close()
+            throw error
         }
     }
 }
@@ -70,10 +69,8 @@ public func hf_controller_create(
 public func hf_controller_dispatch(
     _ controller: OpaquePointer?, _ action: UnsafePointer<CChar>?, _ length: Int, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        try useController(controller) { controller throws(HoldfastError) in
-            try controller.dispatch(ControllerAction(json: bytes(action, length, "action")))
-        }
+    answer(controller, out_error) { (controller: Controller) throws(HoldfastError) in
+        try controller.dispatch(ControllerAction(json: bytes(action, length, "action")))
     }
 }
 
@@ -82,19 +79,13 @@ public func hf_controller_state(
     _ controller: OpaquePointer?, _ out_state: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
 ) -> hf_status {
     answer(out_state, "out_state", out_error) { () throws(HoldfastError) in
-        try useController(controller) { controller throws(HoldfastError) in controller.state }.json
+        try HandleTable.use(controller) { (controller: Controller) throws(HoldfastError) in controller.state }.json
     }
 }
 
 @_cdecl("hf_controller_free") @implementation
 public func hf_controller_free(_ controller: OpaquePointer?) {
-    HandleTable.remove(controller, .controller, Controller.self)?.close()
-}
-
-private func useController<Result>(
-    _ controller: OpaquePointer?, _ body: (Controller) throws(HoldfastError) -> Result
-) throws(HoldfastError) -> Result {
-    try HandleTable.use(controller, .controller, Controller.self, body)
+    HandleTable.remove(controller, as: Controller.self)?.close()
 }
 
 @_cdecl("hf_reduce") @implementation

@@ -13,7 +13,7 @@ public func hf_cursor_open(
             repository, transaction, filter, filter_length, options,
             for: .find
         ) { repository, filter, options, transaction throws(HoldfastError) in
-            try HandleTable.insert(repository.cursor(filter, options, in: transaction), .cursor)
+            try HandleTable.insert(repository.cursor(filter, options, in: transaction))
         }
     }
 }
@@ -25,7 +25,7 @@ public func hf_cursor_next(
 ) -> hf_status {
     answer(out_error) { () throws(HoldfastError) in
         let result = try required(out_entities, "out_entities")
-        try HandleTable.use(cursor, .cursor, Cursor.self) { cursor throws(HoldfastError) in
+        try HandleTable.use(cursor) { (cursor: Cursor) throws(HoldfastError) in
             try cursor.next(count) { entities throws(HoldfastError) in try fill(result, with: entities) }
         }
     }
@@ -34,5 +34,5 @@ public func hf_cursor_next(
 @_cdecl("hf_cursor_free") @implementation
 public func hf_cursor_free(_ cursor: OpaquePointer?) {
     // Its own snapshot goes with it.
-    _ = HandleTable.remove(cursor, .cursor, Cursor.self)
+    _ = HandleTable.remove(cursor, as: Cursor.self)
 }

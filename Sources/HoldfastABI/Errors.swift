@@ -3,12 +3,6 @@ internal import HoldfastCore
 internal import HoldfastEnvironment
 internal import HoldfastQuery
 
-#if canImport(Darwin)
-    internal import Darwin
-#else
-    internal import Glibc
-#endif
-
 /// What an `hf_error` stands for. Its texts have addresses that last as long as it does.
 final class ErrorObject: @unchecked Sendable {
     // Sendable: immutable; the texts are only read.
@@ -54,34 +48,28 @@ func answer(_ outError: OutError?, _ body: () throws(HoldfastError) -> Void) -> 
 }
 
 /// As `answer`, and puts what it answers where the caller wants it, who cannot do without it.
-func answer<Value>(
-    _ result: UnsafeMutablePointer<Value>?, _ name: StaticString, _ outError: OutError?,
+func answer<Value: ResultValue>(
+    _ result: UnsafeMutablePointer<Value.Place>?, _ name: StaticString, _ outError: OutError?,
     _ body: () throws(HoldfastError) -> Value
 ) -> hf_status {
     answer(outError) { () throws(HoldfastError) in
         let result = try required(result, name)
-        result.pointee = try body()
+        try body().put(in: result)
     }
 }
 
-func answer(
-    _ result: UnsafeMutablePointer<hf_buffer>?, _ name: StaticString, _ outError: OutError?,
-    _ body: () throws(HoldfastError) -> [UInt8]
+/// As `answer`, with what a handle stands for.
+func answer<Object: HandleObject>(
+    _ handle: OpaquePointer?, _ outError: OutError?, _ body: (Object) throws(HoldfastError) -> Void
 ) -> hf_status {
-    answer(outError) { () throws(HoldfastError) in
-        let result = try required(result, name)
-        try fill(result, with: body())
-    }
+    answer(outError) { () throws(HoldfastError) in try HandleTable.use(handle, body) }
 }
 
-func answer(
-    _ result: UnsafeMutablePointer<hf_entity_list>?, _ name: StaticString, _ outError: OutError?,
-    _ body: () throws(HoldfastError) -> EntityList
+func answer<Object: HandleObject, Value: ResultValue>(
+    _ handle: OpaquePointer?, _ result: UnsafeMutablePointer<Value.Place>?, _ name: StaticString,
+    _ outError: OutError?, _ body: (Object) throws(HoldfastError) -> Value
 ) -> hf_status {
-    answer(outError) { () throws(HoldfastError) in
-        let result = try required(result, name)
-        try fill(result, with: body())
-    }
+    answer(result, name, outError) { () throws(HoldfastError) in try HandleTable.use(handle, body) }
 }
 
 /// As `answer`, for bodies with answers of their own that are no errors.
@@ -96,16 +84,30 @@ func answerStatus(_ outError: OutError?, _ body: () throws(HoldfastError) -> hf_
 }
 
 /// NULL only when there are no handles left.
-func errorHandle(_ error: HoldfastError) -> OpaquePointer? { try? HandleTable.insert(ErrorObject(error), .error) }
+func errorHandle(_ error: HoldfastError) -> OpaquePointer? { try? HandleTable.insert(ErrorObject(error)) }
 
-/// A failure that the host's code has told by a status. `lead` begins the message.
-func hostError(_ status: hf_status, _ lead: String) -> HoldfastError {
+/// A failure that the host's code has told by a status. `lead` begins the message. A number that is no status stands for
+/// `unknown`.
+func hostError(_ status: hf_status, _ lead: String, unknown: Status = .hostError) -> HoldfastError {
     guard let known = Status(rawValue: Int32(bitPattern: status.rawValue)) else {
         return HoldfastError(
-            .hostError, "\(lead) \(status.rawValue), which is no status",
+            unknown, "\(lead) \(status.rawValue), which is no status",
             detail: [("code", .number(UInt64(status.rawValue)))])
     }
     return HoldfastError(known, "\(lead) \(known.name)")
+}
+
+/// Throws what a function of the host's has failed with: the error that it handed over, which is the library's from here
+/// on, or else one that `hostError` makes. The status counts that it answered; where that is none, `unknown`, or else the
+/// error's own.
+func accept(
+    _ status: hf_status, _ error: OpaquePointer?, _ lead: @autoclosure () -> String, unknown: Status? = nil
+) throws(HoldfastError) {
+    let own = HandleTable.remove(error, as: ErrorObject.self)?.error
+    if status == hf_status.HF_OK { return }
+    guard var own else { throw hostError(status, lead(), unknown: unknown ?? .hostError) }
+    own.status = Status(rawValue: Int32(bitPattern: status.rawValue)) ?? unknown ?? own.status
+    throw own
 }
 
 private func read<Result>(
@@ -119,7 +121,7 @@ private func read<Result>(
     _ error: OpaquePointer?, failing: (Status) -> Result, _ body: (ErrorObject) -> Result
 ) -> Result {
     do throws(HoldfastError) {
-        return try HandleTable.use(error, .error, ErrorObject.self) { object throws(HoldfastError) in body(object) }
+        return try HandleTable.use(error) { (object: ErrorObject) throws(HoldfastError) in body(object) }
     } catch {
         return failing(error.status)
     }
@@ -181,7 +183,7 @@ public func hf_error_create(_ status: hf_status, _ code: Int64, _ message: Unsaf
 
 @_cdecl("hf_error_free") @implementation
 public func hf_error_free(_ error: OpaquePointer?) {
-    _ = HandleTable.remove(error, .error, ErrorObject.self)
+    _ = HandleTable.remove(error, as: ErrorObject.self)
 }
 
 @_cdecl("hf_status_name") @implementation

@@ -4,12 +4,6 @@ internal import HoldfastEnvironment
 
 typealias OutFuture = UnsafeMutablePointer<OpaquePointer?>
 
-func useFuture<Result>(
-    _ future: OpaquePointer?, _ body: (Future) throws(HoldfastError) -> Result
-) throws(HoldfastError) -> Result {
-    try HandleTable.use(future, .future, Future.self, body)
-}
-
 /// Gives a value and its receipt to whoever wants them.
 func fill(
     _ out_value: UnsafeMutablePointer<hf_entity>?, _ out_receipt: UnsafeMutablePointer<hf_buffer>?,
@@ -26,7 +20,7 @@ func fill(
 @_cdecl("hf_future_create") @implementation
 public func hf_future_create(_ out_future: UnsafeMutablePointer<OpaquePointer?>?, _ out_error: OutError?) -> hf_status {
     answer(out_error) { () throws(HoldfastError) in
-        try required(out_future, "out_future").pointee = try HandleTable.insert(Future(), .future)
+        try required(out_future, "out_future").pointee = try HandleTable.insert(Future())
     }
 }
 
@@ -36,7 +30,7 @@ private func complete(
 ) -> hf_status {
     answer(out_error) { () throws(HoldfastError) in
         let outcome = try outcome()
-        try useFuture(future) { future throws(HoldfastError) in
+        try HandleTable.use(future) { (future: Future) throws(HoldfastError) in
             guard future.complete(outcome) else {
                 throw HoldfastError(.invalidState, "the future was completed before: the first completion stands")
             }
@@ -75,7 +69,7 @@ public func hf_future_wait(
 ) -> hf_status {
     answer(out_error) { () throws(HoldfastError) in
         let identifier = identifier == nil ? nil : try text(identifier, "identifier")
-        let value = try useFuture(future) { future throws(HoldfastError) in
+        let value = try HandleTable.use(future) { (future: Future) throws(HoldfastError) in
             try future.wait(milliseconds: waiting(timeout_ms), identifier: identifier)
         }
         try fill(out_value, out_receipt, with: value)
@@ -84,7 +78,7 @@ public func hf_future_wait(
 
 @_cdecl("hf_future_is_ended") @implementation
 public func hf_future_is_ended(_ future: OpaquePointer?) -> Bool {
-    (try? useFuture(future) { future throws(HoldfastError) in future.isCompleted }) ?? false
+    (try? HandleTable.use(future) { (future: Future) throws(HoldfastError) in future.isCompleted }) ?? false
 }
 
 @_cdecl("hf_future_observe") @implementation
@@ -93,23 +87,19 @@ public func hf_future_observe(
     _ free_user_data: (@convention(c) (UnsafeMutableRawPointer?) -> Void)?, _ out_error: OutError?
 ) -> hf_status {
     let observer = HostObserver(on_end, user_data, free_user_data)
-    let status = answer(out_error) { () throws(HoldfastError) in
-        try useFuture(future) { future throws(HoldfastError) in try future.observe(observer) }
-    }
+    let status = answer(future, out_error) { (future: Future) throws(HoldfastError) in try future.observe(observer) }
     if status != hf_status.HF_OK { observer.end() }
     return status
 }
 
 @_cdecl("hf_future_cancel") @implementation
 public func hf_future_cancel(_ future: OpaquePointer?, _ out_error: OutError?) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        try useFuture(future) { future throws(HoldfastError) in try future.cancel() }
-    }
+    answer(future, out_error) { (future: Future) throws(HoldfastError) in try future.cancel() }
 }
 
 @_cdecl("hf_future_free") @implementation
 public func hf_future_free(_ future: OpaquePointer?) {
-    _ = HandleTable.remove(future, .future, Future.self)
+    _ = HandleTable.remove(future, as: Future.self)
 }
 
 @_cdecl("hf_transaction_submit_future") @implementation
@@ -120,9 +110,9 @@ public func hf_transaction_submit_future(
         let result = try required(out_future, "out_future")
         result.pointee = nil
         do throws(HoldfastError) {
-            try useTransaction(transaction) { transaction throws(HoldfastError) in
+            try HandleTable.use(transaction) { (transaction: Transaction) throws(HoldfastError) in
                 try transaction.submit { future throws(HoldfastError) in
-                    result.pointee = try HandleTable.insert(future, .future)
+                    result.pointee = try HandleTable.insert(future)
                 }
             }
         } catch {
@@ -144,12 +134,12 @@ public func hf_transaction_retry(
         let turnResult = try required(out_turn, "out_turn")
         result.pointee = nil
         turnResult.pointee = nil
-        try useTransaction(transaction) { transaction throws(HoldfastError) in
+        try HandleTable.use(transaction) { (transaction: Transaction) throws(HoldfastError) in
             let options = try options.map { options throws(HoldfastError) in
                 try TransactionOptions(json: HoldfastABI.options(options))
             }
             try transaction.retry(options) { next, turn throws(HoldfastError) in
-                let turnHandle = try HandleTable.insert(turn, .future)
+                let turnHandle = try HandleTable.insert(turn)
                 do throws(HoldfastError) {
                     result.pointee = try handle(of: next)
                 } catch {
@@ -173,7 +163,7 @@ public func hf_await(
         guard let starter else { throw HoldfastError(.invalidArgument, "starter is NULL: pass the function to run") }
         let identifier = identifier == nil ? nil : try text(identifier, "identifier")
         let wait = try FutureWait(milliseconds: waiting(timeout_ms), identifier: identifier)
-        let handle = try HandleTable.insert(wait.future, .future)
+        let handle = try HandleTable.insert(wait.future)
         var status = hf_status.HF_OK
         guard
             isSameProcess(after: {

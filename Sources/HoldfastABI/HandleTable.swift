@@ -1,5 +1,6 @@
 internal import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastServices
 internal import Synchronization
 
 /// What a handle may stand for.
@@ -17,6 +18,20 @@ enum HandleKind: UInt64, CaseIterable {
 
     var name: String { "\(self)" }
 }
+
+/// What has handles.
+protocol HandleObject: AnyObject { static var handleKind: HandleKind { get } }
+
+extension Store: HandleObject { static var handleKind: HandleKind { .store } }
+extension Repository: HandleObject { static var handleKind: HandleKind { .repository } }
+extension Transaction: HandleObject { static var handleKind: HandleKind { .transaction } }
+extension ErrorObject: HandleObject { static var handleKind: HandleKind { .error } }
+extension Cursor: HandleObject { static var handleKind: HandleKind { .cursor } }
+extension Operation: HandleObject { static var handleKind: HandleKind { .operation } }
+extension Future: HandleObject { static var handleKind: HandleKind { .future } }
+extension Participant: HandleObject { static var handleKind: HandleKind { .participant } }
+extension ChangeStream: HandleObject { static var handleKind: HandleKind { .stream } }
+extension Controller: HandleObject { static var handleKind: HandleKind { .controller } }
 
 /// All handles of the process. A handle is no address: it encodes a slot of this table and the slot's generation, so
 /// that a stale, foreign or invented one is told from a live one without touching what it may point to.
@@ -131,7 +146,8 @@ enum HandleTable {
 
     // MARK: For the exports
 
-    static func insert(_ object: AnyObject, _ kind: HandleKind) throws(HoldfastError) -> OpaquePointer {
+    static func insert<Object: HandleObject>(_ object: Object) throws(HoldfastError) -> OpaquePointer {
+        let kind = Object.handleKind
         let slots = current.value
         guard let index = slots.take(for: kind), let slot = slots[index] else {
             throw HoldfastError(.noMemory, "all 16 million handles are in use: free those that are no longer needed")
@@ -146,20 +162,31 @@ enum HandleTable {
     }
 
     /// Runs `body` with what the handle stands for.
-    static func use<Object: AnyObject, Result>(
-        _ handle: OpaquePointer?, _ kind: HandleKind, _ type: Object.Type,
-        _ body: (Object) throws(HoldfastError) -> Result
+    static func use<Object: HandleObject, Result>(
+        _ handle: OpaquePointer?, _ body: (Object) throws(HoldfastError) -> Result
     ) throws(HoldfastError) -> Result {
-        let pin = try pin(handle, kind)
+        let pin = try pin(handle, Object.handleKind)
         defer { unpin(pin) }
         // The slot is pinned, so the object lives; its kind was checked, so it is of this class.
-        return try body(unsafeDowncast(pin.slot.pointee.object!.takeUnretainedValue(), to: type))
+        return try body(unsafeDowncast(pin.slot.pointee.object!.takeUnretainedValue(), to: Object.self))
+    }
+
+    /// The same with a transaction, which may be NULL.
+    static func use<Object: HandleObject, Result>(
+        _ handle: OpaquePointer?, in transaction: OpaquePointer?,
+        _ body: (Object, Transaction?) throws(HoldfastError) -> Result
+    ) throws(HoldfastError) -> Result {
+        try use(handle) { (object: Object) throws(HoldfastError) in
+            guard let transaction else { return try body(object, nil) }
+            return try use(transaction) { (transaction: Transaction) throws(HoldfastError) in
+                try body(object, transaction)
+            }
+        }
     }
 
     /// Takes the handle away from its owner and answers what it stood for; nil for none that is live.
-    static func remove<Object: AnyObject>(_ handle: OpaquePointer?, _ kind: HandleKind, _ type: Object.Type) -> Object?
-    {
-        guard handle != nil, let pin = try? pin(handle, kind) else { return nil }
+    static func remove<Object: HandleObject>(_ handle: OpaquePointer?, as type: Object.Type) -> Object? {
+        guard handle != nil, let pin = try? pin(handle, type.handleKind) else { return nil }
         defer { unpin(pin) }
         let object = unsafeDowncast(pin.slot.pointee.object!.takeUnretainedValue(), to: type)
         let before = pin.slot.pointee.word.bitwiseAnd(~live, ordering: .acquiringAndReleasing).oldValue

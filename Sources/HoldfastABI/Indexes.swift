@@ -8,12 +8,10 @@ public func hf_repository_create_index(
     _ repository: OpaquePointer?, _ options: UnsafePointer<CChar>?, _ progress: hf_index_progress?,
     _ user_data: UnsafeMutableRawPointer?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        try useRepository(repository, nil) { repository, _ throws(HoldfastError) in
-            try repository.createIndex(HoldfastABI.options(options)) { done in
-                guard let progress else { return true }
-                return consent(of: progress) { progress(done, user_data) }
-            }
+    answer(repository, out_error) { (repository: Repository) throws(HoldfastError) in
+        try repository.createIndex(HoldfastABI.options(options)) { done in
+            guard let progress else { return true }
+            return consent(of: progress) { progress(done, user_data) }
         }
     }
 }
@@ -24,7 +22,9 @@ public func hf_repository_drop_index(
 ) -> hf_status {
     answer(out_error) { () throws(HoldfastError) in
         let name = try text(name, "name")
-        try useRepository(repository, nil) { repository, _ throws(HoldfastError) in try repository.dropIndex(name) }
+        try HandleTable.use(repository) { (repository: Repository) throws(HoldfastError) in
+            try repository.dropIndex(name)
+        }
     }
 }
 
@@ -32,8 +32,8 @@ public func hf_repository_drop_index(
 public func hf_repository_indexes(
     _ repository: OpaquePointer?, _ out_indexes: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_indexes, "out_indexes", out_error) { () throws(HoldfastError) in
-        try useRepository(repository, nil) { repository, _ throws(HoldfastError) in try repository.indexes() }
+    answer(repository, out_indexes, "out_indexes", out_error) { (repository: Repository) throws(HoldfastError) in
+        try repository.indexes()
     }
 }
 
@@ -57,7 +57,7 @@ public func hf_repository_explain(
 public func hf_repository_verify(
     _ repository: OpaquePointer?, _ out_report: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_report, "out_report", out_error) { () throws(HoldfastError) in
-        try useRepository(repository, nil) { repository, _ throws(HoldfastError) in try repository.verify() }
+    answer(repository, out_report, "out_report", out_error) { (repository: Repository) throws(HoldfastError) in
+        try repository.verify()
     }
 }

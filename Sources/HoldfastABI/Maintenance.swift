@@ -24,7 +24,7 @@ public func hf_store_backup(
 ) -> hf_status {
     answer(out_error) { () throws(HoldfastError) in
         let path = try text(path, "path")
-        try useStore(store) { store throws(HoldfastError) in
+        try HandleTable.use(store) { (store: Store) throws(HoldfastError) in
             try fill(out_report, withReport: store.backUp(to: path, HoldfastABI.progress(progress, user_data)))
         }
     }
@@ -47,10 +47,8 @@ public func hf_store_verify(
     _ store: OpaquePointer?, _ progress: hf_progress?, _ user_data: UnsafeMutableRawPointer?,
     _ out_report: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_report, "out_report", out_error) { () throws(HoldfastError) in
-        try useStore(store) { store throws(HoldfastError) in
-            try store.verify(HoldfastABI.progress(progress, user_data))
-        }
+    answer(store, out_report, "out_report", out_error) { (store: Store) throws(HoldfastError) in
+        try store.verify(HoldfastABI.progress(progress, user_data))
     }
 }
 
@@ -58,8 +56,8 @@ public func hf_store_verify(
 public func hf_store_compact(
     _ store: OpaquePointer?, _ out_report: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        try useStore(store) { store throws(HoldfastError) in try fill(out_report, withReport: store.compact()) }
+    answer(store, out_error) { (store: Store) throws(HoldfastError) in
+        try fill(out_report, withReport: store.compact())
     }
 }
 
@@ -73,16 +71,17 @@ public func hf_store_upgrade(
         guard Store.schemaVersions.contains(version) else {
             throw HoldfastError(.invalidArgument, "the version is \(version): give 0 to 2147483648")
         }
-        try useStore(store) { store throws(HoldfastError) in
+        try HandleTable.use(store) { (store: Store) throws(HoldfastError) in
             let options = try UpgradeOptions(json: HoldfastABI.options(options))
             let report = try store.upgrade(to: version, options) { transaction, from, to throws(HoldfastError) in
                 guard let upgrade else {
                     throw HoldfastError(.invalidArgument, "upgrade is NULL, and the store has version \(from)")
                 }
+                var error: OpaquePointer?
                 let answer = try lend(transaction) { handle throws(HoldfastError) in
-                    status(of: upgrade) { upgrade(handle, from, to, user_data) }
+                    status(of: upgrade) { upgrade(handle, from, to, user_data, &error) }
                 }
-                if answer != hf_status.HF_OK { throw hostError(answer, "the upgrade from version \(from) answered") }
+                try accept(answer, error, "the upgrade from version \(from) answered")
             } progress: { done, total throws(HoldfastError) in
                 try HoldfastABI.progress(progress, user_data)(done, total)
             }
@@ -95,7 +94,7 @@ public func hf_store_upgrade(
 public func hf_store_schema_version(
     _ store: OpaquePointer?, _ out_version: UnsafeMutablePointer<Int64>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_version, "out_version", out_error) { () throws(HoldfastError) in
-        try useStore(store) { store throws(HoldfastError) in try store.schemaVersion() ?? -1 }
+    answer(store, out_version, "out_version", out_error) { (store: Store) throws(HoldfastError) in
+        try store.schemaVersion() ?? -1
     }
 }

@@ -2,28 +2,14 @@ public import CHoldfast
 internal import HoldfastCore
 internal import HoldfastEnvironment
 
-func useOperation<Result>(
-    _ operation: OpaquePointer?, _ transaction: OpaquePointer?,
-    _ body: (Operation, Transaction?) throws(HoldfastError) -> Result
-) throws(HoldfastError) -> Result {
-    try HandleTable.use(operation, .operation, Operation.self) { operation throws(HoldfastError) in
-        guard let transaction else { return try body(operation, nil) }
-        return try useTransaction(transaction) { transaction throws(HoldfastError) in
-            try body(operation, transaction)
-        }
-    }
-}
-
 @_cdecl("hf_operation_create") @implementation
 public func hf_operation_create(
     _ store: OpaquePointer?, _ description: UnsafePointer<CChar>?, _ length: Int,
     _ out_operation: UnsafeMutablePointer<OpaquePointer?>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_operation, "out_operation", out_error) { () throws(HoldfastError) in
-        try useStore(store) { store throws(HoldfastError) in
-            let operation = try Operation(store, describedBy: bytes(description, length, "description"))
-            return try HandleTable.insert(operation, .operation)
-        }
+    answer(store, out_operation, "out_operation", out_error) { (store: Store) throws(HoldfastError) in
+        let operation = try Operation(store, describedBy: bytes(description, length, "description"))
+        return try HandleTable.insert(operation)
     }
 }
 
@@ -40,14 +26,15 @@ private final class HostFunction: UserData, OperationFunction, @unchecked Sendab
     func run(in transaction: Transaction) throws(HoldfastError) -> [UInt8] {
         var result = hf_buffer()
         var status = hf_status.HF_OK
+        var error: OpaquePointer?
         defer { hf_buffer_free(&result) }
         try lend(transaction) { handle throws(HoldfastError) in
             let isSame = isSameProcess {
-                status = HoldfastABI.status(of: function) { function(handle, &result, pointer) }
+                status = HoldfastABI.status(of: function) { function(handle, &result, pointer, &error) }
             }
             guard isSame else { throw HoldfastError(.forked, "the operation's function forked") }
         }
-        if status != hf_status.HF_OK { throw hostError(status, "the operation's function answered") }
+        try accept(status, error, "the operation's function answered")
         return try Array(asking: UnsafeRawBufferPointer(start: result.data, count: result.length))
     }
 }
@@ -65,9 +52,9 @@ public func hf_operation_create_function(
         guard let function else { throw HoldfastError(.invalidArgument, "function is NULL: pass the function to run") }
         let hostFunction = HostFunction(function, user_data, free_user_data)
         let result = try required(out_operation, "out_operation")
-        try useStore(store) { store throws(HoldfastError) in
+        try HandleTable.use(store) { (store: Store) throws(HoldfastError) in
             let options = try TransactionOptions(json: HoldfastABI.options(options), allowsAttempts: true)
-            result.pointee = try HandleTable.insert(Operation(store, hostFunction, options: options), .operation)
+            result.pointee = try HandleTable.insert(Operation(store, hostFunction, options: options))
         }
     }
 }
@@ -78,7 +65,8 @@ public func hf_operation_perform(
     _ out_receipt: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
 ) -> hf_status {
     answer(out_error) { () throws(HoldfastError) in
-        try useOperation(operation, transaction) { operation, transaction throws(HoldfastError) in
+        try HandleTable.use(operation, in: transaction) {
+            (operation: Operation, transaction: Transaction?) throws(HoldfastError) in
             let value = try operation.perform(in: transaction)
             try markingStored(value.receipt != nil) { () throws(HoldfastError) in
                 try fill(out_result, out_receipt, with: value)
@@ -94,10 +82,11 @@ private func start(
 ) -> hf_status {
     let status = answer(out_error) { () throws(HoldfastError) in
         out_future?.pointee = nil
-        try useOperation(operation, transaction) { operation, transaction throws(HoldfastError) in
+        try HandleTable.use(operation, in: transaction) {
+            (operation: Operation, transaction: Transaction?) throws(HoldfastError) in
             _ = try operation.start(in: transaction, observer: observer, isSubscriber: isSubscriber) {
                 future throws(HoldfastError) in
-                if let out_future { out_future.pointee = try HandleTable.insert(future, .future) }
+                if let out_future { out_future.pointee = try HandleTable.insert(future) }
             }
         }
     }
@@ -133,5 +122,5 @@ public func hf_operation_subscribe(
 
 @_cdecl("hf_operation_free") @implementation
 public func hf_operation_free(_ operation: OpaquePointer?) {
-    _ = HandleTable.remove(operation, .operation, Operation.self)
+    _ = HandleTable.remove(operation, as: Operation.self)
 }

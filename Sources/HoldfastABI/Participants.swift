@@ -30,12 +30,12 @@ private final class HostParticipant: UserData, ParticipantHost, @unchecked Senda
         var error: OpaquePointer?
         guard let transaction else {
             let answer = status(of: validate) { validate(nil, pointer, &error) }
-            return try accept(answer, error)
+            return try accept(answer, error, "a validator answered", unknown: .refused)
         }
         let answer = try lend(transaction) { handle throws(HoldfastError) in
             status(of: validate) { validate(handle, pointer, &error) }
         }
-        try accept(answer, error)
+        try accept(answer, error, "a validator answered", unknown: .refused)
     }
 
     var hasSavepoints: Bool { callbacks.on_savepoint != nil }
@@ -51,28 +51,6 @@ private final class HostParticipant: UserData, ParticipantHost, @unchecked Senda
     private func call(_ function: hf_participant_savepoint_fn?, _ number: UInt64) {
         if let function { run(function) { function(number, pointer) } }
     }
-}
-
-/// What a validator's answer means; takes its error over.
-func accept(_ status: hf_status, _ error: OpaquePointer?) throws(HoldfastError) {
-    let own = HandleTable.remove(error, .error, ErrorObject.self)?.error
-    if status == hf_status.HF_OK { return }
-    let known = Int32(exactly: status.rawValue).flatMap(Status.init(rawValue:))
-    if var own {
-        own.status = known ?? .refused
-        throw own
-    }
-    guard let known else {
-        throw HoldfastError(
-            .refused, "a validator answered \(status.rawValue)", detail: [("code", .number(UInt64(status.rawValue)))])
-    }
-    throw HoldfastError(known, "a validator answered \(known.name)")
-}
-
-private func useParticipant<Result>(
-    _ participant: OpaquePointer?, _ body: (Participant) throws(HoldfastError) -> Result
-) throws(HoldfastError) -> Result {
-    try HandleTable.use(participant, .participant, Participant.self, body)
 }
 
 /// NULL stands for any.
@@ -111,12 +89,14 @@ public func hf_participant_create(
         let made = HostParticipant(try copy(callbacks), user_data, free_user_data)
         host = made
         let participant = Participant(made)
-        let handle = try HandleTable.insert(participant, .participant)
+        let handle = try HandleTable.insert(participant)
         HandleMap.note(handle, of: participant)
         result.pointee = handle
         guard let parent else { return }
         do throws(HoldfastError) {
-            try useParticipant(parent) { parent throws(HoldfastError) in try participant.attach(to: parent) }
+            try HandleTable.use(parent) { (parent: Participant) throws(HoldfastError) in
+                try participant.attach(to: parent)
+            }
         } catch {
             result.pointee = nil
             hf_participant_free(handle)
@@ -134,29 +114,28 @@ public func hf_participant_create(
 public func hf_participant_attach(
     _ participant: OpaquePointer?, _ parent: OpaquePointer?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        try useParticipant(participant) { participant throws(HoldfastError) in
-            try useParticipant(parent) { parent throws(HoldfastError) in try participant.attach(to: parent) }
+    answer(participant, out_error) { (participant: Participant) throws(HoldfastError) in
+        try HandleTable.use(parent) { (parent: Participant) throws(HoldfastError) in try participant.attach(to: parent)
         }
     }
 }
 
 @_cdecl("hf_participant_detach") @implementation
 public func hf_participant_detach(_ participant: OpaquePointer?, _ out_error: OutError?) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        try useParticipant(participant) { participant throws(HoldfastError) in try participant.detach() }
-    }
+    answer(participant, out_error) { (participant: Participant) throws(HoldfastError) in try participant.detach() }
 }
 
 @_cdecl("hf_participant_user_data") @implementation
 public func hf_participant_user_data(_ participant: OpaquePointer?) -> UnsafeMutableRawPointer? {
-    let data = try? useParticipant(participant) { participant throws(HoldfastError) in participant.currentHost }
+    let data = try? HandleTable.use(participant) { (participant: Participant) throws(HoldfastError) in
+        participant.currentHost
+    }
     return (data as? HostParticipant)?.pointer
 }
 
 @_cdecl("hf_participant_free") @implementation
 public func hf_participant_free(_ participant: OpaquePointer?) {
-    guard let participant = HandleTable.remove(participant, .participant, Participant.self) else { return }
+    guard let participant = HandleTable.remove(participant, as: Participant.self) else { return }
     HandleMap.forget(participant)
     participant.free()
 }
@@ -168,12 +147,10 @@ public func hf_participant_active(
     _ participant: OpaquePointer?, _ out_active: UnsafeMutablePointer<Bool>?,
     _ out_descriptor: UnsafeMutablePointer<UInt8>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_active, "out_active", out_error) { () throws(HoldfastError) in
-        try useParticipant(participant) { participant throws(HoldfastError) in
-            let active = participant.activeDescriptor
-            if let out_descriptor { (active ?? .any).store(to: UnsafeMutableRawPointer(out_descriptor)) }
-            return active != nil
-        }
+    answer(participant, out_active, "out_active", out_error) { (participant: Participant) throws(HoldfastError) in
+        let active = participant.activeDescriptor
+        if let out_descriptor { (active ?? .any).store(to: UnsafeMutableRawPointer(out_descriptor)) }
+        return active != nil
     }
 }
 
@@ -181,11 +158,9 @@ public func hf_participant_active(
 public func hf_participant_begin(
     _ participant: OpaquePointer?, _ out_descriptor: UnsafeMutablePointer<UInt8>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        try useParticipant(participant) { participant throws(HoldfastError) in
-            let transaction = try participant.begin()
-            if let out_descriptor { transaction.descriptor.store(to: UnsafeMutableRawPointer(out_descriptor)) }
-        }
+    answer(participant, out_error) { (participant: Participant) throws(HoldfastError) in
+        let transaction = try participant.begin()
+        if let out_descriptor { transaction.descriptor.store(to: UnsafeMutableRawPointer(out_descriptor)) }
     }
 }
 
@@ -193,10 +168,8 @@ public func hf_participant_begin(
 public func hf_participant_commit(
     _ participant: OpaquePointer?, _ descriptor: UnsafePointer<UInt8>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        try useParticipant(participant) { participant throws(HoldfastError) in
-            try participant.commit(HoldfastABI.descriptor(descriptor))
-        }
+    answer(participant, out_error) { (participant: Participant) throws(HoldfastError) in
+        try participant.commit(HoldfastABI.descriptor(descriptor))
     }
 }
 
@@ -204,10 +177,8 @@ public func hf_participant_commit(
 public func hf_participant_rollback(
     _ participant: OpaquePointer?, _ descriptor: UnsafePointer<UInt8>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        try useParticipant(participant) { participant throws(HoldfastError) in
-            try participant.rollback(HoldfastABI.descriptor(descriptor))
-        }
+    answer(participant, out_error) { (participant: Participant) throws(HoldfastError) in
+        try participant.rollback(HoldfastABI.descriptor(descriptor))
     }
 }
 
@@ -216,10 +187,8 @@ public func hf_participant_savepoint(
     _ participant: OpaquePointer?, _ descriptor: UnsafePointer<UInt8>?, _ out_savepoint: UnsafeMutablePointer<UInt64>?,
     _ out_error: OutError?
 ) -> hf_status {
-    answer(out_savepoint, "out_savepoint", out_error) { () throws(HoldfastError) in
-        try useParticipant(participant) { participant throws(HoldfastError) in
-            try participant.savepoint(HoldfastABI.descriptor(descriptor))
-        }
+    answer(participant, out_savepoint, "out_savepoint", out_error) { (participant: Participant) throws(HoldfastError) in
+        try participant.savepoint(HoldfastABI.descriptor(descriptor))
     }
 }
 
@@ -227,10 +196,8 @@ public func hf_participant_savepoint(
 public func hf_participant_rollback_to(
     _ participant: OpaquePointer?, _ descriptor: UnsafePointer<UInt8>?, _ savepoint: UInt64, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        try useParticipant(participant) { participant throws(HoldfastError) in
-            try participant.rollBack(to: savepoint, HoldfastABI.descriptor(descriptor))
-        }
+    answer(participant, out_error) { (participant: Participant) throws(HoldfastError) in
+        try participant.rollBack(to: savepoint, HoldfastABI.descriptor(descriptor))
     }
 }
 
@@ -238,8 +205,8 @@ public func hf_participant_rollback_to(
 public func hf_participant_begin_scope(
     _ participant: OpaquePointer?, _ out_scope: UnsafeMutablePointer<UInt64>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_scope, "out_scope", out_error) { () throws(HoldfastError) in
-        try useParticipant(participant) { participant throws(HoldfastError) in try participant.beginScope() }
+    answer(participant, out_scope, "out_scope", out_error) { (participant: Participant) throws(HoldfastError) in
+        try participant.beginScope()
     }
 }
 
@@ -247,10 +214,8 @@ public func hf_participant_begin_scope(
 public func hf_participant_end_scope(
     _ participant: OpaquePointer?, _ scope: UInt64, _ succeeded: Bool, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        try useParticipant(participant) { participant throws(HoldfastError) in
-            try participant.endScope(scope, succeeded: succeeded)
-        }
+    answer(participant, out_error) { (participant: Participant) throws(HoldfastError) in
+        try participant.endScope(scope, succeeded: succeeded)
     }
 }
 
@@ -263,10 +228,11 @@ public func hf_participant_transact(
         guard let body, let handle = participant else {
             throw HoldfastError(.invalidArgument, "participant or body is NULL: pass both")
         }
-        try useParticipant(participant) { participant throws(HoldfastError) in
+        try HandleTable.use(participant) { (participant: Participant) throws(HoldfastError) in
             try participant.transact { () throws(HoldfastError) in
-                let answer = status(of: body) { body(handle, user_data) }
-                if answer != hf_status.HF_OK { throw hostError(answer, "the transaction's body answered") }
+                var error: OpaquePointer?
+                let answer = status(of: body) { body(handle, user_data, &error) }
+                try accept(answer, error, "the transaction's body answered")
             }
         }
     }
@@ -278,23 +244,21 @@ public func hf_participant_transact(
 public func hf_transaction_enlist(
     _ transaction: OpaquePointer?, _ participant: OpaquePointer?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        try useTransaction(transaction) { transaction throws(HoldfastError) in
-            try useParticipant(participant) { participant throws(HoldfastError) in try transaction.enlist(participant) }
+    answer(transaction, out_error) { (transaction: Transaction) throws(HoldfastError) in
+        try HandleTable.use(participant) { (participant: Participant) throws(HoldfastError) in
+            try transaction.enlist(participant)
         }
     }
 }
 
 @_cdecl("hf_transaction_validate") @implementation
 public func hf_transaction_validate(_ transaction: OpaquePointer?, _ out_error: OutError?) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        try useTransaction(transaction) { transaction throws(HoldfastError) in try transaction.validate() }
-    }
+    answer(transaction, out_error) { (transaction: Transaction) throws(HoldfastError) in try transaction.validate() }
 }
 
 @_cdecl("hf_error_participant") @implementation
 public func hf_error_participant(_ error: OpaquePointer?) -> OpaquePointer? {
-    let participant = try? HandleTable.use(error, .error, ErrorObject.self) { object throws(HoldfastError) in
+    let participant = try? HandleTable.use(error) { (object: ErrorObject) throws(HoldfastError) in
         object.error.participant
     }
     return participant.flatMap(\.self).flatMap(HandleMap.handle)

@@ -122,12 +122,7 @@ private final class HostFunctions: UserData, HostProvider, @unchecked Sendable {
     ) throws(HoldfastError) {
         var error: OpaquePointer?
         let status = HoldfastABI.status(of: function) { body(function, &error) }
-        let own = HandleTable.remove(error, .error, ErrorObject.self)?.error
-        if status == hf_status.HF_OK { return }
-        guard var own else { throw hostError(status, "it answered") }
-        // The status counts, and where it is none the error's.
-        if let known = Int32(exactly: status.rawValue).flatMap(Status.init(rawValue:)) { own.status = known }
-        throw own
+        try accept(status, error, "it answered")
     }
 
     /// Lends the bytes with a NUL behind them.

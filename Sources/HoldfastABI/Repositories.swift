@@ -9,32 +9,23 @@ private typealias OutList = UnsafeMutablePointer<hf_entity_list>
 func useRepository<Result>(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?,
     _ body: (Repository, Transaction?) throws(HoldfastError) -> Result
-) throws(HoldfastError) -> Result {
-    try HandleTable.use(repository, .repository, Repository.self) { repository throws(HoldfastError) in
-        guard let transaction else { return try body(repository, nil) }
-        return try useTransaction(transaction) { transaction throws(HoldfastError) in
-            try body(repository, transaction)
-        }
-    }
-}
+) throws(HoldfastError) -> Result { try HandleTable.use(repository, in: transaction, body) }
 
 @_cdecl("hf_repository_open") @implementation
 public func hf_repository_open(
     _ store: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ options: UnsafePointer<CChar>?,
     _ out_repository: UnsafeMutablePointer<OpaquePointer?>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_repository, "out_repository", out_error) { () throws(HoldfastError) in
-        try useStore(store) { store throws(HoldfastError) in
-            let repository = try store.repository(
-                text(name, "name"), options: RepositoryOptions(json: HoldfastABI.options(options)))
-            return try HandleTable.insert(repository, .repository)
-        }
+    answer(store, out_repository, "out_repository", out_error) { (store: Store) throws(HoldfastError) in
+        let repository = try store.repository(
+            text(name, "name"), options: RepositoryOptions(json: HoldfastABI.options(options)))
+        return try HandleTable.insert(repository)
     }
 }
 
 @_cdecl("hf_repository_free") @implementation
 public func hf_repository_free(_ repository: OpaquePointer?) {
-    _ = HandleTable.remove(repository, .repository, Repository.self)
+    _ = HandleTable.remove(repository, as: Repository.self)
 }
 
 // MARK: Writing one

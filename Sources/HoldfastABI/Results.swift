@@ -3,11 +3,33 @@ internal import HoldfastCore
 internal import HoldfastEnvironment
 internal import HoldfastQuery
 
-#if canImport(Darwin)
-    internal import Darwin
-#else
-    internal import Glibc
-#endif
+/// What an export answers in a place of the caller's.
+protocol ResultValue {
+    associatedtype Place = Self
+    func put(in place: UnsafeMutablePointer<Place>) throws(HoldfastError)
+}
+
+extension ResultValue where Place == Self {
+    func put(in place: UnsafeMutablePointer<Self>) { place.pointee = self }
+}
+
+extension Bool: ResultValue {}
+extension Int32: ResultValue {}
+extension Int64: ResultValue {}
+extension UInt64: ResultValue {}
+extension hf_transaction_state: ResultValue {}
+
+extension OpaquePointer: ResultValue {
+    func put(in place: UnsafeMutablePointer<OpaquePointer?>) { place.pointee = self }
+}
+
+extension [UInt8]: ResultValue {
+    func put(in place: UnsafeMutablePointer<hf_buffer>) throws(HoldfastError) { try fill(place, with: self) }
+}
+
+extension EntityList: ResultValue {
+    func put(in place: UnsafeMutablePointer<hf_entity_list>) throws(HoldfastError) { try fill(place, with: self) }
+}
 
 /// Memory that a caller keeps and passes again: `hf_buffer` and `hf_entity` begin alike.
 private func fill(
@@ -105,4 +127,21 @@ public func hf_entity_list_free(_ list: UnsafeMutablePointer<hf_entity_list>?) {
     free(UnsafeMutableRawPointer(mutating: list.pointee.items))
     free(UnsafeMutableRawPointer(mutating: list.pointee.json))
     list.pointee = hf_entity_list(items: nil, count: 0, json: nil, json_length: 0)
+}
+
+@_cdecl("hf_json_quote") @implementation
+public func hf_json_quote(
+    _ text: UnsafePointer<CChar>?, _ length: Int, _ out_json: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_json, "out_json", out_error) { () throws(HoldfastError) in
+        let bytes = try bytes(text, length, "text")
+        // Six for each where all are escaped, and as much again while that grows.
+        try Memory.ask(for: 16 * bytes.count)
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw HoldfastError(.invalidArgument, "text is not valid UTF-8: encode it so")
+        }
+        var writer = JSONWriter()
+        writer.string(text)
+        return writer.bytes
+    }
 }

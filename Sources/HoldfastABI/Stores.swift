@@ -4,12 +4,6 @@ internal import HoldfastEngines
 package import HoldfastEnvironment
 internal import HoldfastQuery
 
-func useStore<Result>(
-    _ store: OpaquePointer?, _ body: (Store) throws(HoldfastError) -> Result
-) throws(HoldfastError) -> Result {
-    try HandleTable.use(store, .store, Store.self, body)
-}
-
 @_cdecl("hf_store_open") @implementation
 public func hf_store_open(
     _ url: UnsafePointer<CChar>?, _ options: UnsafePointer<CChar>?, _ out_store: UnsafeMutablePointer<OpaquePointer?>?,
@@ -37,7 +31,7 @@ func hand(_ store: Store, to result: UnsafeMutablePointer<OpaquePointer?>) throw
     do throws(HoldfastError) {
         // The receiver of diagnostics may have forked.
         try store.requireSameProcess()
-        result.pointee = try HandleTable.insert(store, .store)
+        result.pointee = try HandleTable.insert(store)
     } catch {
         if error.status == .forked {
             // Kept for ever: taking it down would be the parent's affair.
@@ -52,7 +46,7 @@ func hand(_ store: Store, to result: UnsafeMutablePointer<OpaquePointer?>) throw
 @_cdecl("hf_store_close") @implementation
 public func hf_store_close(_ store: OpaquePointer?, _ timeout_ms: Int64, _ out_error: OutError?) -> hf_status {
     answerStatus(out_error) { () throws(HoldfastError) in
-        try useStore(store) { store throws(HoldfastError) in
+        try HandleTable.use(store) { (store: Store) throws(HoldfastError) in
             try store.close(timeoutMilliseconds: waiting(timeout_ms)) ? hf_status.HF_OK : hf_status.HF_TIMEOUT
         }
     }
@@ -60,7 +54,7 @@ public func hf_store_close(_ store: OpaquePointer?, _ timeout_ms: Int64, _ out_e
 
 @_cdecl("hf_store_free") @implementation
 public func hf_store_free(_ store: OpaquePointer?) {
-    guard let store = HandleTable.remove(store, .store, Store.self) else { return }
+    guard let store = HandleTable.remove(store, as: Store.self) else { return }
     // A failure of the last write was logged; nobody is left to be told.
     _ = try? store.close(timeoutMilliseconds: nil)
     store.dropEvents()
@@ -68,9 +62,7 @@ public func hf_store_free(_ store: OpaquePointer?) {
 
 @_cdecl("hf_store_sync") @implementation
 public func hf_store_sync(_ store: OpaquePointer?, _ out_error: OutError?) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        try useStore(store) { store throws(HoldfastError) in try store.sync() }
-    }
+    answer(store, out_error) { (store: Store) throws(HoldfastError) in try store.sync() }
 }
 
 @_cdecl("hf_store_events") @implementation
@@ -79,7 +71,7 @@ public func hf_store_events(
 ) -> Int32 {
     var count: Int32 = 0
     let status = answerStatus(nil) { () throws(HoldfastError) in
-        try useStore(store) { store throws(HoldfastError) in
+        try HandleTable.use(store) { (store: Store) throws(HoldfastError) in
             try store.requireOutsideProvider()
             guard let events, capacity > 0, store.eventDescriptor != nil else { return hf_status.HF_INVALID_ARGUMENT }
             let limit = min(capacity, Limits.inForce.takenEvents)
@@ -99,11 +91,9 @@ public func hf_store_events(
 
 @_cdecl("hf_store_wake") @implementation
 public func hf_store_wake(_ store: OpaquePointer?, _ out_error: OutError?) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        try useStore(store) { store throws(HoldfastError) in
-            guard store.eventDescriptor != nil else { throw withoutQueue }
-            store.wakeTakers()
-        }
+    answer(store, out_error) { (store: Store) throws(HoldfastError) in
+        guard store.eventDescriptor != nil else { throw withoutQueue }
+        store.wakeTakers()
     }
 }
 
@@ -111,11 +101,9 @@ public func hf_store_wake(_ store: OpaquePointer?, _ out_error: OutError?) -> hf
 public func hf_store_event_fd(
     _ store: OpaquePointer?, _ out_descriptor: UnsafeMutablePointer<Int32>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_descriptor, "out_descriptor", out_error) { () throws(HoldfastError) in
-        try useStore(store) { store throws(HoldfastError) in
-            guard let descriptor = store.eventDescriptor else { throw withoutQueue }
-            return descriptor
-        }
+    answer(store, out_descriptor, "out_descriptor", out_error) { (store: Store) throws(HoldfastError) in
+        guard let descriptor = store.eventDescriptor else { throw withoutQueue }
+        return descriptor
     }
 }
 
@@ -126,16 +114,13 @@ private let withoutQueue = HoldfastError(
 public func hf_store_describe(
     _ store: OpaquePointer?, _ out_description: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_description, "out_description", out_error) { () throws(HoldfastError) in
-        try useStore(store) { store throws(HoldfastError) in
-            try store.describe { writer in
-                writer.member("handles")
-                writer.beginObject()
+    answer(store, out_description, "out_description", out_error) { (store: Store) throws(HoldfastError) in
+        try store.describe { writer in
+            writer.member("handles") { writer in
                 for kind in HandleKind.allCases {
                     writer.member(kind.name)
                     writer.unsigned(UInt64(HandleTable.count(kind)))
                 }
-                writer.endObject()
             }
         }
     }

@@ -10,7 +10,7 @@ public func hf_stream_open(
     _ out_stream: UnsafeMutablePointer<OpaquePointer?>?, _ out_error: OutError?
 ) -> hf_status {
     open(on_event, user_data, free_user_data, out_stream, out_error) { observer throws(HoldfastError) in
-        try useStore(store) { store throws(HoldfastError) in
+        try HandleTable.use(store) { (store: Store) throws(HoldfastError) in
             try store.openStream(StreamOptions(json: HoldfastABI.options(options), for: .stream), observer)
         }
     }
@@ -24,7 +24,7 @@ public func hf_stream_open_query(
     _ out_stream: UnsafeMutablePointer<OpaquePointer?>?, _ out_error: OutError?
 ) -> hf_status {
     open(on_event, user_data, free_user_data, out_stream, out_error) { observer throws(HoldfastError) in
-        try useRepository(repository, nil) { repository, _ throws(HoldfastError) in
+        try HandleTable.use(repository) { (repository: Repository) throws(HoldfastError) in
             let options = try QueryOptions(
                 json: HoldfastABI.options(options), key: repository.record.key,
                 accepting: [.sort, .skip, .limit, .fields, .damaged])
@@ -47,7 +47,7 @@ private func open(
         result.pointee = nil
         let stream = try body(observer)
         do throws(HoldfastError) {
-            result.pointee = try HandleTable.insert(stream, .stream)
+            result.pointee = try HandleTable.insert(stream)
         } catch {
             stream.cancel()
             throw error
@@ -62,7 +62,7 @@ public func hf_stream_acknowledge(
     _ stream: OpaquePointer?, _ position: UnsafePointer<CChar>?, _ out_error: OutError?
 ) -> hf_status {
     answer(out_error) { () throws(HoldfastError) in
-        try HandleTable.use(stream, .stream, ChangeStream.self) { stream throws(HoldfastError) in
+        try HandleTable.use(stream) { (stream: ChangeStream) throws(HoldfastError) in
             try stream.acknowledge(text(position, "position"))
         }
     }
@@ -70,7 +70,7 @@ public func hf_stream_acknowledge(
 
 @_cdecl("hf_stream_free") @implementation
 public func hf_stream_free(_ stream: OpaquePointer?) {
-    HandleTable.remove(stream, .stream, ChangeStream.self)?.cancel()
+    HandleTable.remove(stream, as: ChangeStream.self)?.cancel()
 }
 
 @_cdecl("hf_store_changes_since") @implementation
@@ -80,7 +80,7 @@ public func hf_store_changes_since(
 ) -> hf_status {
     answer(out_changes, "out_changes", out_error) { () throws(HoldfastError) in
         let position = position == nil ? nil : try text(position, "position")
-        return try useStore(store) { store throws(HoldfastError) in
+        return try HandleTable.use(store) { (store: Store) throws(HoldfastError) in
             try store.changes(since: position, StreamOptions(json: HoldfastABI.options(options), for: .feed)).json
         }
     }
@@ -90,7 +90,7 @@ public func hf_store_changes_since(
 public func hf_store_position(
     _ store: OpaquePointer?, _ out_position: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_position, "out_position", out_error) { () throws(HoldfastError) in
-        try useStore(store) { store throws(HoldfastError) in Array(try store.position().utf8) }
+    answer(store, out_position, "out_position", out_error) { (store: Store) throws(HoldfastError) in
+        Array(try store.position().utf8)
     }
 }

@@ -2,12 +2,6 @@ public import CHoldfast
 internal import HoldfastCore
 internal import HoldfastEnvironment
 
-func useTransaction<Result>(
-    _ transaction: OpaquePointer?, _ body: (Transaction) throws(HoldfastError) -> Result
-) throws(HoldfastError) -> Result {
-    try HandleTable.use(transaction, .transaction, Transaction.self, body)
-}
-
 /// What writes in a transaction, which may be NULL. Whatever it fails with is a write of the transaction's that has failed.
 func answerWrite(
     _ transaction: OpaquePointer?, _ out_error: OutError?, _ body: () throws(HoldfastError) -> Void
@@ -17,7 +11,7 @@ func answerWrite(
             try body()
         } catch {
             if transaction != nil {
-                try? useTransaction(transaction) { transaction throws(HoldfastError) in
+                try? HandleTable.use(transaction) { (transaction: Transaction) throws(HoldfastError) in
                     transaction.noteFailedWrite(error)
                 }
             }
@@ -27,7 +21,7 @@ func answerWrite(
 }
 
 func handle(of transaction: Transaction) throws(HoldfastError) -> OpaquePointer {
-    let handle = try HandleTable.insert(transaction, .transaction)
+    let handle = try HandleTable.insert(transaction)
     HandleMap.note(handle, of: transaction)
     return handle
 }
@@ -42,7 +36,7 @@ func lend<Result>(
         // In a forked child the handle is the parent's.
         try transaction.store.requireSameProcess()
         HandleMap.forget(transaction)
-        _ = HandleTable.remove(lent, .transaction, Transaction.self)
+        _ = HandleTable.remove(lent, as: Transaction.self)
     }
     let result: Result
     do throws(HoldfastError) {
@@ -60,11 +54,9 @@ public func hf_transaction_begin(
     _ store: OpaquePointer?, _ options: UnsafePointer<CChar>?,
     _ out_transaction: UnsafeMutablePointer<OpaquePointer?>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_transaction, "out_transaction", out_error) { () throws(HoldfastError) in
-        try useStore(store) { store throws(HoldfastError) in
-            let transaction = try store.begin(TransactionOptions(json: HoldfastABI.options(options)))
-            return try handle(of: transaction)
-        }
+    answer(store, out_transaction, "out_transaction", out_error) { (store: Store) throws(HoldfastError) in
+        let transaction = try store.begin(TransactionOptions(json: HoldfastABI.options(options)))
+        return try handle(of: transaction)
     }
 }
 
@@ -72,12 +64,10 @@ public func hf_transaction_begin(
 public func hf_transaction_commit(
     _ transaction: OpaquePointer?, _ out_receipt: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        try useTransaction(transaction) { transaction throws(HoldfastError) in
-            let receipt = try transaction.commit()
-            if let out_receipt {
-                try markingStored(true) { () throws(HoldfastError) in try fill(out_receipt, with: receipt.json) }
-            }
+    answer(transaction, out_error) { (transaction: Transaction) throws(HoldfastError) in
+        let receipt = try transaction.commit()
+        if let out_receipt {
+            try markingStored(true) { () throws(HoldfastError) in try fill(out_receipt, with: receipt.json) }
         }
     }
 }
@@ -88,10 +78,8 @@ public func hf_transaction_submit(
     _ free_user_data: (@convention(c) (UnsafeMutableRawPointer?) -> Void)?, _ out_error: OutError?
 ) -> hf_status {
     let observer = HostObserver(on_done, user_data, free_user_data)
-    let status = answer(out_error) { () throws(HoldfastError) in
-        try useTransaction(transaction) { transaction throws(HoldfastError) in
-            try transaction.submit(observer)
-        }
+    let status = answer(transaction, out_error) { (transaction: Transaction) throws(HoldfastError) in
+        try transaction.submit(observer)
     }
     if status != hf_status.HF_OK { observer.end() }
     return status
@@ -99,24 +87,20 @@ public func hf_transaction_submit(
 
 @_cdecl("hf_transaction_cancel") @implementation
 public func hf_transaction_cancel(_ transaction: OpaquePointer?, _ out_error: OutError?) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        try useTransaction(transaction) { transaction throws(HoldfastError) in try transaction.cancel() }
-    }
+    answer(transaction, out_error) { (transaction: Transaction) throws(HoldfastError) in try transaction.cancel() }
 }
 
 @_cdecl("hf_transaction_rollback") @implementation
 public func hf_transaction_rollback(_ transaction: OpaquePointer?, _ out_error: OutError?) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        try useTransaction(transaction) { transaction throws(HoldfastError) in try transaction.rollback() }
-    }
+    answer(transaction, out_error) { (transaction: Transaction) throws(HoldfastError) in try transaction.rollback() }
 }
 
 @_cdecl("hf_transaction_savepoint") @implementation
 public func hf_transaction_savepoint(
     _ transaction: OpaquePointer?, _ out_savepoint: UnsafeMutablePointer<UInt64>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_savepoint, "out_savepoint", out_error) { () throws(HoldfastError) in
-        try useTransaction(transaction) { transaction throws(HoldfastError) in try transaction.savepoint() }
+    answer(transaction, out_savepoint, "out_savepoint", out_error) { (transaction: Transaction) throws(HoldfastError) in
+        try transaction.savepoint()
     }
 }
 
@@ -124,8 +108,8 @@ public func hf_transaction_savepoint(
 public func hf_transaction_rollback_to(
     _ transaction: OpaquePointer?, _ savepoint: UInt64, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        try useTransaction(transaction) { transaction throws(HoldfastError) in try transaction.rollBack(to: savepoint) }
+    answer(transaction, out_error) { (transaction: Transaction) throws(HoldfastError) in
+        try transaction.rollBack(to: savepoint)
     }
 }
 
@@ -133,8 +117,8 @@ public func hf_transaction_rollback_to(
 public func hf_transaction_release(
     _ transaction: OpaquePointer?, _ savepoint: UInt64, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        try useTransaction(transaction) { transaction throws(HoldfastError) in try transaction.release(savepoint) }
+    answer(transaction, out_error) { (transaction: Transaction) throws(HoldfastError) in
+        try transaction.release(savepoint)
     }
 }
 
@@ -142,10 +126,8 @@ public func hf_transaction_release(
 public func hf_transaction_begin_scope(
     _ transaction: OpaquePointer?, _ outer: UInt64, _ out_scope: UnsafeMutablePointer<UInt64>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_scope, "out_scope", out_error) { () throws(HoldfastError) in
-        try useTransaction(transaction) { transaction throws(HoldfastError) in
-            try transaction.beginScope(in: outer == 0 ? nil : outer)
-        }
+    answer(transaction, out_scope, "out_scope", out_error) { (transaction: Transaction) throws(HoldfastError) in
+        try transaction.beginScope(in: outer == 0 ? nil : outer)
     }
 }
 
@@ -153,10 +135,8 @@ public func hf_transaction_begin_scope(
 public func hf_transaction_end_scope(
     _ transaction: OpaquePointer?, _ scope: UInt64, _ succeeded: Bool, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_error) { () throws(HoldfastError) in
-        try useTransaction(transaction) { transaction throws(HoldfastError) in
-            try transaction.endScope(scope, succeeded: succeeded)
-        }
+    answer(transaction, out_error) { (transaction: Transaction) throws(HoldfastError) in
+        try transaction.endScope(scope, succeeded: succeeded)
     }
 }
 
@@ -164,15 +144,13 @@ public func hf_transaction_end_scope(
 public func hf_transaction_get_state(
     _ transaction: OpaquePointer?, _ out_state: UnsafeMutablePointer<hf_transaction_state>?, _ out_error: OutError?
 ) -> hf_status {
-    answer(out_state, "out_state", out_error) { () throws(HoldfastError) in
-        try useTransaction(transaction) { transaction throws(HoldfastError) in
-            switch transaction.phase {
-            case .open: hf_transaction_state.HF_TRANSACTION_OPEN
-            case .committing: hf_transaction_state.HF_TRANSACTION_COMMITTING
-            case .committed: hf_transaction_state.HF_TRANSACTION_COMMITTED
-            case .rolledBack: hf_transaction_state.HF_TRANSACTION_ROLLED_BACK
-            case .failed: hf_transaction_state.HF_TRANSACTION_FAILED
-            }
+    answer(transaction, out_state, "out_state", out_error) { (transaction: Transaction) throws(HoldfastError) in
+        switch transaction.phase {
+        case .open: hf_transaction_state.HF_TRANSACTION_OPEN
+        case .committing: hf_transaction_state.HF_TRANSACTION_COMMITTING
+        case .committed: hf_transaction_state.HF_TRANSACTION_COMMITTED
+        case .rolledBack: hf_transaction_state.HF_TRANSACTION_ROLLED_BACK
+        case .failed: hf_transaction_state.HF_TRANSACTION_FAILED
         }
     }
 }
@@ -180,7 +158,7 @@ public func hf_transaction_get_state(
 @_cdecl("hf_transaction_free") @implementation
 public func hf_transaction_free(_ transaction: OpaquePointer?) {
     // A cursor may still refer to it.
-    guard let transaction = HandleTable.remove(transaction, .transaction, Transaction.self) else { return }
+    guard let transaction = HandleTable.remove(transaction, as: Transaction.self) else { return }
     HandleMap.forget(transaction)
     transaction.abandon()
 }
@@ -192,13 +170,14 @@ public func hf_store_transact(
 ) -> hf_status {
     answer(out_error) { () throws(HoldfastError) in
         guard let body else { throw HoldfastError(.invalidArgument, "body is NULL: pass the function to run") }
-        try useStore(store) { store throws(HoldfastError) in
+        try HandleTable.use(store) { (store: Store) throws(HoldfastError) in
             let options = try TransactionOptions(json: HoldfastABI.options(options), allowsAttempts: true)
             let receipt = try store.transact(options) { transaction throws(HoldfastError) in
+                var error: OpaquePointer?
                 let answer = try lend(transaction) { handle throws(HoldfastError) in
-                    status(of: body) { body(handle, user_data) }
+                    status(of: body) { body(handle, user_data, &error) }
                 }
-                if answer != hf_status.HF_OK { throw hostError(answer, "the transaction's body answered") }
+                try accept(answer, error, "the transaction's body answered")
             }
             if let out_receipt {
                 try markingStored(true) { () throws(HoldfastError) in try fill(out_receipt, with: receipt.json) }

@@ -11,7 +11,7 @@ public func hf_store_export(
 ) -> hf_status {
     answer(out_error) { () throws(HoldfastError) in
         guard let write else { throw HoldfastError(.invalidArgument, "write is NULL: pass what takes the lines") }
-        try useStore(store) { store throws(HoldfastError) in
+        try HandleTable.use(store) { (store: Store) throws(HoldfastError) in
             let options = try ExportOptions(json: HoldfastABI.options(options))
             let report = try store.export(options) { lines throws(HoldfastError) in
                 guard let start = lines.baseAddress else { return }
@@ -34,7 +34,7 @@ public func hf_store_import(
 ) -> hf_status {
     answer(out_error) { () throws(HoldfastError) in
         guard let read else { throw HoldfastError(.invalidArgument, "read is NULL: pass what gives the lines") }
-        try useStore(store) { store throws(HoldfastError) in
+        try HandleTable.use(store) { (store: Store) throws(HoldfastError) in
             let options = try ImportOptions(json: HoldfastABI.options(options))
             let report = try store.importLines(options) { buffer throws(HoldfastError) in
                 let count = number(of: read, or: -1) {
@@ -62,7 +62,7 @@ public func hf_store_import_table(
 ) -> hf_status {
     answer(out_error) { () throws(HoldfastError) in
         let (path, table) = (try text(path, "path"), try text(table, "table"))
-        try useStore(store) { store throws(HoldfastError) in
+        try HandleTable.use(store) { (store: Store) throws(HoldfastError) in
             let options = try TableImportOptions(json: HoldfastABI.options(options))
             let report = try store.importTable(table, of: path, options, HoldfastABI.progress(progress, user_data))
             try fill(out_report, withReport: report)

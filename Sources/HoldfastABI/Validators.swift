@@ -29,7 +29,7 @@ private final class HostValidator: UserData, EntityValidator, @unchecked Sendabl
                 }
             }
         }
-        try accept(status, error)
+        try accept(status, error, "a validator answered", unknown: .refused)
     }
 }
 
@@ -41,9 +41,7 @@ public func hf_repository_set_validator(
     // Lets go of the user data by itself when nobody keeps it.
     let host = validator.map { HostValidator($0, user_data, free_user_data) }
     if host == nil { free_user_data?(user_data) }
-    return answer(out_error) { () throws(HoldfastError) in
-        try useRepository(repository, nil) { repository, _ throws(HoldfastError) in
-            try repository.setValidator(host)
-        }
+    return answer(repository, out_error) { (repository: Repository) throws(HoldfastError) in
+        try repository.setValidator(host)
     }
 }

@@ -21,11 +21,18 @@ public func hf_version_select(_ api_version: Int32, _ out_error: OutError?) -> h
 @_cdecl("hf_version_text") @implementation
 public func hf_version_text() -> UnsafePointer<CChar>? { constantText(libraryVersion) }
 
+@_cdecl("hf_version_number") @implementation
+public func hf_version_number() -> Int32 {
+    "\(libraryVersion)".split(separator: ".").reduce(0) { $0 * 1000 + (Int32($1) ?? 0) }
+}
+
 @_cdecl("hf_feature_available") @implementation
 public func hf_feature_available(_ name: UnsafePointer<CChar>?) -> Bool {
     guard let name, let name = String(validatingCString: name) else { return false }
     let features = [
-        "provider", "queue_delivery", "idempotency", "savepoints", "filters", "updates", "object_trees",
+        "provider", "queue_delivery", "idempotency", "savepoints", "scopes", "filters", "updates", "indexes", "cursors",
+        "validators", "object_trees", "operations", "futures", "streams", "live_queries", "controllers",
+        "cache_policies", "expiry", "maintenance", "upgrades", "transfer", "interrupts",
     ]
     return (StoreURL.engines + features).contains(name)
 }

@@ -1,9 +1,3 @@
-#if canImport(Darwin)
-    internal import Darwin
-#else
-    internal import Glibc
-#endif
-
 extension [UInt8] {
     /// Lends the bytes, with errors of the body's own type. (`withUnsafeBytes` forgets the type.)
     @inlinable @inline(__always)
@@ -15,6 +9,7 @@ extension [UInt8] {
 }
 
 /// Orders two byte strings as memcmp does, a prefix before what it begins.
+@inlinable
 public func compareBytes(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
     let common = min(left.count, right.count)
     if common > 0 {

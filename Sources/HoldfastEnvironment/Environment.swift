@@ -1,9 +1,3 @@
-#if canImport(Darwin)
-    internal import Darwin
-#else
-    internal import Glibc
-#endif
-
 /// Everything that the core takes from outside itself and its storage: time, chance, threads, and how far its own limits
 /// go. A simulator puts its own in place and runs many clients in one thread from a seed.
 public struct Environment: Sendable {

@@ -1,4 +1,4 @@
-internal import CHoldfastPlatform
+public import CHoldfastPlatform
 internal import Synchronization
 
 /// Asks the host, in the middle of a call, whether the call is to end: see `interrupt.h`.
@@ -25,18 +25,20 @@ public enum Interrupt {
     }
 
     /// Whether the calling thread is to be asked at all. Costs a read.
-    @inline(__always)
-    package static var isWanted: Bool { hfplatform_interrupt_is_wanted() }
+    @usableFromInline package static var isWanted: Bool {
+        @inlinable @inline(__always) get { hfplatform_interrupt_is_wanted() }
+    }
 
     /// How long a thread that is to be asked may wait without a question.
     package static var interval: UInt64 { hfplatform_thread_interrupt().pointee.interval }
 
     /// Asks, if it is time. Throws `.cancelled` where the answer is that the call is to end.
+    @inlinable
     package static func look() throws(HoldfastError) {
         if isWanted, try isAskedFor() { throw cancelled }
     }
 
-    package static let cancelled = HoldfastError(
+    @usableFromInline package static let cancelled = HoldfastError(
         .cancelled, "the call was interrupted: the function that hf_set_interrupt_check was given said to end it")
 
     /// Asks once more, though it is not time, and whatever the answer: for a host that hears of an interrupt by being
@@ -50,6 +52,7 @@ public enum Interrupt {
     }
 
     /// Does what must be done to the end, without being asked.
+    @inlinable
     package static func silently<Result>(
         _ body: () throws(HoldfastError) -> Result
     ) throws(HoldfastError) -> Result {
@@ -60,7 +63,8 @@ public enum Interrupt {
     }
 
     /// Whether the call is to end. Throws where the host has forked, and this is the child.
-    private static func isAskedFor() throws(HoldfastError) -> Bool {
+    @usableFromInline
+    package static func isAskedFor() throws(HoldfastError) -> Bool {
         let time = SystemTime()
         let thread = hfplatform_thread_interrupt().unsafelyUnwrapped
         let began = time.monotonicNanoseconds()
@@ -118,45 +122,50 @@ extension Interrupt {
     }
 
     /// Tells when a stretch of work is long enough for a question.
+    @usableFromInline
     package struct Pace {
-        private static let steps = Limits.inForce.interruptSteps
-        private static let bytesOfStep = Limits.inForce.interruptStepBytes
+        @usableFromInline package static let steps = Limits.inForce.interruptSteps
+        @usableFromInline package static let bytesOfStep = Limits.inForce.interruptStepBytes
 
-        private let isWanted: Bool
-        private var left = Pace.steps
+        @usableFromInline package let isWanted: Bool
+        @usableFromInline package var left = Pace.steps
         private var due: UInt64 = 0
 
+        @usableFromInline
         package init() {
             isWanted = Interrupt.isWanted
             if isWanted { due = SystemTime().monotonicNanoseconds() &+ Interrupt.interval }
         }
 
         /// After each step.
-        @inline(__always)
+        @inlinable @inline(__always)
         package mutating func isOver(_ bytes: Int = 0) -> Bool {
             if !isWanted { return false }
             left -= 1 + bytes / Self.bytesOfStep
             return left <= 0 && isTime()
         }
 
-        private mutating func isTime() -> Bool {
+        @usableFromInline
+        package mutating func isTime() -> Bool {
             left = Self.steps
             return SystemTime().monotonicNanoseconds() >= due
         }
 
         /// After each step, where a question may be asked.
-        @inline(__always)
+        @inlinable @inline(__always)
         package mutating func look(_ bytes: Int = 0) throws(HoldfastError) {
             if isOver(bytes) { try ask() }
         }
 
-        private mutating func ask() throws(HoldfastError) {
+        @usableFromInline
+        package mutating func ask() throws(HoldfastError) {
             try Interrupt.look()
             due = SystemTime().monotonicNanoseconds() &+ Interrupt.interval
         }
     }
 
     /// Sorts, and asks meanwhile.
+    @inlinable
     package static func sort<Element>(
         _ elements: inout [Element], by precedes: (Element, Element) -> Bool
     ) throws(HoldfastError) {

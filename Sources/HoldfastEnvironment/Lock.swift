@@ -1,11 +1,5 @@
 internal import CHoldfastPlatform
 
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
-
 /// The one lock of the library: a pthread mutex around the state that it guards. (The standard library's
 /// `Mutex` is invisible to the thread sanitizer on Linux, which is how this library proves its locking.)
 ///

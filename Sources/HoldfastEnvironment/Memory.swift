@@ -22,6 +22,7 @@ public enum Memory {
 
 extension [UInt8] {
     /// A copy, if there is memory for it.
+    @inlinable
     public init(asking bytes: UnsafeRawBufferPointer) throws(HoldfastError) {
         try Memory.ask(for: bytes.count)
         self.init(bytes)
@@ -30,6 +31,7 @@ extension [UInt8] {
 
 extension Array {
     /// Asks for the larger place to which so many more would move it.
+    @inlinable
     package func askToGrow(by added: Int = 1) throws(HoldfastError) {
         let wanted = count + added
         if wanted > capacity { try Memory.ask(for: 2 * wanted * MemoryLayout<Element>.stride) }
@@ -38,6 +40,7 @@ extension Array {
 
 extension Dictionary {
     /// As an array's.
+    @inlinable
     package func askToGrow(by added: Int = 1) throws(HoldfastError) {
         let wanted = count + added
         if wanted > capacity {

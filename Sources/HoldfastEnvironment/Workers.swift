@@ -29,6 +29,37 @@ public protocol Worker: Sendable {
     func waitUntilFinished(deadline: UInt64?) -> Bool
 }
 
+/// A worker that is started when it is first needed, and ends with its owner: a part of what its owner's lock guards.
+public struct WorkerOnDemand: Sendable {
+    private var worker: (any Worker)?
+    public private(set) var isClosing = false
+
+    public init() {}
+
+    /// Whether it runs no more, and never will.
+    public var isFinished: Bool { isClosing && worker == nil }
+    public var isStarted: Bool { worker != nil }
+    public var isCurrent: Bool { worker?.isCurrent ?? false }
+
+    /// Starts it where it does not run. Not while its owner closes.
+    public mutating func start(
+        _ workers: any Workers, name: String, step: @escaping @Sendable () -> NextStep
+    ) throws(HoldfastError) {
+        if worker == nil { worker = try workers.start(name: name, step: step) }
+    }
+
+    public func wake() { worker?.wake() }
+
+    /// Its next step is to be the last.
+    public mutating func beginClosing() {
+        isClosing = true
+        wake()
+    }
+
+    /// By the last step.
+    public mutating func finish() { worker = nil }
+}
+
 /// A thread for each worker.
 public struct ThreadWorkers: Workers {
     public init() {}

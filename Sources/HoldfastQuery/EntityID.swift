@@ -1,4 +1,4 @@
-internal import HoldfastEnvironment
+public import HoldfastEnvironment
 
 /// A commit's position in the total order of its store's commits, and the version of the entities that
 /// it wrote. Zero stands for "never" and for what is not committed yet.
@@ -14,18 +14,23 @@ public struct EntityID: Hashable, Comparable, Sendable {
     public let bytes: [UInt8]
 
     /// For bytes already checked by the payload parser or read from the storage.
+    @inlinable
     public init(unchecked bytes: [UInt8]) { self.bytes = bytes }
 
     // Both in one go; what the compiler would make goes byte by byte.
+    @inlinable
     public static func == (left: EntityID, right: EntityID) -> Bool {
         left.bytes.count == right.bytes.count && left.compare(right) == 0
     }
 
+    @inlinable
     public func hash(into hasher: inout Hasher) { bytes.withBytes { hasher.combine(bytes: $0) } }
 
+    @inlinable
     public static func < (left: EntityID, right: EntityID) -> Bool { left.compare(right) < 0 }
 
     /// Negative, 0 or positive, as memcmp answers.
+    @inlinable
     package func compare(_ other: EntityID) -> Int {
         bytes.withBytes { a in other.bytes.withBytes { b in compareBytes(a, b) } }
     }

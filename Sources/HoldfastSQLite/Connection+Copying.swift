@@ -2,12 +2,6 @@ import CSQLite
 import HoldfastCore
 internal import HoldfastEnvironment
 
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
-
 extension Connection {
     /// Has the next checkpoint, of whatever process, copy the WAL from its beginning.
     ///

@@ -4,12 +4,6 @@ import HoldfastCore
 internal import HoldfastEnvironment
 internal import HoldfastStorage
 
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
-
 /// One SQLite connection with its prepared statements.
 ///
 /// Sendable: SQLite does not lock it (SQLITE_OPEN_NOMUTEX) and neither does this class; whoever owns it lets one

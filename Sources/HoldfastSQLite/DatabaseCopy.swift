@@ -4,12 +4,6 @@ import HoldfastCore
 internal import HoldfastEnvironment
 internal import HoldfastQuery
 
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
-
 /// Makes a new file that holds one committed state of a store, as a store of its own: with an incarnation of its own,
 /// closed cleanly, and without side files. It is written under another name, synced, and renamed when it is complete, so
 /// that a copy that was cut short is never taken for one. What is not published is discarded.

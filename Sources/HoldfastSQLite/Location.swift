@@ -2,12 +2,6 @@ import CHoldfastPlatform
 import HoldfastCore
 internal import HoldfastEnvironment
 
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
-
 /// The place of a store: an absolute path, so that a change of the working directory moves nothing, and what
 /// stands there.
 struct Location {
@@ -64,6 +58,7 @@ struct Location {
         self.path = resolved
         self.directory = Self.split(resolved).parent
         exists = found
+        if !found { try requireNoPartOfAnother() }
         if !allowUnsafe, let kind = Self.networkFileSystem(self.directory) {
             throw Self.unsafe(resolved, "lies on a \(kind) file system")
         }
@@ -120,6 +115,17 @@ struct Location {
         for end in [""] + Self.companions where try Self.sizeIfThere(path + end) != nil { throw taken(by: path + end) }
     }
 
+    /// Refuses a new file under a name that is kept for a part of the store beside it: whoever opens that store would take
+    /// it for such a part, and write over it, or remove it.
+    private func requireNoPartOfAnother() throws(HoldfastError) {
+        for end in Self.companions + ["-lock"] where path.hasSuffix(end) {
+            let store = String(path.dropLast(end.count))
+            guard !store.hasSuffix("/"), try Self.sizeIfThere(store) != nil else { continue }
+            throw HoldfastError(
+                .cannotOpen, "\(path) would be taken for a part of the store \(store): choose another name")
+        }
+    }
+
     /// Refuses the name of a store whose file is gone, and which a process still has open: that would write beside what
     /// gets the name.
     func requireNotHeld() throws(HoldfastError) {
@@ -158,7 +164,7 @@ struct Location {
             switch systemError {
             case EROFS, EACCES, EPERM: .readOnly
             case ENOSPC, EDQUOT: .full
-            case ENOMEM: .noMemory
+            case ENOMEM, EMFILE, ENFILE: .noMemory
             case EIO: .io
             case ELOOP: .unsafeLocation
             default: .cannotOpen

@@ -1,10 +1,5 @@
 import CHoldfastPlatform
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+internal import HoldfastEnvironment
 
 /// A process as it names itself in the sidecar file.
 struct LockHolder {

@@ -2,12 +2,6 @@ import CHoldfastPlatform
 import HoldfastCore
 internal import HoldfastEnvironment
 
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
-
 /// The file in which a copy is made before it gets its name: `<path>-partial`.
 ///
 /// While it is made, a lock on it keeps everybody else from taking it for what a killed process has left; that is begun
@@ -63,6 +57,10 @@ final class PartialFile {
         let isThere = try isNamed(path, &status)
         if isThere && status.st_mode & S_IFMT != S_IFREG {
             throw HoldfastError(.exists, "\(path) is in the way and no regular file: remove it first")
+        }
+        // What was ever opened for writing has one, a copy that was cut short has none.
+        if isThere, try Location.sizeIfThere(path + "-lock") != nil {
+            throw HoldfastError(.exists, "\(path) is in the way, a store of its own: move it away first")
         }
         // What is there is claimed before it is opened: to close it would take SQLite's locks from a copy that this
         // process is making.

@@ -2,12 +2,6 @@ import CSQLite
 import HoldfastCore
 internal import HoldfastEnvironment
 
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
-
 /// Turns what SQLite answers into the library's errors: every result code passes here.
 enum ResultCode {
     /// The error for a call that answered `code`. `doing` is a gerund: "committing".
@@ -19,8 +13,13 @@ enum ResultCode {
         let words = isLast ? String(cString: sqlite3_errmsg(connection)) : String(cString: sqlite3_errstr(code))
         let status = status(of: code, words: words, systemError: systemError)
         var reason = "\(words), SQLite error \(code)"
-        if systemError != 0 && needsSystemError(status) { reason += ", \(describe(systemError))" }
-        let cure = words.hasPrefix(extensionFailed) ? Self.extensionCure : cure(status)
+        let lacksDescriptors = isOfDescriptors(code, systemError)
+        if systemError != 0 && needsSystemError(status) || lacksDescriptors {
+            reason += ", \(describe(systemError))"
+        }
+        let cure =
+            words.hasPrefix(extensionFailed)
+            ? Self.extensionCure : lacksDescriptors ? Self.descriptorCure : cure(status)
         return HoldfastError(status, "\(doing) \(path) failed (\(reason))\(cure)")
     }
 
@@ -44,7 +43,7 @@ enum ResultCode {
         case SQLITE_IOERR:
             code == outOfMemoryDuringIO ? .noMemory : isSpace ? .full : .io
         case SQLITE_READONLY, SQLITE_PERM: .readOnly
-        case SQLITE_CANTOPEN: isSpace ? .full : .cannotOpen
+        case SQLITE_CANTOPEN: isSpace ? .full : isOfDescriptors(code, systemError) ? .noMemory : .cannotOpen
         case SQLITE_NOTADB: .notAStore
         case SQLITE_CORRUPT, SQLITE_CONSTRAINT, SQLITE_MISMATCH: .corrupt
         case SQLITE_ERROR where words.hasPrefix(extensionFailed): .cannotOpen
@@ -64,6 +63,13 @@ enum ResultCode {
     private static func needsSystemError(_ status: Status) -> Bool {
         status == .io || status == .full || status == .cannotOpen
     }
+
+    /// Of other codes SQLite keeps an error of the system that is older.
+    private static func isOfDescriptors(_ code: Int32, _ systemError: Int32) -> Bool {
+        code & 0xFF == SQLITE_CANTOPEN && (systemError == EMFILE || systemError == ENFILE)
+    }
+
+    private static let descriptorCure = ": close other files, or allow more at once, then run it again"
 
     private static func cure(_ status: Status) -> String {
         switch status {

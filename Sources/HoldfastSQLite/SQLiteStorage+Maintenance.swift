@@ -109,9 +109,13 @@ extension SQLiteStorage {
             if isCompacted || error.status == .io { doubt.arise() }
             throw error
         }
-        // The store is compacted now. Where a reader, or a full disk, stands in the way, the checkpointer does it later.
+        // The store is compacted now. Where a reader, or a full disk, stands in the way, the checkpointer does it later:
+        // commits wait meanwhile.
         do throws(HoldfastError) {
-            _ = try connection.checkpoint(.truncate)
+            connection.setPatience(environment.limits.checkpointLongPatience, environment.limits)
+            defer { connection.setBusyTimeout() }
+            let (frames, _, isBlocked) = try connection.checkpoint(.truncate)
+            if isBlocked { checkpointer?.noteCommit(frames: max(frames, 1)) }
         } catch  where error.status != .io {}
         return (before, after)
     }

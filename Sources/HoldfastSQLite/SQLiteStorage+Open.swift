@@ -37,8 +37,8 @@ extension SQLiteStorage {
         do throws(HoldfastError) {
             return try openForWriting(location, lock, isFirst, options, environment)
         } catch {
-            // A file that is no store is left as it was found.
-            if error.status == .notAStore && isFirst {
+            // A file that is no store is left as it was found, an empty one too.
+            if [.notAStore, .cannotOpen].contains(error.status) && isFirst {
                 traces.remove()
                 lock.removeIfMade()
             }

@@ -3,12 +3,6 @@ internal import HoldfastCore
 public import HoldfastEnvironment
 public import HoldfastStorage
 
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
-
 extension SQLiteStorage {
     /// Makes a store at `path` from a backup, or from any store that nobody changes meanwhile. What is there is
     /// replaced where `replaces`, once the copy is complete, sound and on the disk; no process may have it open.

@@ -4,12 +4,6 @@ public import HoldfastQuery
 public import HoldfastStorage
 internal import Synchronization
 
-#if canImport(Darwin)
-    internal import Darwin
-#else
-    internal import Glibc
-#endif
-
 /// The engine that keeps a store in one SQLite file, with the system's libsqlite3. See Schema.swift for the layout.
 ///
 ///     writer          one connection, used by whoever leads the commit queue

@@ -77,22 +77,20 @@ public final class SQLiteTable {
     /// The next row as an entity, nil behind the last.
     public func next() throws(HoldfastError) -> [UInt8]? {
         guard try statement.step("reading") else { return nil }
-        var writer = JSONWriter()
-        writer.beginObject()
-        var idColumn: Int32?
-        if case .column(let column) = id {
-            idColumn = column
-            writer.member(key)
-            try writeID(column, to: &writer)
+        return try JSONWriter.object { writer throws(HoldfastError) in
+            var idColumn: Int32?
+            if case .column(let column) = id {
+                idColumn = column
+                writer.member(key)
+                try writeID(column, to: &writer)
+            }
+            for (number, name) in columns.enumerated() {
+                // Under its own name as well, unless that is the id's.
+                if name == key && idColumn != nil { continue }
+                writer.member(name)
+                try write(Int32(number), isJSON: isJSON[number], to: &writer)
+            }
         }
-        for (number, name) in columns.enumerated() {
-            // Under its own name as well, unless that is the id's.
-            if name == key && idColumn != nil { continue }
-            writer.member(name)
-            try write(Int32(number), isJSON: isJSON[number], to: &writer)
-        }
-        writer.endObject()
-        return writer.bytes
     }
 
     private func writeID(_ column: Int32, to writer: inout JSONWriter) throws(HoldfastError) {

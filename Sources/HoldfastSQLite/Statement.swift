@@ -4,12 +4,6 @@ internal import HoldfastEnvironment
 internal import HoldfastQuery
 internal import HoldfastStorage
 
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
-
 /// A prepared statement in use: bind, step, read the columns, reset. What is bound is lent, not copied, and must
 /// live until `reset`.
 struct Statement {

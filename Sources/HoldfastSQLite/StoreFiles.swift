@@ -2,12 +2,6 @@ import HoldfastCore
 internal import HoldfastEnvironment
 import Synchronization
 
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
-
 /// The files of an open store. Another program may delete, move, replace or cut them short, and the connections that
 /// are open would not notice: they would go on writing to files that no name leads to, and a checkpoint would copy
 /// what is missing in the WAL, as zeros, into the database. So before anything is written it is looked whether the names
@@ -74,16 +68,21 @@ final class StoreFiles: Sendable {
         lock = readOnly ? nil : try File(path + "-lock")
     }
 
-    /// Which files the WAL and its index are, as text; nil where one is missing.
+    /// Which files the database, its WAL and the WAL's index are, as text; nil where one is missing.
     static func identity(_ path: String) -> String? {
-        guard let wal = try? File(path + "-wal"), let index = try? File(path + "-shm") else { return nil }
-        return identity(wal, index)
+        guard let database = try? File(path), let wal = try? File(path + "-wal"), let index = try? File(path + "-shm")
+        else { return nil }
+        return identity(database, wal, index)
     }
 
-    var identity: String { wal.flatMap { wal in index.map { Self.identity(wal, $0) } } ?? "" }
+    var identity: String {
+        guard let wal, let index else { return "" }
+        return Self.identity(database, wal, index)
+    }
 
-    private static func identity(_ wal: File, _ index: File) -> String {
-        "log \(wal.device) \(wal.inode) index \(index.device) \(index.inode)"
+    private static func identity(_ database: File, _ wal: File, _ index: File) -> String {
+        "database \(database.device) \(database.inode) log \(wal.device) \(wal.inode) "
+            + "index \(index.device) \(index.inode)"
     }
 
     /// Whether other processes may have opened the store without this one's locks: by another shared memory, or by

@@ -3,12 +3,6 @@ import HoldfastCore
 internal import HoldfastEnvironment
 import Synchronization
 
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
-
 /// What the processes that have one store open agree on, by locks on bytes of the sidecar file `<path>-lock`:
 ///
 ///     0      presence   shared by every process that has the store open for writing; one that gets it alone is the
@@ -230,8 +224,8 @@ final class StoreLock: Sendable {
         if let there, noted.isEmpty || noted.elementsEqual(there.utf8) { return }
         throw HoldfastError(
             .io,
-            "\(path)-wal or \(path)-shm was deleted, moved or replaced while \(holder?.name ?? "another process") has the "
-                + "store open: close it there first", detail: holderDetail)
+            "\(path), or its -wal or -shm file, was deleted, moved or replaced while "
+                + "\(holder?.name ?? "another process") has the store open: close it there first", detail: holderDetail)
     }
 
     // MARK: Failed syncs

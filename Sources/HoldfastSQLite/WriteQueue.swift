@@ -2,12 +2,6 @@ import CHoldfastPlatform
 import HoldfastCore
 internal import HoldfastEnvironment
 
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
-
 /// The queue in which processes wait for the write lock, in the order in which they came. SQLite's own lock lets
 /// in whoever asks at the right moment, so that a busy process could keep the others out for long.
 ///

@@ -192,11 +192,25 @@ public struct EntityKey: Hashable, Comparable, Sendable {
     public var repository: RepositoryID
     public var id: EntityID
 
+    @inlinable
     public init(_ repository: RepositoryID, _ id: EntityID) {
         self.repository = repository
         self.id = id
     }
 
+    // What the compiler would make of these two could not be inlined in other targets.
+    @inlinable
+    public static func == (left: EntityKey, right: EntityKey) -> Bool {
+        left.repository == right.repository && left.id == right.id
+    }
+
+    @inlinable
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(repository)
+        hasher.combine(id)
+    }
+
+    @inlinable
     public static func < (left: EntityKey, right: EntityKey) -> Bool {
         left.repository == right.repository ? left.id < right.id : left.repository < right.repository
     }

@@ -88,19 +88,13 @@ extension StorageSnapshot {
         _ repository: RepositoryID, after: EntityID?, _ body: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
         var last = after
-        var isPaused = true
-        while isPaused {
-            isPaused = false
-            var pace = Interrupt.Pace()
+        try inStretches { stretch throws(HoldfastError) in
             try scan(repository, after: last) { view throws(HoldfastError) in
                 guard try body(view) else { return false }
-                // Behind what has no id nobody could go on.
-                guard pace.isOver(view.body.count), !view.id.isEmpty else { return true }
+                guard stretch.ends(behind: view) else { return true }
                 last = EntityID(unchecked: Array(view.id))
-                isPaused = true
                 return false
             }
-            if isPaused { try Interrupt.look() }
         }
     }
 
@@ -108,20 +102,23 @@ extension StorageSnapshot {
     package func scanAsking(
         _ scan: IndexScan, _ body: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
-        var stretch = scan
-        var isPaused = true
-        while isPaused {
-            isPaused = false
-            var pace = Interrupt.Pace()
-            try self.scan(stretch) { key, view throws(HoldfastError) in
+        var rest = scan
+        try inStretches { stretch throws(HoldfastError) in
+            try self.scan(rest) { key, view throws(HoldfastError) in
                 guard try body(key, view) else { return false }
-                // Behind what has no id nobody could go on.
-                guard pace.isOver(view.body.count), !view.id.isEmpty else { return true }
-                stretch.after = IndexScan.Position(key: Array(key), id: EntityID(unchecked: Array(view.id)))
-                isPaused = true
+                guard stretch.ends(behind: view) else { return true }
+                rest.after = IndexScan.Position(key: Array(key), id: EntityID(unchecked: Array(view.id)))
                 return false
             }
-            if isPaused { try Interrupt.look() }
+        }
+    }
+
+    private func inStretches(_ walk: (inout Stretch) throws(HoldfastError) -> Void) throws(HoldfastError) {
+        while true {
+            var stretch = Stretch()
+            try walk(&stretch)
+            if !stretch.isPaused { return }
+            try Interrupt.look()
         }
     }
 
@@ -134,5 +131,18 @@ extension StorageSnapshot {
         _ body: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
         try scan(repository, after: after, body)
+    }
+}
+
+/// What is read of a scan before the host is asked whether to go on.
+private struct Stretch {
+    private var pace = Interrupt.Pace()
+    /// Whether more may follow.
+    private(set) var isPaused = false
+
+    /// Behind what has no id nobody could go on.
+    mutating func ends(behind view: EntityView) -> Bool {
+        isPaused = pace.isOver(view.body.count) && !view.id.isEmpty
+        return isPaused
     }
 }

@@ -18,14 +18,17 @@ void free_results(results *r) {
 
 #define SAVE_THING "{\"operation\":\"save\",\"repository\":\"things\",\"entity\":" THING "}"
 
-static hf_status answer_nothing(hf_transaction *transaction, hf_buffer *result, void *user_data) {
+static hf_status answer_nothing(hf_transaction *transaction, hf_buffer *result, void *user_data,
+                                hf_error **out_error) {
+    (void)out_error;
     (void)transaction;
     (void)result;
     (void)user_data;
     return HF_OK;
 }
 
-static hf_status save_thing(hf_transaction *transaction, void *repository) {
+static hf_status save_thing(hf_transaction *transaction, void *repository, hf_error **out_error) {
+    (void)out_error;
     return hf_repository_save(repository, transaction, THING, HF_NTS, NULL, NULL);
 }
 
@@ -347,7 +350,9 @@ static hf_status call_store_import(handles h, results *r, hf_error **e) {
                            &given, &r->buffer, e);
 }
 
-static hf_status upgrade_nothing(hf_transaction *transaction, int64_t from, int64_t to, void *user_data) {
+static hf_status upgrade_nothing(hf_transaction *transaction, int64_t from, int64_t to, void *user_data,
+                                 hf_error **out_error) {
+    (void)out_error;
     (void)transaction, (void)from, (void)to, (void)user_data;
     return HF_OK;
 }

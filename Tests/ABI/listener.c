@@ -120,6 +120,16 @@ void in_room_with_listener(fixture *f, void (*scenario)(void)) {
     close_room(r);
 }
 
+static void set_held(listener *l, bool is_held) {
+    pthread_mutex_lock(&l->lock);
+    l->is_held = is_held;
+    pthread_cond_broadcast(&l->changed);
+    pthread_mutex_unlock(&l->lock);
+}
+
+void hold(listener *l) { set_held(l, true); }
+void hold_no_more(listener *l) { set_held(l, false); }
+
 void observe(listener *l, hf_store *store, const char *options) {
     expect_ok(hf_stream_open, store, options, hear, l, let_go, &l->stream);
 }

@@ -23,6 +23,10 @@ void begin_listening(listener *l);
  * stream. */
 void end_listening(listener *l);
 
+/* Has no callback return, and lets them go on. */
+void hold(listener *l);
+void hold_no_more(listener *l);
+
 /* As callback, and as destructor. */
 void hear(const hf_event *event, void *user_data);
 void let_go(void *user_data);

@@ -14,7 +14,8 @@ typedef struct script {
 
 static bool begins(script *s) { return s->calls++ >= s->missed; }
 
-static hf_status save_one(hf_transaction *t, void *user_data) {
+static hf_status save_one(hf_transaction *t, void *user_data, hf_error **out_error) {
+    (void)out_error;
     script *s = user_data;
     if (!begins(s))
         return HF_OK;
@@ -62,9 +63,8 @@ static void declare(void) {
             expect_ok(hf_answer_declare, all[i]);
 }
 
-static void what_a_declared_function_returns_counts_for_nothing(fixture *f) {
+static void what_a_declared_function_returns_counts_for_nothing(room r) {
     declare();
-    room r = open_room(f, NULL);
     script s = {.things = r.things, .answer = HF_REFUSED};
     expect(HF_REFUSED, hf_store_transact, r.store, save_one, &s, NULL, NULL);
     expect_absent(r.things, NULL, "a");
@@ -72,23 +72,19 @@ static void what_a_declared_function_returns_counts_for_nothing(fixture *f) {
     expect_ok(hf_store_transact, r.store, save_one, &s, NULL, NULL);
     expect_count(r.things, NULL, "{}", 1);
     assert_int_equal(s.told, 0);
-    close_room(r);
 }
 
-static void a_function_that_ended_before_it_began_is_called_again(fixture *f) {
+static void a_function_that_ended_before_it_began_is_called_again(room r) {
     declare();
-    room r = open_room(f, NULL);
     script s = {.things = r.things, .answer = HF_OK, .missed = 3};
     expect_ok(hf_store_transact, r.store, save_one, &s, NULL, NULL);
     assert_int_equal(s.calls, 4);
     assert_int_equal(s.told, 3);
     expect_count(r.things, NULL, "{}", 1);
-    close_room(r);
 }
 
-static void a_function_that_never_begins_has_failed(fixture *f) {
+static void a_function_that_never_begins_has_failed(room r) {
     declare();
-    room r = open_room(f, NULL);
     save(r.things, NULL, "{\"id\":\"a\"}");
     script s = {.things = r.things, .missed = 1000000};
     expect(HF_HOST_ERROR, hf_store_transact, r.store, save_one, &s, NULL, NULL);
@@ -100,12 +96,10 @@ static void a_function_that_never_begins_has_failed(fixture *f) {
     hf_buffer_free(&report);
     expect_ok(hf_store_set_clock, r.store, now, NULL, NULL);
     expect_entity(r.things, NULL, "a", "{\"id\":\"a\"}");
-    close_room(r);
 }
 
-static void a_predicate_that_answers_a_negative_number_ends_its_query(fixture *f) {
+static void a_predicate_that_answers_a_negative_number_ends_its_query(room r) {
     declare();
-    room r = open_room(f, NULL);
     for (int i = 0; i < 10; i++) {
         char json[32];
         snprintf(json, sizeof json, "{\"id\":\"%d\"}", i);
@@ -122,7 +116,6 @@ static void a_predicate_that_answers_a_negative_number_ends_its_query(fixture *f
     expect_ok(hf_repository_find_if, r.things, NULL, is_meant, &s, NULL, &found);
     assert_int_equal(found.count, 0);
     hf_entity_list_free(&found);
-    close_room(r);
 }
 
 static void a_function_that_answers_nothing_is_called_until_it_has_begun(fixture *f) {
@@ -146,7 +139,8 @@ static void an_answer_to_nobody_is_told_so(fixture *f) {
     expect(HF_INVALID_ARGUMENT, hf_answer_declare, NULL);
 }
 
-static hf_status save_beside_another(hf_transaction *t, void *user_data) {
+static hf_status save_beside_another(hf_transaction *t, void *user_data, hf_error **out_error) {
+    (void)out_error;
     script *s = user_data, inner = {.answer = true};
     hf_entity_list list = HF_ENTITY_LIST_INIT;
     s->calls++;
@@ -159,16 +153,14 @@ static hf_status save_beside_another(hf_transaction *t, void *user_data) {
     return GARBAGE;
 }
 
-static void a_function_answers_for_itself_behind_what_it_has_called(fixture *f) {
+static void a_function_answers_for_itself_behind_what_it_has_called(room r) {
     declare();
     expect_ok(hf_answer_declare, (hf_function)save_beside_another);
-    room r = open_room(f, NULL);
     script s = {.things = r.things, .told = -2};
     expect_ok(hf_store_transact, r.store, save_beside_another, &s, NULL, NULL);
     assert_int_equal(s.told, 0);
     assert_int_equal(s.calls, 1);
     expect_count(r.things, NULL, "{}", 1);
-    close_room(r);
 }
 
 int main(void) {

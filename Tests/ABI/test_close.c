@@ -157,8 +157,7 @@ typedef struct closing {
     atomic_int freed;
 } closing;
 
-static void close_from_inside(const hf_event *event, void *user_data) {
-    (void)event;
+static void close_here(void *user_data) {
     closing *c = user_data;
     if (c->free_it) {
         hf_store_free(c->store);
@@ -166,6 +165,11 @@ static void close_from_inside(const hf_event *event, void *user_data) {
     } else {
         atomic_store(&c->status, (int)hf_store_close(c->store, -1, NULL));
     }
+}
+
+static void close_from_inside(const hf_event *event, void *user_data) {
+    (void)event;
+    close_here(user_data);
 }
 
 static void count_freed(void *user_data) { atomic_fetch_add(&((closing *)user_data)->freed, 1); }
@@ -200,6 +204,32 @@ static void a_callback_may_free_its_store(fixture *f) {
     }
     assert_non_null(again);
     hf_store_free(again);
+}
+
+static hf_status accept(hf_transaction *t, const char *id, size_t id_length, const char *entity,
+                        size_t length, void *user_data, hf_error **error) {
+    (void)t, (void)id, (void)id_length, (void)entity, (void)length, (void)user_data, (void)error;
+    return HF_OK;
+}
+
+static uint64_t stand_still(void *user_data) {
+    (void)user_data;
+    return 1;
+}
+
+/* The closing store lets go of them on a thread that it then needs. */
+static void a_destructor_may_close_or_free_the_store_that_is_closing(fixture *f) {
+    for (int i = 0; i < 4; i++) {
+        watched_room r = open_watched_room(f, 1);
+        closing c = {r.store, i % 2 == 1, -1, 0};
+        if (i < 2)
+            expect_ok(hf_repository_set_validator, r.things, accept, &c, close_here);
+        else
+            expect_ok(hf_store_set_clock, r.store, stand_still, &c, close_here);
+        expect_ok(hf_store_close, r.store, 60000);
+        assert_int_equal(atomic_load(&c.status), HF_OK);
+        close_watched_room(r);
+    }
 }
 
 typedef struct accepting {
@@ -278,6 +308,7 @@ int main(void) {
         EACH_ENGINE(whoever_submits_while_it_closes_is_accepted_wholly_or_refused),
         EACH_ENGINE(a_callback_may_close_its_store),
         EACH_ENGINE(a_callback_may_free_its_store),
+        EACH_ENGINE(a_destructor_may_close_or_free_the_store_that_is_closing),
         EACH_ENGINE(a_store_that_is_freed_inside_a_callback_still_delivers_the_rest),
         EACH_ENGINE(a_close_that_timed_out_can_be_called_again),
     };

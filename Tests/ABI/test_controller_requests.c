@@ -14,8 +14,7 @@ static void save_rows(hf_repository *things, int count) {
     }
 }
 
-static void a_request_brings_one_snapshot_and_then_what_each_commit_changes(fixture *f) {
-    room r = open_room(f, NULL);
+static void a_request_brings_one_snapshot_and_then_what_each_commit_changes(room r) {
     diary *d = keep_diary(r.things);
     save_rows(r.things, 6);
     dispatch(d, REQUEST("t", BY_N));
@@ -35,7 +34,6 @@ static void a_request_brings_one_snapshot_and_then_what_each_commit_changes(fixt
     dispatch(d, CANCEL("t"));
     expect_lane(d, "request", "initial loading received canceled");
     close_diary(d);
-    close_room(r);
 }
 
 static void of_three_requests_the_middle_one_is_canceled_and_the_others_hear_of_the_commit(room r, diary *d) {
@@ -73,7 +71,7 @@ static void rollbacks_and_commits_that_change_nothing_relevant_send_nothing(room
     hf_repository_free(others);
 }
 
-static void entities_move_enter_leave_and_stand_at_the_edge_of_a_limit(fixture *f) {
+static void entities_move_enter_leave_and_stand_at_the_edge_of_a_limit(room r) {
     static const char *const commits[] = {
         "{\"id\":\"a\",\"n\":9}",              /* moves behind the limit */
         "{\"id\":\"a\",\"n\":2.5}",            /* and back, in between */
@@ -83,7 +81,6 @@ static void entities_move_enter_leave_and_stand_at_the_edge_of_a_limit(fixture *
         "{\"id\":\"z\",\"n\":0}",              /* is new, within the limit */
         "{\"id\":\"z\",\"n\":100}",
     };
-    room r = open_room(f, NULL);
     diary *d = keep_diary(r.things);
     save_rows(r.things, 6);
     dispatch(d, REQUEST("t", "\"filter\":{\"off\":{\"$exists\":false}}," BY_N ",\"limit\":4,\"skip\":1"));
@@ -100,7 +97,6 @@ static void entities_move_enter_leave_and_stand_at_the_edge_of_a_limit(fixture *
     assert_int_equal(noted(d, "requestFailed", NULL), 0);
     assert_int_equal(noted(d, "received", NULL), 1);
     close_diary(d);
-    close_room(r);
 }
 
 static void of_a_hundred_commits_in_a_burst_the_changes_in_order_give_the_final_state(room r, diary *d) {

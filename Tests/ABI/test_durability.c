@@ -9,8 +9,6 @@
 
 enum { ROUNDS = 20, IN_FLIGHT = 64 };
 
-static const char *self;
-
 /* --- What is synced, and what gets a name --------------------------------------------------------------- */
 
 /* The C library's functions by these names come behind the program's own, for SQLite and the library too. */
@@ -147,7 +145,8 @@ static size_t run_and_kill(const char *url, uint32_t first, const char *options,
         snprintf(number, sizeof number, "%u", first);
         snprintf(descriptor, sizeof descriptor, "%d", ends[1]);
         close(ends[0]);
-        execl(self, self, "write", url, number, options, descriptor, (char *)NULL);
+        execl(program_invocation_name, program_invocation_name, "write", url, number, options, descriptor,
+              (char *)NULL);
         _exit(127);
     }
     close(ends[1]);
@@ -416,7 +415,7 @@ static void a_process_that_gave_up_waiting_holds_nobody_up(fixture *f) {
         snprintf(in, sizeof in, "%d", commands[0]);
         snprintf(out, sizeof out, "%d", answers[1]);
         close(commands[1]);
-        execl(self, self, "commit", f->url, in, out, (char *)NULL);
+        execl(program_invocation_name, program_invocation_name, "commit", f->url, in, out, (char *)NULL);
         _exit(127);
     }
     close(commands[0]), close(answers[1]);
@@ -456,7 +455,6 @@ int main(int argc, char **argv) {
     if (argc == 6 && strcmp(argv[1], "write") == 0) {
         return write_until_killed(argv[2], (uint32_t)strtoul(argv[3], NULL, 10), argv[4], atoi(argv[5]));
     }
-    self = argv[0];
     static const scenario scenarios[] = {
         SQLITE_ONLY(after_kill_9_every_durable_commit_is_there_and_whole),
         SQLITE_ONLY(after_kill_9_every_relaxed_commit_is_there_too),

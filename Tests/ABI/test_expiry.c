@@ -33,9 +33,8 @@ static void wait_for(hf_repository *things, uint64_t count) {
 
 static const char *after_a_minute = "{\"fields\":{\"seen\":1},\"expire_after_ms\":60000}";
 
-static void entities_go_when_their_time_has_passed(fixture *f) {
+static void entities_go_when_their_time_has_passed(room r) {
     _Atomic uint64_t clock = 5 * SECOND;
-    room r = open_room(f, NULL);
     expect_ok(hf_store_set_clock, r.store, show, &clock, NULL);
     expect_ok(hf_repository_create_index, r.things, after_a_minute, NULL, NULL);
     long long now = milliseconds_now();
@@ -64,7 +63,6 @@ static void entities_go_when_their_time_has_passed(fixture *f) {
     expect_ok(hf_repository_indexes, r.things, &indexes);
     assert_non_null(strstr(indexes.data, "\"expire_after_ms\":60000"));
     hf_buffer_free(&indexes);
-    close_room(r);
 }
 
 /* Lets nobody delete what is to be kept. */
@@ -154,6 +152,32 @@ static void they_stay_when_the_index_is_dropped(room r) {
     assert_int_equal(count_of(r.things), 1);
 }
 
+typedef struct closer {
+    hf_store *store;
+    atomic_int status; /* what close answered in the validator, -1 before */
+} closer;
+
+static hf_status close_its_store(hf_transaction *t, const char *id, size_t id_length, const char *entity,
+                                 size_t length, void *user_data, hf_error **error) {
+    closer *c = user_data;
+    (void)t, (void)id, (void)id_length, (void)length, (void)error;
+    if (entity == NULL)
+        atomic_store(&c->status, (int)hf_store_close(c->store, -1, NULL));
+    return HF_OK;
+}
+
+/* It is called on the thread that deletes, which a store waits for when it closes. */
+static void a_validator_may_close_the_store_whose_entities_go(room r) {
+    closer c = {r.store, -1};
+    expect_ok(hf_repository_set_validator, r.things, close_its_store, &c, NULL);
+    expect_ok(hf_repository_create_index, r.things, after_a_minute, NULL, NULL);
+    save_seen(r.things, "old", 1);
+    for (int i = 0; i < 12000 && atomic_load(&c.status) == -1; i++)
+        sleep_milliseconds(10);
+    assert_int_equal(atomic_load(&c.status), HF_OK);
+    expect_ok(hf_store_close, r.store, 60000);
+}
+
 static void only_one_path_can_lead_to_a_time(room r) {
     expect(HF_INVALID_OPTION, hf_repository_create_index, r.things,
            "{\"fields\":{\"a\":1,\"b\":1},\"expire_after_ms\":1}", NULL, NULL);
@@ -171,6 +195,7 @@ int main(void) {
         SQLITE_ONLY(what_is_wrong_with_one_repository_keeps_nothing_of_another),
         SQLITE_ONLY(they_go_too_when_the_store_is_opened_again),
         ONCE(they_stay_when_the_index_is_dropped),
+        EACH_ENGINE(a_validator_may_close_the_store_whose_entities_go),
         ONCE(only_one_path_can_lead_to_a_time),
     };
     return run_scenarios("expiry", scenarios, COUNT_OF(scenarios));

@@ -7,8 +7,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-static const char *self;
-
 /* The C library's functions by these names come behind the program's own, for SQLite and the library too. */
 static atomic_bool log_syncs_fail;
 /* How far the log has been written anew from its beginning. */
@@ -116,7 +114,7 @@ static other begin_other(fixture *f) {
         close(commands[1]);
         /* It leaves the copying of the log to this process. */
         setenv("HOLDFAST_LIMITS", "checkpointIdle=600000000000", 1);
-        execl(self, self, "commit", f->url, in, out, (char *)NULL);
+        execl(program_invocation_name, program_invocation_name, "commit", f->url, in, out, (char *)NULL);
         _exit(127);
     }
     close(commands[0]), close(answers[1]);
@@ -205,7 +203,6 @@ static void a_log_of_which_a_sync_failed_while_it_was_being_opened_is_not_copied
 int main(int argc, char **argv) {
     if (argc == 5 && strcmp(argv[1], "commit") == 0)
         return commit_when_told(argv[2], atoi(argv[3]), atoi(argv[4]));
-    self = argv[0];
     static const scenario scenarios[] = {
         SQLITE_ONLY(what_a_process_could_not_sync_another_writes_anew_before_it_commits),
         SQLITE_ONLY(a_log_of_which_a_sync_failed_while_it_was_being_opened_is_not_copied),

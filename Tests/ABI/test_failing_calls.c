@@ -6,8 +6,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-static const char *self;
-
 /* The C library's functions by these names come behind the program's own, for SQLite and the library too. */
 
 /* What cannot be looked at, and which file cannot be locked for itself alone, by the end of its name; empty:
@@ -108,7 +106,7 @@ static void a_backup_whose_file_cannot_be_locked_leaves_none(fixture *f) {
 static bool can_be_opened_by_another(const fixture *f) {
     pid_t child = fork();
     if (child == 0) {
-        execl(self, self, "open", f->url, (char *)NULL);
+        execl(program_invocation_name, program_invocation_name, "open", f->url, (char *)NULL);
         _exit(127);
     }
     int status = 0;
@@ -135,9 +133,8 @@ static int64_t give_a_line(char *buffer, size_t capacity, void *at) {
 }
 
 /* An import has no time of its own after which it gives up. */
-static void who_gets_no_lock_does_not_wait_for_ever(fixture *f) {
+static void who_gets_no_lock_does_not_wait_for_ever(room r) {
     int line = 0;
-    room r = open_room(f, NULL);
     save(r.things, NULL, "{\"id\":0}");
     alarm(300);
     atomic_store(&locks_lack, true);
@@ -147,7 +144,6 @@ static void who_gets_no_lock_does_not_wait_for_ever(fixture *f) {
     line = 0;
     expect_ok(hf_store_import, r.store, "{\"repository\":\"things\"}", give_a_line, NULL, &line, NULL);
     expect_count(r.things, NULL, NULL, 2);
-    close_room(r);
 }
 
 int main(int argc, char **argv) {
@@ -157,7 +153,6 @@ int main(int argc, char **argv) {
         return hf_store_open(argv[2], NULL, &store, NULL) != HF_OK ||
                hf_store_close(store, -1, NULL) != HF_OK;
     }
-    self = argv[0];
     static const scenario scenarios[] = {
         SQLITE_ONLY(a_backup_gets_no_name_beside_which_a_log_may_lie_unseen),
         SQLITE_ONLY(a_backup_whose_file_cannot_be_locked_leaves_none),

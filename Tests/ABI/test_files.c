@@ -346,8 +346,6 @@ static void a_log_without_its_store_is_not_thrown_away(fixture *f) {
     expect_stored(path, "logged", false);
 }
 
-static const char *self;
-
 /* A process that opens a store, creating it, and saves something. */
 static int visit(const char *path) {
     hf_store *store = NULL;
@@ -372,7 +370,7 @@ static bool be_visited(uint64_t done, uint64_t total, void *user_data) {
     if (v->process == 0) {
         v->process = fork();
         if (v->process == 0) {
-            execl(self, self, "visit", v->path, (char *)NULL);
+            execl(program_invocation_name, program_invocation_name, "visit", v->path, (char *)NULL);
             _exit(127);
         }
         sleep_milliseconds(500);
@@ -437,6 +435,11 @@ static void nothing_is_left_beside_what_is_only_read_or_no_store(fixture *f) {
     expect(HF_NOT_A_STORE, hf_store_open, foreign, NULL, &store);
     assert_false(is_there(place(f, "foreign.db", "-lock")));
     expect_nothing_beside(foreign);
+    char *empty = place(f, "empty.db", "");
+    write_file(empty, "");
+    expect(HF_CANNOT_OPEN, hf_store_open, empty, "{\"create\":false}", &store);
+    assert_false(is_there(place(f, "empty.db", "-lock")));
+    expect_nothing_beside(empty);
     expect(HF_NOT_A_STORE, hf_store_open, foreign, "{\"read_only\":true}", &store);
     assert_false(is_there(place(f, "foreign.db", "-lock")));
     expect_nothing_beside(foreign);
@@ -460,7 +463,6 @@ static void nothing_is_left_beside_what_is_only_read_or_no_store(fixture *f) {
 int main(int argc, char **argv) {
     if (argc == 3 && strcmp(argv[1], "visit") == 0)
         return visit(argv[2]);
-    self = argv[0];
     static const scenario scenarios[] = {
         SQLITE_ONLY(a_backup_does_not_get_a_name_beside_which_files_of_another_store_lie),
         SQLITE_ONLY(a_backup_has_its_own_data_where_a_lost_store_has_left_its_log),

@@ -7,8 +7,6 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-static char *self;
-
 /* In a child, checks only count: cmocka's would go on with the parent's tests. */
 static atomic_int wrong;
 
@@ -314,7 +312,8 @@ static void a_child_that_exits_leaves_the_parent_s_store_alone(fixture *f) {
 
 static pid_t forked_in_body;
 
-static hf_status save_and_fork(hf_transaction *transaction, void *things) {
+static hf_status save_and_fork(hf_transaction *transaction, void *things, hf_error **out_error) {
+    (void)out_error;
     hf_status status = hf_repository_save(things, transaction, "{\"id\":\"once\"}", HF_NTS, NULL, NULL);
     if (fork_child(&forked_in_body) == CHILD) {
         check(hf_repository_save(things, transaction, "{\"id\":\"twice\"}", HF_NTS, NULL, NULL) == HF_FORKED,
@@ -323,7 +322,8 @@ static hf_status save_and_fork(hf_transaction *transaction, void *things) {
     return status;
 }
 
-static hf_status conflict_and_fork(hf_transaction *transaction, void *unused) {
+static hf_status conflict_and_fork(hf_transaction *transaction, void *unused, hf_error **out_error) {
+    (void)out_error;
     (void)transaction, (void)unused;
     fork_child(&forked_in_body);
     return forked_in_body == CHILD ? HF_CONFLICT : HF_OK;
@@ -438,7 +438,7 @@ static int count_descriptors(void) {
 
 static int count_descriptors_after_exec(pid_t child) {
     if (child == CHILD) {
-        execl(self, self, "count-descriptors", NULL);
+        execl(program_invocation_name, program_invocation_name, "count-descriptors", NULL);
         _exit(0);
     }
     int status = 0;
@@ -458,7 +458,6 @@ static void a_program_that_is_executed_inherits_no_descriptor(fixture *f) {
 }
 
 int main(int argc, char **argv) {
-    self = argv[0];
     if (argc == 2 && strcmp(argv[1], "count-descriptors") == 0) {
         return count_descriptors();
     }

@@ -19,7 +19,7 @@ static void an_index_is_created_listed_and_dropped(room r) {
     expect_indexes(r, "[]");
 }
 
-static void an_index_says_what_is_wrong_with_its_options(fixture *f) {
+static void an_index_says_what_is_wrong_with_its_options(room r) {
     static const char *const refused[] = {
         "{}",
         "{\"fields\":{}}",
@@ -32,12 +32,10 @@ static void an_index_says_what_is_wrong_with_its_options(fixture *f) {
         "{\"fields\":{\"n\":1},\"name\":\"\"}",
         "{\"fields\":{\"n\":1},\"name\":\"a\\nb\"}",
     };
-    room r = open_room(f, NULL);
     for (size_t i = 0; i < COUNT_OF(refused); i++)
         expect(HF_INVALID_OPTION, hf_repository_create_index, r.things, refused[i], NULL, NULL);
     expect(HF_INVALID_JSON, hf_repository_create_index, r.things, "{", NULL, NULL);
     expect_indexes(r, "[]");
-    close_room(r);
 }
 
 static void every_write_keeps_the_indexes_right(room r) {

@@ -88,9 +88,7 @@ static void what_changes_nothing_that_it_shows_tells_nothing(room r) {
 static void a_slow_consumer_is_told_of_several_commits_at_once(room r, listener *l) {
     observe_query(l, r.things, NULL, NULL);
     wait_for_events(l, 1);
-    pthread_mutex_lock(&l->lock);
-    l->is_held = true;
-    pthread_mutex_unlock(&l->lock);
+    hold(l);
     for (int i = 0; i < 100; i++) {
         char json[32];
         snprintf(json, sizeof json, "{\"id\":\"r%d\"}", i % 30);
@@ -99,10 +97,7 @@ static void a_slow_consumer_is_told_of_several_commits_at_once(room r, listener 
             remove_if_there(r.things, NULL, "r0");
         }
     }
-    pthread_mutex_lock(&l->lock);
-    l->is_held = false;
-    pthread_cond_broadcast(&l->changed);
-    pthread_mutex_unlock(&l->lock);
+    hold_no_more(l);
     expect_followed(l, r.things, NULL, NULL);
     assert_true(event_count(l) <= 25);
     json_int_t most = 0;
@@ -160,10 +155,9 @@ static void change_something(hf_repository *things, hf_transaction *t, unsigned 
     save(things, t, json);
 }
 
-static void following_gives_what_the_query_finds_anew(fixture *f) {
+static void following_gives_what_the_query_finds_anew(room r) {
     unsigned seed = (unsigned)time(NULL);
     print_message("seed %u\n", seed);
-    room r = open_room(f, NULL);
     listener *l = calloc(QUERIES, sizeof *l);
     for (int i = 0; i < 30; i++)
         change_something(r.things, NULL, &seed, 60);
@@ -185,12 +179,10 @@ static void following_gives_what_the_query_finds_anew(fixture *f) {
     for (size_t i = 0; i < QUERIES; i++)
         end_listening(&l[i]);
     free(l);
-    close_room(r);
 }
 
 /* Rows come and go at the limit until what is kept behind it is used up. */
-static void at_the_edge_of_a_limit_it_reads_on_when_it_must(fixture *f) {
-    room r = open_room(f, NULL);
+static void at_the_edge_of_a_limit_it_reads_on_when_it_must(room r) {
     save_in_one(r, 200, "{\"id\":\"e%03d\",\"n\":%d}", 200);
     listener l;
     begin_listening(&l);
@@ -208,7 +200,6 @@ static void at_the_edge_of_a_limit_it_reads_on_when_it_must(fixture *f) {
     }
     expect_followed(&l, r.things, NULL, "{\"sort\":{\"n\":1},\"skip\":5,\"limit\":10}");
     end_listening(&l);
-    close_room(r);
 }
 
 static hf_status count_listings(shelf *s, const char *function, hf_error **out_error) {

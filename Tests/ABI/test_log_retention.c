@@ -131,9 +131,7 @@ static void a_slow_observer_is_told_that_the_log_has_gone_on_without_it(fixture 
     listener l;
     begin_listening(&l);
     observe(&l, r.store, "{\"entities\":false}");
-    pthread_mutex_lock(&l.lock);
-    l.is_held = true;
-    pthread_mutex_unlock(&l.lock);
+    hold(&l);
     for (int i = 0; i < 25; i++) {
         hf_transaction *t = begin(r.store, NULL);
         for (int k = 0; k < 500; k++) {
@@ -144,10 +142,7 @@ static void a_slow_observer_is_told_that_the_log_has_gone_on_without_it(fixture 
         commit_quietly(t);
     }
     commit_past_the_log(r.things);
-    pthread_mutex_lock(&l.lock);
-    l.is_held = false;
-    pthread_cond_broadcast(&l.changed);
-    pthread_mutex_unlock(&l.lock);
+    hold_no_more(&l);
     size_t lost = 0;
     for (int wait = 0; wait < 12000 && lost == 0; wait++) {
         sleep_milliseconds(10);

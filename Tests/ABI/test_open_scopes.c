@@ -26,7 +26,8 @@ static void what_is_under_way_is_not_stored_by_half(room r) {
     expect_count(r.things, NULL, NULL, 1);
 }
 
-static hf_status begin_a_scope_and_return(hf_transaction *t, void *user_data) {
+static hf_status begin_a_scope_and_return(hf_transaction *t, void *user_data, hf_error **out_error) {
+    (void)out_error;
     save(user_data, t, "{\"id\":\"a\"}");
     (void)begin_scope(t);
     save(user_data, t, "{\"id\":\"b\"}");

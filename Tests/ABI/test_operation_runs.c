@@ -14,7 +14,9 @@ static hf_operation *describe_operation(room r, const char *json) {
 /* --- Functions
  * ------------------------------------------------------------------------------------------------ */
 
-static hf_status count_and_write(hf_transaction *transaction, hf_buffer *result, void *things) {
+static hf_status count_and_write(hf_transaction *transaction, hf_buffer *result, void *things,
+                                 hf_error **out_error) {
+    (void)out_error;
     uint64_t count;
     hf_status status = hf_repository_count(things, transaction, NULL, 0, NULL, &count, NULL);
     if (status != HF_OK || count >= 3)
@@ -61,7 +63,9 @@ static void a_function_of_the_host_is_an_operation_too(room r) {
     free_recorder(rec);
 }
 
-static hf_status wait_in_function(hf_transaction *transaction, hf_buffer *result, void *future) {
+static hf_status wait_in_function(hf_transaction *transaction, hf_buffer *result, void *future,
+                                  hf_error **out_error) {
+    (void)out_error;
     (void)transaction;
     (void)result;
     return hf_future_wait(future, NULL, 5000, NULL, NULL, NULL);
@@ -124,7 +128,9 @@ static void a_subscription_brings_one_value_and_an_end_or_one_failure(room r) {
     assert_int_equal(first.freed, 1);
 }
 
-static hf_status enlist_and_save(hf_transaction *transaction, hf_buffer *result, void *user_data) {
+static hf_status enlist_and_save(hf_transaction *transaction, hf_buffer *result, void *user_data,
+                                 hf_error **out_error) {
+    (void)out_error;
     void **both = user_data;
     (void)result;
     hf_status status = hf_transaction_enlist(transaction, ((member *)both[1])->handle, NULL);
@@ -199,7 +205,8 @@ typedef struct gate {
     atomic_int entered, left;
 } gate;
 
-static hf_status hold(hf_transaction *transaction, hf_buffer *result, void *user_data) {
+static hf_status hold(hf_transaction *transaction, hf_buffer *result, void *user_data, hf_error **out_error) {
+    (void)out_error;
     (void)transaction;
     (void)result;
     gate *g = user_data;
@@ -258,10 +265,11 @@ typedef struct stubborn {
 } stubborn;
 
 /* Stumbles each time, the first time behind the gate. */
-static hf_status stumble(hf_transaction *transaction, hf_buffer *result, void *user_data) {
+static hf_status stumble(hf_transaction *transaction, hf_buffer *result, void *user_data,
+                         hf_error **out_error) {
     stubborn *s = user_data;
     if (s->runs++ == 0)
-        hold(transaction, result, &s->gate);
+        hold(transaction, result, &s->gate, out_error);
     return HF_CONFLICT;
 }
 

@@ -174,7 +174,7 @@ static void making_an_operation_does_nothing_and_each_run_runs_again(room r) {
     expect_count(r.things, NULL, NULL, 3);
 }
 
-static void what_is_wrong_with_a_description_is_named(fixture *f) {
+static void what_is_wrong_with_a_description_is_named(room r) {
     static const struct {
         const char *json;
         hf_status status;
@@ -196,7 +196,6 @@ static void what_is_wrong_with_a_description_is_named(fixture *f) {
         {"{\"steps\":[1]}", HF_INVALID_OPTION, NULL},
         {"{\"steps\":[],\"max_atempts\":1}", HF_INVALID_OPTION, "\"max_atempts\""},
     };
-    room r = open_room(f, NULL);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hf_operation *operation = NULL;
         hf_error *error =
@@ -209,7 +208,6 @@ static void what_is_wrong_with_a_description_is_named(fixture *f) {
     expect_refused(r, NULL, STEP("add", ",\"entity\":{\"id\":\"\"}"), HF_INVALID_ID);
     expect_refused(r, NULL, STEP("find", ",\"filter\":{\"$nope\":1}"), HF_INVALID_QUERY);
     expect_refused(r, NULL, STEP("find", ",\"options\":{\"sorted\":1}"), HF_INVALID_OPTION);
-    close_room(r);
 }
 
 static void an_operation_outlives_its_store_and_says_that_it_is_closed(fixture *f) {
@@ -227,9 +225,8 @@ static void *perform_often(void *operation) {
     return NULL;
 }
 
-static void one_value_is_performed_by_several_threads_as_independent_runs(fixture *f) {
+static void one_value_is_performed_by_several_threads_as_independent_runs(room r) {
     enum { THREADS = 4 };
-    room r = open_room(f, NULL);
     hf_operation *count = describe_operation(
         r,
         "{\"steps\":[" STEP("modify", ",\"id\":\"n\",\"update\":{\"$inc\":{\"n\":1}},\"initial\":{}") "]}");
@@ -240,7 +237,6 @@ static void one_value_is_performed_by_several_threads_as_independent_runs(fixtur
         pthread_join(threads[i], NULL);
     hf_operation_free(count);
     assert_int_equal(integer_in(r.things, NULL, "n", "n"), THREADS * 100);
-    close_room(r);
 }
 
 /* --- Sequences

@@ -41,7 +41,8 @@ static hf_status begin_with(hf_store *store, hf_repository *things, const char *
     return status;
 }
 
-static hf_status do_nothing(hf_transaction *transaction, void *user_data) {
+static hf_status do_nothing(hf_transaction *transaction, void *user_data, hf_error **out_error) {
+    (void)out_error;
     (void)transaction, (void)user_data;
     return HF_OK;
 }
@@ -70,24 +71,21 @@ static const struct {
     {"find", find_with},
 };
 
-static void malformed_options_are_no_json_everywhere(fixture *f) {
+static void malformed_options_are_no_json_everywhere(room r) {
     static const char *const malformed[] = {"{",          "{\"create\":}",
                                             "}",          "{} {}",
                                             "{\"a\":1,}", "{\"\xff\":1}",
                                             "{'a':1}",    "{\"a\":01}",
                                             "nul",        "{\"limit\":1,\"limit\":2}"};
-    room r = open_room(f, NULL);
     for (size_t p = 0; p < COUNT_OF(places); p++) {
         for (size_t m = 0; m < COUNT_OF(malformed); m++) {
             expect(HF_INVALID_JSON, places[p].call, r.store, r.things, malformed[m]);
         }
     }
-    close_room(r);
 }
 
-static void options_that_are_no_object_are_refused_everywhere(fixture *f) {
+static void options_that_are_no_object_are_refused_everywhere(room r) {
     static const char *const others[] = {"[]", "1", "null", "\"create\"", "true"};
-    room r = open_room(f, NULL);
     for (size_t p = 0; p < COUNT_OF(places); p++) {
         for (size_t o = 0; o < COUNT_OF(others); o++) {
             expect(HF_INVALID_OPTION, places[p].call, r.store, r.things, others[o]);
@@ -95,10 +93,9 @@ static void options_that_are_no_object_are_refused_everywhere(fixture *f) {
         expect_ok(places[p].call, r.store, r.things, NULL);
         expect_ok(places[p].call, r.store, r.things, " { } ");
     }
-    close_room(r);
 }
 
-static void the_nearest_name_is_told_for_an_unknown_one(fixture *f) {
+static void the_nearest_name_is_told_for_an_unknown_one(room r) {
     static const struct {
         options_call call;
         const char *options, *option, *nearest;
@@ -113,7 +110,6 @@ static void the_nearest_name_is_told_for_an_unknown_one(fixture *f) {
         {find_with, "{\"limits\":3}", "\"limits\"", "\"limit\""},
         {find_with, "{\"Skip\":3}", "\"Skip\"", "\"skip\""},
     };
-    room r = open_room(f, NULL);
     for (size_t i = 0; i < COUNT_OF(typos); i++) {
         expect_detail(error_of(HF_INVALID_OPTION, typos[i].call, r.store, r.things, typos[i].options),
                       "option", typos[i].option);
@@ -124,7 +120,6 @@ static void the_nearest_name_is_told_for_an_unknown_one(fixture *f) {
     assert_null(strstr(hf_error_detail(error, NULL), "nearest"));
     assert_non_null(strstr(hf_error_message(error), "colour"));
     hf_error_free(error);
-    close_room(r);
 }
 
 static void wrong_types_and_values_out_of_range_are_refused_by_name(fixture *f) {

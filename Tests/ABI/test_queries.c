@@ -79,7 +79,7 @@ static void limit_and_skip_cut_from_the_order(room r) {
     expect_ids(&list, "");
 }
 
-static void filters_match_as_in_mongodb(fixture *f) {
+static void filters_match_as_in_mongodb(room r) {
     static const struct {
         const char *filter, *ids;
     } cases[] = {
@@ -116,7 +116,6 @@ static void filters_match_as_in_mongodb(fixture *f) {
         {"{\"$or\":[{\"n\":2},{\"tag\":\"\"}]}", "b d"},
         {"{\"$nor\":[{\"n\":2},{\"tag\":\"\"}],\"n\":{\"$mod\":[2,1]}}", "a"},
     };
-    room r = open_room(f, NULL);
     hf_entity_list list = HF_ENTITY_LIST_INIT;
     save_five(r.things);
     hf_transaction *t = begin(r.store, NULL);
@@ -130,7 +129,6 @@ static void filters_match_as_in_mongodb(fixture *f) {
         expect_count(r.things, NULL, filter, found);
     }
     hf_transaction_free(t);
-    close_room(r);
 }
 
 static void fetch_many_answers_in_the_order_asked_and_leaves_out_what_is_missing(room r) {
@@ -154,9 +152,8 @@ static void expect_refused_at_one(hf_error *error, hf_repository *things, const 
     hf_entity_list_free(&list);
 }
 
-static void a_batch_is_stored_as_a_whole_or_not_at_all_and_says_at_which_index(fixture *f) {
+static void a_batch_is_stored_as_a_whole_or_not_at_all_and_says_at_which_index(room r) {
     static const char before[] = "[{\"id\":\"k\"}]";
-    room r = open_room(f, NULL);
     hf_repository *t = r.things;
     save(t, NULL, "{\"id\":\"k\"}");
     expect_refused_at_one(
@@ -182,7 +179,6 @@ static void a_batch_is_stored_as_a_whole_or_not_at_all_and_says_at_which_index(f
     expect_refused_at_one(error_of(HF_INVALID_JSON, hf_repository_save_many, t, NULL,
                                    "[{\"id\":\"a\"},{\"id\"}]", HF_NTS, NULL),
                           t, before);
-    close_room(r);
 }
 
 static void a_refused_batch_leaves_its_transaction_as_it_was(room r) {
@@ -242,9 +238,8 @@ static void delete_all_deletes_what_matches_and_counts_it(room r) {
     assert_int_equal(n, 0);
 }
 
-static void ten_thousand_entities_go_in_and_come_out_in_one_call_each(fixture *f) {
+static void ten_thousand_entities_go_in_and_come_out_in_one_call_each(room r) {
     enum { COUNT = 10000 };
-    room r = open_room(f, NULL);
     char *batch = malloc(COUNT * 32), *end = batch;
     for (int i = 0; i < COUNT; i++) {
         end +=
@@ -259,7 +254,6 @@ static void ten_thousand_entities_go_in_and_come_out_in_one_call_each(fixture *f
     expect_ok(hf_repository_fetch_all, r.things, NULL, &list);
     assert_int_equal(list.count, COUNT);
     hf_entity_list_free(&list);
-    close_room(r);
 }
 
 int main(void) {

@@ -3,13 +3,11 @@
 
 #include <malloc.h>
 
-static void the_bytes_of_an_entity_are_kept(fixture *f) {
+static void the_bytes_of_an_entity_are_kept(room r) {
     static const char odd[] =
         "{ \"z\" : 1.50e+1,\n\t\"id\":\"s\\u0031\", \"a\":[ ], \"\\/\":\"\\u00e4\\ud83d\\ude00\" }";
-    room r = open_room(f, NULL);
     save(r.things, NULL, odd);
     expect_entity(r.things, NULL, "s1", odd);
-    close_room(r);
 }
 
 static void white_space_around_an_entity_is_not_part_of_it(room r) {
@@ -149,7 +147,7 @@ static void save_stores_what_is_new_and_what_is_not(room r) {
     expect_count(r.things, NULL, NULL, 1);
 }
 
-static void a_patch_keeps_the_bytes_that_it_does_not_touch(fixture *f) {
+static void a_patch_keeps_the_bytes_that_it_does_not_touch(room r) {
     static const struct {
         const char *before, *patch, *after;
     } cases[] = {
@@ -160,17 +158,15 @@ static void a_patch_keeps_the_bytes_that_it_does_not_touch(fixture *f) {
         {"{\"id\":\"s\",\"n\":1}", "{}", "{\"id\":\"s\",\"n\":1}"},
         {"{\"id\":\"s\",\"n\":1}", "{\"id\":\"s\",\"n\":2}", "{\"id\":\"s\",\"n\":2}"},
     };
-    room r = open_room(f, NULL);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         save(r.things, NULL, cases[i].before);
         expect_ok(hf_repository_patch, r.things, NULL, "s", 1, cases[i].patch, HF_NTS, 0, NULL);
         expect_entity(r.things, NULL, "s", cases[i].after);
     }
-    close_room(r);
 }
 
 /* The examples of RFC 7396, appendix A, that begin and end as objects. */
-static void a_patch_merges_as_rfc_7396_says(fixture *f) {
+static void a_patch_merges_as_rfc_7396_says(room r) {
     static const struct {
         const char *before, *patch, *after;
     } cases[] = {
@@ -186,7 +182,6 @@ static void a_patch_merges_as_rfc_7396_says(fixture *f) {
         {"{\"id\":1,\"e\":null}", "{\"a\":1}", "{\"id\":1,\"e\":null,\"a\":1}"},
         {"{\"id\":1}", "{\"a\":{\"bb\":{\"ccc\":null}}}", "{\"id\":1,\"a\":{\"bb\":{}}}"},
     };
-    room r = open_room(f, NULL);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hf_entity entity = HF_ENTITY_INIT;
         save(r.things, NULL, cases[i].before);
@@ -199,7 +194,6 @@ static void a_patch_merges_as_rfc_7396_says(fixture *f) {
         json_decref(actual), json_decref(expected);
         hf_entity_free(&entity);
     }
-    close_room(r);
 }
 
 static void a_patch_cannot_change_or_remove_the_id(room r) {
@@ -271,9 +265,8 @@ static void repositories_do_not_see_each_other(room r) {
     hf_repository_free(albums);
 }
 
-static void a_list_that_is_passed_again_gives_up_what_it_held(fixture *f) {
+static void a_list_that_is_passed_again_gives_up_what_it_held(room r) {
     enum { COUNT = 1000, TIMES = 200 };
-    room r = open_room(f, NULL);
     hf_entity_list list = HF_ENTITY_LIST_INIT;
     char json[64];
     hf_transaction *t = begin(r.store, NULL);
@@ -290,7 +283,6 @@ static void a_list_that_is_passed_again_gives_up_what_it_held(fixture *f) {
     /* Each has more than 40,000 bytes. */
     assert_true(mallinfo2().uordblks < before + TIMES * COUNT);
     hf_entity_list_free(&list);
-    close_room(r);
 }
 
 int main(void) {

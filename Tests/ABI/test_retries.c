@@ -9,7 +9,8 @@ typedef struct crowd {
     atomic_long attempts, failures;
 } crowd;
 
-static hf_status count_up(hf_transaction *t, void *user_data) {
+static hf_status count_up(hf_transaction *t, void *user_data, hf_error **out_error) {
+    (void)out_error;
     crowd *c = user_data;
     int64_t n = integer_in(c->r.things, t, "hot", "n");
     /* Long enough for the others to have read it, too. */

@@ -6,8 +6,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-static const char *self;
-
 /* A path in the scenario's own directory; the text is good until the next call. */
 static const char *path_in(const fixture *f, const char *name) {
     static char path[160];
@@ -147,7 +145,7 @@ static void the_holder_is_told_in_json_whatever_the_program_is_called(fixture *f
 static int open_elsewhere(const char *url) {
     pid_t child = fork();
     if (child == 0) {
-        execl(self, self, "open", url, (char *)NULL);
+        execl(program_invocation_name, program_invocation_name, "open", url, (char *)NULL);
         _exit(127);
     }
     int status = 0;
@@ -266,9 +264,8 @@ static void a_buffer_is_used_again_and_kept_on_failure(room r) {
     assert_int_equal(buffer.length + buffer.capacity, 0);
 }
 
-static void memory_that_is_passed_again_is_written_to_its_end_and_no_further(fixture *f) {
+static void memory_that_is_passed_again_is_written_to_its_end_and_no_further(room r) {
     enum { LONGEST = 300 };
-    room r = open_room(f, NULL);
     hf_entity entity = HF_ENTITY_INIT;
     char json[LONGEST + 64];
     for (int length = 1; length < LONGEST; length++) {
@@ -280,7 +277,6 @@ static void memory_that_is_passed_again_is_written_to_its_end_and_no_further(fix
         assert_string_equal(entity.data, json);
     }
     hf_entity_free(&entity);
-    close_room(r);
 }
 
 static void handles_are_counted_by_kind(fixture *f) {
@@ -341,7 +337,6 @@ int main(int argc, char **argv) {
         hf_store_free(store);
         return (int)status;
     }
-    self = argv[0];
     static const scenario scenarios[] = {
         SQLITE_ONLY(what_was_committed_is_there_after_reopening),
         ONCE(every_memory_store_is_a_new_one),

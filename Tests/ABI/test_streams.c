@@ -264,9 +264,7 @@ static void a_slow_observer_is_told_from_the_log_and_catches_up(fixture *f) {
     listener l;
     begin_listening(&l);
     observe(&l, r.store, "{\"entities\":false}");
-    pthread_mutex_lock(&l.lock);
-    l.is_held = true;
-    pthread_mutex_unlock(&l.lock);
+    hold(&l);
     /* More than is on its way at once, and of what is left more commits than are taken from the log at once.
      */
     enum { COMMITS = 400, EACH = 60 };
@@ -279,10 +277,7 @@ static void a_slow_observer_is_told_from_the_log_and_catches_up(fixture *f) {
         }
         commit_quietly(t);
     }
-    pthread_mutex_lock(&l.lock);
-    l.is_held = false;
-    pthread_cond_broadcast(&l.changed);
-    pthread_mutex_unlock(&l.lock);
+    hold_no_more(&l);
     size_t changes = 0, behind = 0;
     json_int_t last = 0;
     for (int wait = 0; wait < 12000 && changes < COMMITS * EACH; wait++) {

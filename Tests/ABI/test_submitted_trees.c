@@ -299,7 +299,8 @@ typedef struct work {
     int runs, conflicts;
 } work;
 
-static hf_status count_in_tree(hf_transaction *t, hf_buffer *result, void *context) {
+static hf_status count_in_tree(hf_transaction *t, hf_buffer *result, void *context, hf_error **out_error) {
+    (void)out_error;
     (void)result;
     work *w = context;
     expect_ok(hf_transaction_enlist, t, w->r->root.handle);

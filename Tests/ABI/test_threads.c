@@ -67,7 +67,8 @@ static void sixty_four_threads_commit_and_read_what_they_wrote(room r) {
     hf_entity_list_free(&list);
 }
 
-static hf_status add_one(hf_transaction *transaction, void *user_data) {
+static hf_status add_one(hf_transaction *transaction, void *user_data, hf_error **out_error) {
+    (void)out_error;
     worker *w = user_data;
     hf_entity entity = HF_ENTITY_INIT;
     char json[64];
@@ -259,6 +260,31 @@ static void ten_thousand_transactions_read_on_under_a_limit_of_256_descriptors(f
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
+static void a_call_that_gets_no_descriptor_says_so(fixture *f) {
+    room r = open_room(f, NULL);
+    save(r.things, NULL, "{\"id\":\"own\"}");
+    char place[200];
+    snprintf(place, sizeof place, "%s/other.db", f->directory);
+    struct rlimit before, none;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    none = before;
+    none.rlim_cur = 0;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+    hf_store *other = NULL;
+    hf_buffer report = HF_BUFFER_INIT;
+    hf_status statuses[] = {
+        hf_store_open(place, NULL, &other, NULL),
+        hf_store_backup(r.store, place, NULL, NULL, NULL, NULL),
+        hf_store_verify(r.store, NULL, NULL, &report, NULL),
+    };
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    for (size_t i = 0; i < COUNT_OF(statuses); i++)
+        assert_string_equal(hf_status_name(statuses[i]), "HF_NO_MEMORY");
+    hf_buffer_free(&report);
+    expect_ok(hf_store_backup, r.store, place, NULL, NULL, NULL);
+    close_room(r);
+}
+
 static void *use_what_may_be_gone(void *argument) {
     worker *w = argument;
     intptr_t failures = 0;
@@ -302,6 +328,7 @@ int main(void) {
         EACH_ENGINE(no_reader_sees_half_a_commit),
         EACH_ENGINE(who_only_reads_meets_no_conflict_with_commits_of_its_own_process),
         EACH_ENGINE(ten_thousand_transactions_read_on_under_a_limit_of_256_descriptors),
+        SQLITE_ONLY(a_call_that_gets_no_descriptor_says_so),
         EACH_ENGINE(handles_may_be_freed_while_other_threads_use_them),
     };
     return run_scenarios("threads", scenarios, COUNT_OF(scenarios));

@@ -229,7 +229,8 @@ typedef struct body {
     hf_status answer;
 } body;
 
-static hf_status increment(hf_transaction *transaction, void *user_data) {
+static hf_status increment(hf_transaction *transaction, void *user_data, hf_error **out_error) {
+    (void)out_error;
     body *b = user_data;
     char json[64];
     b->runs++;
@@ -282,7 +283,8 @@ static void what_the_body_answers_rolls_back_and_is_returned(fixture *f) {
     close_room(b.room);
 }
 
-static hf_status end_it_yourself(hf_transaction *transaction, void *user_data) {
+static hf_status end_it_yourself(hf_transaction *transaction, void *user_data, hf_error **out_error) {
+    (void)out_error;
     int *refusals = user_data;
     *refusals += hf_transaction_commit(transaction, NULL, NULL) == HF_INVALID_STATE;
     *refusals += hf_transaction_submit(transaction, NULL, NULL, NULL, NULL) == HF_INVALID_STATE;

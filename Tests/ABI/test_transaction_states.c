@@ -147,7 +147,8 @@ typedef struct body {
     void (*prepare)(scene *s);
 } body;
 
-static hf_status call_in_body(hf_transaction *t, void *user_data) {
+static hf_status call_in_body(hf_transaction *t, void *user_data, hf_error **out_error) {
+    (void)out_error;
     body *b = user_data;
     b->s->t = t;
     expect_ok(hf_transaction_savepoint, t, &b->s->savepoint);
@@ -169,7 +170,8 @@ static void in_a_scope_in_a_body(void *s) { run_body(s, NULL, begin_scope); }
 
 static void in_aborted_in_a_body(void *s) { run_body(s, aborting, fail_a_write); }
 
-static hf_status leave_to_validators(hf_transaction *t, void *user_data) {
+static hf_status leave_to_validators(hf_transaction *t, void *user_data, hf_error **out_error) {
+    (void)out_error;
     scene *s = user_data;
     s->t = t;
     expect_ok(hf_transaction_savepoint, t, &s->savepoint);

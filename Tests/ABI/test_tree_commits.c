@@ -231,7 +231,8 @@ typedef struct work {
     int runs;
 } work;
 
-static hf_status count_on(hf_transaction *t, void *context) {
+static hf_status count_on(hf_transaction *t, void *context, hf_error **out_error) {
+    (void)out_error;
     work *w = context;
     expect_ok(hf_transaction_enlist, t, w->r->root.handle);
     w->r->child.value += 1;
@@ -266,7 +267,8 @@ static void a_refused_body_rolls_back_and_does_not_run_again(tree_room *r) {
     assert_int_equal(integer_in(r->things, NULL, "clock", "n"), 0);
 }
 
-static hf_status set_child(hf_participant *participant, void *context) {
+static hf_status set_child(hf_participant *participant, void *context, hf_error **out_error) {
+    (void)out_error;
     (void)participant;
     ((member *)context)->value = 7;
     return HF_OK;

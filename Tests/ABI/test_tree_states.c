@@ -56,7 +56,8 @@ static hf_status call_fail_scope(scene *s) {
     return hf_participant_end_scope(s->root.handle, s->scope, false, NULL);
 }
 
-static hf_status accept_body(hf_participant *participant, void *user_data) {
+static hf_status accept_body(hf_participant *participant, void *user_data, hf_error **out_error) {
+    (void)out_error;
     (void)participant, (void)user_data;
     return HF_OK;
 }
@@ -65,7 +66,8 @@ static hf_status call_transact(scene *s) {
     return hf_participant_transact(s->root.handle, accept_body, NULL, NULL);
 }
 
-static hf_status refuse_body(hf_participant *participant, void *user_data) {
+static hf_status refuse_body(hf_participant *participant, void *user_data, hf_error **out_error) {
+    (void)out_error;
     (void)participant, (void)user_data;
     return HF_REFUSED;
 }
@@ -179,7 +181,8 @@ static void in_refused(void *p) {
     make_call(s);
 }
 
-static hf_status call_in_body(hf_participant *participant, void *p) {
+static hf_status call_in_body(hf_participant *participant, void *p, hf_error **out_error) {
+    (void)out_error;
     scene *s = p;
     bool is_active = false;
     expect_ok(hf_participant_active, participant, &is_active, s->descriptor);

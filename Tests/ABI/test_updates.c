@@ -9,7 +9,7 @@ static hf_error *refusal(room r, hf_status status, const char *update) {
     return error_of(status, hf_repository_modify, r.things, NULL, "s", 1, update, HF_NTS, NULL, 0, 0, NULL);
 }
 
-static void an_update_changes_what_its_paths_name_and_keeps_all_other_bytes(fixture *f) {
+static void an_update_changes_what_its_paths_name_and_keeps_all_other_bytes(room r) {
     static const struct {
         const char *before, *update, *after;
     } cases[] = {
@@ -30,7 +30,6 @@ static void an_update_changes_what_its_paths_name_and_keeps_all_other_bytes(fixt
         {"{\"id\":\"s\",\"t\":[1,2]}", "{\"$push\":{\"t\":{\"$each\":[8,9],\"$position\":1,\"$slice\":-3}}}",
          "{\"id\":\"s\",\"t\":[8,9,2]}"},
     };
-    room r = open_room(f, NULL);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         hf_entity entity = HF_ENTITY_INIT;
         save(r.things, NULL, cases[i].before);
@@ -40,10 +39,9 @@ static void an_update_changes_what_its_paths_name_and_keeps_all_other_bytes(fixt
         expect_entity(r.things, NULL, "s", cases[i].after);
         hf_entity_free(&entity);
     }
-    close_room(r);
 }
 
-static void an_update_that_fits_no_entity_is_an_invalid_query(fixture *f) {
+static void an_update_that_fits_no_entity_is_an_invalid_query(room r) {
     static const char *const updates[] = {
         "[]",
         "{\"n\":1}",
@@ -54,7 +52,6 @@ static void an_update_that_fits_no_entity_is_an_invalid_query(fixture *f) {
         "{\"$set\":{\"a.$.b\":1}}",
         "{\"$set\":{\"a\":1},\"$inc\":{\"a.b\":1}}",
     };
-    room r = open_room(f, NULL);
     save(r.things, NULL, "{\"id\":\"s\",\"n\":1}");
     for (size_t i = 0; i < COUNT_OF(updates); i++) {
         hf_error_free(refusal(r, HF_INVALID_QUERY, updates[i]));
@@ -64,10 +61,9 @@ static void an_update_that_fits_no_entity_is_an_invalid_query(fixture *f) {
     expect(HF_INVALID_JSON, hf_repository_modify, r.things, NULL, "s", 1, "{\"$inc\":{\"n\":1,\"n\":1}}",
            HF_NTS, NULL, 0, 0, NULL);
     expect_entity(r.things, NULL, "s", "{\"id\":\"s\",\"n\":1}");
-    close_room(r);
 }
 
-static void an_update_that_does_not_fit_an_entity_tells_entity_path_and_operator(fixture *f) {
+static void an_update_that_does_not_fit_an_entity_tells_entity_path_and_operator(room r) {
     static const char *const updates[] = {
         "{\"$inc\":{\"t\":1}}",
         "{\"$push\":{\"t\":1}}",
@@ -78,7 +74,6 @@ static void an_update_that_does_not_fit_an_entity_tells_entity_path_and_operator
     static const char *const paths[] = {"\"t\"", "\"t\"", "\"n\"", "\"t.u\"", "\"n\""};
     static const char *const operators[] = {"\"$inc\"", "\"$push\"", "\"$inc\"", "\"$set\"", "\"$mul\""};
     static const char before[] = "{\"id\":\"s\",\"t\":\"x\",\"n\":9223372036854775807}";
-    room r = open_room(f, NULL);
     save(r.things, NULL, before);
     hf_transaction *t = begin(r.store, NULL);
     for (size_t i = 0; i < COUNT_OF(updates); i++) {
@@ -91,20 +86,17 @@ static void an_update_that_does_not_fit_an_entity_tells_entity_path_and_operator
     }
     commit_quietly(t);
     expect_entity(r.things, NULL, "s", before);
-    close_room(r);
 }
 
-static void no_update_changes_the_id(fixture *f) {
+static void no_update_changes_the_id(room r) {
     static const char *const updates[] = {"{\"$set\":{\"id\":\"t\"}}", "{\"$unset\":{\"id\":1}}",
                                           "{\"$rename\":{\"n\":\"id\"}}", "{\"$rename\":{\"id\":\"n\"}}",
                                           "{\"$set\":{\"id.x\":1}}"};
-    room r = open_room(f, NULL);
     save(r.things, NULL, "{\"id\":\"s\",\"n\":1}");
     for (size_t i = 0; i < COUNT_OF(updates); i++) {
         hf_error_free(refusal(r, HF_INVALID_ENTITY, updates[i]));
     }
     expect_entity(r.things, NULL, "s", "{\"id\":\"s\",\"n\":1}");
-    close_room(r);
 }
 
 static void the_limits_of_entities_hold_for_what_an_update_makes(fixture *f) {
@@ -128,9 +120,8 @@ static void an_update_keeps_to_the_expected_version(room r) {
     expect_entity(r.things, NULL, "s", "{\"id\":\"s\",\"n\":2}");
 }
 
-static void a_missing_entity_begins_with_the_initial_one_or_is_not_found(fixture *f) {
+static void a_missing_entity_begins_with_the_initial_one_or_is_not_found(room r) {
     static const char count[] = "{\"$inc\":{\"n\":1}}";
-    room r = open_room(f, NULL);
     expect(HF_NOT_FOUND, hf_repository_modify, r.things, NULL, "s", 1, count, HF_NTS, NULL, 0, 0, NULL);
     expect(HF_NOT_FOUND, hf_repository_modify, r.things, NULL, "s", 1, count, HF_NTS, "{}", 2, 7, NULL);
     expect(HF_INVALID_ENTITY, hf_repository_modify, r.things, NULL, "s", 1, count, HF_NTS, "{\"id\":\"t\"}",
@@ -144,7 +135,6 @@ static void a_missing_entity_begins_with_the_initial_one_or_is_not_found(fixture
     commit_quietly(t);
     expect_entity(r.things, NULL, "s", "{\"id\":\"s\",\"x\": 0,\"n\":2}");
     expect_entity(r.things, NULL, "7", "{\"id\":7,\"n\":2}");
-    close_room(r);
 }
 
 static void updates_in_a_transaction_add_up_and_see_its_snapshot(room r) {

@@ -11,7 +11,8 @@ typedef struct chain {
 } chain;
 
 /* 1 -> 2 renames, 2 -> 3 counts: each needs what the one before it left. */
-static hf_status upgrade(hf_transaction *t, int64_t from, int64_t to, void *user_data) {
+static hf_status upgrade(hf_transaction *t, int64_t from, int64_t to, void *user_data, hf_error **out_error) {
+    (void)out_error;
     chain *c = user_data;
     assert_int_equal(to, from + 1);
     c->calls[from]++;
@@ -146,7 +147,9 @@ static void the_version_is_there_when_the_store_is_opened_again(fixture *f) {
     close_room(r);
 }
 
-static hf_status do_nothing(hf_transaction *t, int64_t from, int64_t to, void *user_data) {
+static hf_status do_nothing(hf_transaction *t, int64_t from, int64_t to, void *user_data,
+                            hf_error **out_error) {
+    (void)out_error;
     (void)t, (void)from, (void)to, (void)user_data;
     return HF_OK;
 }
@@ -191,7 +194,9 @@ typedef struct overtaken {
     int calls;
 } overtaken;
 
-static hf_status count_step(hf_transaction *t, int64_t from, int64_t to, void *user_data) {
+static hf_status count_step(hf_transaction *t, int64_t from, int64_t to, void *user_data,
+                            hf_error **out_error) {
+    (void)out_error;
     room *r = user_data;
     (void)from, (void)to;
     return hf_repository_modify(r->things, t, "steps", HF_NTS, "{\"$inc\":{\"n\":1}}", HF_NTS, "{\"n\":0}",
@@ -204,14 +209,15 @@ static void *overtake(void *opaque) {
     return NULL;
 }
 
-static hf_status be_overtaken(hf_transaction *t, int64_t from, int64_t to, void *user_data) {
+static hf_status be_overtaken(hf_transaction *t, int64_t from, int64_t to, void *user_data,
+                              hf_error **out_error) {
     overtaken *o = user_data;
     if (o->calls++ == 0) {
         pthread_t thread;
         assert_int_equal(pthread_create(&thread, NULL, overtake, &o->room), 0);
         pthread_join(thread, NULL);
     }
-    return count_step(t, from, to, &o->room);
+    return count_step(t, from, to, &o->room, out_error);
 }
 
 static void a_step_that_another_program_has_carried_out_meanwhile_is_not_carried_out_again(fixture *f) {

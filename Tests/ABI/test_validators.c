@@ -239,6 +239,40 @@ static void what_a_validator_writes_is_stored_with_it_and_checked_too(guarded_ro
     expect_absent(r->things, NULL, "endless");
 }
 
+static hf_status count_asking(guard *g, hf_transaction *t, const char *id) {
+    if (strcmp(id, "b") == 0)
+        expect_ok(hf_repository_modify, g->things, t, "asked", HF_NTS, "{\"$inc\":{\"n\":1}}", HF_NTS, "{}",
+                  2, 0, NULL);
+    return HF_OK;
+}
+
+static void take_one_event(hf_store *store) {
+    hf_event event;
+    assert_int_equal(hf_store_events(store, &event, 1, 60000), 1);
+    assert_int_equal(event.status, HF_OK);
+    hf_events_free(&event, 1);
+}
+
+static void what_validators_write_is_stored_once_however_often_they_are_asked(fixture *f) {
+    room r = open_room(f, "{\"delivery\":\"queue\",\"max_in_flight\":1}");
+    guard g = {.things = r.things, .hook = count_asking};
+    hf_transaction *before = begin(r.store, NULL), *t = begin(r.store, "{\"timeout_ms\":0}");
+    save(r.things, before, "{\"id\":\"a\"}");
+    expect_ok(hf_transaction_submit, before, NULL, NULL, NULL);
+    expect_ok(hf_repository_set_validator, r.things, check_thing, &g, NULL);
+    save(r.things, t, "{\"id\":\"b\"}");
+    expect_ok(hf_transaction_validate, t);
+    expect_absent(r.things, t, "asked");
+    expect(HF_BUSY, hf_transaction_submit, t, NULL, NULL, NULL);
+    expect_absent(r.things, t, "asked");
+    take_one_event(r.store);
+    expect_ok(hf_transaction_submit, t, NULL, NULL, NULL);
+    take_one_event(r.store);
+    assert_int_equal(integer_in(r.things, NULL, "asked", "n"), 1);
+    hf_transaction_free(before), hf_transaction_free(t);
+    close_room(r);
+}
+
 static hf_status write_entity(member *m, phase p, hf_transaction *t) {
     if (p == VALIDATE)
         save(m->context, t, m->value < 0 ? "{\"id\":\"m\",\"n\":-1}" : "{\"id\":\"m\",\"n\":1}");
@@ -261,7 +295,8 @@ static void members_and_entities_are_validated_together(guarded_room *r) {
     free_member(&m);
 }
 
-static hf_status save_in_body(hf_transaction *t, void *context) {
+static hf_status save_in_body(hf_transaction *t, void *context, hf_error **out_error) {
+    (void)out_error;
     save(((guarded_room *)context)->things, t, "{\"id\":\"b\",\"n\":-1}");
     return HF_OK;
 }
@@ -376,6 +411,7 @@ int main(void) {
         EACH_ENGINE(a_submitted_transaction_needs_no_event_of_its_own_kind),
         EACH_ENGINE(what_a_validator_reads_must_still_hold_when_it_is_stored),
         EACH_ENGINE(what_a_validator_writes_is_stored_with_it_and_checked_too),
+        EACH_ENGINE(what_validators_write_is_stored_once_however_often_they_are_asked),
         EACH_ENGINE(members_and_entities_are_validated_together),
         EACH_ENGINE(a_refused_body_rolls_back),
         EACH_ENGINE(who_is_asked_before_a_commit_may_fork),

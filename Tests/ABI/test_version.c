@@ -28,12 +28,18 @@ static void a_version_below_one_is_an_invalid_argument(fixture *f) {
 static void the_library_has_the_version_that_was_built(fixture *f) {
     (void)f;
     assert_string_equal(hf_version_text(), HOLDFAST_VERSION);
+    int major, minor, patch;
+    assert_int_equal(sscanf(HOLDFAST_VERSION, "%d.%d.%d", &major, &minor, &patch), 3);
+    assert_int_equal(hf_version_number(), 1000000 * major + 1000 * minor + patch);
 }
 
 static void every_documented_feature_is_available_and_others_are_not(fixture *f) {
     (void)f;
-    static const char *const known[] = {"sqlite",  "memory",  "queue_delivery", "idempotency", "savepoints",
-                                        "filters", "updates", "object_trees",   "provider"};
+    static const char *const known[] = {
+        "sqlite",         "memory",     "provider",    "queue_delivery", "idempotency",  "savepoints",
+        "scopes",         "filters",    "updates",     "indexes",        "cursors",      "validators",
+        "object_trees",   "operations", "futures",     "streams",        "live_queries", "controllers",
+        "cache_policies", "expiry",     "maintenance", "upgrades",       "transfer",     "interrupts"};
     for (size_t i = 0; i < COUNT_OF(known); i++) {
         assert_true(hf_feature_available(known[i]));
     }

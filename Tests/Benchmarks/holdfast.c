@@ -158,7 +158,8 @@ static void drain(void *opaque) {
     pthread_mutex_unlock(&s->lock);
 }
 
-static hf_status add_one(hf_transaction *transaction, void *user_data) {
+static hf_status add_one(hf_transaction *transaction, void *user_data, hf_error **out_error) {
+    (void)out_error;
     static const char name[] = "\"installed_size\":";
     incrementing *i = user_data;
     hf_entity *entity = &i->session->entity;

@@ -267,7 +267,8 @@ static void try_begin_options(const text *t) {
     hf_transaction_free(transaction);
 }
 
-static hf_status body(hf_transaction *transaction, void *calls) {
+static hf_status body(hf_transaction *transaction, void *calls, hf_error **out_error) {
+    (void)out_error;
     ++*(int *)calls;
     return hf_repository_save(tried, transaction, TARGET, HF_NTS, NULL, NULL);
 }
@@ -411,6 +412,9 @@ static void try_repository_name(const text *t) { try_repository(t->bytes, NULL);
 
 static void try_names(const text *t) {
     (void)hf_feature_available(t->bytes);
+    hf_buffer quoted = HF_BUFFER_INIT;
+    (void)CALL(hf_json_quote, t->bytes, t->length, &quoted);
+    hf_buffer_free(&quoted);
     (void)hf_handle_count(t->bytes);
 }
 

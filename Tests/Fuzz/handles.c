@@ -117,7 +117,8 @@ static void on_end(void *user_data) {
 
 static void run(size_t calls);
 
-static hf_status body(hf_transaction *transaction, void *user_data) {
+static hf_status body(hf_transaction *transaction, void *user_data, hf_error **out_error) {
+    (void)out_error;
     (void)user_data;
     remember(TRANSACTION, transaction);
     depth++;

@@ -144,7 +144,8 @@ static void read_entity(hf_repository *things, hf_transaction *t, const uint8_t 
         fail("what is stored as %.*s is read as %s", (int)length, (const char *)body, entity.data);
 }
 
-static hf_status body(hf_transaction *t, void *things) {
+static hf_status body(hf_transaction *t, void *things, hf_error **out_error) {
+    (void)out_error;
     return hf_repository_save(things, t, "{\"id\":\"run\"}", HF_NTS, NULL, NULL);
 }
 

@@ -1,16 +1,15 @@
 /*
  * Growth: one verb of the library on a store of some size, for a counter of instructions to watch.
  *
- *     growth --list                      each verb: its name, the greatest exponent that it may have, and its
- * smaller size growth VERB SIZE ENGINE            makes ready unwatched, then does the verb; ENGINE: memory
- * or sqlite
+ *     growth --list               each verb: its name, the greatest exponent it may have, its smaller size
+ *     growth VERB SIZE ENGINE     makes ready unwatched, then does the verb; ENGINE: memory or sqlite
  *
  * growth.py runs it under callgrind with a size and eight times it, which gives the exponent: 1 where the
  * cost grows as the size does, 0 where it does not grow.
  */
-#include <holdfast.h>
+#include "growth.h"
+
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,37 +18,17 @@
 #include <valgrind/callgrind.h>
 
 static hf_store *store;
-static hf_repository *things;
-static hf_error *error;
-static int size;
+hf_repository *things;
+hf_error *error;
+int size;
 static char url[128];
 
-/* A call that nothing stands in the way of. */
-static void must(hf_status status) {
+void must(hf_status status) {
     if (status == HF_OK)
         return;
     fprintf(stderr, "%s: %s\n", hf_status_name(status), error ? hf_error_message(error) : "");
     exit(2);
 }
-
-/* A text that grows. */
-typedef struct text {
-    char *bytes;
-    size_t length, capacity;
-} text;
-
-static void add(text *t, const char *format, ...) {
-    va_list arguments;
-    if (t->capacity - t->length < 256) {
-        t->capacity = t->capacity * 2 + 4096;
-        t->bytes = realloc(t->bytes, t->capacity);
-    }
-    va_start(arguments, format);
-    t->length += (size_t)vsnprintf(t->bytes + t->length, t->capacity - t->length, format, arguments);
-    va_end(arguments);
-}
-
-static text prepared;
 
 static void save(hf_transaction *t, int number) {
     char json[128];
@@ -80,7 +59,7 @@ static void many_entities(void) {
     hf_entity_free(&entity);
 }
 
-static void few_entities(void) {
+void few_entities(void) {
     int kept = size;
     size = 16;
     many_entities();
@@ -230,6 +209,44 @@ static void savepoints(void) {
     commit(t);
 }
 
+static void forget_savepoints(void) {
+    hf_transaction *t = begun();
+    uint64_t first = 0, savepoint;
+    for (int i = 0; i < size; i++) {
+        must(hf_transaction_savepoint(t, i ? &savepoint : &first, &error));
+        must(hf_repository_save_many(things, t, "[{\"id\":\"a\"}]", HF_NTS, NULL, &error));
+    }
+    must(hf_transaction_release(t, first, &error));
+    commit(t);
+}
+
+/* Of a store that is opened anew, for its events to be taken. */
+static void events_that_wait(void) {
+    char options[96];
+    hf_repository_free(things);
+    hf_store_free(store);
+    snprintf(options, sizeof options,
+             "{\"durability\":\"relaxed\",\"delivery\":\"queue\",\"max_in_flight\":%d}", size);
+    must(hf_store_open(url, options, &store, &error));
+    must(hf_repository_open(store, "things", NULL, &things, &error));
+    for (int i = 0; i < size; i++) {
+        hf_transaction *t = begun();
+        save(t, i);
+        must(hf_transaction_submit(t, NULL, NULL, NULL, &error));
+        hf_transaction_free(t);
+    }
+    /* They can be taken all the same, and no other thread works meanwhile. */
+    must(hf_store_close(store, -1, &error));
+}
+static void take_each_event(void) {
+    hf_event event;
+    for (int i = 0; i < size; i++) {
+        if (hf_store_events(store, &event, 1, -1) != 1)
+            exit(2);
+        hf_events_free(&event, 1);
+    }
+}
+
 static void find_with(const char *filter, const char *options) {
     hf_entity_list list = HF_ENTITY_LIST_INIT;
     must(hf_repository_find(things, NULL, filter, HF_NTS, options, &list, &error));
@@ -330,79 +347,6 @@ static void commit_the_tree(void) {
 }
 static void nothing(void) {}
 
-/* --- Large payloads -------------------------------------------------------------------------------- */
-
-static void large_array(void) {
-    add(&prepared, "{\"id\":\"a\",\"list\":[0");
-    for (int i = 1; i < size; i++)
-        add(&prepared, ",%d", i);
-    add(&prepared, "]}");
-}
-static void save_the_prepared(void) {
-    must(hf_repository_save(things, NULL, prepared.bytes, prepared.length, NULL, &error));
-}
-static void save_an_indexed_array(void) { save_the_prepared(); }
-static void indexed_large_array(void) {
-    must(hf_repository_create_index(things, "{\"fields\":{\"list\":1}}", NULL, NULL, &error));
-    large_array();
-}
-static void modify(const char *update, size_t length) {
-    must(hf_repository_modify(things, NULL, "a", HF_NTS, update, length, NULL, 0, 0, NULL, &error));
-}
-static void stored_array(const char *beginning, const char *item, const char *end) {
-    large_array();
-    save_the_prepared();
-    prepared.length = 0;
-    add(&prepared, "%s", beginning);
-    for (int i = 0; i < size; i++) {
-        add(&prepared, i ? "," : "");
-        add(&prepared, item, i, i);
-    }
-    add(&prepared, "%s", end);
-}
-static void modify_by_the_prepared(void) { modify(prepared.bytes, prepared.length); }
-static void push_many(void) { stored_array("{\"$push\":{\"list\":{\"$each\":[", "%d", "]}}}"); }
-static void add_many_to_a_set(void) { stored_array("{\"$addToSet\":{\"list\":{\"$each\":[", "-%d", "]}}}"); }
-static void pull_many(void) { stored_array("{\"$pull\":{\"list\":{\"$in\":[", "%d", "]}}}"); }
-static void set_many(void) { stored_array("{\"$set\":{", "\"m%d\":%d", "}}"); }
-static void set_many_elements(void) { stored_array("{\"$set\":{", "\"list.%d\":-%d", "}}"); }
-static void patch_many(void) { stored_array("{", "\"m%d\":%d", "}"); }
-static void patch_by_the_prepared(void) {
-    must(hf_repository_patch(things, NULL, "a", HF_NTS, prepared.bytes, prepared.length, 0, NULL, &error));
-}
-static void many_members(void) {
-    add(&prepared, "{\"id\":\"a\"");
-    for (int i = 0; i < size; i++)
-        add(&prepared, ",\"m%d\":%d", i, i);
-    add(&prepared, "}");
-}
-static void nested(void) {
-    add(&prepared, "{\"id\":\"a\",\"n\":");
-    for (int i = 0; i < size; i++)
-        add(&prepared, "[");
-    for (int i = 0; i < size; i++)
-        add(&prepared, "]");
-    add(&prepared, "}");
-}
-static void filter_of(const char *beginning, const char *item, const char *end) {
-    few_entities();
-    add(&prepared, "%s", beginning);
-    for (int i = 0; i < size; i++) {
-        add(&prepared, i ? "," : "");
-        add(&prepared, item, i, i);
-    }
-    add(&prepared, "%s", end);
-}
-static void many_ids(void) { filter_of("{\"id\":{\"$in\":[", "\"e%07d\"", "]}}"); }
-static void many_values(void) { filter_of("{\"n\":{\"$in\":[", "%d", "]}}"); }
-static void many_alternatives(void) { filter_of("{\"$or\":[", "{\"n\":%d}", "]}"); }
-static void many_conditions(void) { filter_of("{\"$and\":[", "{\"n\":{\"$ne\":-%d}}", "]}"); }
-static void find_by_the_prepared(void) {
-    hf_entity_list list = HF_ENTITY_LIST_INIT;
-    must(hf_repository_find(things, NULL, prepared.bytes, prepared.length, NULL, &list, &error));
-    hf_entity_list_free(&list);
-}
-
 /* --- The table ------------------------------------------------------------------------------------- */
 
 /* The exponents are bounds with some air: what sorts, and trees that grow deeper, come to a tenth above a
@@ -425,6 +369,8 @@ static const struct verb {
     {"commits-submitted-at-once", 1.15, 100, nothing, submit_each},
     {"commits-of-readers-behind-a-load", 1.15, 50, readers_behind_a_load, submit_the_readers},
     {"savepoints", 1.15, 100, nothing, savepoints},
+    {"savepoints-forgotten", 1.15, 200, nothing, forget_savepoints},
+    {"events-taken-one-by-one", 1.1, 200, events_that_wait, take_each_event},
     {"fetch-all", 1.1, 200, many_entities, fetch_all},
     {"find", 1.1, 200, many_entities, find_many},
     {"sort", 1.25, 200, many_entities, sort_many},

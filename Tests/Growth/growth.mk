@@ -5,9 +5,9 @@
 
 GROWTH := $(BUILD)/growth/growth
 
-$(GROWTH): Tests/Growth/growth.c
+$(GROWTH): Tests/Growth/growth.c Tests/Growth/payloads.c Tests/Growth/growth.h
 	@mkdir -p $(dir $@)
-	$(CC) -std=c99 -O1 $(C_TEST_FLAGS) $< -o $@ $(LINKED) -pthread
+	$(CC) -std=c99 -O1 $(C_TEST_FLAGS) $(filter %.c,$^) -o $@ $(LINKED) -pthread
 
 .PHONY: test-growth growth
 

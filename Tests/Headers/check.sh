@@ -22,5 +22,15 @@ for header in holdfast.h $(cd include && ls holdfast/*.h); do
     compile clang++ c++ c++17 "$header"
 done
 
+# A host's own number is a value of the enumeration in C++, too: a constant expression may hold no other.
+for compiler in g++ clang++; do
+    command -v "$compiler" > /dev/null || continue
+    printf '%s\n' '#include <holdfast.h>' 'constexpr hf_status own = static_cast<hf_status>(4711);' \
+        'static_assert(static_cast<uint32_t>(own) == 4711, "");' |
+        "$compiler" -x c++ -std=c++17 -Iinclude -fsyntax-only - ||
+        { echo "4711 is no hf_status with $compiler" >&2; exit 1; }
+    count=$((count + 1))
+done
+
 [ "$count" -gt 0 ] || { echo "No C compiler was found" >&2; exit 1; }
 echo "$count compilations of headers passed"

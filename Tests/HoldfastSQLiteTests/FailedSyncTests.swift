@@ -5,12 +5,6 @@ import HoldfastQuery
 import HoldfastSQLite
 import Testing
 
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
-
 @Suite struct FailedSyncTests {
     let directory = Directory()
 

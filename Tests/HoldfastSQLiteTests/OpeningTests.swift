@@ -5,12 +5,6 @@ import HoldfastSQLite
 import HoldfastStorage
 import Testing
 
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
-
 @Suite struct OpeningTests {
     let directory = Directory()
 

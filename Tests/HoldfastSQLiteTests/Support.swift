@@ -4,12 +4,7 @@ import HoldfastEnvironment
 import HoldfastQuery
 import HoldfastSQLite
 import HoldfastStorage
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import StorageConformance
 
 /// A directory of its own for each test, removed with its files.
 final class Directory {
@@ -138,14 +133,7 @@ extension Storage {
                 sequence: sequence, commitIdentifier: sequence &* 0x9E37_79B9, time: 1_750_000_000_000,
                 changes: batch.changes.map { CommitLogEntry.Change(key: $0.key, isDeletion: $0.body == nil) })
         ]
-        let write = try beginWrite(durable: durable)
-        do throws(HoldfastError) {
-            try write.apply(batch)
-        } catch {
-            write.rollback()
-            throw error
-        }
-        try write.commit()
+        try store(batch, durable: durable)
     }
 
     /// What stands between the braces of an entity.

@@ -38,8 +38,8 @@ struct ConcurrencyTests {
         }
     }
 
-    @Test("wait for a place when more commits are wanted than the store lets in", arguments: Engine.allCases)
-    func fewPlaces(engine: Engine) async throws {
+    @Test("wait for a slot when more commits are wanted than the store lets in", arguments: Engine.allCases)
+    func fewSlots(engine: Engine) async throws {
         // None of so few waits half a minute, which is all that a save alone does, however busy the machine is.
         var options = StoreOptions.relaxed
         options.maxInFlight = 2
@@ -61,8 +61,7 @@ struct ConcurrencyTests {
 
     @Test("read while others write, and see whole transactions only", arguments: Engine.allCases)
     func readers(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let accounts = store.repository(of: Account.self)
+        try await withAccounts(engine) { store, accounts in
             try await accounts.saveMany([Account(id: 1, balance: 100), Account(id: 2, balance: 100)])
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {

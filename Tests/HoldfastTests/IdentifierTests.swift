@@ -39,8 +39,7 @@ private struct Ordinal: Codable, Identifiable, Sendable {
 struct IdentifierTests {
     @Test("may be integers", arguments: Engine.allCases)
     func integers(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let accounts = store.repository(of: Account.self)
+        try await withAccounts(engine) { store, accounts in
             let numbered = store.repository(of: Numbered.self)
             for id in [0, -1, 42, Int.max, Int.min] {
                 try await accounts.save(Account(id: id, balance: 1))

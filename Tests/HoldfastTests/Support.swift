@@ -57,6 +57,15 @@ nonisolated(nonsending) func withSongs(
     }
 }
 
+/// The same, with its repository of accounts.
+nonisolated(nonsending) func withAccounts(
+    _ engine: Engine, _ body: nonisolated(nonsending) (Store, Repository<Account>) async throws -> Void
+) async throws {
+    try await withStore(engine) { store in
+        try await body(store, store.repository(of: Account.self))
+    }
+}
+
 /// Runs `body` with the path of a directory of its own.
 nonisolated(nonsending) func withDirectory(_ body: nonisolated(nonsending) (String) async throws -> Void) async throws {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent("holdfast-\(UUID().uuidString)")

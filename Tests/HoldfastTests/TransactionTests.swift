@@ -290,8 +290,7 @@ struct TransactionTests {
 
     @Test("runs again after a conflict, and counts its runs", arguments: Engine.allCases)
     func retrying(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let accounts = store.repository(of: Account.self)
+        try await withAccounts(engine) { store, accounts in
             try await accounts.save(Account(id: 1, balance: 0))
             var runs = 0
             let (balance, receipt) = try await store.transactionWithReceipt {
@@ -313,8 +312,7 @@ struct TransactionTests {
 
     @Test("gives up after the attempts that it is allowed", arguments: Engine.allCases)
     func givingUp(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let accounts = store.repository(of: Account.self)
+        try await withAccounts(engine) { store, accounts in
             try await accounts.save(Account(id: 1, balance: 0))
             var options = TransactionOptions()
             options.maxAttempts = 3
@@ -359,8 +357,7 @@ struct TransactionTests {
 
     @Test("under snapshot isolation is refused only for what it wrote", arguments: Engine.allCases)
     func snapshotIsolation(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let accounts = store.repository(of: Account.self)
+        try await withAccounts(engine) { store, accounts in
             try await accounts.saveMany([Account(id: 1, balance: 1), Account(id: 2, balance: 1)])
             for isolation in [Isolation.snapshot, .serializable] {
                 var options = TransactionOptions()
@@ -405,8 +402,7 @@ struct TransactionTests {
 
     @Test("with an idempotency key is stored once", arguments: Engine.allCases)
     func idempotency(engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let accounts = store.repository(of: Account.self)
+        try await withAccounts(engine) { store, accounts in
             try await accounts.save(Account(id: 1, balance: 0))
             var runs = 0
             var receipts: [Receipt] = []

@@ -4,44 +4,6 @@ import Testing
 
 @testable import Holdfast
 
-@Suite("Places")
-struct PlacesTests {
-    @Test("are given to those who wait, in their order")
-    func order() async throws {
-        let places = Places(1)
-        try await places.take(until: .now)
-        let (arrivals, arrive) = AsyncStream<Int>.makeStream()
-        for number in 0..<10 {
-            Task {
-                try await places.take(until: .now + patience)
-                arrive.yield(number)
-            }
-            try await until("it has lined up, before the next") { places.waitingTasks == number + 1 }
-        }
-        var arrived = arrivals.makeAsyncIterator()
-        for number in 0..<10 {
-            places.giveBack()
-            await #expect(arrived.next() == number)
-        }
-    }
-
-    @Test("are not waited for longer than allowed, nor by the cancelled")
-    func givingUp() async throws {
-        let places = Places(1)
-        try await places.take(until: .now)
-        await expectError(.busy) { try await places.take(until: .now) }
-        await expectError(.busy) { try await places.take(until: .now + .milliseconds(30)) }
-        let task = Task { try await places.take(until: .now + patience) }
-        try await until("it has lined up") { places.waitingTasks == 1 }
-        task.cancel()
-        await #expect(throws: CancellationError.self) { try await task.value }
-        // Those who gave up left no place behind, nor one too many.
-        places.giveBack()
-        try await places.take(until: .now)
-        await expectError(.busy) { try await places.take(until: .now) }
-    }
-}
-
 /// In processes of their own, because they speak of all threads of one.
 @Suite("Threads")
 struct ThreadTests {

@@ -16,6 +16,7 @@ os.environ.setdefault(
 sys.path.insert(0, str(ROOT / "bindings" / "python"))
 
 import holdfast  # noqa: E402
+from drawn import Drawing  # noqa: E402
 from implementations import Holdfast  # noqa: E402
 
 #: Another each time, unless it is given.
@@ -39,6 +40,11 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 def chance() -> random.Random:
     """All chance of a test: the same for the same seed, whatever ran before."""
     return random.Random(SEED)
+
+
+@pytest.fixture
+def drawing(chance: random.Random) -> Drawing:
+    return Drawing(chance)
 
 
 @pytest.fixture

@@ -8,6 +8,8 @@ of them combines wrongly.
 from collections.abc import Iterator
 from typing import Any, Callable, NamedTuple, Optional
 
+import pytest
+
 Document = dict[str, Any]
 
 
@@ -113,3 +115,10 @@ class Difference(NamedTuple):
     covers: Callable[[Condition], bool]
     #: A document and a filter about which it is wrong, and whether they match in MongoDB.
     example: tuple[Document, Document, bool]
+
+
+def each_example(table: Any) -> pytest.MarkDecorator:
+    """Has a test run for each entry of a table, and each implementation that it is about."""
+    examples = [(name, entry) for entry in table for name in entry.implementations]
+    ids = [f"{name}: {entry.what}" for name, entry in examples]
+    return pytest.mark.parametrize(("name", "entry"), examples, ids=ids)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from drawn import Drawing
-from explained import Condition, conditions, explanation
+from explained import Condition, conditions, each_example, explanation
 from implementations import COLLECTIONS, Holdfast, Unknown, implementation
 from known_differences import TABLE
 
@@ -19,10 +19,9 @@ NAMES = [*COLLECTIONS, "mongoquery"]
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_same_documents_match(
-    own: Holdfast, name: str, chance: random.Random, cases: int
+    own: Holdfast, name: str, drawing: Drawing, cases: int
 ) -> None:
     other = implementation(name)
-    drawing = Drawing(chance)
     compared = covered = 0
     for _ in range(cases):
         documents = [drawing.document() for _ in range(4)]
@@ -55,10 +54,9 @@ def known(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_single_conditions_hold_of_the_same_documents(
-    own: Holdfast, name: str, chance: random.Random, cases: int
+    own: Holdfast, name: str, drawing: Drawing, cases: int
 ) -> None:
     other = implementation(name)
-    drawing = Drawing(chance)
     for _ in range(cases):
         for condition in conditions(drawing.document(), drawing.condition()):
             if explanation(condition, name, TABLE):
@@ -72,14 +70,7 @@ def test_single_conditions_hold_of_the_same_documents(
             )
 
 
-EXAMPLES = [(name, entry) for entry in TABLE for name in entry.implementations]
-
-
-@pytest.mark.parametrize(
-    ("name", "entry"),
-    EXAMPLES,
-    ids=[f"{name}: {entry.what}" for name, entry in EXAMPLES],
-)
+@each_example(TABLE)
 def test_each_entry_of_the_table_has_an_example(
     own: Holdfast, name: str, entry: Any
 ) -> None:
@@ -104,10 +95,9 @@ SORTED = {
 
 @pytest.mark.parametrize("name", SORTED)
 def test_the_order_is_the_same(
-    own: Holdfast, name: str, chance: random.Random, cases: int
+    own: Holdfast, name: str, chance: random.Random, drawing: Drawing, cases: int
 ) -> None:
     other = implementation(name)
-    drawing = Drawing(chance)
     for _ in range(cases // 4):
         documents = [drawing.document() for _ in range(5)]
         if SORTED[name] == "no arrays":

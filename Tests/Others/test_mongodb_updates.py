@@ -5,11 +5,11 @@ from MongoDB: what it covers is left out, and everything else must agree, refusa
 example, on which they are held to be wrong and Holdfast right.
 """
 
-import random
 from typing import Any, Callable, NamedTuple, Optional
 
 import pytest
 from drawn import Drawing
+from explained import each_example
 from implementations import Holdfast, Refused, as_json, implementation
 from known_differences import contains, is_boolean
 
@@ -284,10 +284,9 @@ def changes_of(document: dict[str, Any], update: dict[str, Any]) -> list[Change]
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_same_comes_of_an_update(
-    own: Holdfast, name: str, chance: random.Random, cases: int
+    own: Holdfast, name: str, drawing: Drawing, cases: int
 ) -> None:
     other = implementation(name)
-    drawing = Drawing(chance)
     compared = covered = 0
     for _ in range(cases):
         change = changes_of(drawing.document(), drawing.update())[0]
@@ -300,16 +299,7 @@ def test_the_same_comes_of_an_update(
     assert compared > covered / 10
 
 
-EXAMPLES = [
-    (name, entry) for entry in UPDATE_DIFFERENCES for name in entry.implementations
-]
-
-
-@pytest.mark.parametrize(
-    ("name", "entry"),
-    EXAMPLES,
-    ids=[f"{name}: {entry.what}" for name, entry in EXAMPLES],
-)
+@each_example(UPDATE_DIFFERENCES)
 def test_each_entry_of_the_table_has_an_example(
     own: Holdfast, name: str, entry: Any
 ) -> None:

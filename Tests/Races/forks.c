@@ -203,7 +203,8 @@ static void expect_good_end(pid_t child) {
     expect(WIFEXITED(status) && WEXITSTATUS(status) == 0, "a child ends well");
 }
 
-static hf_status save_in_body(hf_transaction *t, void *things) {
+static hf_status save_in_body(hf_transaction *t, void *things, hf_error **out_error) {
+    (void)out_error;
     return hf_repository_save(things, t, "{\"id\":\"b\"}", HF_NTS, NULL, NULL);
 }
 

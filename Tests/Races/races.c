@@ -215,7 +215,8 @@ static void on_log(hf_log_level level, const char *message, const char *fields, 
         hf_transaction_free(transaction);
 }
 
-static hf_status body(hf_transaction *transaction, void *user_data) {
+static hf_status body(hf_transaction *transaction, void *user_data, hf_error **out_error) {
+    (void)out_error;
     room *r = user_data;
     hf_repository *things = (hf_repository *)atomic_load(&r->repositories[0]);
     if (current != NULL && luck(current, 50) == 0)

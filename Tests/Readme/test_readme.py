@@ -221,6 +221,14 @@ def test_the_provider_of_one_s_own_is_a_store(python_path, capsys):
     assert capsys.readouterr().out == "[{'id': 's2', 'plays': 5}]\n"
 
 
+def test_a_mock_fails_where_it_is_told_to(python_path, capsys):
+    import holdfast
+
+    (program,) = (block for block in blocks("python") if "MockStorage" in block)
+    exec(program, {"holdfast": holdfast})
+    assert capsys.readouterr().out == documents.told(program, "python")
+
+
 def test_the_updates_change_what_they_say(python_path):
     import holdfast
 
@@ -234,6 +242,23 @@ def test_the_updates_change_what_they_say(python_path):
             {"id": "s1", "plays": 1, "album": {"tracks": ["Gloria"]}},
             {"id": "s2", "plays": 0, "archived": True},
         ]
+
+
+def test_what_json_does_not_have_comes_back(python_path, capsys):
+    import holdfast
+
+    (program,) = (block for block in blocks("python") if "register_type" in block)
+    with holdfast.open("memory:") as store:
+        exec(program, {"holdfast": holdfast, "store": store, "F": holdfast.F})
+        (concert,) = store.repository("concerts").find()
+    assert capsys.readouterr().out == documents.told(program, "python")
+    assert concert["begins"] == "2024-05-17T21:30:00.000000Z"
+    assert [concert[it] for it in ("kind", "ticket", "fee", "genres")] == [
+        "club",
+        19.9,
+        [10_000, "EUR"],
+        ["rock", "soul"],
+    ]
 
 
 def test_what_is_described_runs_later_and_what_is_awaited_is_stored(python_path):

@@ -51,8 +51,8 @@ final class Process: @unchecked Sendable {
 
     var hasFewPlaces: Bool { store.options.maxInFlight < 1_000 }
 
-    /// Whether one more commit can be handed over without waiting for a place.
-    var hasPlace: Bool { store.queue.inFlight < store.options.maxInFlight }
+    /// Whether one more commit can be handed over without waiting for a slot.
+    var hasPlace: Bool { store.queue.inFlight < store.options.maxInFlight && store.queue.claimCount == 0 }
 
     /// In queue delivery: takes what events there are.
     func takeEvents(limit: Int) {

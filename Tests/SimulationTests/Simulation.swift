@@ -200,6 +200,9 @@ final class Simulation: @unchecked Sendable {
         if store.queue.awaitsCommitter && !process.workers.isAwake("hf-committer") {
             fault = fault ?? "queue 2: commits wait, and nobody was woken to lead"
         }
+        if store.queue.awaitsAdmission && !process.workers.isAwake("hf-deadlines") {
+            fault = fault ?? "queue 5: slots are free, and nobody was woken to let those in who wait for them"
+        }
         let entities = disk.visible.entities
         fault =
             fault

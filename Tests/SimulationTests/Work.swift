@@ -141,19 +141,50 @@ final class Work: CommitObserver, @unchecked Sendable {
             checkTree(isCommitted: false)
             end(.aborted)
         } else if simulation.isInterrupting || chance.happens(600) {
-            // Waiting for a place is for threads.
-            if !process.hasPlace && options.timeoutMilliseconds > 0 { return }
-            // Its own events may come before this call returns.
-            isSubmitted = true
-            do throws(HoldfastError) {
-                try transaction.submit(self)
-            } catch {
-                isSubmitted = false
-                throw error
+            // Waiting for a slot is for threads, and for those who hear of it.
+            if !process.hasPlace && options.timeoutMilliseconds > 0 {
+                if chance.happens(500) { try claimSlot() }
+                return
             }
-            if chance.happens(50) { try? transaction.cancel() }
+            try submit { () throws(HoldfastError) in try transaction.submit(self) }
         } else {
             succeed(try transaction.commit(), isDelivered: false)
+        }
+    }
+
+    private func submit(_ call: () throws(HoldfastError) -> Void) throws(HoldfastError) {
+        // Its own events may come before this call returns.
+        isSubmitted = true
+        do throws(HoldfastError) {
+            try call()
+        } catch {
+            isSubmitted = false
+            throw error
+        }
+        if simulation.chance.happens(50) { try? transaction?.cancel() }
+    }
+
+    /// Waits for a slot as a task does, which may think better of it.
+    private func claimSlot() throws(HoldfastError) {
+        let queue = process.store.queue
+        try submit { () throws(HoldfastError) in
+            let deadline = process.store.deadline(inMilliseconds: options.timeoutMilliseconds)
+            let claim = try queue.claimSlot(until: deadline) { [self] error in claimEnded(error) }
+            if let claim { if simulation.chance.happens(100) { queue.cancelClaim(claim) } } else { claimEnded(nil) }
+        }
+    }
+
+    private func claimEnded(_ error: HoldfastError?) {
+        isSubmitted = false
+        // Without a slot it stays open, and tries again.
+        if error != nil { return }
+        do throws(HoldfastError) {
+            guard !isOver, let transaction else { throw HoldfastError(.cancelled, "its process has ended") }
+            try submit { () throws(HoldfastError) in try transaction.submitInSlot(self) }
+        } catch {
+            process.store.queue.delivered(1)
+            fail(error)
+            client.workEnded(self)
         }
     }
 

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static hf_status add_step(hf_transaction *t, int64_t from, int64_t to, void *user_data) {
+static hf_status add_step(hf_transaction *t, int64_t from, int64_t to, void *user_data,
+                          hf_error **out_error) {
+    (void)out_error;
     desk *d = user_data;
     if (to != from + 1)
         report("an upgrade leads from %d to %d", (int)from, (int)to);

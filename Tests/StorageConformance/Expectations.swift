@@ -1,7 +1,7 @@
 import HoldfastCore
-import HoldfastEnvironment
+package import HoldfastEnvironment
 import HoldfastQuery
-import HoldfastStorage
+package import HoldfastStorage
 
 extension StorageConformance {
     static func expect(_ condition: Bool, _ expected: @autoclosure () -> String) throws {
@@ -82,7 +82,7 @@ func time(of sequence: CommitSequence) -> UInt64 { 1_750_000_000_000 + sequence 
 
 extension Storage {
     /// Stores one batch in a write transaction of its own.
-    func store(_ batch: WriteBatch, durable: Bool = true) throws(HoldfastError) {
+    package func store(_ batch: WriteBatch, durable: Bool = true) throws(HoldfastError) {
         let write = try beginWrite(durable: durable)
         do throws(HoldfastError) {
             try write.apply(batch)

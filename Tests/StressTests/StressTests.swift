@@ -9,12 +9,6 @@ import StorageConformance
 import StressLoad
 import Testing
 
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
-
 /// Real threads on a real store, recorded and checked. The thread sanitizer watches the same:
 /// `swift test --sanitize=thread --filter StressTests`.
 ///

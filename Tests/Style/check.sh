@@ -16,15 +16,21 @@ forbid() { # what it would mean, pattern, paths
     fi
 }
 
+# All of which the shared library is made.
+library=(Sources/Holdfast{Environment,Query,Storage,Core,Services,SQLite,Engines,ABI})
+
 forbid "Foundation would make the library nine times as large" \
     '^ *((public|internal|package|private|fileprivate) )?import Foundation' \
-    Sources/HoldfastEnvironment Sources/HoldfastCore Sources/HoldfastSQLite Sources/HoldfastABI
+    "${library[@]}"
 forbid "the boundary must not trap on a caller's input" \
     'try!|fatalError\(|preconditionFailure\(' Sources/HoldfastABI
 forbid "the library never prints" '(^|[^a-zA-Z_.])(print|debugPrint)\(' \
-    Sources/HoldfastEnvironment Sources/HoldfastCore Sources/HoldfastSQLite Sources/HoldfastABI Sources/Holdfast
+    "${library[@]}" Sources/Holdfast
 forbid "a skipped test proves nothing" 'XCTSkip|\.disabled\(|pytest\.mark\.skip|pytest\.skip\(|[^_]skip\(\);' \
     Tests bindings/python
+
+forbid "an option in the middle of a sentence is found by nobody: begin a line with it" \
+    '^ \* [^ ].*"[a-z_]+": (bool|[0-9]+\.\.|text|array|object|"[a-z0-9]+" \|)' include
 
 while IFS= read -r file; do
     if grep -q 'jansson\.h' "$file"; then

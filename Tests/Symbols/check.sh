@@ -18,7 +18,11 @@ fail() {
 
 # In the preprocessed headers only declarations of functions have a name followed at once by a parenthesis.
 declared=$(cc -E -P -Iinclude include/holdfast.h | grep -oE '\bhf_[a-z0-9_]+\(' | tr -d '(' | sort -u)
-exported=$(nm -D --defined-only --extern-only "$library" | awk '{ print $3 }' | sort -u)
+# Each with the version of the contract that it belongs to, so that a program says which one it was linked with.
+exported=$(nm -D --defined-only --extern-only --with-symbol-versions "$library" | awk '$2 != "A" { print $3 }' | sort -u)
+unversioned=$(grep -v '@@HOLDFAST_[0-9]*$' <<< "$exported" || true)
+[ -z "$unversioned" ] || { echo "FAILED: without a version: $unversioned" >&2; exit 1; }
+exported=$(sed 's/@@.*//' <<< "$exported" | sort -u)
 dynamic=$(readelf -d -W "$library")
 
 missing=$(comm -23 <(echo "$declared") <(echo "$exported"))

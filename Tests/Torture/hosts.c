@@ -146,7 +146,8 @@ static void *let_go(void *connection) {
     return NULL;
 }
 
-static hf_status save_in(hf_transaction *t, void *user_data) {
+static hf_status save_in(hf_transaction *t, void *user_data, hf_error **out_error) {
+    (void)out_error;
     return hf_repository_save(user_data, t, "{\"id\":\"run\"}", HF_NTS, NULL, NULL);
 }
 

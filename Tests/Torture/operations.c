@@ -162,7 +162,8 @@ static progress look_for_dropped(room *r) {
     return is_there ? NOT_DONE : DONE;
 }
 
-static hf_status to_version(hf_transaction *t, int64_t from, int64_t to, void *r) {
+static hf_status to_version(hf_transaction *t, int64_t from, int64_t to, void *r, hf_error **out_error) {
+    (void)out_error;
     (void)from, (void)to;
     return hf_repository_save(((room *)r)->things, t, "{\"id\":\"u1\",\"n\":1}", HF_NTS, NULL, NULL);
 }

@@ -58,7 +58,8 @@ typedef struct worker {
     unsigned seed;
 } worker;
 
-static hf_status increment(hf_transaction *t, void *user_data) {
+static hf_status increment(hf_transaction *t, void *user_data, hf_error **out_error) {
+    (void)out_error;
     worker *w = user_data;
     char id[16], text[64];
     int length = snprintf(id, sizeof id, "c%u", w->seed % COUNTERS);
@@ -87,7 +88,8 @@ static void *count_up(void *argument) {
     return NULL;
 }
 
-static hf_status insert_under_the_limit(hf_transaction *t, void *user_data) {
+static hf_status insert_under_the_limit(hf_transaction *t, void *user_data, hf_error **out_error) {
+    (void)out_error;
     worker *w = user_data;
     static const char filter[] = "{\"open\":true}";
     uint64_t count = 0;

@@ -27,7 +27,7 @@ typedef void (*hf_function)(void);
  *
  * Errors: HF_INVALID_ARGUMENT (function is NULL), HF_NO_MEMORY (64 were declared). Any thread.
  */
-hf_status hf_answer_declare(hf_function function, hf_error **out_error);
+HF_EXPORT hf_status hf_answer_declare(hf_function function, hf_error **out_error);
 
 /**
  * Gives the answer of the declared function that the library is just calling on this thread: a status, a
@@ -37,7 +37,7 @@ hf_status hf_answer_declare(hf_function function, hf_error **out_error);
  * Answers how often the library has called the function in vain for this before: 0 as a rule, -1 where it
  * is calling none. Cannot fail. Any thread. Does not block.
  */
-int32_t hf_answer(int64_t answer);
+HF_EXPORT int32_t hf_answer(int64_t answer);
 
 HF_END_DECLS
 

@@ -9,6 +9,12 @@
  * comment gives NULL no meaning, and the function cannot do without, it answers HF_INVALID_ARGUMENT and
  * changes nothing. What the library answers, and what it gives to the host's functions, is not NULL, but for
  * user_data and where a comment says so.
+ *
+ * Structs, once for all headers: one that the library fills or lends (hf_buffer, hf_entity, hf_entity_view,
+ * hf_entity_list, hf_event, hf_provider_write) stays as it is for as long as the soname does, also in arrays;
+ * what is to be told besides gets a function. One that a host fills in (hf_provider,
+ * hf_participant_callbacks) begins with its `size`, which tells the library which members there are, and
+ * grows at its end.
  */
 #ifndef HOLDFAST_BASE_H
 #define HOLDFAST_BASE_H
@@ -29,6 +35,21 @@
 #define HF_OPEN_ENUM __attribute__((enum_extensibility(open)))
 #else
 #define HF_OPEN_ENUM
+#endif
+
+/* The head of an enumeration. Its numbers have a type where a language has a say in it, so that one which
+ * only a later library knows, or a host's own, is a value of the enumeration in C++, too. In C it is one
+ * anyway. */
+#if defined(__cplusplus) && __cplusplus >= 201103L
+#define HF_ENUM(name) HF_OPEN_ENUM name : uint32_t
+#else
+#define HF_ENUM(name) HF_OPEN_ENUM name
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+#define HF_EXPORT __attribute__((visibility("default")))
+#else
+#define HF_EXPORT
 #endif
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -62,14 +83,14 @@ typedef struct hf_buffer {
  * Frees the memory of a buffer and sets it to HF_BUFFER_INIT. NULL and an empty buffer are allowed.
  * Cannot fail. Any thread; one buffer must not be used by two threads at once.
  */
-void hf_buffer_free(hf_buffer *buffer);
+HF_EXPORT void hf_buffer_free(hf_buffer *buffer);
 
 /**
  * Fills a buffer with a copy of the bytes and a closing NUL, reusing and growing its memory; for results that
  * a host's function gives back. length: in bytes, or HF_NTS. False, with the buffer as it was: buffer or
  * bytes NULL (with a length other than 0), or no memory. Any thread.
  */
-bool hf_buffer_set(hf_buffer *buffer, const char *bytes, size_t length);
+HF_EXPORT bool hf_buffer_set(hf_buffer *buffer, const char *bytes, size_t length);
 
 HF_END_DECLS
 

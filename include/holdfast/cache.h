@@ -44,7 +44,7 @@
 
 HF_BEGIN_DECLS
 
-typedef enum HF_OPEN_ENUM hf_trim_level {
+typedef enum HF_ENUM(hf_trim_level) {
     /** Evicts half of the entries, at least one. */
     HF_TRIM_WARNING = 1,
     /** Evicts all. */
@@ -57,14 +57,15 @@ typedef enum HF_OPEN_ENUM hf_trim_level {
  * id, id_length: of the one entity, in bytes or HF_NTS; NULL and 0 for all of them. One that is not cached is
  * HF_OK. Errors: HF_INVALID_ID.
  */
-hf_status hf_repository_invalidate_cache(hf_repository *repository, const char *id, size_t id_length,
-                                         hf_error **out_error);
+HF_EXPORT hf_status hf_repository_invalidate_cache(hf_repository *repository, const char *id,
+                                                   size_t id_length, hf_error **out_error);
 
 /**
  * Drops some of what is cached of a repository because memory is short: those entries first that would be
  * evicted first. level: one of hf_trim_level; another is HF_INVALID_ARGUMENT.
  */
-hf_status hf_repository_trim_cache(hf_repository *repository, hf_trim_level level, hf_error **out_error);
+HF_EXPORT hf_status hf_repository_trim_cache(hf_repository *repository, hf_trim_level level,
+                                             hf_error **out_error);
 
 /**
  * Tells what the cache has done for a repository since the store was opened, as a JSON object:
@@ -82,8 +83,8 @@ hf_status hf_repository_trim_cache(hf_repository *repository, hf_trim_level leve
  * Readers ignore other members. out_statistics: see hf_buffer. hf_store_describe has the same of the whole
  * store as "cache", with the general list's policy.
  */
-hf_status hf_repository_cache_statistics(hf_repository *repository, hf_buffer *out_statistics,
-                                         hf_error **out_error);
+HF_EXPORT hf_status hf_repository_cache_statistics(hf_repository *repository, hf_buffer *out_statistics,
+                                                   hf_error **out_error);
 
 /**
  * A host's clock: nanoseconds that never go back, of no particular beginning. user_data: as given to
@@ -102,8 +103,8 @@ typedef uint64_t (*hf_clock_fn)(void *user_data);
  * exactly once, on any thread: when the clock was replaced or the store is closed, and no call of it is
  * running; or before this call returns a failure; NULL allowed.
  */
-hf_status hf_store_set_clock(hf_store *store, hf_clock_fn clock, void *user_data,
-                             void (*free_user_data)(void *), hf_error **out_error);
+HF_EXPORT hf_status hf_store_set_clock(hf_store *store, hf_clock_fn clock, void *user_data,
+                                       void (*free_user_data)(void *), hf_error **out_error);
 
 HF_END_DECLS
 

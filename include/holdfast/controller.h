@@ -108,10 +108,10 @@ typedef void (*hf_middleware_fn)(const char *action, size_t action_length, const
  *
  * Errors: HF_INVALID_ARGUMENT, HF_CLOSED, HF_INVALID_HANDLE, HF_FORKED. Any thread. Does not block.
  */
-HF_WARN_UNUSED hf_status hf_controller_create(hf_repository *repository, hf_middleware_fn middleware,
-                                              hf_event_fn on_state, void *user_data,
-                                              void (*free_user_data)(void *), hf_controller **out_controller,
-                                              hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_controller_create(hf_repository *repository,
+                                                        hf_middleware_fn middleware, hf_event_fn on_state,
+                                                        void *user_data, void (*free_user_data)(void *),
+                                                        hf_controller **out_controller, hf_error **out_error);
 
 /**
  * Dispatches an action.
@@ -126,16 +126,16 @@ HF_WARN_UNUSED hf_status hf_controller_create(hf_repository *repository, hf_midd
  * HF_CLOSED, or has "max_in_flight" commits and operations under way, HF_BUSY. Any thread. Waits for an
  * action that another thread is handling, and for nothing else.
  */
-HF_WARN_UNUSED hf_status hf_controller_dispatch(hf_controller *controller, const char *action, size_t length,
-                                                hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_controller_dispatch(hf_controller *controller, const char *action,
+                                                          size_t length, hf_error **out_error);
 
 /**
  * Answers the state. out_state receives the JSON, freed with hf_buffer_free.
  * Errors: HF_INVALID_ARGUMENT, HF_NO_MEMORY, HF_INVALID_HANDLE, HF_FORKED. Any thread, also inside the
  * middleware function, where it is the state before the action. Does not block.
  */
-HF_WARN_UNUSED hf_status hf_controller_state(hf_controller *controller, hf_buffer *out_state,
-                                             hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_controller_state(hf_controller *controller, hf_buffer *out_state,
+                                                       hf_error **out_error);
 
 /**
  * The reducer alone: what an action makes of a state. Knows no store, and answers the same for the same.
@@ -146,8 +146,8 @@ HF_WARN_UNUSED hf_status hf_controller_state(hf_controller *controller, hf_buffe
  *
  * Errors: HF_INVALID_JSON, HF_INVALID_OPTION, HF_INVALID_ID, HF_INVALID_ARGUMENT, HF_NO_MEMORY. Any thread.
  */
-HF_WARN_UNUSED hf_status hf_reduce(const char *action, size_t action_length, const char *state,
-                                   size_t state_length, hf_buffer *out_state, hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_reduce(const char *action, size_t action_length, const char *state,
+                                             size_t state_length, hf_buffer *out_state, hf_error **out_error);
 
 /**
  * Ends the controller's requests and frees its handle. When it returns neither middleware nor on_state is
@@ -155,7 +155,7 @@ HF_WARN_UNUSED hf_status hf_reduce(const char *action, size_t action_length, con
  * after that. Saves and deletes that were begun go on, and nobody is told. Events that were taken with
  * hf_store_events before are the host's. NULL and a freed handle do nothing. Cannot fail. Any thread.
  */
-void hf_controller_free(hf_controller *controller);
+HF_EXPORT void hf_controller_free(hf_controller *controller);
 
 HF_END_DECLS
 

@@ -35,9 +35,10 @@ typedef struct hf_cursor hf_cursor;
  *
  * Errors: HF_INVALID_JSON, HF_INVALID_QUERY, HF_INVALID_OPTION.
  */
-HF_WARN_UNUSED hf_status hf_cursor_open(hf_repository *repository, hf_transaction *transaction,
-                                        const char *filter, size_t filter_length, const char *options,
-                                        hf_cursor **out_cursor, hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_cursor_open(hf_repository *repository, hf_transaction *transaction,
+                                                  const char *filter, size_t filter_length,
+                                                  const char *options, hf_cursor **out_cursor,
+                                                  hf_error **out_error);
 
 /**
  * Hands out the next entities.
@@ -49,11 +50,11 @@ HF_WARN_UNUSED hf_status hf_cursor_open(hf_repository *repository, hf_transactio
  * Errors: HF_CONFLICT (retryable: open the cursor, or begin the transaction, again), HF_CORRUPT (an entity or
  * the index along which it goes is damaged; the message names it).
  */
-hf_status hf_cursor_next(hf_cursor *cursor, uint64_t count, hf_entity_list *out_entities,
-                         hf_error **out_error);
+HF_EXPORT hf_status hf_cursor_next(hf_cursor *cursor, uint64_t count, hf_entity_list *out_entities,
+                                   hf_error **out_error);
 
 /** Frees the handle, and the snapshot of a cursor that has its own. NULL and a freed handle do nothing. */
-void hf_cursor_free(hf_cursor *cursor);
+HF_EXPORT void hf_cursor_free(hf_cursor *cursor);
 
 HF_END_DECLS
 

@@ -20,6 +20,8 @@
 #define HOLDFAST_ENTITY_H
 
 #include "base.h"
+#include "error.h"
+#include "status.h"
 
 HF_BEGIN_DECLS
 
@@ -39,7 +41,7 @@ typedef struct hf_entity {
     { NULL, 0, 0, 0 }
 
 /** Frees the memory of an entity and sets it to HF_ENTITY_INIT. NULL is allowed. Cannot fail. Any thread. */
-void hf_entity_free(hf_entity *entity);
+HF_EXPORT void hf_entity_free(hf_entity *entity);
 
 /** One entity of a list, borrowed from it. Neither text is closed with NUL. */
 typedef struct hf_entity_view {
@@ -67,7 +69,23 @@ typedef struct hf_entity_list {
 
 /** Frees the memory of a list and sets it to HF_ENTITY_LIST_INIT. NULL is allowed. Cannot fail. Any thread.
  */
-void hf_entity_list_free(hf_entity_list *list);
+HF_EXPORT void hf_entity_list_free(hf_entity_list *list);
+
+/* --- Writing JSON ----------------------------------------------------------------------------------------
+ */
+
+/**
+ * Writes text as a JSON string, with its quotes and what has to be escaped, for entities, filters and options
+ * that a program puts together by hand:
+ *
+ *     hf_json_quote(name, HF_NTS, &quoted, &error);
+ *     snprintf(filter, sizeof filter, "{\"name\": %s}", quoted.data);
+ *
+ * text: UTF-8; length: in bytes, or HF_NTS. out_json: receives it, in place of what it held.
+ * Errors: HF_INVALID_ARGUMENT (text or out_json is NULL, or the text is no UTF-8), HF_NO_MEMORY. Any thread.
+ */
+HF_EXPORT HF_WARN_UNUSED hf_status hf_json_quote(const char *text, size_t length, hf_buffer *out_json,
+                                                 hf_error **out_error);
 
 HF_END_DECLS
 

@@ -21,22 +21,22 @@ typedef struct hf_error hf_error;
 
 /** The status the failing call returned. HF_INVALID_HANDLE for NULL or a freed error, HF_FORKED for a
  * parent's, of which a forked child learns nothing else. Cannot fail. Any thread. */
-hf_status hf_error_status(const hf_error *error);
+HF_EXPORT hf_status hf_error_status(const hf_error *error);
 
 /**
  * One sentence that names the thing and the cure: UTF-8, closed with NUL, borrowed from the error.
  * A constant text for NULL or a freed error, never NULL. Cannot fail. Any thread.
  */
-const char *hf_error_message(const hf_error *error);
+HF_EXPORT const char *hf_error_message(const hf_error *error);
 
 /**
  * Whether running the same work again may succeed: a conflict, or a full queue. False for NULL or a
  * freed error. Cannot fail. Any thread.
  */
-bool hf_error_is_retryable(const hf_error *error);
+HF_EXPORT bool hf_error_is_retryable(const hf_error *error);
 
 /** What became of the commit. HF_COMMIT_NONE for NULL or a freed error. Cannot fail. Any thread. */
-hf_commit_state hf_error_commit_state(const hf_error *error);
+HF_EXPORT hf_commit_state hf_error_commit_state(const hf_error *error);
 
 /**
  * Details for programs: a JSON object, closed with NUL, borrowed from the error; "{}" when there are none.
@@ -52,13 +52,13 @@ hf_commit_state hf_error_commit_state(const hf_error *error);
  *
  * out_length receives its length in bytes; NULL allowed. Cannot fail. Any thread.
  */
-const char *hf_error_detail(const hf_error *error, size_t *out_length);
+HF_EXPORT const char *hf_error_detail(const hf_error *error, size_t *out_length);
 
 /**
  * The error behind this one, or NULL. The result belongs to the caller, who frees it, and stays
  * valid after the outer error is freed. Cannot fail. Any thread.
  */
-HF_WARN_UNUSED hf_error *hf_error_cause(const hf_error *error);
+HF_EXPORT HF_WARN_UNUSED hf_error *hf_error_cause(const hf_error *error);
 
 /**
  * Makes an error, for a host's function that has to answer one.
@@ -67,10 +67,10 @@ HF_WARN_UNUSED hf_error *hf_error_cause(const hf_error *error);
  * own number, found again as `code` in the detail. message: NUL-terminated UTF-8, copied; NULL for none. The
  * result belongs to the caller, until it is handed over; NULL when no handles or memory are left. Any thread.
  */
-HF_WARN_UNUSED hf_error *hf_error_create(hf_status status, int64_t code, const char *message);
+HF_EXPORT HF_WARN_UNUSED hf_error *hf_error_create(hf_status status, int64_t code, const char *message);
 
 /** Frees an error. NULL, and an error freed before, do nothing. Cannot fail. Any thread. */
-void hf_error_free(hf_error *error);
+HF_EXPORT void hf_error_free(hf_error *error);
 
 HF_END_DECLS
 

@@ -38,7 +38,7 @@ struct hf_event;
  */
 typedef void (*hf_event_fn)(const struct hf_event *event, void *user_data);
 
-typedef enum HF_OPEN_ENUM hf_event_kind {
+typedef enum HF_ENUM(hf_event_kind) {
     /** A submitted commit has ended. */
     HF_EVENT_COMMIT = 1,
     /** A future has ended, or a subscription, or a stream; of the latter two nothing comes any more. */
@@ -79,7 +79,7 @@ typedef struct hf_event {
  * destructor. The array itself is the caller's. NULL with count 0 is allowed.
  * Cannot fail. Any thread, once for each event.
  */
-void hf_events_free(hf_event *events, size_t count);
+HF_EXPORT void hf_events_free(hf_event *events, size_t count);
 
 HF_END_DECLS
 

@@ -33,7 +33,7 @@ typedef struct hf_future hf_future;
  * future that is freed before it was completed never ends: its observers are let go without a call.
  * Errors: HF_INVALID_ARGUMENT, HF_NO_MEMORY. Any thread. Does not block.
  */
-HF_WARN_UNUSED hf_status hf_future_create(hf_future **out_future, hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_future_create(hf_future **out_future, hf_error **out_error);
 
 /**
  * Completes a future with a value.
@@ -43,7 +43,8 @@ HF_WARN_UNUSED hf_status hf_future_create(hf_future **out_future, hf_error **out
  * HF_INVALID_HANDLE (also: nobody waits any longer, as after hf_await), HF_FORKED. Any thread. Does not
  * block.
  */
-hf_status hf_future_complete(hf_future *future, const char *value, size_t length, hf_error **out_error);
+HF_EXPORT hf_status hf_future_complete(hf_future *future, const char *value, size_t length,
+                                       hf_error **out_error);
 
 /**
  * Completes a future with an error.
@@ -52,7 +53,8 @@ hf_status hf_future_complete(hf_future *future, const char *value, size_t length
  * the number as the detail's `code`. message: NUL-terminated UTF-8, copied; NULL for the status's name.
  * Errors and thread as hf_future_complete.
  */
-hf_status hf_future_fail(hf_future *future, hf_status status, const char *message, hf_error **out_error);
+HF_EXPORT hf_status hf_future_fail(hf_future *future, hf_status status, const char *message,
+                                   hf_error **out_error);
 
 /**
  * Waits for the end. May be called again, and by several threads at once: each gets the result.
@@ -66,11 +68,11 @@ hf_status hf_future_fail(hf_future *future, hf_status status, const char *messag
  * false: wait again, cancel or free), HF_CANCELLED, HF_WOULD_DEADLOCK (on a thread of the library's, while it
  * is pending), HF_INVALID_ARGUMENT, HF_NO_MEMORY, HF_INVALID_HANDLE, HF_FORKED. Any thread. Blocks.
  */
-hf_status hf_future_wait(hf_future *future, const char *identifier, int64_t timeout_ms, hf_entity *out_value,
-                         hf_buffer *out_receipt, hf_error **out_error);
+HF_EXPORT hf_status hf_future_wait(hf_future *future, const char *identifier, int64_t timeout_ms,
+                                   hf_entity *out_value, hf_buffer *out_receipt, hf_error **out_error);
 
 /** Whether the future has ended. False for what is no future. Cannot fail. Any thread. */
-bool hf_future_is_ended(hf_future *future);
+HF_EXPORT bool hf_future_is_ended(hf_future *future);
 
 /**
  * Has a callback hear of the end: an event HF_EVENT_END, whether the end comes later or has come.
@@ -82,8 +84,8 @@ bool hf_future_is_ended(hf_future *future);
  * Errors: HF_CLOSED (the future has ended and its store is closed: nobody delivers any more),
  * HF_INVALID_ARGUMENT, HF_NO_MEMORY, HF_INVALID_HANDLE, HF_FORKED. Any thread. Does not block.
  */
-hf_status hf_future_observe(hf_future *future, hf_event_fn on_end, void *user_data,
-                            void (*free_user_data)(void *), hf_error **out_error);
+HF_EXPORT hf_status hf_future_observe(hf_future *future, hf_event_fn on_end, void *user_data,
+                                      void (*free_user_data)(void *), hf_error **out_error);
 
 /**
  * Cancels: an operation that has not reached its commit does not commit, a commit is withdrawn while it is
@@ -91,12 +93,12 @@ hf_status hf_future_observe(hf_future *future, hf_event_fn on_end, void *user_da
  * Errors: HF_INVALID_STATE (too late: it is being stored or has ended; its outcome is told as if nobody had
  * asked), HF_INVALID_HANDLE, HF_FORKED. Any thread. Does not block.
  */
-hf_status hf_future_cancel(hf_future *future, hf_error **out_error);
+HF_EXPORT hf_status hf_future_cancel(hf_future *future, hf_error **out_error);
 
 /** Frees the handle, also while other threads wait. NULL and a freed handle do nothing. Cannot fail. Any
  * thread.
  */
-void hf_future_free(hf_future *future);
+HF_EXPORT void hf_future_free(hf_future *future);
 
 /**
  * hf_transaction_submit with a future in place of a callback. Its value is empty; the receipt comes with it.
@@ -105,8 +107,8 @@ void hf_future_free(hf_future *future);
  * out_future receives the handle, freed with hf_future_free, or NULL on failure. Errors, thread and waiting
  * as hf_transaction_submit.
  */
-HF_WARN_UNUSED hf_status hf_transaction_submit_future(hf_transaction *transaction, hf_future **out_future,
-                                                      hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_transaction_submit_future(hf_transaction *transaction,
+                                                                hf_future **out_future, hf_error **out_error);
 
 /**
  * Begins the next attempt of a transaction that met HF_CONFLICT, for a host that runs its work again by
@@ -126,9 +128,9 @@ HF_WARN_UNUSED hf_status hf_transaction_submit_future(hf_transaction *transactio
  * HF_INVALID_JSON, HF_INVALID_OPTION, HF_INVALID_ARGUMENT, HF_NO_MEMORY, HF_CLOSED, HF_INVALID_HANDLE,
  * HF_FORKED. Any thread. Does not block.
  */
-HF_WARN_UNUSED hf_status hf_transaction_retry(hf_transaction *transaction, const char *options,
-                                              hf_transaction **out_transaction, hf_future **out_turn,
-                                              hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_transaction_retry(hf_transaction *transaction, const char *options,
+                                                        hf_transaction **out_transaction,
+                                                        hf_future **out_turn, hf_error **out_error);
 
 /**
  * Starts something that will complete the future, by a callback, on any thread, or at once.
@@ -156,8 +158,9 @@ typedef hf_status (*hf_starter_fn)(hf_future *future, void *user_data);
  * HF_WOULD_DEADLOCK (on a thread of the library's, before anything was started), HF_INVALID_ARGUMENT,
  * HF_NO_MEMORY, HF_FORKED (the starter forked and this is the child). Any thread. Blocks.
  */
-hf_status hf_await(hf_starter_fn starter, void *user_data, const char *identifier, int64_t timeout_ms,
-                   hf_entity *out_value, hf_future **out_future, hf_error **out_error);
+HF_EXPORT hf_status hf_await(hf_starter_fn starter, void *user_data, const char *identifier,
+                             int64_t timeout_ms, hf_entity *out_value, hf_future **out_future,
+                             hf_error **out_error);
 
 HF_END_DECLS
 

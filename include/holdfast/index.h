@@ -69,8 +69,9 @@ typedef bool (*hf_index_progress)(uint64_t entities, void *user_data);
  * storage still can; what stays after all, as after the end of the process, is a "building" index, with which
  * the next call goes on.
  */
-hf_status hf_repository_create_index(hf_repository *repository, const char *options,
-                                     hf_index_progress progress, void *user_data, hf_error **out_error);
+HF_EXPORT hf_status hf_repository_create_index(hf_repository *repository, const char *options,
+                                               hf_index_progress progress, void *user_data,
+                                               hf_error **out_error);
 
 /**
  * Takes an index away, and returns when its entries are gone. Queries stop using it at once; the entries are
@@ -82,7 +83,8 @@ hf_status hf_repository_create_index(hf_repository *repository, const char *opti
  *
  * name: NUL-terminated. Errors: HF_NOT_FOUND, HF_READ_ONLY.
  */
-hf_status hf_repository_drop_index(hf_repository *repository, const char *name, hf_error **out_error);
+HF_EXPORT hf_status hf_repository_drop_index(hf_repository *repository, const char *name,
+                                             hf_error **out_error);
 
 /**
  * Lists the repository's indexes.
@@ -94,7 +96,8 @@ hf_status hf_repository_drop_index(hf_repository *repository, const char *name, 
  * is kept as it was begun and helps with filters, but not with sorts, until it is created again (a unique one
  * must be dropped before). Must not be NULL.
  */
-hf_status hf_repository_indexes(hf_repository *repository, hf_buffer *out_indexes, hf_error **out_error);
+HF_EXPORT hf_status hf_repository_indexes(hf_repository *repository, hf_buffer *out_indexes,
+                                          hf_error **out_error);
 
 /**
  * Tells how a query is carried out, by carrying it out.
@@ -112,9 +115,9 @@ hf_status hf_repository_indexes(hf_repository *repository, hf_buffer *out_indexe
  *
  * Errors: those of hf_repository_find.
  */
-hf_status hf_repository_explain(hf_repository *repository, hf_transaction *transaction, const char *filter,
-                                size_t filter_length, const char *options, hf_buffer *out_report,
-                                hf_error **out_error);
+HF_EXPORT hf_status hf_repository_explain(hf_repository *repository, hf_transaction *transaction,
+                                          const char *filter, size_t filter_length, const char *options,
+                                          hf_buffer *out_report, hf_error **out_error);
 
 /**
  * Checks every entity of the repository, and holds its indexes against them, on one snapshot.
@@ -133,7 +136,8 @@ hf_status hf_repository_explain(hf_repository *repository, hf_transaction *trans
  * An index that is not right is mended by dropping it and creating it again; so is one that is outdated (see
  * hf_repository_indexes), which is held to what it would be then.
  */
-hf_status hf_repository_verify(hf_repository *repository, hf_buffer *out_report, hf_error **out_error);
+HF_EXPORT hf_status hf_repository_verify(hf_repository *repository, hf_buffer *out_report,
+                                         hf_error **out_error);
 
 HF_END_DECLS
 

@@ -49,7 +49,7 @@ typedef bool (*hf_interrupt_fn)(void *user_data);
  *
  * Cannot fail. Any thread, also from inside the function. Does not block.
  */
-void hf_set_interrupt_check(hf_interrupt_fn check, void *user_data);
+HF_EXPORT void hf_set_interrupt_check(hf_interrupt_fn check, void *user_data);
 
 HF_END_DECLS
 

@@ -10,7 +10,7 @@
 
 HF_BEGIN_DECLS
 
-typedef enum HF_OPEN_ENUM hf_log_level {
+typedef enum HF_ENUM(hf_log_level) {
     /** Opens, closes, checkpoints. */
     HF_LOG_INFO = 1,
     /** Slow commits, retries with the ids that collided, snapshots taken back from long readers. */
@@ -42,8 +42,8 @@ typedef void (*hf_log_fn)(hf_log_level level, const char *message, const char *f
  * A forked child begins without a receiver; its parent's user_data is not freed there. Always HF_OK;
  * out_error receives NULL. Any thread, also from inside the callback.
  */
-hf_status hf_set_log_callback(hf_log_fn callback, void *user_data, void (*free_user_data)(void *),
-                              hf_error **out_error);
+HF_EXPORT hf_status hf_set_log_callback(hf_log_fn callback, void *user_data, void (*free_user_data)(void *),
+                                        hf_error **out_error);
 
 HF_END_DECLS
 

@@ -42,13 +42,14 @@ typedef bool (*hf_progress)(uint64_t done, uint64_t total, void *user_data);
  * wanted. user_data: passed to it; borrowed until the call returns. out_report: receives
  * {"path","sequence","bytes"}; NULL if not wanted.
  *
- * Errors: HF_EXISTS (the message names the file), HF_BUSY (that file is just being written, or a process has
- * a store of that name open), HF_UNSUPPORTED (a store without a file: export it), HF_CANCELLED, HF_CLOSED
- * (closed meanwhile), HF_CANNOT_OPEN, HF_READ_ONLY, HF_FULL, HF_IO, HF_CORRUPT (the store is damaged: verify
+ * Errors: HF_EXISTS (the message names the file, which may be a store whose name ends in "-partial"), HF_BUSY
+ * (that file is just being written, or a process has a store of that name open), HF_UNSUPPORTED (a store
+ * without a file: export it), HF_CANCELLED, HF_CLOSED (closed meanwhile), HF_CANNOT_OPEN (also a name that is
+ * kept for a part of another store), HF_READ_ONLY, HF_FULL, HF_IO, HF_CORRUPT (the store is damaged: verify
  * it). Nothing is left behind then. Any thread.
  */
-hf_status hf_store_backup(hf_store *store, const char *path, hf_progress progress, void *user_data,
-                          hf_buffer *out_report, hf_error **out_error);
+HF_EXPORT hf_status hf_store_backup(hf_store *store, const char *path, hf_progress progress, void *user_data,
+                                    hf_buffer *out_report, hf_error **out_error);
 
 /**
  * Makes a store from a backup, or from the file of any store that nobody changes meanwhile. The copy is
@@ -72,8 +73,8 @@ hf_status hf_store_backup(hf_store *store, const char *path, hf_progress progres
  * HF_INVALID_URL, HF_INVALID_JSON, HF_INVALID_OPTION, HF_CANNOT_OPEN, HF_UNSAFE_LOCATION, HF_FULL, HF_IO.
  * What was there is as before then. Any thread.
  */
-hf_status hf_store_restore(const char *backup, const char *url, const char *options, hf_progress progress,
-                           void *user_data, hf_error **out_error);
+HF_EXPORT hf_status hf_store_restore(const char *backup, const char *url, const char *options,
+                                     hf_progress progress, void *user_data, hf_error **out_error);
 
 /**
  * Checks all that is stored: the file by the engine's own rules, every entity (valid, and stored under its
@@ -89,8 +90,8 @@ hf_status hf_store_restore(const char *backup, const char *url, const char *opti
  *
  * What is wrong is an answer, not an error. Errors: HF_CANCELLED, HF_CLOSED, HF_IO. Any thread.
  */
-hf_status hf_store_verify(hf_store *store, hf_progress progress, void *user_data, hf_buffer *out_report,
-                          hf_error **out_error);
+HF_EXPORT hf_status hf_store_verify(hf_store *store, hf_progress progress, void *user_data,
+                                    hf_buffer *out_report, hf_error **out_error);
 
 /**
  * Gives space that nothing is stored in back to the file system. Commits wait meanwhile, reads go on; open
@@ -103,16 +104,17 @@ hf_status hf_store_verify(hf_store *store, hf_progress progress, void *user_data
  * Errors: HF_BUSY (another process has the store open), HF_UNSUPPORTED (a store without a file),
  * HF_READ_ONLY, HF_FULL, HF_IO, HF_CLOSED. The store is as before then. Any thread.
  */
-hf_status hf_store_compact(hf_store *store, hf_buffer *out_report, hf_error **out_error);
+HF_EXPORT hf_status hf_store_compact(hf_store *store, hf_buffer *out_report, hf_error **out_error);
 
 /**
  * Brings entities from one version of the program's schema to the next.
  *
  * transaction: borrowed for this call, as for hf_transaction_fn; all reading and writing goes through it.
- * from, to: the versions; `to` is `from` + 1. Answers as hf_transaction_fn does. It is called again for the
- * same version after a conflict.
+ * from, to: the versions; `to` is `from` + 1. out_error, and the answer: as of hf_transaction_fn. It is
+ * called again for the same version after a conflict.
  */
-typedef hf_status (*hf_upgrade_fn)(hf_transaction *transaction, int64_t from, int64_t to, void *user_data);
+typedef hf_status (*hf_upgrade_fn)(hf_transaction *transaction, int64_t from, int64_t to, void *user_data,
+                                   hf_error **out_error);
 
 /**
  * Brings the store to a version of the program's schema, to be called once it is open. A store without
@@ -122,9 +124,10 @@ typedef hf_status (*hf_upgrade_fn)(hf_transaction *transaction, int64_t from, in
  * dies, is done again as a whole at the next call, and those before it are not.
  *
  * version: 0..2^31, the program's. upgrade: called on this thread; it may be NULL where nothing is to be
- * done. options: NUL-terminated JSON object, or NULL. "backup": bool (true)   whether a store with a file is
- * backed up first, if there is something to do, to
+ * done. options: NUL-terminated JSON object, or NULL.
+ *   "backup": bool (true)   whether a store with a file is backed up first, if there is something to do, to
  *                           "<path>-v<version>.backup", with a number behind it where that is taken
+ *
  * progress: of the backup, in bytes; NULL if not wanted. user_data: passed to both; borrowed until the call
  * returns. out_report: receives {"from","to","backup"}, backup a path or null; NULL if not wanted.
  *
@@ -133,15 +136,15 @@ typedef hf_status (*hf_upgrade_fn)(hf_transaction *transaction, int64_t from, in
  * those of hf_store_backup and hf_store_transact.
  * Any thread, and several processes at once: each step is done by one of them.
  */
-hf_status hf_store_upgrade(hf_store *store, int64_t version, hf_upgrade_fn upgrade, const char *options,
-                           hf_progress progress, void *user_data, hf_buffer *out_report,
-                           hf_error **out_error);
+HF_EXPORT hf_status hf_store_upgrade(hf_store *store, int64_t version, hf_upgrade_fn upgrade,
+                                     const char *options, hf_progress progress, void *user_data,
+                                     hf_buffer *out_report, hf_error **out_error);
 
 /**
  * The recorded version of the program's schema; -1 where none is. out_version must not be NULL. Errors:
  * HF_INVALID_ARGUMENT, HF_CLOSED, HF_IO, HF_CORRUPT. Any thread.
  */
-hf_status hf_store_schema_version(hf_store *store, int64_t *out_version, hf_error **out_error);
+HF_EXPORT hf_status hf_store_schema_version(hf_store *store, int64_t *out_version, hf_error **out_error);
 
 HF_END_DECLS
 

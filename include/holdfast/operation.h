@@ -70,19 +70,21 @@ typedef struct hf_operation hf_operation;
  * HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED. Whatever else is wrong is told by the run. Any thread.
  * Does not block.
  */
-HF_WARN_UNUSED hf_status hf_operation_create(hf_store *store, const char *description, size_t length,
-                                             hf_operation **out_operation, hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_operation_create(hf_store *store, const char *description,
+                                                       size_t length, hf_operation **out_operation,
+                                                       hf_error **out_error);
 
 /**
  * The host's function as an operation.
  *
  * transaction: borrowed for this call; not to be committed, submitted or rolled back here. result: empty; the
- * function may fill it by hf_buffer_set with what the run is to answer. Answers HF_OK to commit, HF_CONFLICT
- * to run again, any other status to roll back and have the run fail with it. It may run more than once, on
- * the thread that performs, or on the store's one thread for operations: there it should be short, because
- * others wait for their turn, and hf_future_wait answers HF_WOULD_DEADLOCK.
+ * function may fill it by hf_buffer_set with what the run is to answer. out_error: as of hf_transaction_fn.
+ * Answers HF_OK to commit, HF_CONFLICT to run again, any other status to roll back and have the run fail with
+ * it. It may run more than once, on the thread that performs, or on the store's one thread for operations:
+ * there it should be short, because others wait for their turn, and hf_future_wait answers HF_WOULD_DEADLOCK.
  */
-typedef hf_status (*hf_operation_fn)(hf_transaction *transaction, hf_buffer *result, void *user_data);
+typedef hf_status (*hf_operation_fn)(hf_transaction *transaction, hf_buffer *result, void *user_data,
+                                     hf_error **out_error);
 
 /**
  * Makes an operation from a function.
@@ -92,10 +94,9 @@ typedef hf_status (*hf_operation_fn)(hf_transaction *transaction, hf_buffer *res
  * before this call returns a failure; NULL allowed. Errors: HF_INVALID_ARGUMENT, HF_INVALID_JSON,
  * HF_INVALID_OPTION, HF_INVALID_HANDLE, HF_FORKED. Any thread.
  */
-HF_WARN_UNUSED hf_status hf_operation_create_function(hf_store *store, hf_operation_fn function,
-                                                      void *user_data, void (*free_user_data)(void *),
-                                                      const char *options, hf_operation **out_operation,
-                                                      hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_operation_create_function(
+    hf_store *store, hf_operation_fn function, void *user_data, void (*free_user_data)(void *),
+    const char *options, hf_operation **out_operation, hf_error **out_error);
 
 /**
  * Runs the operation on this thread and waits for the outcome.
@@ -107,9 +108,9 @@ HF_WARN_UNUSED hf_status hf_operation_create_function(hf_store *store, hf_operat
  *
  * Errors: those of the calls that it consists of and of hf_store_transact. Any thread. Blocks.
  */
-HF_WARN_UNUSED hf_status hf_operation_perform(hf_operation *operation, hf_transaction *transaction,
-                                              hf_entity *out_result, hf_buffer *out_receipt,
-                                              hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_operation_perform(hf_operation *operation, hf_transaction *transaction,
+                                                        hf_entity *out_result, hf_buffer *out_receipt,
+                                                        hf_error **out_error);
 
 /**
  * Starts a run and returns; the future is completed with its result and receipt.
@@ -125,30 +126,30 @@ HF_WARN_UNUSED hf_status hf_operation_perform(hf_operation *operation, hf_transa
  * HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED; everything else is the future's. A store that closes
  * refuses, with HF_CLOSED, what has not begun. Any thread.
  */
-HF_WARN_UNUSED hf_status hf_operation_start(hf_operation *operation, hf_transaction *transaction,
-                                            hf_future **out_future, hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_operation_start(hf_operation *operation, hf_transaction *transaction,
+                                                      hf_future **out_future, hf_error **out_error);
 
 /**
  * hf_operation_start and hf_future_observe in one: HF_EVENT_END tells the result. on_end, user_data,
  * free_user_data: as hf_future_observe. HF_OK: exactly one event will come.
  */
-HF_WARN_UNUSED hf_status hf_operation_submit(hf_operation *operation, hf_transaction *transaction,
-                                             hf_event_fn on_end, void *user_data,
-                                             void (*free_user_data)(void *), hf_future **out_future,
-                                             hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_operation_submit(hf_operation *operation, hf_transaction *transaction,
+                                                       hf_event_fn on_end, void *user_data,
+                                                       void (*free_user_data)(void *), hf_future **out_future,
+                                                       hf_error **out_error);
 
 /**
  * hf_operation_submit for a subscriber: HF_EVENT_VALUE with the result and then HF_EVENT_END, or HF_EVENT_END
  * with the error alone. Nothing comes after the end. Each subscription is a run of its own; cancelling its
  * future ends it with HF_CANCELLED, or is too late.
  */
-HF_WARN_UNUSED hf_status hf_operation_subscribe(hf_operation *operation, hf_transaction *transaction,
-                                                hf_event_fn on_event, void *user_data,
-                                                void (*free_user_data)(void *), hf_future **out_future,
-                                                hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_operation_subscribe(hf_operation *operation,
+                                                          hf_transaction *transaction, hf_event_fn on_event,
+                                                          void *user_data, void (*free_user_data)(void *),
+                                                          hf_future **out_future, hf_error **out_error);
 
 /** Frees the handle; runs go on. NULL and a freed handle do nothing. Cannot fail. Any thread. */
-void hf_operation_free(hf_operation *operation);
+HF_EXPORT void hf_operation_free(hf_operation *operation);
 
 HF_END_DECLS
 

@@ -20,10 +20,10 @@
  * Validation. When a member refuses, an explicit commit or submit answers with the member's own error, calls
  * nobody else and leaves the transaction open, to be repaired and committed again; the forms with a body roll
  * back and answer the same. From the first validator on only validators may write in the store's transaction,
- * on the thread that called; when one refuses, what they wrote is discarded. What they read counts as read by
- * the transaction, whatever its isolation, and a transaction with trees is checked for conflicts also if it
- * wrote nothing. A member that joins meanwhile is validated too, in at most 100 rounds (else
- * HF_INVALID_STATE).
+ * on the thread that called; when one refuses, and where no commit follows (hf_transaction_validate, HF_BUSY
+ * of a submission), what they wrote is discarded. What they read counts as read by the transaction, whatever
+ * its isolation, and a transaction with trees is checked for conflicts also if it wrote nothing. A member
+ * that joins meanwhile is validated too, in at most 100 rounds (else HF_INVALID_STATE).
  *
  * Joining and leaving. A participant that is created in, or attached to, a tree in a transaction is begun at
  * once, and its sub-nodes after it (inside an on_begin: when that has returned). One that is detached leaves
@@ -114,10 +114,11 @@ typedef struct hf_participant_callbacks {
  * Errors: HF_INVALID_ARGUMENT (no out_participant, a size that is none, one savepoint function without the
  * other), those of hf_participant_attach. Any thread. Does not block.
  */
-HF_WARN_UNUSED hf_status hf_participant_create(hf_participant *parent,
-                                               const hf_participant_callbacks *callbacks, void *user_data,
-                                               void (*free_user_data)(void *),
-                                               hf_participant **out_participant, hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_participant_create(hf_participant *parent,
+                                                         const hf_participant_callbacks *callbacks,
+                                                         void *user_data, void (*free_user_data)(void *),
+                                                         hf_participant **out_participant,
+                                                         hf_error **out_error);
 
 /**
  * Makes a participant, with its sub-nodes, the last child of a parent, wherever it was before. A tree that is
@@ -127,24 +128,25 @@ HF_WARN_UNUSED hf_status hf_participant_create(hf_participant *parent,
  * in which the parent is not), HF_BUSY (sealed), HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED; after any
  * of them nothing was changed. Any thread. Does not block.
  */
-hf_status hf_participant_attach(hf_participant *participant, hf_participant *parent, hf_error **out_error);
+HF_EXPORT hf_status hf_participant_attach(hf_participant *participant, hf_participant *parent,
+                                          hf_error **out_error);
 
 /**
  * Makes a participant, with its sub-nodes, a tree of its own. Inside a transaction they leave it. Detaching a
  * root does nothing.
  * Errors: HF_BUSY (sealed), HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED. Any thread. Does not block.
  */
-hf_status hf_participant_detach(hf_participant *participant, hf_error **out_error);
+HF_EXPORT hf_status hf_participant_detach(hf_participant *participant, hf_error **out_error);
 
 /** The participant's user_data; NULL for a freed one. Cannot fail. Any thread. */
-void *hf_participant_user_data(hf_participant *participant);
+HF_EXPORT void *hf_participant_user_data(hf_participant *participant);
 
 /**
  * Frees a participant, which is called no more, also inside its transaction, sealed or not. Its sub-nodes
  * stay in the transaction and become trees of their own when that ends, or at once where there is none. NULL
  * and a freed handle do nothing. Cannot fail. Any thread.
  */
-void hf_participant_free(hf_participant *participant);
+HF_EXPORT void hf_participant_free(hf_participant *participant);
 
 /* --- Transactions of a tree alone ----------------------------------------------------------------------- */
 
@@ -155,8 +157,8 @@ void hf_participant_free(hf_participant *participant);
  * inside every callback of the transaction, and gone after the last.
  * Errors: HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED. Any thread. Does not block.
  */
-hf_status hf_participant_active(hf_participant *participant, bool *out_active, uint8_t *out_descriptor,
-                                hf_error **out_error);
+HF_EXPORT hf_status hf_participant_active(hf_participant *participant, bool *out_active,
+                                          uint8_t *out_descriptor, hf_error **out_error);
 
 /**
  * Begins a transaction of the participant's tree.
@@ -165,7 +167,8 @@ hf_status hf_participant_active(hf_participant *participant, bool *out_active, u
  * Errors: HF_TRANSACTION_ACTIVE, HF_REENTRANT, HF_BUSY (sealed), HF_INVALID_ARGUMENT, HF_INVALID_HANDLE,
  * HF_FORKED. Any thread.
  */
-hf_status hf_participant_begin(hf_participant *participant, uint8_t *out_descriptor, hf_error **out_error);
+HF_EXPORT hf_status hf_participant_begin(hf_participant *participant, uint8_t *out_descriptor,
+                                         hf_error **out_error);
 
 /**
  * Validates and commits the transaction of the participant's tree.
@@ -176,28 +179,28 @@ hf_status hf_participant_begin(hf_participant *participant, uint8_t *out_descrip
  * scope is under way, or members went on joining), what a validator answered, HF_INVALID_ARGUMENT,
  * HF_INVALID_HANDLE, HF_FORKED. After any of them the transaction is what it was. Any thread.
  */
-HF_WARN_UNUSED hf_status hf_participant_commit(hf_participant *participant, const uint8_t *descriptor,
-                                               hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_participant_commit(hf_participant *participant,
+                                                         const uint8_t *descriptor, hf_error **out_error);
 
 /** Rolls back the transaction of the participant's tree. Parameters and errors as of hf_participant_commit,
  * without those of validation. Any thread. */
-hf_status hf_participant_rollback(hf_participant *participant, const uint8_t *descriptor,
-                                  hf_error **out_error);
+HF_EXPORT hf_status hf_participant_rollback(hf_participant *participant, const uint8_t *descriptor,
+                                            hf_error **out_error);
 
 /**
  * Marks a place to which the members can go back. out_savepoint receives its number.
  * Errors: HF_UNSUPPORTED (a member has no savepoint functions; none was called), those of
  * hf_participant_rollback. Any thread.
  */
-hf_status hf_participant_savepoint(hf_participant *participant, const uint8_t *descriptor,
-                                   uint64_t *out_savepoint, hf_error **out_error);
+HF_EXPORT hf_status hf_participant_savepoint(hf_participant *participant, const uint8_t *descriptor,
+                                             uint64_t *out_savepoint, hf_error **out_error);
 
 /**
  * Has the members go back to a savepoint, children first; the savepoints after it are gone, it itself stays.
  * Errors: HF_INVALID_ARGUMENT (no such savepoint), those of hf_participant_rollback. Any thread.
  */
-hf_status hf_participant_rollback_to(hf_participant *participant, const uint8_t *descriptor,
-                                     uint64_t savepoint, hf_error **out_error);
+HF_EXPORT hf_status hf_participant_rollback_to(hf_participant *participant, const uint8_t *descriptor,
+                                               uint64_t savepoint, hf_error **out_error);
 
 /**
  * Begins a scope inside the transaction that the participant's tree is in, its own or a store's: a part that
@@ -205,18 +208,20 @@ hf_status hf_participant_rollback_to(hf_participant *participant, const uint8_t 
  * Errors: HF_TRANSACTION_NOT_ACTIVE, HF_BUSY (sealed), what a failed scope has left, HF_INVALID_ARGUMENT,
  * HF_INVALID_HANDLE, HF_FORKED. Any thread.
  */
-HF_WARN_UNUSED hf_status hf_participant_begin_scope(hf_participant *participant, uint64_t *out_scope,
-                                                    hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_participant_begin_scope(hf_participant *participant,
+                                                              uint64_t *out_scope, hf_error **out_error);
 
 /**
  * Ends a scope. succeeded: whether what it changed stays a part of the transaction; false: it goes back.
  * Errors: as of hf_transaction_end_scope. Any thread.
  */
-HF_WARN_UNUSED hf_status hf_participant_end_scope(hf_participant *participant, uint64_t scope, bool succeeded,
-                                                  hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_participant_end_scope(hf_participant *participant, uint64_t scope,
+                                                            bool succeeded, hf_error **out_error);
 
-/** The body of a transaction of a tree. Answers HF_OK to commit, any other status to roll back. */
-typedef hf_status (*hf_participant_body_fn)(hf_participant *participant, void *user_data);
+/** The body of a transaction of a tree. out_error: as of hf_transaction_fn. Answers HF_OK to commit, any
+ * other status to roll back. */
+typedef hf_status (*hf_participant_body_fn)(hf_participant *participant, void *user_data,
+                                            hf_error **out_error);
 
 /**
  * Runs a body in a transaction of the participant's tree: begins, runs it, validates and commits; rolls back
@@ -227,12 +232,13 @@ typedef hf_status (*hf_participant_body_fn)(hf_participant *participant, void *u
  * commit answers HF_UNSUPPORTED.
  *
  * body: called on this thread. user_data: handed to it; NULL allowed.
- * Errors: what the body answered (with an error object that says so), what a validator answered,
+ * Errors: what the body answered, what a validator answered,
  * HF_REENTRANT, HF_BUSY (sealed), HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED. A body that ends the
  * transaction itself leaves nothing to do, and its answer counts. Any thread.
  */
-HF_WARN_UNUSED hf_status hf_participant_transact(hf_participant *participant, hf_participant_body_fn body,
-                                                 void *user_data, hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_participant_transact(hf_participant *participant,
+                                                           hf_participant_body_fn body, void *user_data,
+                                                           hf_error **out_error);
 
 /* --- Together with a store ------------------------------------------------------------------------------ */
 
@@ -245,21 +251,21 @@ HF_WARN_UNUSED hf_status hf_participant_transact(hf_participant *participant, hf
  * is being committed, or the tree is sealed), HF_INVALID_STATE (the transaction has ended), HF_CLOSED,
  * HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED. Any thread.
  */
-hf_status hf_transaction_enlist(hf_transaction *transaction, hf_participant *participant,
-                                hf_error **out_error);
+HF_EXPORT hf_status hf_transaction_enlist(hf_transaction *transaction, hf_participant *participant,
+                                          hf_error **out_error);
 
 /**
  * Asks all validators, as a commit will do again. The transaction stays open.
  * Errors: what a validator answered, HF_REENTRANT, HF_INVALID_STATE, HF_CLOSED, HF_INVALID_ARGUMENT,
  * HF_INVALID_HANDLE, HF_FORKED. Any thread.
  */
-hf_status hf_transaction_validate(hf_transaction *transaction, hf_error **out_error);
+HF_EXPORT hf_status hf_transaction_validate(hf_transaction *transaction, hf_error **out_error);
 
 /**
  * The participant whose validator refused, or NULL: the very handle that hf_participant_create gave,
  * borrowed. NULL for NULL, a freed error, or a freed participant. Cannot fail. Any thread.
  */
-hf_participant *hf_error_participant(const hf_error *error);
+HF_EXPORT hf_participant *hf_error_participant(const hf_error *error);
 
 HF_END_DECLS
 

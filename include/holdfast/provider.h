@@ -25,9 +25,11 @@
  *
  * Who else writes. Whatever writes to the place behind the store's back should be told by on_change_token:
  * when the number is another one, everything that was read is forgotten, what is cached too, and transactions
- * that have read before meet a conflict. Without on_change_token nothing is cached unless "cache_bytes" or a
- * repository's cache policy asks for it; reads show what the provider holds, while versions, conflicts and
- * indexes know only what this store has written.
+ * that have read before meet a conflict. A write of others between the first of a commit's writes and the
+ * question for the number behind them cannot be told from the commit, and is noticed with the next change
+ * only: who writes there beside a store keeps out of its commits. Without on_change_token nothing is cached
+ * unless "cache_bytes" or a repository's cache policy asks for it; reads show what the provider holds, while
+ * versions, conflicts and indexes know only what this store has written.
  *
  * Failures. What an on_ function answers other than HF_OK fails the call that needed it with HF_HOST_ERROR,
  * whose message says what could not be done and why, whose detail has the host's own `code` and the
@@ -155,8 +157,8 @@ typedef struct hf_provider {
  * HF_INVALID_OPTION, HF_HOST_ERROR (from on_change_token), HF_NO_MEMORY, HF_IO. Any thread. Calls
  * on_change_token, where there is one, and nothing else of the provider.
  */
-HF_WARN_UNUSED hf_status hf_store_open_provider(const hf_provider *provider, const char *options,
-                                                hf_store **out_store, hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_store_open_provider(const hf_provider *provider, const char *options,
+                                                          hf_store **out_store, hf_error **out_error);
 
 HF_END_DECLS
 

@@ -62,11 +62,11 @@ typedef struct hf_repository hf_repository;
  * HF_EXISTS (the name differs in case from an existing one), HF_NOT_FOUND, HF_READ_ONLY (to be created in a
  * read-only store). Blocks when it has to create.
  */
-HF_WARN_UNUSED hf_status hf_repository_open(hf_store *store, const char *name, const char *options,
-                                            hf_repository **out_repository, hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_open(hf_store *store, const char *name, const char *options,
+                                                      hf_repository **out_repository, hf_error **out_error);
 
 /** Frees the handle; the entities stay. NULL and a freed handle do nothing. Cannot fail. */
-void hf_repository_free(hf_repository *repository);
+HF_EXPORT void hf_repository_free(hf_repository *repository);
 
 /* --- Writing one ------------------------------------------------------------------------------- */
 
@@ -78,9 +78,9 @@ void hf_repository_free(hf_repository *repository);
  *
  * Errors: HF_EXISTS (the id is taken), HF_INVALID_JSON, HF_INVALID_ENTITY, HF_INVALID_ID.
  */
-HF_WARN_UNUSED hf_status hf_repository_add(hf_repository *repository, hf_transaction *transaction,
-                                           const char *entity, size_t length, hf_entity *out_entity,
-                                           hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_add(hf_repository *repository, hf_transaction *transaction,
+                                                     const char *entity, size_t length, hf_entity *out_entity,
+                                                     hf_error **out_error);
 
 /**
  * Replaces an existing entity.
@@ -90,9 +90,10 @@ HF_WARN_UNUSED hf_status hf_repository_add(hf_repository *repository, hf_transac
  * Errors: HF_NOT_FOUND, HF_VERSION_MISMATCH (the detail has `expected` and `actual`), HF_INVALID_JSON,
  * HF_INVALID_ENTITY (also without an id), HF_INVALID_ID.
  */
-HF_WARN_UNUSED hf_status hf_repository_update(hf_repository *repository, hf_transaction *transaction,
-                                              const char *entity, size_t length, uint64_t expected_version,
-                                              hf_entity *out_entity, hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_update(hf_repository *repository,
+                                                        hf_transaction *transaction, const char *entity,
+                                                        size_t length, uint64_t expected_version,
+                                                        hf_entity *out_entity, hf_error **out_error);
 
 /**
  * Stores an entity, new or not. Without an id it is given one. Reads nothing, so a transaction that only
@@ -100,9 +101,9 @@ HF_WARN_UNUSED hf_status hf_repository_update(hf_repository *repository, hf_tran
  *
  * Errors: HF_INVALID_JSON, HF_INVALID_ENTITY, HF_INVALID_ID.
  */
-HF_WARN_UNUSED hf_status hf_repository_save(hf_repository *repository, hf_transaction *transaction,
-                                            const char *entity, size_t length, hf_entity *out_entity,
-                                            hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_save(hf_repository *repository, hf_transaction *transaction,
+                                                      const char *entity, size_t length,
+                                                      hf_entity *out_entity, hf_error **out_error);
 
 /**
  * Changes some members of an existing entity by a JSON merge patch (RFC 7396): members of the patch replace,
@@ -113,10 +114,10 @@ HF_WARN_UNUSED hf_status hf_repository_save(hf_repository *repository, hf_transa
  * Errors: HF_NOT_FOUND, HF_VERSION_MISMATCH, HF_INVALID_JSON, HF_INVALID_ID, HF_INVALID_ENTITY (the patch is
  * no object, would change or remove the id, or the result is over the limits).
  */
-HF_WARN_UNUSED hf_status hf_repository_patch(hf_repository *repository, hf_transaction *transaction,
-                                             const char *id, size_t id_length, const char *patch,
-                                             size_t patch_length, uint64_t expected_version,
-                                             hf_entity *out_entity, hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_patch(hf_repository *repository, hf_transaction *transaction,
+                                                       const char *id, size_t id_length, const char *patch,
+                                                       size_t patch_length, uint64_t expected_version,
+                                                       hf_entity *out_entity, hf_error **out_error);
 
 /**
  * Changes an entity by an update in MongoDB's operators. Outside a transaction it is worked out on the newest
@@ -154,19 +155,21 @@ HF_WARN_UNUSED hf_status hf_repository_patch(hf_repository *repository, hf_trans
  * not fit this one: the value there is of another type, the path leads through a scalar, a number leaves its
  * range, the id would change, the result is over the limits); the detail has `operator` and `path`.
  */
-HF_WARN_UNUSED hf_status hf_repository_modify(hf_repository *repository, hf_transaction *transaction,
-                                              const char *id, size_t id_length, const char *update,
-                                              size_t update_length, const char *initial,
-                                              size_t initial_length, uint64_t expected_version,
-                                              hf_entity *out_entity, hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_modify(hf_repository *repository,
+                                                        hf_transaction *transaction, const char *id,
+                                                        size_t id_length, const char *update,
+                                                        size_t update_length, const char *initial,
+                                                        size_t initial_length, uint64_t expected_version,
+                                                        hf_entity *out_entity, hf_error **out_error);
 
 /**
  * Deletes an entity. expected_version: 0 for any.
  * Errors: HF_NOT_FOUND, HF_VERSION_MISMATCH, HF_INVALID_ID.
  */
-HF_WARN_UNUSED hf_status hf_repository_delete(hf_repository *repository, hf_transaction *transaction,
-                                              const char *id, size_t id_length, uint64_t expected_version,
-                                              hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_delete(hf_repository *repository,
+                                                        hf_transaction *transaction, const char *id,
+                                                        size_t id_length, uint64_t expected_version,
+                                                        hf_error **out_error);
 
 /* --- Writing many: each call is atomic, and its errors say at which index ----------------------- */
 
@@ -174,31 +177,37 @@ HF_WARN_UNUSED hf_status hf_repository_delete(hf_repository *repository, hf_tran
  * hf_repository_add for each element of a JSON array. out_entities: the entities as stored, in the order
  * given; NULL if not wanted. An id given twice is HF_EXISTS.
  */
-HF_WARN_UNUSED hf_status hf_repository_add_many(hf_repository *repository, hf_transaction *transaction,
-                                                const char *entities, size_t length,
-                                                hf_entity_list *out_entities, hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_add_many(hf_repository *repository,
+                                                          hf_transaction *transaction, const char *entities,
+                                                          size_t length, hf_entity_list *out_entities,
+                                                          hf_error **out_error);
 
 /** hf_repository_update, of any version, for each element of a JSON array. */
-HF_WARN_UNUSED hf_status hf_repository_update_many(hf_repository *repository, hf_transaction *transaction,
-                                                   const char *entities, size_t length,
-                                                   hf_entity_list *out_entities, hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_update_many(hf_repository *repository,
+                                                             hf_transaction *transaction,
+                                                             const char *entities, size_t length,
+                                                             hf_entity_list *out_entities,
+                                                             hf_error **out_error);
 
 /** hf_repository_save for each element of a JSON array; of an id given twice the last stays. */
-HF_WARN_UNUSED hf_status hf_repository_save_many(hf_repository *repository, hf_transaction *transaction,
-                                                 const char *entities, size_t length,
-                                                 hf_entity_list *out_entities, hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_save_many(hf_repository *repository,
+                                                           hf_transaction *transaction, const char *entities,
+                                                           size_t length, hf_entity_list *out_entities,
+                                                           hf_error **out_error);
 
 /**
  * hf_repository_patch, of any version, for each element of a JSON array: an object that holds the id under
  * the repository's key and the members to change beside it.
  */
-HF_WARN_UNUSED hf_status hf_repository_patch_many(hf_repository *repository, hf_transaction *transaction,
-                                                  const char *patches, size_t length,
-                                                  hf_entity_list *out_entities, hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_patch_many(hf_repository *repository,
+                                                            hf_transaction *transaction, const char *patches,
+                                                            size_t length, hf_entity_list *out_entities,
+                                                            hf_error **out_error);
 
 /** hf_repository_delete, of any version, for each element of a JSON array of ids (text or integers). */
-HF_WARN_UNUSED hf_status hf_repository_delete_many(hf_repository *repository, hf_transaction *transaction,
-                                                   const char *ids, size_t length, hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_delete_many(hf_repository *repository,
+                                                             hf_transaction *transaction, const char *ids,
+                                                             size_t length, hf_error **out_error);
 
 /**
  * hf_repository_modify for every entity that matches, or for none when one of them refuses it. filter: see
@@ -207,22 +216,22 @@ HF_WARN_UNUSED hf_status hf_repository_delete_many(hf_repository *repository, hf
  * With NULL for the transaction it is run as hf_store_transact would. Errors: HF_INVALID_JSON,
  * HF_INVALID_QUERY, HF_INVALID_OPTION, HF_INVALID_ENTITY (the detail has `repository` and `id`).
  */
-HF_WARN_UNUSED hf_status hf_repository_modify_all(hf_repository *repository, hf_transaction *transaction,
-                                                  const char *filter, size_t filter_length,
-                                                  const char *update, size_t update_length,
-                                                  const char *options, uint64_t *out_matched,
-                                                  uint64_t *out_modified, hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_modify_all(hf_repository *repository,
+                                                            hf_transaction *transaction, const char *filter,
+                                                            size_t filter_length, const char *update,
+                                                            size_t update_length, const char *options,
+                                                            uint64_t *out_matched, uint64_t *out_modified,
+                                                            hf_error **out_error);
 
 /**
  * Deletes every entity that matches. filter: see hf_repository_find; NULL for all. options: "parameters", as
- * there. out_count: how
- * many; NULL if not wanted. With NULL for the transaction it is run as hf_store_transact would. Errors:
- * HF_INVALID_JSON, HF_INVALID_QUERY, HF_INVALID_OPTION.
+ * there. out_count: how many; NULL if not wanted. With NULL for the transaction it is run as
+ * hf_store_transact would. Errors: HF_INVALID_JSON, HF_INVALID_QUERY, HF_INVALID_OPTION.
  */
-HF_WARN_UNUSED hf_status hf_repository_delete_all(hf_repository *repository, hf_transaction *transaction,
-                                                  const char *filter, size_t filter_length,
-                                                  const char *options, uint64_t *out_count,
-                                                  hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_delete_all(hf_repository *repository,
+                                                            hf_transaction *transaction, const char *filter,
+                                                            size_t filter_length, const char *options,
+                                                            uint64_t *out_count, hf_error **out_error);
 
 /* --- Reading ------------------------------------------------------------------------------------ */
 
@@ -230,20 +239,22 @@ HF_WARN_UNUSED hf_status hf_repository_delete_all(hf_repository *repository, hf_
  * Fetches one entity. out_entity: receives its bytes and version; must not be NULL.
  * HF_NOT_FOUND comes without an error object and leaves out_entity as it was. Errors: HF_INVALID_ID.
  */
-hf_status hf_repository_fetch(hf_repository *repository, hf_transaction *transaction, const char *id,
-                              size_t id_length, hf_entity *out_entity, hf_error **out_error);
+HF_EXPORT hf_status hf_repository_fetch(hf_repository *repository, hf_transaction *transaction,
+                                        const char *id, size_t id_length, hf_entity *out_entity,
+                                        hf_error **out_error);
 
 /**
  * Fetches the entities of a JSON array of ids, in the order given; ids without an entity are left out.
  * Errors: HF_INVALID_JSON, HF_INVALID_ID.
  */
-hf_status hf_repository_fetch_many(hf_repository *repository, hf_transaction *transaction, const char *ids,
-                                   size_t length, hf_entity_list *out_entities, hf_error **out_error);
+HF_EXPORT hf_status hf_repository_fetch_many(hf_repository *repository, hf_transaction *transaction,
+                                             const char *ids, size_t length, hf_entity_list *out_entities,
+                                             hf_error **out_error);
 
 /** Fetches every entity, ordered by the bytes of the ids. Where some are damaged, hf_repository_find without
  * a filter answers the others. */
-hf_status hf_repository_fetch_all(hf_repository *repository, hf_transaction *transaction,
-                                  hf_entity_list *out_entities, hf_error **out_error);
+HF_EXPORT hf_status hf_repository_fetch_all(hf_repository *repository, hf_transaction *transaction,
+                                            hf_entity_list *out_entities, hf_error **out_error);
 
 /**
  * Fetches the entities that match a filter.
@@ -298,32 +309,32 @@ hf_status hf_repository_fetch_all(hf_repository *repository, hf_transaction *tra
  *
  * Errors: HF_INVALID_JSON, HF_INVALID_QUERY, HF_INVALID_OPTION.
  */
-hf_status hf_repository_find(hf_repository *repository, hf_transaction *transaction, const char *filter,
-                             size_t filter_length, const char *options, hf_entity_list *out_entities,
-                             hf_error **out_error);
+HF_EXPORT hf_status hf_repository_find(hf_repository *repository, hf_transaction *transaction,
+                                       const char *filter, size_t filter_length, const char *options,
+                                       hf_entity_list *out_entities, hf_error **out_error);
 
 /**
  * Fetches the first entity that hf_repository_find would answer. out_entity: receives it; must not be NULL.
  * options: "sort", "skip", "fields", "parameters", "damaged". HF_NOT_FOUND comes without an error object and
  * leaves out_entity as it was. Errors: HF_INVALID_JSON, HF_INVALID_QUERY, HF_INVALID_OPTION.
  */
-hf_status hf_repository_first(hf_repository *repository, hf_transaction *transaction, const char *filter,
-                              size_t filter_length, const char *options, hf_entity *out_entity,
-                              hf_error **out_error);
+HF_EXPORT hf_status hf_repository_first(hf_repository *repository, hf_transaction *transaction,
+                                        const char *filter, size_t filter_length, const char *options,
+                                        hf_entity *out_entity, hf_error **out_error);
 
 /**
  * Counts the entities that match a filter (see hf_repository_find); NULL for all. options: NUL-terminated
  * JSON object with "parameters" and "damaged", or NULL. Errors: HF_INVALID_JSON, HF_INVALID_QUERY,
  * HF_INVALID_OPTION.
  */
-hf_status hf_repository_count(hf_repository *repository, hf_transaction *transaction, const char *filter,
-                              size_t filter_length, const char *options, uint64_t *out_count,
-                              hf_error **out_error);
+HF_EXPORT hf_status hf_repository_count(hf_repository *repository, hf_transaction *transaction,
+                                        const char *filter, size_t filter_length, const char *options,
+                                        uint64_t *out_count, hf_error **out_error);
 
 /** Whether any entity matches a filter; arguments and errors as of hf_repository_count. */
-hf_status hf_repository_exists(hf_repository *repository, hf_transaction *transaction, const char *filter,
-                               size_t filter_length, const char *options, bool *out_exists,
-                               hf_error **out_error);
+HF_EXPORT hf_status hf_repository_exists(hf_repository *repository, hf_transaction *transaction,
+                                         const char *filter, size_t filter_length, const char *options,
+                                         bool *out_exists, hf_error **out_error);
 
 /**
  * The distinct values that a path leads to in the entities that match a filter.
@@ -334,9 +345,9 @@ hf_status hf_repository_exists(hf_repository *repository, hf_transaction *transa
  *
  * Errors: HF_INVALID_JSON, HF_INVALID_QUERY, HF_INVALID_OPTION.
  */
-hf_status hf_repository_distinct(hf_repository *repository, hf_transaction *transaction, const char *path,
-                                 const char *filter, size_t filter_length, const char *options,
-                                 hf_buffer *out_values, hf_error **out_error);
+HF_EXPORT hf_status hf_repository_distinct(hf_repository *repository, hf_transaction *transaction,
+                                           const char *path, const char *filter, size_t filter_length,
+                                           const char *options, hf_buffer *out_values, hf_error **out_error);
 
 /** Answers whether an entity is meant. The entity is lent until it returns. */
 typedef bool (*hf_predicate_fn)(const hf_entity_view *entity, void *user_data);
@@ -351,13 +362,14 @@ typedef bool (*hf_predicate_fn)(const hf_entity_view *entity, void *user_data);
  *
  * Errors: HF_INVALID_OPTION.
  */
-hf_status hf_repository_find_if(hf_repository *repository, hf_transaction *transaction,
-                                hf_predicate_fn predicate, void *user_data, const char *options,
-                                hf_entity_list *out_entities, hf_error **out_error);
+HF_EXPORT hf_status hf_repository_find_if(hf_repository *repository, hf_transaction *transaction,
+                                          hf_predicate_fn predicate, void *user_data, const char *options,
+                                          hf_entity_list *out_entities, hf_error **out_error);
 
 /** Whether there is an entity of this id. Errors: HF_INVALID_ID. */
-hf_status hf_repository_contains(hf_repository *repository, hf_transaction *transaction, const char *id,
-                                 size_t id_length, bool *out_contains, hf_error **out_error);
+HF_EXPORT hf_status hf_repository_contains(hf_repository *repository, hf_transaction *transaction,
+                                           const char *id, size_t id_length, bool *out_contains,
+                                           hf_error **out_error);
 
 HF_END_DECLS
 

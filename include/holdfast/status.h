@@ -9,7 +9,7 @@
 
 HF_BEGIN_DECLS
 
-typedef enum HF_OPEN_ENUM hf_status {
+typedef enum HF_ENUM(hf_status) {
     /** Done. */
     HF_OK = 0,
 
@@ -128,10 +128,10 @@ typedef enum HF_OPEN_ENUM hf_status {
  * The name of a status, such as "HF_NOT_FOUND"; "HF_UNKNOWN" for a number that this library does not
  * know. The text is constant and never freed. Cannot fail. Any thread.
  */
-const char *hf_status_name(hf_status status);
+HF_EXPORT const char *hf_status_name(hf_status status);
 
 /** What became of a commit whose call failed. */
-typedef enum HF_OPEN_ENUM hf_commit_state {
+typedef enum HF_ENUM(hf_commit_state) {
     /** Nothing of it was stored. */
     HF_COMMIT_NONE = 0,
     /** It may or may not have been stored: the failure came from the commit itself. */

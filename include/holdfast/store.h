@@ -4,13 +4,15 @@
  *
  * Files. An SQLite store is one file when it is closed. While it is open, and after a crash, the files beside
  * it that end in "-wal", "-shm" and "-lock" belong to it: copy, move and delete them with it, and only while
- * no process has it open. If another program deletes, moves or replaces one of them under an open store,
- * every commit answers HF_IO and names the file, and so does the opening by another process until this one
- * has closed the store; a store whose "-shm" or "-lock" file is gone closes without writing, and the next
- * opening finds what was committed. If it truncates the store's file or the "-wal" file, HF_CORRUPT. Reads
- * then show what was committed, or answer HF_IO or HF_CORRUPT; but SQLite's format has no checksums, so what
- * stood in a page that was cut in two may be read damaged. One thing no library can turn into a status: a
- * "-shm" file that is truncated while it is mapped ends the process with SIGBUS.
+ * no process has it open. No store, and no copy of one, gets a name that makes it such a file, or a
+ * "-journal", of a store that is there. If another program deletes, moves or replaces one of them, or the
+ * store's file, under an open store, every commit answers HF_IO and names the file, and so does the opening
+ * by another process until this one has closed the store; a store whose "-shm" or "-lock" file is gone closes
+ * without writing, and the next opening finds what was committed. If it truncates the store's file or the
+ * "-wal" file, HF_CORRUPT. Reads then show what was committed, or answer HF_IO or HF_CORRUPT; but SQLite's
+ * format has no checksums, so what stood in a page that was cut in two may be read damaged. One thing no
+ * library can turn into a status: a "-shm" file that is truncated while it is mapped ends the process with
+ * SIGBUS.
  *
  * SQLite is shared with whatever else uses it in the process. Neither its shared cache nor a VFS that the
  * process makes its default is used for stores; a program that registers a VFS by the name "holdfast" has
@@ -66,16 +68,20 @@ typedef struct hf_store hf_store;
  *                                          streams go on from; it is trimmed every 1024 commits. Counted are
  *                                          sequences: those that are left out count, too, up to 65,536 when a
  *                                          process did not close the store, and what an import goes on
- * behind. Who relies on the log across crashes asks for several times as many "log_max_age_ms": 0..2^53 (no
- * limit)   older ones are not kept; what is there at opening counts from then "log_max_bytes": 1048576..2^40
- * (268435456)   nor more than take so many bytes: 32 for each commit, and for each change its id's and 2; in
- * an SQLite file that is about what they take there. It is trimmed as soon as it takes more; the newest batch
- * of commits stays, whatever it takes. A process counts what it finds once it has added a thousandth of that,
- * or with the 1024th commit "slow_commit_ms": 1..86400000 (1000)   a batch slower than this is logged as a
- * warning "allow_unsafe_location": bool (false)  allow a symbolic link or a network file system "mode":
- * "0600".."0777"                 SQLite: the permissions of a file that is created, whatever the umask;
- * without it 0644 less the umask, as SQLite does it. The files beside it have the same, and for root the same
- * owner
+ *                                          behind. Who relies on the log across crashes asks for several
+ *                                          times as many
+ *   "log_max_age_ms": 0..2^53 (no limit)   older ones are not kept; what is there at opening counts from then
+ *   "log_max_bytes": 1048576..2^40 (268435456)   nor more than take so many bytes: 32 for each commit, and
+ *                                          for each change its id's and 2; in an SQLite file that is about
+ *                                          what they take there. It is trimmed as soon as it takes more; the
+ *                                          newest batch of commits stays, whatever it takes. A process counts
+ *                                          what it finds once it has added a thousandth of that, or with the
+ *                                          1024th commit
+ *   "slow_commit_ms": 1..86400000 (1000)   a batch slower than this is logged as a warning
+ *   "allow_unsafe_location": bool (false)  allow a symbolic link or a network file system
+ *   "mode": "0600".."0777"                 SQLite: the permissions of a file that is created, whatever the
+ *                                          umask; without it 0644 less the umask, as SQLite does it. The
+ *                                          files beside it have the same, and for root the same owner
  *
  * Several processes on one machine may have an SQLite file open at once, each by one handle. They write in
  * turns, in the order in which they ask, and wait for their turn as long as the commit's timeout allows; a
@@ -90,8 +96,9 @@ typedef struct hf_store hf_store;
  * out_store receives the handle, freed with hf_store_free.
  *
  * Errors: HF_INVALID_ARGUMENT (NULL), HF_INVALID_URL, HF_INVALID_JSON, HF_INVALID_OPTION,
- * HF_CANNOT_OPEN (no such directory, a directory, no permission, no store and "create" false, or a function
- * fails that the process has given to sqlite3_auto_extension),
+ * HF_CANNOT_OPEN (no such directory, a directory, no permission, no store and "create" false, a name that is
+ * kept for a part of another store, or a function fails that the process has given to
+ * sqlite3_auto_extension),
  * HF_NOT_A_STORE (a foreign SQLite file, or no SQLite file), HF_FORMAT_TOO_NEW, HF_CORRUPT (a damaged file,
  * or a "-wal" file whose store is missing), HF_READ_ONLY (a store to be recovered or created where nothing
  * can be written), HF_BUSY (another process opens or closes it for longer than "lock_timeout_ms", or this
@@ -100,8 +107,8 @@ typedef struct hf_store hf_store;
  *
  * Any thread. Does I/O; starts the store's threads.
  */
-HF_WARN_UNUSED hf_status hf_store_open(const char *url, const char *options, hf_store **out_store,
-                                       hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_store_open(const char *url, const char *options, hf_store **out_store,
+                                                 hf_error **out_error);
 
 /**
  * Closes a store: refuses new work, rolls back open transactions, finishes what was accepted, delivers
@@ -112,7 +119,8 @@ HF_WARN_UNUSED hf_status hf_store_open(const char *url, const char *options, hf_
  *
  * The handle, and those of its repositories and transactions, stay valid until freed; their calls
  * answer HF_CLOSED. Under "queue" delivery undelivered events can still be taken. Closing a closed
- * store is HF_OK. From inside a callback of this store it returns HF_OK at once and completes afterwards.
+ * store is HF_OK. From inside a callback of this store, and any other function of the host's that one of its
+ * threads calls, such as a destructor, it returns HF_OK at once and completes afterwards.
  *
  * Errors: HF_TIMEOUT (without an error object: still closing; call again to wait on), HF_INVALID_ARGUMENT,
  * HF_INVALID_HANDLE, HF_FORKED. A failure of the last write to the file is HF_IO; the store is closed all the
@@ -121,7 +129,7 @@ HF_WARN_UNUSED hf_status hf_store_open(const char *url, const char *options, hf_
  *
  * Any thread. May block for timeout_ms.
  */
-hf_status hf_store_close(hf_store *store, int64_t timeout_ms, hf_error **out_error);
+HF_EXPORT hf_status hf_store_close(hf_store *store, int64_t timeout_ms, hf_error **out_error);
 
 /**
  * Frees the handle. A store that is still open is closed, as hf_store_close with -1 does (from inside a
@@ -129,13 +137,13 @@ hf_status hf_store_close(hf_store *store, int64_t timeout_ms, hf_error **out_err
  * Events not taken are dropped, their user_data freed. NULL and a freed handle do nothing. Cannot fail.
  * Any thread.
  */
-void hf_store_free(hf_store *store);
+HF_EXPORT void hf_store_free(hf_store *store);
 
 /**
  * Makes everything committed before this call durable, also what was committed as "relaxed".
  * Errors: HF_IO, HF_CLOSED, HF_INVALID_HANDLE, HF_FORKED. Any thread. Blocks for one sync of the file.
  */
-hf_status hf_store_sync(hf_store *store, hf_error **out_error);
+HF_EXPORT hf_status hf_store_sync(hf_store *store, hf_error **out_error);
 
 /**
  * Takes events that are ready, waiting for the first.
@@ -154,7 +162,7 @@ hf_status hf_store_sync(hf_store *store, hf_error **out_error);
  *
  * What the events hold belongs to the caller: hf_events_free. Any thread, several at once.
  */
-int32_t hf_store_events(hf_store *store, hf_event *events, size_t capacity, int64_t timeout_ms);
+HF_EXPORT int32_t hf_store_events(hf_store *store, hf_event *events, size_t capacity, int64_t timeout_ms);
 
 /**
  * Ends a wait for events: every hf_store_events that waits now returns 0, or what has come meanwhile; if none
@@ -163,7 +171,7 @@ int32_t hf_store_events(hf_store *store, hf_event *events, size_t capacity, int6
  * Errors: HF_UNSUPPORTED for a store without "queue" delivery, HF_INVALID_ARGUMENT, HF_INVALID_HANDLE,
  * HF_FORKED. Any thread; also in a signal handler, with a live handle and out_error NULL.
  */
-hf_status hf_store_wake(hf_store *store, hf_error **out_error);
+HF_EXPORT hf_status hf_store_wake(hf_store *store, hf_error **out_error);
 
 /**
  * A descriptor that is readable while events wait to be taken, and once the store is closed, for
@@ -173,7 +181,7 @@ hf_status hf_store_wake(hf_store *store, hf_error **out_error);
  * Errors: HF_UNSUPPORTED for a store without "queue" delivery, HF_INVALID_ARGUMENT, HF_INVALID_HANDLE,
  * HF_FORKED. Any thread.
  */
-hf_status hf_store_event_fd(hf_store *store, int *out_descriptor, hf_error **out_error);
+HF_EXPORT hf_status hf_store_event_fd(hf_store *store, int *out_descriptor, hf_error **out_error);
 
 /**
  * Describes the store as a JSON object. Readers ignore other members than these:
@@ -195,14 +203,14 @@ hf_status hf_store_event_fd(hf_store *store, int *out_descriptor, hf_error **out
  * out_description: see hf_buffer. Errors: HF_CLOSED, HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED,
  * HF_IO, HF_CORRUPT. Any thread; reads from the storage.
  */
-hf_status hf_store_describe(hf_store *store, hf_buffer *out_description, hf_error **out_error);
+HF_EXPORT hf_status hf_store_describe(hf_store *store, hf_buffer *out_description, hf_error **out_error);
 
 /**
  * How many handles of a kind live in this process: "store", "repository", "transaction", "error",
  * "cursor", "operation", "future", "participant", "stream", "controller"; NULL for all. For tests that
  * nothing leaks. 0 for an unknown kind. Cannot fail. Any thread.
  */
-size_t hf_handle_count(const char *kind);
+HF_EXPORT size_t hf_handle_count(const char *kind);
 
 HF_END_DECLS
 

@@ -109,9 +109,9 @@ typedef struct hf_stream hf_stream;
  * subscription of this name is open in this process), HF_NO_MEMORY, HF_CLOSED, HF_INVALID_HANDLE, HF_FORKED;
  * a durable subscription's first time, those of a commit. Any thread. Reads the storage.
  */
-HF_WARN_UNUSED hf_status hf_stream_open(hf_store *store, const char *options, hf_event_fn on_event,
-                                        void *user_data, void (*free_user_data)(void *),
-                                        hf_stream **out_stream, hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_stream_open(hf_store *store, const char *options, hf_event_fn on_event,
+                                                  void *user_data, void (*free_user_data)(void *),
+                                                  hf_stream **out_stream, hf_error **out_error);
 
 /**
  * Opens a live query: its snapshot is the first event, the next ones tell how it changes.
@@ -121,10 +121,11 @@ HF_WARN_UNUSED hf_status hf_stream_open(hf_store *store, const char *options, hf
  *
  * Errors: those of hf_repository_find, HF_NO_MEMORY. Any thread. Runs the query once on the calling thread.
  */
-HF_WARN_UNUSED hf_status hf_stream_open_query(hf_repository *repository, const char *filter,
-                                              size_t filter_length, const char *options, hf_event_fn on_event,
-                                              void *user_data, void (*free_user_data)(void *),
-                                              hf_stream **out_stream, hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_stream_open_query(hf_repository *repository, const char *filter,
+                                                        size_t filter_length, const char *options,
+                                                        hf_event_fn on_event, void *user_data,
+                                                        void (*free_user_data)(void *),
+                                                        hf_stream **out_stream, hf_error **out_error);
 
 /**
  * Notes that a durable subscription has dealt with everything up to a position: it goes on behind it when it
@@ -135,7 +136,7 @@ HF_WARN_UNUSED hf_status hf_stream_open_query(hf_repository *repository, const c
  * Errors: HF_INVALID_STATE (the stream is not durable), HF_INVALID_ARGUMENT (no position of this store),
  * HF_READ_ONLY, those of a commit, HF_INVALID_HANDLE, HF_FORKED. Any thread. Blocks for the commit.
  */
-hf_status hf_stream_acknowledge(hf_stream *stream, const char *position, hf_error **out_error);
+HF_EXPORT hf_status hf_stream_acknowledge(hf_stream *stream, const char *position, hf_error **out_error);
 
 /**
  * Ends a stream and frees its handle. When it returns no event of the stream reaches the host any more: it
@@ -143,7 +144,7 @@ hf_status hf_stream_acknowledge(hf_stream *stream, const char *position, hf_erro
  * where the callback is the stream's own, user_data is freed after that. Events that were taken with
  * hf_store_events before are the host's. NULL and a freed handle do nothing. Cannot fail. Any thread.
  */
-void hf_stream_free(hf_stream *stream);
+HF_EXPORT void hf_stream_free(hf_stream *stream);
 
 /**
  * Answers what was committed behind a position, oldest first, as changes (see above).
@@ -156,8 +157,9 @@ void hf_stream_free(hf_stream *stream);
  *
  * Errors: as hf_stream_open. Any thread. Reads the storage.
  */
-HF_WARN_UNUSED hf_status hf_store_changes_since(hf_store *store, const char *position, const char *options,
-                                                hf_buffer *out_changes, hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_store_changes_since(hf_store *store, const char *position,
+                                                          const char *options, hf_buffer *out_changes,
+                                                          hf_error **out_error);
 
 /**
  * Answers the position behind the newest commit, of whatever process.
@@ -165,7 +167,8 @@ HF_WARN_UNUSED hf_status hf_store_changes_since(hf_store *store, const char *pos
  * out_position receives it as text, freed with hf_buffer_free.
  * Errors: HF_NO_MEMORY, HF_CLOSED, HF_IO, HF_INVALID_HANDLE, HF_FORKED. Any thread. Reads the storage.
  */
-HF_WARN_UNUSED hf_status hf_store_position(hf_store *store, hf_buffer *out_position, hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_store_position(hf_store *store, hf_buffer *out_position,
+                                                     hf_error **out_error);
 
 HF_END_DECLS
 

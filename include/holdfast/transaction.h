@@ -48,7 +48,7 @@ HF_BEGIN_DECLS
 
 typedef struct hf_transaction hf_transaction;
 
-typedef enum HF_OPEN_ENUM hf_transaction_state {
+typedef enum HF_ENUM(hf_transaction_state) {
     HF_TRANSACTION_OPEN = 1,
     HF_TRANSACTION_COMMITTING = 2,
     HF_TRANSACTION_COMMITTED = 3,
@@ -87,28 +87,33 @@ typedef enum HF_OPEN_ENUM hf_transaction_state {
  * Errors: HF_INVALID_ARGUMENT, HF_INVALID_JSON, HF_INVALID_OPTION, HF_CLOSED, HF_INVALID_HANDLE, HF_FORKED.
  * Any thread. Does not block.
  */
-HF_WARN_UNUSED hf_status hf_transaction_begin(hf_store *store, const char *options,
-                                              hf_transaction **out_transaction, hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_transaction_begin(hf_store *store, const char *options,
+                                                        hf_transaction **out_transaction,
+                                                        hf_error **out_error);
 
 /**
  * Commits and waits for the outcome.
  *
  * out_receipt: receives the receipt; NULL if not wanted.
  *
- * Errors: HF_CONFLICT (retryable; the detail's `ids` name what changed), HF_KEY_REUSED, HF_TIMEOUT (with an
- * error object: withdrawn from the queue, also because another program had the file locked; nothing was
- * stored), HF_BUSY (retryable: another program has had the file locked for writing for half a minute, and the
- * detail's `file` is its path; nothing was stored), HF_READ_ONLY, HF_FULL, HF_IO and HF_NO_MEMORY
- * (hf_error_commit_state tells whether something may have been stored), HF_INVALID_STATE, HF_CLOSED,
- * HF_INVALID_HANDLE, HF_FORKED; with "on_error": "abort" that of the write that failed; HF_UNSUPPORTED and
- * HF_INVALID_STATE where a scope has failed that could not go back alone (see hf_transaction_begin_scope).
- * After any of them but HF_READ_ONLY, HF_INVALID_STATE for a transaction that is not open or in which a scope
- * is under way, and HF_FORKED the transaction has failed and can only be freed.
+ * Errors: HF_CONFLICT (retryable; the detail's `ids` name what changed), HF_UNIQUE_VIOLATION and
+ * HF_INVALID_ENTITY (what an index does not take, see index.h), HF_KEY_REUSED, HF_TIMEOUT (with an error
+ * object: withdrawn from the queue, also because another program had the file locked; nothing was stored),
+ * HF_BUSY (retryable: another program has had the file locked for writing for half a minute, and the detail's
+ * `file` is its path; nothing was stored), HF_READ_ONLY, HF_FULL, HF_IO, HF_NO_MEMORY and, of a provider,
+ * HF_HOST_ERROR (hf_error_commit_state tells whether something may have been stored), HF_CORRUPT, what an
+ * object tree's member or a validator has answered (see participant.h), HF_REENTRANT, HF_INVALID_STATE,
+ * HF_CLOSED, HF_INVALID_HANDLE, HF_FORKED; with "on_error": "abort" that of the write that failed;
+ * HF_UNSUPPORTED and HF_INVALID_STATE where a scope has failed that could not go back alone (see
+ * hf_transaction_begin_scope).
+ * A refusal of a member or a validator leaves the transaction open, and so do HF_READ_ONLY, HF_REENTRANT,
+ * HF_INVALID_STATE for one that is not open or in which a scope is under way, and HF_FORKED. After any other
+ * it has failed: it can be begun again (hf_transaction_retry) or freed.
  *
  * Any thread, the callback thread included. Blocks until the commit is stored.
  */
-HF_WARN_UNUSED hf_status hf_transaction_commit(hf_transaction *transaction, hf_buffer *out_receipt,
-                                               hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_transaction_commit(hf_transaction *transaction, hf_buffer *out_receipt,
+                                                         hf_error **out_error);
 
 /**
  * Hands the commit over and returns; the outcome arrives as an event (see event.h).
@@ -133,31 +138,31 @@ HF_WARN_UNUSED hf_status hf_transaction_commit(hf_transaction *transaction, hf_b
  * then the transaction has failed and can only be freed, as after hf_transaction_commit, and no event comes.
  * Other conflicts and storage failures come as events. Any thread.
  */
-HF_WARN_UNUSED hf_status hf_transaction_submit(hf_transaction *transaction, hf_event_fn on_done,
-                                               void *user_data, void (*free_user_data)(void *),
-                                               hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_transaction_submit(hf_transaction *transaction, hf_event_fn on_done,
+                                                         void *user_data, void (*free_user_data)(void *),
+                                                         hf_error **out_error);
 
 /**
  * Withdraws a submitted commit while it is queued; its event then tells HF_CANCELLED.
  * Errors: HF_INVALID_STATE when it is too late (it is being stored or has ended) or was never submitted,
  * HF_INVALID_HANDLE, HF_FORKED. Any thread. Does not block.
  */
-hf_status hf_transaction_cancel(hf_transaction *transaction, hf_error **out_error);
+HF_EXPORT hf_status hf_transaction_cancel(hf_transaction *transaction, hf_error **out_error);
 
 /**
  * Discards the transaction. Rolling back one that was rolled back is HF_OK.
  * Errors: HF_INVALID_STATE (submitted, committed or failed), HF_INVALID_HANDLE, HF_FORKED. Any thread.
  * Does not block.
  */
-hf_status hf_transaction_rollback(hf_transaction *transaction, hf_error **out_error);
+HF_EXPORT hf_status hf_transaction_rollback(hf_transaction *transaction, hf_error **out_error);
 
 /**
  * Marks a place to which the transaction's writes can be rolled back. out_savepoint receives its number.
  * Errors: HF_INVALID_STATE, HF_INVALID_ARGUMENT, HF_CLOSED, HF_INVALID_HANDLE, HF_FORKED. Any thread.
  * Does not block.
  */
-hf_status hf_transaction_savepoint(hf_transaction *transaction, uint64_t *out_savepoint,
-                                   hf_error **out_error);
+HF_EXPORT hf_status hf_transaction_savepoint(hf_transaction *transaction, uint64_t *out_savepoint,
+                                             hf_error **out_error);
 
 /**
  * Discards what was written after the savepoint, and the savepoints after it; it itself stays and can be
@@ -166,7 +171,8 @@ hf_status hf_transaction_savepoint(hf_transaction *transaction, uint64_t *out_sa
  * Errors: HF_INVALID_ARGUMENT (no such savepoint; a scope's number is none), HF_INVALID_STATE, HF_CLOSED,
  * HF_INVALID_HANDLE, HF_FORKED. Any thread. Does not block.
  */
-hf_status hf_transaction_rollback_to(hf_transaction *transaction, uint64_t savepoint, hf_error **out_error);
+HF_EXPORT hf_status hf_transaction_rollback_to(hf_transaction *transaction, uint64_t savepoint,
+                                               hf_error **out_error);
 
 /**
  * Forgets a savepoint, and those after it; what was written stays. Until then it costs the memory of what was
@@ -174,7 +180,8 @@ hf_status hf_transaction_rollback_to(hf_transaction *transaction, uint64_t savep
  * Errors: HF_INVALID_ARGUMENT (no such savepoint), HF_INVALID_STATE, HF_CLOSED, HF_INVALID_HANDLE, HF_FORKED.
  * Any thread. Does not block.
  */
-hf_status hf_transaction_release(hf_transaction *transaction, uint64_t savepoint, hf_error **out_error);
+HF_EXPORT hf_status hf_transaction_release(hf_transaction *transaction, uint64_t savepoint,
+                                           hf_error **out_error);
 
 /** The `outer` of a scope that lies in no other. */
 #define HF_NO_SCOPE UINT64_MAX
@@ -204,8 +211,8 @@ hf_status hf_transaction_release(hf_transaction *transaction, uint64_t savepoint
  * Errors: what a failed write or scope has left (see "on_error"), HF_REENTRANT, HF_INVALID_STATE,
  * HF_INVALID_ARGUMENT, HF_CLOSED, HF_INVALID_HANDLE, HF_FORKED. Any thread. Does not block.
  */
-HF_WARN_UNUSED hf_status hf_transaction_begin_scope(hf_transaction *transaction, uint64_t outer,
-                                                    uint64_t *out_scope, hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_transaction_begin_scope(hf_transaction *transaction, uint64_t outer,
+                                                              uint64_t *out_scope, hf_error **out_error);
 
 /**
  * Ends a scope.
@@ -216,29 +223,32 @@ HF_WARN_UNUSED hf_status hf_transaction_begin_scope(hf_transaction *transaction,
  * not go back alone has left. HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED. A scope that has ended, and
  * one of a transaction that has ended, is HF_OK. Any thread. Does not block.
  */
-HF_WARN_UNUSED hf_status hf_transaction_end_scope(hf_transaction *transaction, uint64_t scope, bool succeeded,
-                                                  hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_transaction_end_scope(hf_transaction *transaction, uint64_t scope,
+                                                            bool succeeded, hf_error **out_error);
 
 /** The transaction's state, also after its store was closed. Errors: HF_INVALID_ARGUMENT, HF_INVALID_HANDLE,
  * HF_FORKED. Any thread. */
-hf_status hf_transaction_get_state(hf_transaction *transaction, hf_transaction_state *out_state,
-                                   hf_error **out_error);
+HF_EXPORT hf_status hf_transaction_get_state(hf_transaction *transaction, hf_transaction_state *out_state,
+                                             hf_error **out_error);
 
 /**
  * Frees the handle; an open transaction is rolled back, a submitted one goes on. NULL and a freed handle do
  * nothing. Cannot fail. Any thread.
  */
-void hf_transaction_free(hf_transaction *transaction);
+HF_EXPORT void hf_transaction_free(hf_transaction *transaction);
 
 /**
  * The body of a transaction that may have to run more than once.
  *
  * transaction: borrowed for this call; not to be committed, submitted or rolled back here (HF_INVALID_STATE).
- * Answers HF_OK to commit; HF_CONFLICT to run again; any other status to roll back and have
- * hf_store_transact return it. When it forks, it commits in the parent alone: in the child hf_store_transact
- * answers HF_FORKED whatever the body answered.
+ * out_error: may receive an error made with hf_error_create, or one that a call of the library has answered;
+ * the library takes it over. So a body may hand out_error on to the calls that it makes, and what one of them
+ * fails with is what hf_store_transact fails with. Answers HF_OK to commit; HF_CONFLICT to run again; any
+ * other status to roll back and have hf_store_transact return it, with that error, or with one that the
+ * library makes. When it forks, it commits in the parent alone: in the child hf_store_transact answers
+ * HF_FORKED whatever the body answered.
  */
-typedef hf_status (*hf_transaction_fn)(hf_transaction *transaction, void *user_data);
+typedef hf_status (*hf_transaction_fn)(hf_transaction *transaction, void *user_data, hf_error **out_error);
 
 /**
  * Runs the body in a transaction and commits it; on a conflict runs it again on the newest state, once those
@@ -253,11 +263,12 @@ typedef hf_status (*hf_transaction_fn)(hf_transaction *transaction, void *user_d
  * out_receipt: receives the receipt, its `attempts` telling how often the body ran; NULL if not wanted.
  *
  * Errors: those of hf_transaction_commit; HF_CONFLICT only when the attempts or the time are used up, with
- * the detail's `attempts`; what the body answered (with an error object that says so); HF_INVALID_ARGUMENT,
+ * the detail's `attempts`; what the body answered; HF_INVALID_ARGUMENT,
  * HF_INVALID_JSON, HF_INVALID_OPTION. Any thread. Blocks.
  */
-HF_WARN_UNUSED hf_status hf_store_transact(hf_store *store, hf_transaction_fn body, void *user_data,
-                                           const char *options, hf_buffer *out_receipt, hf_error **out_error);
+HF_EXPORT HF_WARN_UNUSED hf_status hf_store_transact(hf_store *store, hf_transaction_fn body, void *user_data,
+                                                     const char *options, hf_buffer *out_receipt,
+                                                     hf_error **out_error);
 
 HF_END_DECLS
 

@@ -12,7 +12,8 @@
  * "schema_version" stands in the first line where hf_store_upgrade has recorded one. Entities are in the
  * order of the repositories' names and the ids, with their bytes as stored, except that a line break between
  * JSON's words becomes a space. Readers ignore members that they do not know. Where no such first line
- * stands, every line is an entity itself, whatever it looks like.
+ * stands, every line is an entity itself, whatever it looks like, but for one such as this further down,
+ * which is refused.
  */
 #ifndef HOLDFAST_TRANSFER_H
 #define HOLDFAST_TRANSFER_H
@@ -62,8 +63,9 @@ typedef int64_t (*hf_read_fn)(char *buffer, size_t capacity, void *user_data);
  * Errors: what write answered; HF_CANCELLED, HF_NOT_FOUND (no such repository), HF_CONFLICT, HF_INVALID_JSON,
  * HF_INVALID_OPTION, HF_CLOSED, HF_CORRUPT (the detail names the entity), HF_IO. Any thread.
  */
-hf_status hf_store_export(hf_store *store, const char *options, hf_write_fn write, hf_progress progress,
-                          void *user_data, hf_buffer *out_report, hf_error **out_error);
+HF_EXPORT hf_status hf_store_export(hf_store *store, const char *options, hf_write_fn write,
+                                    hf_progress progress, void *user_data, hf_buffer *out_report,
+                                    hf_error **out_error);
 
 /**
  * Imports an export, or lines that are entities themselves (blank ones are passed over), in commits of at
@@ -93,8 +95,9 @@ hf_status hf_store_export(hf_store *store, const char *options, hf_write_fn writ
  * entity has), HF_EXISTS, HF_UNIQUE_VIOLATION, HF_KEY_REUSED, HF_HOST_ERROR (read answered -1), HF_CANCELLED,
  * HF_INVALID_OPTION, HF_INVALID_NAME, HF_READ_ONLY, and those of hf_transaction_commit. Any thread.
  */
-hf_status hf_store_import(hf_store *store, const char *options, hf_read_fn read, hf_progress progress,
-                          void *user_data, hf_buffer *out_report, hf_error **out_error);
+HF_EXPORT hf_status hf_store_import(hf_store *store, const char *options, hf_read_fn read,
+                                    hf_progress progress, void *user_data, hf_buffer *out_report,
+                                    hf_error **out_error);
 
 /**
  * Imports the rows of a table, or of a view, of any SQLite file, which is only read. Each row becomes an
@@ -116,9 +119,9 @@ hf_status hf_store_import(hf_store *store, const char *options, hf_read_fn read,
  * HF_NOT_A_STORE (no SQLite file), and those of hf_store_import, whose `line` is the row's number here,
  * from 1. Any thread.
  */
-hf_status hf_store_import_table(hf_store *store, const char *path, const char *table, const char *options,
-                                hf_progress progress, void *user_data, hf_buffer *out_report,
-                                hf_error **out_error);
+HF_EXPORT hf_status hf_store_import_table(hf_store *store, const char *path, const char *table,
+                                          const char *options, hf_progress progress, void *user_data,
+                                          hf_buffer *out_report, hf_error **out_error);
 
 HF_END_DECLS
 

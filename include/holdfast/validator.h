@@ -51,8 +51,9 @@ typedef hf_status (*hf_validator_fn)(hf_transaction *transaction, const char *id
  *
  * Errors: HF_CLOSED, HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED. Any thread. Does not block.
  */
-hf_status hf_repository_set_validator(hf_repository *repository, hf_validator_fn validator, void *user_data,
-                                      void (*free_user_data)(void *), hf_error **out_error);
+HF_EXPORT hf_status hf_repository_set_validator(hf_repository *repository, hf_validator_fn validator,
+                                                void *user_data, void (*free_user_data)(void *),
+                                                hf_error **out_error);
 
 HF_END_DECLS
 

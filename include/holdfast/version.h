@@ -20,18 +20,26 @@ HF_BEGIN_DECLS
  * Errors: HF_VERSION_UNSUPPORTED when this library is older than `api_version`, with both numbers in
  * the message; HF_INVALID_ARGUMENT when `api_version` is less than 1. Any thread.
  */
-hf_status hf_version_select(int32_t api_version, hf_error **out_error);
+HF_EXPORT hf_status hf_version_select(int32_t api_version, hf_error **out_error);
 
 /** The library's own version, such as "0.1.0". Constant text. Cannot fail. Any thread. */
-const char *hf_version_text(void);
+HF_EXPORT const char *hf_version_text(void);
+
+/**
+ * The same as a number that later versions are greater than: 1,000,000 for each major version, 1,000 for each
+ * minor one, and the patch; 1000 for "0.1.0". Cannot fail. Any thread.
+ */
+HF_EXPORT int32_t hf_version_number(void);
 
 /**
  * Whether this library has a feature, so that a program can ask before it relies on it. Known names:
- * "sqlite", "memory", "provider" (engines); "queue_delivery", "idempotency", "savepoints", "filters",
- * "updates", "object_trees". A name that the library does not know is answered with false, as is NULL. Cannot
+ * "sqlite", "memory", "provider" (engines); "queue_delivery", "idempotency", "savepoints", "scopes",
+ * "filters", "updates", "indexes", "cursors", "validators", "object_trees", "operations", "futures",
+ * "streams", "live_queries", "controllers", "cache_policies", "expiry", "maintenance", "upgrades",
+ * "transfer", "interrupts". A name that the library does not know is answered with false, as is NULL. Cannot
  * fail. Any thread.
  */
-bool hf_feature_available(const char *name);
+HF_EXPORT bool hf_feature_available(const char *name);
 
 HF_END_DECLS
 

@@ -47,7 +47,7 @@ public struct ControllerAction<Entity: Codable & Identifiable & Sendable>: Senda
         }
         switch kind {
         case .save(let entity):
-            guard case .put(let text) = try repository.writes([entity], .none, core).writes[0].action else {
+            guard case .put(let text) = try repository.write(.save, entity, nil, core).write.action else {
                 throw HoldfastError(.internal, "a save is no put")
             }
             return .begin(.save, token, element: text, isMissingAllowed: false)

@@ -160,46 +160,39 @@ struct EntityTextScanner {
     }
 
     private mutating func object(depth: Int) -> Bool {
-        guard depth < Self.maxDepth else { return false }
-        let place = values.count
-        append(.plainObject, from: position, to: position)
-        position += 1
-        skipSpace()
-        if !take("}") {
-            repeat {
-                skipSpace()
-                guard let kind = string() else { return false }
-                if kind != .ascii { values[place].kind = .object }
-                skipSpace()
-                guard take(":"), value(depth: depth) else { return false }
-                skipSpace()
-            } while take(",")
-            guard take("}") else { return false }
+        items(.plainObject, until: "}", depth: depth) { scanner, place in
+            scanner.skipSpace()
+            guard let kind = scanner.string() else { return false }
+            if kind != .ascii { scanner.values[place].kind = .object }
+            scanner.skipSpace()
+            return scanner.take(":") && scanner.value(depth: depth)
         }
-        close(place)
-        return true
     }
 
     private mutating func array(depth: Int) -> Bool {
-        guard depth < Self.maxDepth else { return false }
-        let place = values.count
-        append(.array, from: position, to: position)
-        position += 1
-        skipSpace()
-        if !take("]") {
-            repeat {
-                guard value(depth: depth) else { return false }
-                skipSpace()
-            } while take(",")
-            guard take("]") else { return false }
-        }
-        close(place)
-        return true
+        items(.array, until: "]", depth: depth) { scanner, _ in scanner.value(depth: depth) }
     }
 
-    private mutating func close(_ place: Int) {
+    /// What stands between brackets, with commas between. `item` scans one, and is told where the whole is.
+    @inline(__always)
+    private mutating func items(
+        _ kind: EntityText.Kind, until end: Unicode.Scalar, depth: Int, _ item: (inout Self, Int) -> Bool
+    ) -> Bool {
+        guard depth < Self.maxDepth else { return false }
+        let place = values.count
+        append(kind, from: position, to: position)
+        position += 1
+        skipSpace()
+        if !take(end) {
+            repeat {
+                guard item(&self, place) else { return false }
+                skipSpace()
+            } while take(",")
+            guard take(end) else { return false }
+        }
         values[place].end = Int32(position)
         values[place].next = Int32(values.count)
+        return true
     }
 
     /// Escapes are looked at when the string is wanted.

@@ -83,7 +83,7 @@ extension Repository {
         parameters: QueryParameters = [:]
     ) -> Cursor<Entity> {
         cursor(
-            Query(filter: filter, sort: sort, skip: skip, limit: limit, parameters: parameters), as: Entity.self)
+            Query(filter, sort, skip, limit, parameters), as: Entity.self)
     }
 
     /// Some members of what `find` would answer, as another type, in pieces.
@@ -92,21 +92,40 @@ extension Repository {
         sort: [Order<Entity>] = [], skip: Int = 0, limit: Int? = nil, parameters: QueryParameters = [:]
     ) -> Cursor<Answer> {
         cursor(
-            Query(filter: filter, sort: sort, skip: skip, limit: limit, fields: fields, parameters: parameters),
+            Query(filter, sort, skip, limit, parameters, fields),
             as: type)
     }
 
     private func cursor<Answer: Decodable>(_ query: Query<Entity>, as type: Answer.Type) -> Cursor<Answer> {
         Cursor(
             store: store,
-            open: { [self] in
-                try await read(query) { core, filter, options, transaction throws(CoreError) in
-                    // For the core, 0 means all.
-                    query.limit == 0 ? nil : try core.cursor(filter, options, in: transaction)
-                }
-            },
+            open: { [self] in try await perform(.cursor(query)) },
             decode: { [coding, name] text, id in
                 try coding.decode(type, from: text, id: String(decoding: id, as: UTF8.self), repository: name)
             })
+    }
+}
+
+extension BlockingRepository {
+    /// Hands out the entities that match, one after the other, so that any number takes little memory:
+    /// ``Repository/iterate(_:sort:skip:limit:parameters:)``.
+    /// - Parameters:
+    ///   - filter: Which entities are meant.
+    ///   - sort: As of `find`.
+    ///   - skip: As of `find`.
+    ///   - limit: As of `find`.
+    ///   - parameters: As of `find`.
+    ///   - body: Takes one entity, on this thread. What it throws ends the call.
+    public func iterate(
+        _ filter: Filter<Entity> = .all, sort: [Order<Entity>] = [], skip: Int = 0, limit: Int? = nil,
+        parameters: QueryParameters = [:], _ body: (Entity) throws -> Void
+    ) throws {
+        let query = Query(filter, sort, skip, limit, parameters)
+        guard let cursor = try perform(.cursor(query)) else { return }
+        while true {
+            let piece = try translatingErrors { () throws(CoreError) in try cursor.next(0) }
+            if piece.count == 0 { return }
+            for entity in try repository.decode(piece, as: Entity.self) { try body(entity) }
+        }
     }
 }

@@ -26,19 +26,20 @@ public struct Query<Entity: Codable & Sendable>: Sendable {
         _ filter: Filter<Entity> = .all, sort: [Order<Entity>] = [], skip: Int = 0, limit: Int? = nil,
         parameters: QueryParameters = [:]
     ) {
-        self.init(filter: filter, sort: sort, skip: skip, limit: limit, parameters: parameters)
-    }
-
-    init(
-        filter: Filter<Entity> = .all, sort: [Order<Entity>] = [], skip: Int = 0, limit: Int? = nil,
-        fields: Fields<Entity>? = nil, parameters: QueryParameters = [:]
-    ) {
         self.filter = filter
         self.sort = sort
         self.skip = skip
         self.limit = limit
-        self.fields = fields
         self.parameters = parameters
+    }
+
+    /// As the calls of a repository have it.
+    init(
+        _ filter: Filter<Entity>, _ sort: [Order<Entity>], _ skip: Int, _ limit: Int?, _ parameters: QueryParameters,
+        _ fields: Fields<Entity>? = nil
+    ) {
+        self.init(filter, sort: sort, skip: skip, limit: limit, parameters: parameters)
+        self.fields = fields
     }
 
     /// The query as the core takes it.
@@ -60,18 +61,6 @@ public struct Query<Entity: Codable & Sendable>: Sendable {
                 (try core.filter(bytes, options.parameters), options)
             }
         }
-    }
-
-    /// What it finds, once it was compiled.
-    func list(
-        _ core: HoldfastCore.Repository, _ filter: HoldfastQuery.Filter, _ options: QueryOptions,
-        _ transaction: HoldfastCore.Transaction?
-    ) throws(CoreError) -> EntityList {
-        // For the core, 0 means all.
-        if limit != 0 { return try core.find(filter, options, in: transaction) }
-        let none = EntityList()
-        try none.finish()
-        return none
     }
 
     /// The query as a controller's request has it.

@@ -86,7 +86,7 @@ extension Repository {
         _ filter: Filter<Entity>, sort: [Order<Entity>] = [], skip: Int = 0, limit: Int? = nil,
         parameters: QueryParameters = [:]
     ) -> LiveQuery<Entity> {
-        observe(Query(filter, sort: sort, skip: skip, limit: limit, parameters: parameters))
+        observe(Query(filter, sort, skip, limit, parameters))
     }
 
     /// Some members of what a filter finds, as another type. A commit that leaves these members as they are tells nothing.
@@ -100,7 +100,7 @@ extension Repository {
     ) -> LiveQuery<Answer> {
         LiveQuery(
             self,
-            Query(filter: filter, sort: sort, skip: skip, limit: limit, fields: fields, parameters: parameters))
+            Query(filter, sort, skip, limit, parameters, fields))
     }
 }
 

@@ -90,7 +90,7 @@ extension WaitingThreads {
     func waiting<Value: Sendable>(
         _ body: @escaping @Sendable () throws(CoreError) -> Value
     ) async throws -> Value {
-        // Handed over under a lock, as in `CommitFuture` and for the same reason.
+        // Handed over under a lock, as in `PendingOutcome` and for the same reason.
         let result = Lock<Result<Value, any Error>?>(nil)
         await withCheckedContinuation { continuation in
             run {
@@ -101,4 +101,25 @@ extension WaitingThreads {
         }
         return try result.withLock { $0! }.get()
     }
+}
+
+/// Runs a function of the host's on a thread that may wait, unless the task is cancelled before it begins.
+func onWaitingThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) async throws -> Value {
+    try Task.checkCancellation()
+    // The transaction that the task is in, which no thread inherits.
+    let scope = TransactionScope.current
+    let pending = PendingOutcome<Result<Value, any Error>>()
+    let isDecided = Lock(false)
+    /// Whether this is the first that asks: it runs, or it never does.
+    @Sendable func decide() -> Bool {
+        isDecided.withLock { isDecided in
+            defer { isDecided = true }
+            return !isDecided
+        }
+    }
+    WaitingThreads.hosts.run {
+        if decide() { pending.tell(Result { try TransactionScope.$current.withValue(scope) { try body() } }) }
+    }
+    // What runs cannot be stopped: its outcome is told.
+    return try await pending.outcome { if decide() { pending.tell(.failure(CancellationError())) } }.get()
 }

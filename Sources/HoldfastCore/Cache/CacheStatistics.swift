@@ -48,19 +48,15 @@ public struct CacheStatistics: Sendable, Hashable {
             writer.member(name)
             writer.unsigned(value)
         }
-        writer.member("policy")
-        writer.beginObject()
-        writer.member("strategy")
-        writer.string(policy.strategy.rawValue)
-        writer.member("time_to_live_ms")
-        writer.unsigned(policy.timeToLiveMilliseconds)
-        writer.member("max_entries")
-        if let maxEntries = policy.maxEntries { writer.integer(Int64(maxEntries)) } else { writer.null() }
-        writer.member("max_bytes")
-        if let maxBytes = policy.maxBytes { writer.integer(Int64(maxBytes)) } else { writer.null() }
-        writer.member("shared")
-        writer.boolean(isShared)
-        writer.endObject()
+        writer.member("policy") { writer in
+            writer.member("strategy", policy.strategy.rawValue)
+            writer.member("time_to_live_ms", policy.timeToLiveMilliseconds)
+            writer.member("max_entries")
+            if let maxEntries = policy.maxEntries { writer.integer(Int64(maxEntries)) } else { writer.null() }
+            writer.member("max_bytes")
+            if let maxBytes = policy.maxBytes { writer.integer(Int64(maxBytes)) } else { writer.null() }
+            writer.member("shared", isShared)
+        }
         writer.endObject()
     }
 }

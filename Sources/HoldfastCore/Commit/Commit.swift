@@ -8,7 +8,7 @@ public typealias CommitOutcome = Result<Receipt, HoldfastError>
 
 /// Hears of an asynchronous commit's outcome. Called exactly once for each accepted commit, on the thread that
 /// delivers, or released without a call when a store is freed with events that nobody took.
-public protocol CommitObserver: CommitOwner {
+public protocol CommitObserver: CommitOwner, EventObserver {
     func committed(_ outcome: CommitOutcome)
 }
 
@@ -33,7 +33,7 @@ public final class Commit: @unchecked Sendable {
     let reads: ReadSet?
     let isDurable: Bool
     /// Monotonic; past it the commit is withdrawn while it is queued.
-    let deadline: UInt64?
+    package let deadline: UInt64?
     let idempotencyKey: [UInt8]?
     let attempts: Int
     /// Nil for a commit whose owner waits.

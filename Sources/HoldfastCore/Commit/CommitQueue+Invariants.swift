@@ -22,11 +22,14 @@ extension CommitQueue {
             if waitingReaders.count != readers {
                 return "queue 4: \(waitingReaders.count) of \(readers) readers are counted"
             }
-            let inFlight = state.accepted - deliveries.load(ordering: .acquiring)
+            let inFlight = inFlight(state)
             let submitted = state.waiting.count { $0.owner != nil }
             if inFlight < submitted || inFlight > maxInFlight {
                 return
                     "queue 5: \(inFlight) slots of \(maxInFlight) are taken, and \(submitted) submitted commits wait"
+            }
+            if !state.claims.isEmpty && !hasClaims.load(ordering: .acquiring) {
+                return "queue 5: \(state.claims.count) wait for a slot, and nobody knows"
             }
             for bit in state.waiting.map(\.batchBit) + [state.batchBit]
             where bit.nonzeroBitCount != 1 || bit == Self.loneLeader {
@@ -39,6 +42,9 @@ extension CommitQueue {
 
     /// Whether commits wait, and invariant 2 asks for the committer to have been woken for them.
     package var awaitsCommitter: Bool { state.withLock { !$0.isLed && Self.needsCommitter($0) } }
+
+    /// Whether somebody waits for a slot, one is free, and invariant 5 asks for the watch to have been woken.
+    package var awaitsAdmission: Bool { state.withLock { !$0.claims.isEmpty && inFlight($0) < maxInFlight } }
 }
 
 extension BatchCommitter {

@@ -4,12 +4,6 @@ internal import HoldfastQuery
 internal import HoldfastStorage
 internal import Synchronization
 
-#if canImport(Darwin)
-    internal import Darwin
-#else
-    internal import Glibc
-#endif
-
 /// Where commits wait to be stored: group commit.
 ///
 /// There is one leader at a time: whoever takes the lead carries everything that waits, up to a bound, through one
@@ -25,13 +19,14 @@ internal import Synchronization
 ///  3. Every commit that was accepted ends once: by the leader's batch, or by its withdrawal from `waiting`.
 ///  4. `ownersWaiting` and `waitingReaders` count those in `waiting`.
 ///  5. What was accepted and not delivered takes no more slots than there are, and submitted commits that wait take one each.
+///     Where tasks wait for a slot and one is free, the watch was woken to admit them.
 ///  6. A batch's bit is one of the gate's, and not the lone leader's.
 package final class CommitQueue: Sendable {
     // What changes, and what guards it:
     //  - `state`: its lock, which guards the stages and the batch bits of the commits in it, too. `ownerLeads` is changed under
     //    the lock, by the owner alone, who reads it without.
     //  - `committer`: the lead. Whoever has set `isLed` under the lock has it to itself until it steps down.
-    //  - `deliveries`, `waitingReaders`, `batches`, `slots`: atomic. Of the second only the holder of the lock changes it.
+    //  - `deliveries`, `waitingReaders`, `hasClaims`, `batches`, `slots`: atomic. Of the second only the holder of the lock changes it.
 
     struct State {
         var waiting: [Commit] = []
@@ -45,6 +40,8 @@ package final class CommitQueue: Sendable {
         var isClosing = false
         /// How many were accepted from owners that do not wait.
         var accepted = 0
+        /// Who waits to be accepted.
+        var claims = SlotLine()
         /// How many commits the last batch carried.
         var lastCount = 0
     }
@@ -54,29 +51,33 @@ package final class CommitQueue: Sendable {
 
     let state = Lock(State())
     let committer: Confined<BatchCommitter>
-    private let delivery: Delivery
-    private let deadlines: DeadlineWatch
+    let delivery: Delivery
+    let deadlines: DeadlineWatch
     private let follower: CommitLogFollower
     private let diagnostics: StoreDiagnostics
-    private let time: any TimeSource
+    let time: any TimeSource
     private let limits: Limits
     let maxInFlight: Int
+    private let limitAdvice: String
     let waitingReaders: WaitingReaders
     /// How many of the accepted were delivered.
     let deliveries = Atomic(0)
+    /// Whether a task may wait for a slot. Set under the lock before it looks for one again, and read after one was freed.
+    let hasClaims = Atomic(false)
     private let epoch = processEpoch()
     /// Moves on when a batch has ended. It wakes the batch's own owners and, of those that wait for the next batch, one
     /// to lead it: the others would only find that they have to wait on.
     let batches = Gate()
     /// Moves on when an event was delivered.
-    private let slots = Gate()
+    let slots = Gate()
     let wakeCommitter: @Sendable () -> Void
 
     init(
         committer: sending BatchCommitter, delivery: Delivery, deadlines: DeadlineWatch, follower: CommitLogFollower,
         diagnostics: StoreDiagnostics,
         environment: Environment,
-        maxInFlight: Int, waitingReaders: WaitingReaders, wakeCommitter: @escaping @Sendable () -> Void
+        maxInFlight: Int, limitAdvice: String, waitingReaders: WaitingReaders,
+        wakeCommitter: @escaping @Sendable () -> Void
     ) {
         self.committer = Confined(committer)
         self.delivery = delivery
@@ -86,66 +87,14 @@ package final class CommitQueue: Sendable {
         time = environment.time
         limits = environment.limits
         self.maxInFlight = maxInFlight
+        self.limitAdvice = limitAdvice
         self.waitingReaders = waitingReaders
         self.wakeCommitter = wakeCommitter
     }
 
-    var inFlight: Int { state.withLock { $0.accepted - deliveries.load(ordering: .acquiring) } }
-
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
     // MARK: For owners
-
-    /// Queues a commit that has an owner, and returns. When too many are in flight it waits for a slot, at most until
-    /// `slotDeadline` and never on the delivering thread, which alone frees slots.
-    package func submit(_ commit: Commit, slotDeadline: UInt64) throws(HoldfastError) {
-        let nobodyLeads = try withSlot(slotDeadline) { state in
-            enqueue(commit, &state)
-            return !state.isLed
-        }
-        queued(commit, nobodyLeads)
-    }
-
-    /// Takes a slot for what will be a commit later, or only reads.
-    func takeSlot(deadline: UInt64) throws(HoldfastError) { try withSlot(deadline) { _ in } }
-
-    /// As `submit`, for a commit whose slot was taken before.
-    func submitInSlot(_ commit: Commit) throws(HoldfastError) {
-        let nobodyLeads = try state.withLock { state throws(HoldfastError) in
-            if state.isClosing { throw HoldfastError.storeClosed }
-            enqueue(commit, &state)
-            return !state.isLed
-        }
-        queued(commit, nobodyLeads)
-    }
-
-    private func queued(_ commit: Commit, _ nobodyLeads: Bool) {
-        if nobodyLeads { wakeCommitter() }
-        if let deadline = commit.deadline { deadlines.expect(deadline, in: self) }
-    }
-
-    private func withSlot<Result>(
-        _ slotDeadline: UInt64, _ body: (inout State) -> Result
-    ) throws(HoldfastError) -> Result {
-        while true {
-            let seen = slots.number
-            let result = try state.withLock { state throws(HoldfastError) -> Result? in
-                if state.isClosing { throw HoldfastError.storeClosed }
-                guard state.accepted - deliveries.load(ordering: .acquiring) < maxInFlight else { return nil }
-                state.accepted += 1
-                return body(&state)
-            }
-            if let result { return result }
-            let now = time.monotonicNanoseconds()
-            if now >= slotDeadline || delivery.isCurrentThread || hfplatform_thread_is_own() {
-                throw HoldfastError(
-                    .busy,
-                    "\(maxInFlight) commits or operations are in flight, which is the store's limit: take events, wait, or raise "
-                        + "max_in_flight")
-            }
-            try slots.waitAsking(while: seen, nanoseconds: slotDeadline - now)
-        }
-    }
 
     /// Commits and waits for the outcome.
     package func commit(_ commit: Commit) throws(HoldfastError) -> Receipt {
@@ -221,12 +170,6 @@ package final class CommitQueue: Sendable {
         withdraw(commit, HoldfastError(.cancelled, "the commit was withdrawn while it was queued"))
     }
 
-    /// Notes that events have been delivered, which frees slots. Takes no lock: it is called for every event.
-    func delivered(_ count: Int) {
-        deliveries.add(count, ordering: .releasing)
-        slots.advance()
-    }
-
     // MARK: For the committer
 
     /// Syncs for those who wait for that, and carries one batch, if there is one, unless somebody leads. Answers whether
@@ -248,6 +191,7 @@ package final class CommitQueue: Sendable {
         state.withLock { $0.isClosing = true }
         slots.advance()
         batches.advance()
+        deadlines.wake()
     }
 
     /// After `beginClosing`: whether everything that was accepted has ended.
@@ -261,14 +205,14 @@ package final class CommitQueue: Sendable {
     // MARK: Leading
 
     /// Notifies the owners of what has ended, and delivers the events, in this order.
-    private func post(_ commits: some Collection<Commit>) {
+    func post(_ commits: some Collection<Commit>) {
         var events: [Event] = []
         events.reserveCapacity(commits.count)
         for commit in commits { commit.notifyOwner(&events) }
         follower.post(events)
     }
 
-    private func enqueue(_ commit: Commit, _ state: inout State) {
+    func enqueue(_ commit: Commit, _ state: inout State) {
         commit.batchBit = state.batchBit
         state.waiting.append(commit)
         noteComing(commit, &state)
@@ -280,7 +224,7 @@ package final class CommitQueue: Sendable {
         if commit.reads != nil { waitingReaders.add(1) }
     }
 
-    private func noteLeaving(_ commit: Commit, _ state: inout State) {
+    func noteLeaving(_ commit: Commit, _ state: inout State) {
         if commit.ownerLeads { state.ownersWaiting -= 1 }
         if commit.reads != nil { waitingReaders.add(-1) }
     }
@@ -453,39 +397,14 @@ package final class CommitQueue: Sendable {
         return late
     }
 
-    /// Ends what waits past its deadline and has an owner who does not wait, and answers when the next is due.
-    func withdrawLateSubmitted() -> UInt64? {
-        let now = time.monotonicNanoseconds()
-        let (next, isClosing) = state.withLock { state -> (UInt64?, Bool) in
-            let late = state.waiting.filter { $0.owner != nil && $0.isLate(now) }
-            if !late.isEmpty {
-                state.waiting.removeAll { $0.owner != nil && $0.isLate(now) }
-                for commit in late {
-                    commit.stage = .ended
-                    noteLeaving(commit, &state)
-                    commit.end(.failure(Self.timedOut))
-                }
-                // Under the lock: a closing store that found the queue empty before would deliver no more.
-                post(late)
-            }
-            let next = state.waiting.lazy.filter { $0.owner != nil }.compactMap(\.deadline).min()
-            return (next, state.isClosing)
-        }
-        if isClosing { wakeCommitter() }
-        return next
-    }
-
     private func withdraw(_ commit: Commit, _ reason: HoldfastError) -> Bool {
         let left = state.withLock { state -> (committerIsNeeded: Bool, owners: UInt32)? in
             guard commit.stage == .queued, let index = state.waiting.firstIndex(where: { $0 === commit }) else {
                 return nil
             }
             state.waiting.remove(at: index)
-            commit.stage = .ended
             noteLeaving(commit, &state)
-            commit.end(.failure(reason))
-            // Under the lock: a closing store that found the queue empty before would deliver no more.
-            post([commit])
+            end(commit, reason)
             // The leader may have stepped down counting on this owner to lead on (invariant 2).
             return state.isLed ? (false, 0) : (Self.needsCommitter(state), Self.sleepers(state))
         }
@@ -495,6 +414,21 @@ package final class CommitQueue: Sendable {
         return true
     }
 
-    private static let timedOut = HoldfastError(
+    /// Ends a commit that is not queued any more. Under the lock: a closing store that found the queue empty before would
+    /// deliver no more.
+    func end(_ commit: Commit, _ reason: HoldfastError) {
+        commit.stage = .ended
+        commit.end(.failure(reason))
+        post([commit])
+    }
+
+    /// Why somebody is not let in.
+    var full: HoldfastError {
+        HoldfastError(
+            .busy,
+            "\(maxInFlight) commits or operations are in flight, which is the store's limit: \(limitAdvice)")
+    }
+
+    static let timedOut = HoldfastError(
         .timeout, "the commit waited longer than its timeout_ms and was withdrawn: nothing was stored")
 }

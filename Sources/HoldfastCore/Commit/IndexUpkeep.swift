@@ -17,6 +17,8 @@ struct IndexUpkeep {
     private var owners: [IndexID: [[UInt8]: EntityID]] = [:]
     /// Entries of entities that did not change, found by who builds an index.
     private var built: [IndexEntryChange] = []
+    /// Who has a key of a unique index by these, unless this batch changes it afterwards.
+    private var builtOwners: [IndexID: [[UInt8]: EntityID]] = [:]
     private var builtArrays: Set<IndexID> = []
 
     private var size: IndexKeysSize
@@ -94,6 +96,10 @@ struct IndexUpkeep {
     ) throws(Refusal) -> EntityID? {
         let repository = index.record.repository
         if let owner = owners[index.record.id]?[key], !isExcepted(EntityKey(repository, owner)) { return owner }
+        if let owner = builtOwners[index.record.id]?[key] {
+            let entity = EntityKey(repository, owner)
+            if !isExcepted(entity) && keys[entity] == nil { return owner }
+        }
         var holder: EntityID?
         do throws(HoldfastError) {
             try write.ids(under: key, of: index.record) { id in
@@ -131,7 +137,7 @@ struct IndexUpkeep {
             if let holder = try holder(of: entry.key, in: index, except: { $0 == entry.entity }, write) {
                 throw .member(violation(of: index, entry.key, entry.entity, holder))
             }
-            owners[index.record.id, default: [:]][entry.key] = entry.entity.id
+            builtOwners[index.record.id, default: [:]][entry.key] = entry.entity.id
         }
         built.append(entry)
     }

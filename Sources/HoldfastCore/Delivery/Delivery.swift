@@ -12,7 +12,9 @@ public enum DeliveryMode: String, Sendable {
 
 /// Hears of events when they are delivered.
 public protocol EventObserver: AnyObject, Sendable {
-    /// Under queue delivery the host takes the events of its own observers; the library's hear just before.
+    /// Under queue delivery the host takes the events of its own observers; the library's hear just before. And a commit is
+    /// in flight until the host's own observer was told; the library's is when it is in flight no more, because the task that
+    /// awaits it may go on with the next at once.
     var isHost: Bool { get }
 }
 
@@ -35,6 +37,9 @@ public enum Event: Sendable {
     /// `delivered` hears when that freed a slot under the store's limit.
     public func deliver(_ delivered: (Int) -> Void = { _ in }) {
         switch self {
+        case .commit(let commit, let observer) where !observer.isHost:
+            delivered(1)
+            return observer.committed(commit.outcome!)
         case .commit(let commit, let observer): observer.committed(commit.outcome!)
         case .completion(let completion): completion.observer.completed(completion)
         case .members(let commit):
@@ -64,7 +69,8 @@ package final class Delivery: Sendable {
     //  - `wakes`, `isWakePending`, `arrival`: atomic, because a signal handler moves them.
 
     private struct State {
-        var events: [Event] = []
+        /// A slice, so that taking the first costs nothing for those that stay.
+        var events: ArraySlice<Event> = []
         var isClosing = false
         var isFinished = false
         var worker: (any Worker)?
@@ -146,14 +152,8 @@ package final class Delivery: Sendable {
             let seen = arrival.number
             let taken: [Event]? = state.withLock { state in
                 if state.events.isEmpty { return state.isClosing ? nil : [] }
-                let taken: [Event]
-                if state.events.count <= limit {
-                    taken = state.events
-                    state.events = []
-                } else {
-                    taken = Array(state.events[..<limit])
-                    state.events.removeFirst(limit)
-                }
+                let taken = Array(state.events.prefix(limit))
+                state.events = taken.count == state.events.count ? [] : state.events.dropFirst(limit)
                 if state.events.isEmpty && !state.isClosing { hfplatform_event_clear(descriptor) }
                 return taken
             }
@@ -180,7 +180,7 @@ package final class Delivery: Sendable {
     func putBack(_ events: ArraySlice<Event>) {
         if events.isEmpty { return }
         state.withLock { state in
-            state.events.insert(contentsOf: events, at: 0)
+            state.events = events + state.events
             hfplatform_event_set(descriptor)
         }
         arrival.advance()

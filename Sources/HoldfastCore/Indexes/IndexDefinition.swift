@@ -75,21 +75,13 @@ package struct IndexDefinition: Sendable, Equatable {
     }
 
     package var json: [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("fields")
-        write(to: &writer)
-        if isUnique {
-            writer.member("unique")
-            writer.boolean(true)
+        JSONWriter.object { writer in
+            writer.member("fields")
+            write(to: &writer)
+            if isUnique { writer.member("unique", true) }
+            writeExpiry(to: &writer)
+            if hasLongPath && !isOutdated { writer.member("entries", Self.entries) }
         }
-        writeExpiry(to: &writer)
-        if hasLongPath && !isOutdated {
-            writer.member("entries")
-            writer.integer(Self.entries)
-        }
-        writer.endObject()
-        return writer.bytes
     }
 
     fileprivate var hasLongPath: Bool { fields.contains { $0.path.parts.count > 1 } }
@@ -104,20 +96,17 @@ package struct IndexDefinition: Sendable, Equatable {
     /// What an index of this name and kind is created with.
     package func writeOptions(named name: String, to writer: inout JSONWriter) {
         writer.beginObject()
-        writer.member("name")
-        writer.string(name)
+        writer.member("name", name)
         writer.member("fields")
         write(to: &writer)
-        writer.member("unique")
-        writer.boolean(isUnique)
+        writer.member("unique", isUnique)
         writeExpiry(to: &writer)
         writer.endObject()
     }
 
     func writeExpiry(to writer: inout JSONWriter) {
         guard let expiresAfterMilliseconds else { return }
-        writer.member("expire_after_ms")
-        writer.unsigned(expiresAfterMilliseconds)
+        writer.member("expire_after_ms", expiresAfterMilliseconds)
     }
 
     /// The fields as an object.

@@ -2,12 +2,6 @@ internal import HoldfastEnvironment
 internal import HoldfastQuery
 internal import HoldfastStorage
 
-#if canImport(Darwin)
-    internal import Darwin
-#else
-    internal import Glibc
-#endif
-
 /// The entries that the entities of one stretch of a repository have in an index, in the order of their keys: what a
 /// build has read in a snapshot, and adds piece by piece. Packed, because there are many.
 struct IndexRun {

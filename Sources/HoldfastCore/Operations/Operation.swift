@@ -99,19 +99,7 @@ public final class Operation: Sendable {
         if let transaction { return try run(partOf: transaction) }
         try store.requireOpen()
         switch work {
-        case .read(let step): return try step.run(on: step.open(in: store), in: nil)
-        case .write(let step):
-            let repository = try step.open(in: store)
-            if repository.isValidated { return step.dated(try performInTransaction()) }
-            let writes = try step.writes(to: repository)!
-            do throws(HoldfastError) {
-                try store.requireWritable()
-                let commit = commit(step, writes, owner: nil)
-                let receipt = writes.isEmpty ? .empty(attempts: 1) : try store.queue.commit(commit)
-                var value = step.result(of: writes, commit.results, receipt.sequence)
-                value.receipt = receipt
-                return value
-            } catch { return try step.forgiven(error) }
+        case .read(let step), .write(let step): return try step.run(on: step.open(in: store), in: nil)
         case .steps, .function: return try performInTransaction()
         }
     }
@@ -155,13 +143,6 @@ public final class Operation: Sendable {
     }
 
     // MARK: For its runs
-
-    func commit(_ step: OperationStep, _ writes: [Write], owner: (any CommitOwner)?) -> Commit {
-        Commit(
-            writes: writes, isDurable: store.options.isDurable,
-            deadline: store.deadline(inMilliseconds: options.timeoutMilliseconds), owner: owner,
-            wantsResults: step.verb.answersEntities)
-    }
 
     /// In a transaction of the caller's: all of it, or nothing of it.
     func run(partOf transaction: Transaction) throws(HoldfastError) -> FutureValue {

@@ -104,12 +104,8 @@ final class OperationRun: CommitOwner, Withdrawable {
     private func submit(_ step: OperationStep, to repository: Repository) throws(HoldfastError) {
         let writes = try step.writes(to: repository)!
         try store.requireWritable()
-        if writes.isEmpty {
-            var value = step.result(of: [], [], 0)
-            value.receipt = .empty(attempts: 1)
-            return end(.success(value))
-        }
-        let commit = operation.commit(step, writes, owner: self)
+        if writes.isEmpty { return end(.success(step.result([], .empty(attempts: 1)))) }
+        let commit = repository.commit(of: writes, wantsResults: step.verb.answersEntities, self)
         if goOn(with: commit) { try store.queue.submitInSlot(commit) }
     }
 
@@ -161,12 +157,7 @@ final class OperationRun: CommitOwner, Withdrawable {
             var (value, isTransaction) = state.withLock { ($0.value, $0.isTransaction) }
             value.receipt = receipt
             if case .write(let step) = operation.work {
-                if isTransaction {
-                    value = step.dated(value)
-                } else {
-                    value = step.result(of: commit.writes, commit.results, receipt.sequence)
-                    value.receipt = receipt
-                }
+                value = isTransaction ? step.dated(value) : step.result(commit.results, receipt)
             }
             end(.success(value), &events)
         case .failure(let error):

@@ -120,9 +120,9 @@ struct OperationStep: Sendable {
     func run(on repository: Repository, in transaction: Transaction?) throws(HoldfastError) -> FutureValue {
         if let writes = try writes(to: repository) {
             do throws(HoldfastError) {
-                let (texts, version) = try repository.perform(
+                let (texts, receipt) = try repository.perform(
                     writes, in: transaction, wantsResults: verb.answersEntities)
-                return result(of: writes, texts, version)
+                return result(texts, receipt)
             } catch {
                 // What ended the transaction before is no answer of this call.
                 if transaction?.isDoomed == true { throw error }
@@ -144,14 +144,16 @@ struct OperationStep: Sendable {
     }
 
     /// What the call answers once its writes are carried out.
-    func result(of writes: [Write], _ texts: [[UInt8]], _ version: CommitSequence) -> FutureValue {
-        if !verb.answersEntities { return FutureValue(bytes: Self.null) }
-        if verb.answersEntity { return FutureValue(bytes: texts.first ?? Self.null, version: version) }
+    func result(_ texts: [[UInt8]], _ receipt: Receipt?) -> FutureValue {
+        if !verb.answersEntities { return FutureValue(bytes: Self.null, receipt: receipt) }
+        if verb.answersEntity {
+            return FutureValue(bytes: texts.first ?? Self.null, version: receipt?.sequence ?? 0, receipt: receipt)
+        }
         var writer = JSONWriter(reservingCapacity: texts.reduce(2) { $0 + $1.count + 1 })
         writer.beginArray()
         for text in texts { writer.raw(text) }
         writer.endArray()
-        return FutureValue(bytes: writer.bytes)
+        return FutureValue(bytes: writer.bytes, receipt: receipt)
     }
 
     /// The result of a call that was carried out in a transaction of its own, which was stored since.
@@ -209,10 +211,8 @@ struct OperationStep: Sendable {
             }
             var writer = JSONWriter()
             writer.beginObject()
-            writer.member("matched")
-            writer.unsigned(counts.matched)
-            writer.member("modified")
-            writer.unsigned(counts.modified)
+            writer.member("matched", counts.matched)
+            writer.member("modified", counts.modified)
             writer.endObject()
             return FutureValue(bytes: writer.bytes)
         }

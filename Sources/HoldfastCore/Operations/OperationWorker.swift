@@ -7,9 +7,7 @@ final class OperationWorker: Sendable {
         var waiting: [OperationRun] = []
         /// Those that met a conflict, and when they are due.
         var delayed: [(due: UInt64, run: OperationRun)] = []
-        var isClosing = false
-        var isFinished = false
-        var worker: (any Worker)?
+        var worker = WorkerOnDemand()
     }
 
     private let environment: Environment
@@ -24,59 +22,47 @@ final class OperationWorker: Sendable {
 
     /// Has a thread be there. Throws when none ever will: the store closes, or the system has no more threads.
     func start() throws(HoldfastError) {
-        try state.withLock { state throws(HoldfastError) in _ = try started(&state) }
+        try state.withLock { state throws(HoldfastError) in try start(&state) }
     }
 
     /// Has a run proceed, not before the pause is over. Throws as `start`.
     func enqueue(_ run: OperationRun, after pause: UInt64 = 0) throws(HoldfastError) {
         let due = pause == 0 ? 0 : environment.time.monotonicNanoseconds() &+ pause
         try state.withLock { state throws(HoldfastError) in
-            let worker = try started(&state)
+            try start(&state)
             if due == 0 { state.waiting.append(run) } else { state.delayed.append((due, run)) }
-            worker.wake()
+            state.worker.wake()
         }
     }
 
-    private func started(_ state: inout State) throws(HoldfastError) -> any Worker {
-        if state.isClosing { throw HoldfastError.storeClosed }
-        if let worker = state.worker { return worker }
-        let worker = try environment.workers.start(name: "hf-operations") { [self] in step() }
-        state.worker = worker
-        return worker
+    private func start(_ state: inout State) throws(HoldfastError) {
+        if state.worker.isClosing { throw HoldfastError.storeClosed }
+        try state.worker.start(environment.workers, name: "hf-operations") { [self] in step() }
     }
 
-    var isCurrentThread: Bool { state.withLock { $0.worker }?.isCurrent ?? false }
+    var isCurrentThread: Bool { state.withLock { $0.worker }.isCurrent }
 
     /// What has not begun is refused.
-    func beginClosing() {
-        let worker = state.withLock { state in
-            state.isClosing = true
-            if state.worker == nil { state.isFinished = true }
-            return state.worker
-        }
-        worker?.wake()
-    }
+    func beginClosing() { state.withLock { $0.worker.beginClosing() } }
 
-    var isFinished: Bool { state.withLock { $0.isFinished } }
+    var isFinished: Bool { state.withLock { $0.worker.isFinished } }
 
     private func step() -> NextStep {
         let now = environment.time.monotonicNanoseconds()
         let (runs, isClosing, next) = state.withLock { state -> ([OperationRun], Bool, UInt64?) in
             var runs = state.waiting
             state.waiting = []
-            for entry in state.delayed where entry.due <= now || state.isClosing { runs.append(entry.run) }
-            state.delayed.removeAll { $0.due <= now || state.isClosing }
-            return (runs, state.isClosing, state.delayed.map(\.due).min())
+            let isClosing = state.worker.isClosing
+            for entry in state.delayed where entry.due <= now || isClosing { runs.append(entry.run) }
+            state.delayed.removeAll { $0.due <= now || isClosing }
+            return (runs, isClosing, state.delayed.map(\.due).min())
         }
         for run in runs {
             if isClosing { run.refuse() } else { run.proceed() }
         }
         if !runs.isEmpty { return .again }
         guard isClosing else { return .sleep(until: next) }
-        state.withLock { state in
-            state.isFinished = true
-            state.worker = nil
-        }
+        state.withLock { $0.worker.finish() }
         finished()
         return .finished
     }

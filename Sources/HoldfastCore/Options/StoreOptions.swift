@@ -8,6 +8,8 @@ public struct StoreOptions: Sendable {
     public var isDurable = true
     public var delivery = DeliveryMode.callback
     public var maxInFlight = 10_000
+    /// What a host is to do at that limit, which has another name in Swift.
+    public var limitAdvice = "take events, wait, or raise max_in_flight"
     public var limits = PayloadLimits.standard
     /// Nil: `standardCacheBytes`, and none where the storage does not notice what others store in it.
     public var cacheBytes: Int?

@@ -111,8 +111,7 @@ public final class TreeTransaction: @unchecked Sendable {
             let batch = TreeLock.withLock {
                 if newcomers.isEmpty {
                     isBeginning = false
-                    callers -= 1
-                    endIfDeserted()
+                    endCalling()
                 }
                 defer { newcomers = [] }
                 return newcomers
@@ -159,8 +158,8 @@ public final class TreeTransaction: @unchecked Sendable {
     private func endValidation(_ outcome: TransactionCall) {
         TreeLock.withLock {
             note(outcome)
-            callers -= 1
             unvalidated = []
+            endCalling()
         }
     }
 
@@ -258,12 +257,19 @@ public final class TreeTransaction: @unchecked Sendable {
             if member.host != nil { members -= 1 }
             member.joined = nil
         }
+        endIfDeserted()
     }
 
     /// Under the lock: a member was freed.
     func noteFreed(_ member: Participant) {
         freed.append(member)
         members -= 1
+        endIfDeserted()
+    }
+
+    /// Under the lock: a walk that called members is over. They may have gone meanwhile.
+    private func endCalling() {
+        callers -= 1
         endIfDeserted()
     }
 
@@ -392,7 +398,7 @@ public final class TreeTransaction: @unchecked Sendable {
             return members
         }
         try call(members, body)
-        TreeLock.withLock { callers -= 1 }
+        TreeLock.withLock { endCalling() }
     }
 
     private func call(_ members: [Participant], _ body: (any ParticipantHost) -> Void) throws(HoldfastError) {

@@ -25,12 +25,20 @@ public struct QueryOptions: Sendable {
         public static let damaged = Accepted(rawValue: 16)
     }
 
+    /// What they are called in messages.
+    package static let what = "find options"
+
     public init() {}
 
     /// `key` names the member that holds the id.
     public init(json: UnsafeRawBufferPointer?, key: String, accepting accepted: Accepted = []) throws(HoldfastError) {
         guard let json else { return }
-        var reader = try OptionReader(json: json, what: "find options")
+        self = try QueryOptions(OptionReader(json: json, what: Self.what), key: key, accepting: accepted)
+    }
+
+    /// The same of what was read already.
+    package init(_ reader: OptionReader, key: String, accepting accepted: Accepted) throws(HoldfastError) {
+        var reader = reader
         if accepted.contains(.sort), let value = reader.value("sort") { sort = try Self.order(value) }
         if accepted.contains(.skip), let value = try reader.integer("skip", in: 0...(1 << 53)) { skip = UInt64(value) }
         if accepted.contains(.limit), let value = try reader.integer("limit", in: 0...(1 << 53)) {
@@ -62,7 +70,7 @@ public struct QueryOptions: Sendable {
                 throw refusal("sort", "must have the values 1 (ascending) and -1 (descending)")
             }
             do throws(HoldfastError) {
-                let path = try Path(member.name, what: "find options")
+                let path = try Path(member.name, what: Self.what)
                 fields.append(SortOrder.Field(path: path, descending: direction == -1))
             } catch { throw refusal("sort", error.message) }
         }

@@ -53,11 +53,11 @@ extension Repository {
     /// Replaces what checks the entities that this process stores here through this store; nil for nothing.
     public func setValidator(_ validator: (any EntityValidator)?) throws(HoldfastError) {
         try store.requireOpen()
-        store.catalogue.validators.set(validator, of: record.id)
+        store.validators.set(validator, of: record.id)
     }
 
     /// Whether a write has to be a transaction, because a validator is to see what comes of it.
-    package var isValidated: Bool { store.catalogue.validators[record.id] != nil }
+    package var isValidated: Bool { store.validators[record.id] != nil }
 }
 
 extension Transaction {
@@ -67,7 +67,7 @@ extension Transaction {
         let (written, next) = state.withLock { ($0.buffer.entries(writtenAfter: mark), $0.buffer.undoCount) }
         var isAnyAsked = false
         for (key, entry) in written {
-            guard let validator = store.catalogue.validators[key.repository] else { continue }
+            guard let validator = store.validators[key.repository] else { continue }
             isAnyAsked = true
             var failure: HoldfastError?
             let isSame = isSameProcess {

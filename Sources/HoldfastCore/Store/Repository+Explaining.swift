@@ -19,32 +19,25 @@ extension Repository {
             matched += 1
             return !endsEarly || matched < options.skip + options.limit
         }
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("access")
-        let isPointRead = filter.idEquality(key: record.key) != nil
-        writer.string(isPointRead ? "id" : scan.plan.index == nil ? "scan" : "index")
-        writer.member("index")
-        if let index = scan.plan.index { writer.string(index.record.name) } else { writer.null() }
-        writer.member("bounds")
-        writer.beginObject()
-        for (path, tests) in scan.plan.bounds {
-            writer.member(path.text)
-            writer.beginObject()
-            for test in tests { test.write(to: &writer) }
-            writer.endObject()
+        return JSONWriter.object { writer in
+            writer.member("access")
+            let isPointRead = filter.idEquality(key: record.key) != nil
+            writer.string(isPointRead ? "id" : scan.plan.index == nil ? "scan" : "index")
+            writer.member("index")
+            if let index = scan.plan.index { writer.string(index.record.name) } else { writer.null() }
+            writer.member("bounds") { writer in
+                for (path, tests) in scan.plan.bounds {
+                    writer.member(path.text) { writer in
+                        for test in tests { test.write(to: &writer) }
+                    }
+                }
+            }
+            writer.member("exact", !isPointRead && scan.plan.isExact)
+            writer.member("sort")
+            if options.sort == nil { writer.null() } else { writer.string(scan.plan.isSorted ? "index" : "memory") }
+            writer.member("examined", scan.examined)
+            writer.member("matched", matched)
         }
-        writer.endObject()
-        writer.member("exact")
-        writer.boolean(!isPointRead && scan.plan.isExact)
-        writer.member("sort")
-        if options.sort == nil { writer.null() } else { writer.string(scan.plan.isSorted ? "index" : "memory") }
-        writer.member("examined")
-        writer.unsigned(scan.examined)
-        writer.member("matched")
-        writer.unsigned(matched)
-        writer.endObject()
-        return writer.bytes
     }
 }
 

@@ -192,21 +192,14 @@ extension Repository {
         for record in try indexRecords().sorted(by: { $0.name < $1.name }) {
             let index = try Index(record)
             writer.beginObject()
-            writer.member("name")
-            writer.string(record.name)
+            writer.member("name", record.name)
             writer.member("fields")
             index.definition.write(to: &writer)
-            writer.member("unique")
-            writer.boolean(index.definition.isUnique)
+            writer.member("unique", index.definition.isUnique)
             index.definition.writeExpiry(to: &writer)
-            writer.member("state")
-            writer.string(record.state.name)
-            writer.member("arrays")
-            writer.boolean(index.hasArrays)
-            if index.definition.isOutdated {
-                writer.member("outdated")
-                writer.boolean(true)
-            }
+            writer.member("state", record.state.name)
+            writer.member("arrays", index.hasArrays)
+            if index.definition.isOutdated { writer.member("outdated", true) }
             writer.endObject()
         }
         writer.endArray()

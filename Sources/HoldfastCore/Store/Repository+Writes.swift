@@ -171,28 +171,41 @@ extension Repository {
         return writes
     }
 
-    /// The final bodies, in the order of the writes, and their version.
+    /// The final bodies, in the order of the writes; no receipt while their transaction is open.
     package func perform(
         _ writes: [Write], in transaction: Transaction?, wantsResults: Bool
-    ) throws(HoldfastError) -> (bodies: [[UInt8]], version: CommitSequence) {
+    ) throws(HoldfastError) -> (bodies: [[UInt8]], receipt: Receipt?) {
         if let transaction = try checked(transaction) {
-            return (try transaction.write(writes, wantsResults: wantsResults, repository: name), 0)
+            return (try transaction.write(writes, wantsResults: wantsResults, repository: name), nil)
         }
         try store.requireWritable()
-        if writes.isEmpty { return ([], 0) }
+        if writes.isEmpty { return ([], .empty(attempts: 1)) }
         if isValidated {
             var bodies: [[UInt8]] = []
             let receipt = try store.transact(TransactionOptions()) { transaction throws(HoldfastError) in
                 bodies = try transaction.write(writes, wantsResults: wantsResults, repository: name)
             }
-            return (bodies, receipt.sequence)
+            return (bodies, receipt)
         }
-        let commit = Commit(
-            writes: writes, isDurable: store.options.isDurable,
-            deadline: store.deadline(inMilliseconds: TransactionOptions().timeoutMilliseconds),
-            wantsResults: wantsResults)
+        let commit = commit(of: writes, wantsResults: wantsResults)
         let receipt = try store.queue.commit(commit)
-        return (commit.results, receipt.sequence)
+        return (commit.results, receipt)
+    }
+
+    /// A commit of their own for an owner who waits without a thread: nil where validators are to be asked first, which takes a
+    /// transaction.
+    package func commit(
+        of writes: [Write], wantsResults: Bool, unlessValidated owner: any CommitOwner
+    ) throws(HoldfastError) -> Commit? {
+        try store.requireWritable()
+        return isValidated ? nil : commit(of: writes, wantsResults: wantsResults, owner)
+    }
+
+    func commit(of writes: [Write], wantsResults: Bool, _ owner: (any CommitOwner)? = nil) -> Commit {
+        Commit(
+            writes: writes, isDurable: store.options.isDurable,
+            deadline: store.deadline(inMilliseconds: TransactionOptions().timeoutMilliseconds), owner: owner,
+            wantsResults: wantsResults)
     }
 }
 

@@ -1,5 +1,5 @@
 internal import HoldfastEnvironment
-public import HoldfastQuery
+package import HoldfastQuery
 public import HoldfastStorage
 
 /// A named collection of entities. Every call takes a transaction that may be nil: then a read sees the newest
@@ -28,19 +28,5 @@ public final class Repository: Sendable {
                 .invalidArgument, "the transaction belongs to another store than the repository \"\(name)\"")
         }
         return transaction
-    }
-}
-
-/// An entity as the library gives it back.
-public struct Entity: Sendable {
-    public var id: EntityID
-    public var body: [UInt8]
-    /// 0 while its transaction is open.
-    public var version: CommitSequence
-
-    package init(id: EntityID, body: [UInt8], version: CommitSequence) {
-        self.id = id
-        self.body = body
-        self.version = version
     }
 }

@@ -5,7 +5,7 @@ extension Store {
     /// of this store it answers true at once, and the store closes after the callback.
     public func close(timeoutMilliseconds: UInt64?) throws(HoldfastError) -> Bool {
         closing.begin()
-        if delivery.isCurrentThread || operations.isCurrentThread || isInsideProvider { return true }
+        if isOwnThread || isInsideProvider { return true }
         return try closing.wait(until: timeoutMilliseconds.map(deadline))
     }
 
@@ -38,10 +38,11 @@ extension Store {
         case .stream(let notice) where notice.outbox.isHost:
             return notice.outbox.take(notice).map { .streamTaken($0, notice.event) }
         case .completion(let completion) where completion.observer.isHost: return event
-        case .stream, .completion:
+        case .commit(_, let observer) where observer.isHost: return event
+        case .stream, .completion, .commit:
             event.deliver { queue.delivered($0) }
             return nil
-        case .commit, .members, .streamTaken: return event
+        case .members, .streamTaken: return event
         }
     }
 

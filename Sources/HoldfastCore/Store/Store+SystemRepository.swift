@@ -27,14 +27,10 @@ extension Store {
     }
 
     package static func systemEntity(_ id: String, _ value: Int64) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("id")
-        writer.string(id)
-        writer.member("value")
-        writer.integer(value)
-        writer.endObject()
-        return writer.bytes
+        JSONWriter.object { writer in
+            writer.member("id", id)
+            writer.member("value", value)
+        }
     }
 
     package static func systemValue(in body: UnsafeRawBufferPointer) throws(HoldfastError) -> Int64 {

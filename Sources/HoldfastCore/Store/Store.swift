@@ -17,22 +17,26 @@ public final class Store: Sendable {
     public let options: StoreOptions
     public let storage: any Storage
     package let environment: Environment
-    package let cache: EntityCache
+    private let parts: StoreParts
+    package var cache: EntityCache { parts.cache }
     /// By which entries of the cache expire, and whatever else has a time to live.
-    package let clock: StoreClock
-    package let snapshots: SnapshotPool
-    package let longReads: LongReads
-    package let catalogue: Catalogue
-    let keyAges: KeyAges
-    package let queue: CommitQueue
-    package let retries: RetryQueue
-    let operations: OperationWorker
-    package let delivery: Delivery
-    package let diagnostics: StoreDiagnostics
+    package var clock: StoreClock { parts.clock }
+    package var snapshots: SnapshotPool { parts.snapshots }
+    package var longReads: LongReads { parts.longReads }
+    package var catalogue: Catalogue { parts.catalogue }
+    var validators: Validators { parts.validators }
+    var keyAges: KeyAges { parts.keyAges }
+    package var queue: CommitQueue { parts.queue }
+    package var retries: RetryQueue { parts.retries }
+    var operations: OperationWorker { parts.operations }
+    package var delivery: Delivery { parts.delivery }
+    package var diagnostics: StoreDiagnostics { parts.diagnostics }
+    /// Whether the caller is one of its threads.
+    var isOwnThread: Bool { parts.ownCurrentThread }
     let openTransactions = Atomic<Int>(0)
     let closing: StoreClosing
-    package let services: StoreServices
-    let follower: CommitLogFollower
+    package var services: StoreServices { parts.services }
+    var follower: CommitLogFollower { parts.follower }
     /// The process that opened it.
     private let epoch = processEpoch()
 
@@ -64,21 +68,10 @@ public final class Store: Sendable {
         self.options = options
         self.storage = storage
         self.environment = environment
-        cache = parts.cache
-        clock = parts.clock
-        snapshots = parts.snapshots
-        longReads = parts.longReads
-        catalogue = parts.catalogue
-        keyAges = parts.keyAges
-        queue = parts.queue
-        retries = parts.retries
-        operations = parts.operations
-        delivery = parts.delivery
-        diagnostics = parts.diagnostics
-        services = parts.services
-        follower = parts.follower
+        self.parts = parts
         closing = StoreClosing(parts)
-        storageHost = SnapshotReclaimer(snapshots: snapshots, longReads: longReads, diagnostics: diagnostics)
+        storageHost = SnapshotReclaimer(
+            snapshots: parts.snapshots, longReads: parts.longReads, diagnostics: parts.diagnostics)
         hostStorage = storage as? any HostStorage
         incarnation = hexadecimal(state.incarnation)
         format = state.format

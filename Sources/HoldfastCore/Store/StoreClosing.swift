@@ -98,7 +98,7 @@ final class StoreClosing: Sendable {
             failure = error
             parts.diagnostics.error("the store could not be closed cleanly", [("reason", .text(error.message))])
         }
-        parts.catalogue.validators.removeAll()
+        parts.validators.removeAll()
         parts.clock.set(nil)
         if failure == nil { parts.diagnostics.info("store closed") }
         parts.committer.set(nil)

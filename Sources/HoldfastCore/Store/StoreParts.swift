@@ -17,6 +17,7 @@ struct StoreParts: Sendable {
     let snapshots: SnapshotPool
     let longReads = LongReads()
     let catalogue: Catalogue
+    let validators = Validators()
     let keyAges: KeyAges
     let queue: CommitQueue
     let deadlines: DeadlineWatch
@@ -58,10 +59,17 @@ struct StoreParts: Sendable {
                 follower: follower, snapshots: snapshots, waitingReaders: waitingReaders),
             delivery: delivery, deadlines: deadlines, follower: follower, diagnostics: diagnostics,
             environment: environment,
-            maxInFlight: options.maxInFlight, waitingReaders: waitingReaders, wakeCommitter: wakeCommitter)
+            maxInFlight: options.maxInFlight, limitAdvice: options.limitAdvice, waitingReaders: waitingReaders,
+            wakeCommitter: wakeCommitter)
         retries = RetryQueue(environment, wakeSweeper: wakeCommitter)
         operations = OperationWorker(environment, finished: wakeCommitter)
         services = StoreServices(finished: wakeCommitter)
+    }
+
+    /// Whether the caller is one of the threads that closing waits for, and on which the host's code runs: callbacks,
+    /// operations, validators of what expires, and, when the store ends, destructors.
+    var ownCurrentThread: Bool {
+        delivery.isCurrentThread || operations.isCurrentThread || services.isCurrentThread || committer.isCurrent
     }
 
     /// Starts the two threads that every store has; where one cannot be had, neither stays.
@@ -91,4 +99,6 @@ final class WorkerSlot: Sendable {
     }
 
     func wake() { worker.withLock { $0 }?.wake() }
+
+    var isCurrent: Bool { worker.withLock { $0 }?.isCurrent ?? false }
 }

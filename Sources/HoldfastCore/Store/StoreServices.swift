@@ -12,6 +12,9 @@ package protocol StoreService: AnyObject, Sendable {
 
     /// Whether no thread of it works on the store any longer.
     var isFinished: Bool { get }
+
+    /// Whether the caller is a thread of it.
+    var isCurrentThread: Bool { get }
 }
 
 /// The services of one store.
@@ -34,4 +37,6 @@ package final class StoreServices: Sendable {
     }
 
     var isFinished: Bool { all.withLock { $0 }.allSatisfy(\.isFinished) }
+
+    var isCurrentThread: Bool { all.withLock { $0 }.contains(where: \.isCurrentThread) }
 }

@@ -1,11 +1,5 @@
 internal import HoldfastEnvironment
 
-#if canImport(Darwin)
-    internal import Darwin
-#else
-    internal import Glibc
-#endif
-
 /// Text that grows in a block of malloc's, which a C program can take over without a copy. Closed with a NUL behind its
 /// bytes.
 ///

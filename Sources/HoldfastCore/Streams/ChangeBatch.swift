@@ -44,16 +44,9 @@ public struct ChangeBatch: Sendable {
     public var json: [UInt8] {
         var writer = JSONWriter(reservingCapacity: size)
         writer.beginObject()
-        writer.member("position")
-        writer.string(position)
-        if isBehind {
-            writer.member("behind")
-            writer.boolean(true)
-        }
-        writer.member("commits")
-        writer.beginArray()
-        for commit in commits { commit.write(to: &writer) }
-        writer.endArray()
+        writer.member("position", position)
+        if isBehind { writer.member("behind", true) }
+        writer.member("commits", each: commits) { writer, commit in commit.write(to: &writer) }
         writer.endObject()
         return writer.bytes
     }
@@ -62,31 +55,15 @@ public struct ChangeBatch: Sendable {
 extension ChangeBatch.Commit {
     fileprivate func write(to writer: inout JSONWriter) {
         writer.beginObject()
-        writer.member("sequence")
-        writer.unsigned(sequence)
-        writer.member("time")
-        writer.unsigned(time)
-        writer.member("changes")
-        writer.beginArray()
-        for change in changes {
-            writer.beginObject()
-            writer.member("repository")
-            writer.string(change.repository)
-            writer.member("id")
-            writer.string(utf8: change.id.bytes)
-            writer.member("operation")
-            writer.string(change.operation.rawValue)
-            if let entity = change.entity {
-                writer.member("entity")
-                writer.raw(entity)
-            }
-            if let old = change.old {
-                writer.member("old")
-                writer.raw(old)
-            }
-            writer.endObject()
+        writer.member("sequence", sequence)
+        writer.member("time", time)
+        writer.member("changes", objects: changes) { writer, change in
+            writer.member("repository", change.repository)
+            writer.member("id", utf8: change.id.bytes)
+            writer.member("operation", change.operation.rawValue)
+            if let entity = change.entity { writer.member("entity", raw: entity) }
+            if let old = change.old { writer.member("old", raw: old) }
         }
-        writer.endArray()
         writer.endObject()
     }
 }

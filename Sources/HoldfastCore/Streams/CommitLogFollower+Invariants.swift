@@ -38,7 +38,7 @@ extension CommitLogFollower {
                     "follower 4: \(state.streams) streams are open, \(state.durableNames.count) of them durable, and want "
                     + "\(needs.map(\.self))"
             }
-            if state.worker == nil && !state.isFinished && !state.items.isEmpty {
+            if !state.worker.isStarted && !state.worker.isFinished && !state.items.isEmpty {
                 return "follower 5: \(state.items.count) items wait for nobody"
             }
             return isQuiet ? state.followed?.value.violatedInvariant() : nil

@@ -42,11 +42,9 @@ final class CommitLogFollower: Sendable {
         /// How many of them want to know what was there before a change, by repository; nil stands for all.
         var beforeImageNeeds: [RepositoryID?: Int] = [:]
         var durableNames: Set<String> = []
-        var worker: (any Worker)?
+        var worker = WorkerOnDemand()
         /// What the worker has followed. For nobody else.
         var followed: Confined<FollowedStreams>?
-        var isClosing = false
-        var isFinished = false
     }
 
     private let storage: any Storage
@@ -77,13 +75,13 @@ final class CommitLogFollower: Sendable {
     /// From here on commits are announced. Before a stream is attached, and once for each.
     func begin(_ durableName: String?) throws(HoldfastError) {
         try state.withLock { state throws(HoldfastError) in
-            if state.isClosing { throw HoldfastError.storeClosed }
+            if state.worker.isClosing { throw HoldfastError.storeClosed }
             if let durableName, state.durableNames.contains(durableName) {
                 throw HoldfastError(
                     .invalidState,
                     "the durable subscription \"\(durableName)\" is open in this process: free that stream first")
             }
-            if state.worker == nil { try startWorker(&state) }
+            if !state.worker.isStarted { try startWorker(&state) }
             if let durableName { state.durableNames.insert(durableName) }
             state.streams += 1
             isActive.store(true, ordering: .releasing)
@@ -116,18 +114,18 @@ final class CommitLogFollower: Sendable {
     }
 
     private func add(_ item: Item) {
-        state.withLock { if !$0.isFinished { $0.items.append(item) } }
+        state.withLock { if !$0.worker.isFinished { $0.items.append(item) } }
         wake()
     }
 
-    private func wake() { state.withLock { $0.worker }?.wake() }
+    private func wake() { state.withLock { $0.worker }.wake() }
 
     private func startWorker(_ state: inout State) throws(HoldfastError) {
         let streams = Confined(
             FollowedStreams(storage: storage, catalogue: catalogue, limits: environment.limits) { [unowned self] in
                 ownCommits
             })
-        state.worker = try environment.workers.start(name: "hf-streams") { [self] in step(streams.value) }
+        try state.worker.start(environment.workers, name: "hf-streams") { [self] in step(streams.value) }
         state.followed = streams
     }
 
@@ -174,7 +172,7 @@ final class CommitLogFollower: Sendable {
     func post(_ events: [Event]) {
         if events.isEmpty { return }
         let isNext = state.withLock { state in
-            if state.isFinished || state.items.isEmpty && !state.isWorking { return true }
+            if state.worker.isFinished || state.items.isEmpty && !state.isWorking { return true }
             state.items.append(.events(events))
             return false
         }
@@ -195,16 +193,9 @@ final class CommitLogFollower: Sendable {
     // MARK: Its end
 
     /// What was committed is still told, then every stream ends.
-    func beginClosing() {
-        let worker = state.withLock { state in
-            state.isClosing = true
-            if state.worker == nil { state.isFinished = true }
-            return state.worker
-        }
-        worker?.wake()
-    }
+    func beginClosing() { state.withLock { $0.worker.beginClosing() } }
 
-    var isFinished: Bool { state.withLock { $0.isFinished } }
+    var isFinished: Bool { state.withLock { $0.worker.isFinished } }
 
     // MARK: On its thread
 
@@ -217,7 +208,7 @@ final class CommitLogFollower: Sendable {
         delivery.post(streams.takeEvents())
         let (isIdle, isClosing) = state.withLock { state in
             state.isWorking = false
-            return (state.items.isEmpty, state.isClosing)
+            return (state.items.isEmpty, state.worker.isClosing)
         }
         if !isIdle { return .again }
         if isClosing { return finish(streams) }
@@ -279,8 +270,8 @@ final class CommitLogFollower: Sendable {
         streams.end(with: HoldfastError.storeClosed)
         delivery.post(streams.takeEvents())
         state.withLock { state in
-            state.isFinished = true
-            (state.worker, state.followed) = (nil, nil)
+            state.worker.finish()
+            state.followed = nil
         }
         finished()
         return .finished

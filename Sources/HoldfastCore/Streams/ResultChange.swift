@@ -59,52 +59,28 @@ public struct ResultChange: Sendable {
     }
 
     public var json: [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("position")
-        writer.string(position)
-        if let snapshot { write(snapshot, to: &writer) } else { writeDifference(to: &writer) }
-        writer.endObject()
-        return writer.bytes
+        JSONWriter.object { writer in
+            writer.member("position", position)
+            if let snapshot { write(snapshot, to: &writer) } else { writeDifference(to: &writer) }
+        }
     }
 
     private func write(_ snapshot: [Entity], to writer: inout JSONWriter) {
-        if isReset {
-            writer.member("reset")
-            writer.boolean(true)
-        }
-        writer.member("snapshot")
-        writer.beginArray()
-        for entity in snapshot { writer.raw(entity.body) }
-        writer.endArray()
-        writer.member("versions")
-        writer.beginArray()
-        for entity in snapshot { writer.unsigned(entity.version) }
-        writer.endArray()
+        if isReset { writer.member("reset", true) }
+        writer.member("snapshot", each: snapshot) { writer, entity in writer.raw(entity.body) }
+        writer.member("versions", each: snapshot) { writer, entity in writer.unsigned(entity.version) }
     }
 
     private func writeDifference(to writer: inout JSONWriter) {
-        writer.member("merged")
-        writer.unsigned(UInt64(merged))
-        writer.member("removed")
-        writer.beginArray()
-        for one in removed {
-            writer.beginObject()
+        writer.member("merged", UInt64(merged))
+        writer.member("removed", objects: removed) { writer, one in
             writer.position("position", one.position, one.id)
-            writer.endObject()
         }
-        writer.endArray()
         write(inserted, "inserted", to: &writer)
-        writer.member("moved")
-        writer.beginArray()
-        for one in moved {
-            writer.beginObject()
-            writer.member("from")
-            writer.unsigned(UInt64(one.from))
+        writer.member("moved", objects: moved) { writer, one in
+            writer.member("from", UInt64(one.from))
             writer.position("to", one.to, one.id)
-            writer.endObject()
         }
-        writer.endArray()
         write(changed, "changed", to: &writer)
     }
 
@@ -114,10 +90,8 @@ public struct ResultChange: Sendable {
         for one in placed {
             writer.beginObject()
             writer.position("position", one.position, one.entity.id)
-            writer.member("version")
-            writer.unsigned(one.entity.version)
-            writer.member("entity")
-            writer.raw(one.entity.body)
+            writer.member("version", one.entity.version)
+            writer.member("entity", raw: one.entity.body)
             writer.endObject()
         }
         writer.endArray()
@@ -126,9 +100,7 @@ public struct ResultChange: Sendable {
 
 extension JSONWriter {
     fileprivate mutating func position(_ name: String, _ position: Int, _ id: EntityID) {
-        member(name)
-        unsigned(UInt64(position))
-        member("id")
-        string(utf8: id.bytes)
+        member(name, UInt64(position))
+        member("id", utf8: id.bytes)
     }
 }

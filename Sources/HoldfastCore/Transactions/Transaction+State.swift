@@ -30,6 +30,13 @@ extension Transaction.State {
         }
     }
 
+    /// Where no commit follows: what validators wrote they write again when they are asked again.
+    mutating func takeBackValidation() {
+        guard let start = validationStart.take() else { return }
+        _ = buffer.rollBack(to: start)
+        buffer.release(start)
+    }
+
     /// What came of a call that was let in.
     mutating func note(_ outcome: TransactionCall) { _ = stage.follow(outcome) }
 }

@@ -59,7 +59,11 @@ extension Transaction {
     /// Takes `claim` or `seal` back, where no commit came.
     public func unseal() {
         if store.isForeign { return }
-        let trees = state.withLock { state in state.stage.follow(.letGo) ? state.trees : nil }
+        let trees = state.withLock { state -> TreeTransaction? in
+            guard state.stage.follow(.letGo) else { return nil }
+            state.takeBackValidation()
+            return state.trees
+        }
         trees?.unseal()
     }
 
@@ -137,13 +141,13 @@ extension Transaction {
 
     @inline(__always)
     func wantsValidation(_ state: State) -> Bool {
-        state.trees != nil || store.catalogue.validators.concern(state.buffer)
+        state.trees != nil || store.validators.concern(state.buffer)
     }
 
     /// Asks all validators, who alone may write meanwhile. Then nothing can be changed any more. `call`: whether it was
     /// claimed before.
     func askValidators(_ call: TransactionCall) throws(HoldfastError) {
-        let (trees, start) = try state.withLock { state throws(HoldfastError) in
+        let trees = try state.withLock { state throws(HoldfastError) in
             let next = try state.next(on: call)
             try Self.requireQuiet(state.trees)
             let trees = state.trees ?? TreeTransaction(of: self)
@@ -152,7 +156,8 @@ extension Transaction {
             state.validator = hfplatform_thread_current()
             state.view.beginValidation()
             state.buffer.keepsEveryWrite = true
-            return (trees, state.buffer.savepoint())
+            state.validationStart = state.buffer.savepoint()
+            return trees
         }
         do throws(HoldfastError) {
             var written: Int?
@@ -166,18 +171,15 @@ extension Transaction {
         } catch {
             try store.requireSameProcess()
             state.withLock { state in
-                // What validators wrote they write again when they are asked again.
-                _ = state.buffer.rollBack(to: start)
+                state.takeBackValidation()
                 if state.doom?.isFinal == false { state.doom = nil }
                 state.buffer.keepsEveryWrite = false
-                state.buffer.release(start)
                 state.note(.refused)
             }
             throw error
         }
         state.withLock { state in
             state.buffer.keepsEveryWrite = false
-            state.buffer.release(start)
             state.note(.accepted)
         }
     }
@@ -185,6 +187,7 @@ extension Transaction {
     /// Opens it again after a validation that led to no commit; or ends it, where another attempt is in vain.
     func unseal(after error: HoldfastError?) {
         let trees = state.withLock { state in
+            state.takeBackValidation()
             state.note(.reopen)
             return state.trees
         }

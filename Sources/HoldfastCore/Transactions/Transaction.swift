@@ -14,6 +14,8 @@ public final class Transaction: Sendable {
         var stage = TransactionState.open
         /// Who asks validators, while they are asked.
         var validator: UInt64 = 0
+        /// The savepoint before what validators have written, from when they are asked until the commit.
+        var validationStart: UInt64?
         var view: TransactionView
         var buffer: WriteBuffer
         /// What was submitted: it knows how it ended.
@@ -134,6 +136,12 @@ public final class Transaction: Sendable {
         }
     }
 
+    /// As `submit`, for an owner who has a slot.
+    package func submitInSlot(_ owner: any CommitOwner) throws(HoldfastError) {
+        let commit = try prepare(owner, attempts: 1, deadline: deadline, isManager: false)
+        try submit(commit) { commit throws(HoldfastError) in try store.queue.submitInSlot(commit) }
+    }
+
     /// Hands over what `prepare` made for an owner.
     func submit(
         _ commit: Commit, _ enqueue: (Commit) throws(HoldfastError) -> Void
@@ -145,7 +153,7 @@ public final class Transaction: Sendable {
             state.withLock { state in
                 state.submitted = nil
                 state.note(error.status == .busy ? .notAccepted : .failed)
-                if error.status != .busy { discard(&state) }
+                if error.status == .busy { state.takeBackValidation() } else { discard(&state) }
             }
             if error.status == .busy { commit.trees?.unseal() } else { commit.trees?.end(with: .failure(error)) }
             throw error
@@ -260,6 +268,7 @@ public final class Transaction: Sendable {
         ended.store(true, ordering: .releasing)
         state.view.release()
         state.buffer = WriteBuffer(store.environment.limits)
+        state.validationStart = nil
         store.openTransactions.subtract(1, ordering: .relaxed)
     }
 }

@@ -1,4 +1,4 @@
-internal import HoldfastEnvironment
+package import HoldfastEnvironment
 
 /// A tuple of JSON values as bytes whose order is the values' order: what indexes keep on disk, and what sorting
 /// compares. `memcmp` of two keys orders their tuples value by value, in MongoDB's order:
@@ -199,5 +199,19 @@ extension JSONValue {
         case .array: .array
         case .object: .object
         }
+    }
+}
+
+extension ItemWalker {
+    /// Makes `key` that of the value at `position`: equal values have equal keys, and the lesser the lesser one.
+    func setKey(_ key: inout OrderedKey, at position: Int) throws(HoldfastError) {
+        key.bytes.removeAll(keepingCapacity: true)
+        do { try key.append(valueAt: position, in: walker) } catch { throw HoldfastError(error) }
+    }
+
+    package func key(at position: Int) throws(HoldfastError) -> OrderedKey {
+        var key = OrderedKey()
+        try setKey(&key, at: position)
+        return key
     }
 }

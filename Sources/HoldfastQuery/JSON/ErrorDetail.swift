@@ -4,31 +4,24 @@ extension HoldfastError {
     /// The error for programs: a JSON object of its detail members, then its cause, if there is one,
     /// as `"cause": {"status": …, "message": …}`.
     public var detailJSON: [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.details(detail)
-        if let cause = cause?.error {
-            writer.member("cause")
-            writer.beginObject()
-            writer.member("status")
-            writer.string(cause.status.name.description)
-            writer.member("message")
-            writer.string(cause.message)
-            writer.endObject()
+        JSONWriter.object { writer in
+            writer.details(detail)
+            if let cause = cause?.error {
+                writer.member("cause") { writer in
+                    writer.member("status", cause.status.name.description)
+                    writer.member("message", cause.message)
+                }
+            }
         }
-        writer.endObject()
-        return writer.bytes
     }
 }
 
 extension HoldfastError {
     /// Details as an object.
     package static func json(of details: [(name: String, value: DetailValue)]) -> [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.details(details)
-        writer.endObject()
-        return writer.bytes
+        JSONWriter.object { writer in
+            writer.details(details)
+        }
     }
 }
 

@@ -40,18 +40,6 @@ package struct ItemWalker {
         } catch { throw HoldfastError(error) }
     }
 
-    /// Makes `key` that of the value at `position`: equal values have equal keys, and the lesser the lesser one.
-    func setKey(_ key: inout OrderedKey, at position: Int) throws(HoldfastError) {
-        key.bytes.removeAll(keepingCapacity: true)
-        do { try key.append(valueAt: position, in: walker) } catch { throw HoldfastError(error) }
-    }
-
-    package func key(at position: Int) throws(HoldfastError) -> OrderedKey {
-        var key = OrderedKey()
-        try setKey(&key, at: position)
-        return key
-    }
-
     /// Hands each member of an object to `body`: its name, where its value begins, and where it ends. The member begins
     /// at the name's quote. Answers where the object ends.
     @inline(__always)

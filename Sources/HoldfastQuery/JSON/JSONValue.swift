@@ -53,14 +53,7 @@ public enum JSONValue: Sendable, Hashable {
     public static func parse(
         _ bytes: UnsafeRawBufferPointer, what: String, limits: PayloadLimits = .standard
     ) throws(HoldfastError) -> JSONValue {
-        var error = hfpayload_error()
-        // The parser takes no null pointer, and an empty buffer may have no address.
-        let empty: StaticString = ""
-        let start = bytes.baseAddress ?? UnsafeRawPointer(empty.utf8Start)
-        guard
-            let tree = hfpayload_tree_parse(
-                start.assumingMemoryBound(to: CChar.self), bytes.count, limits.c, &error)
-        else { throw HoldfastError(payload: error, what: what) }
+        let tree = try tree(of: bytes, what: what, limits)
         defer { hfpayload_tree_free(tree) }
         // What it is made for takes about as much again.
         try Memory.ask(for: 2 * hfpayload_value_weight(hfpayload_tree_root(tree)))
@@ -73,14 +66,22 @@ public enum JSONValue: Sendable, Hashable {
     ) throws(HoldfastError) {
         // Nearly every one is an object without a member of no name, and as such is checked without a tree.
         if (try? EntityPayload(bytes, key: "", limits: limits)) != nil { return }
+        hfpayload_tree_free(try tree(of: bytes, what: what, limits))
+    }
+
+    /// To be freed.
+    private static func tree(
+        of bytes: UnsafeRawBufferPointer, what: String, _ limits: PayloadLimits
+    ) throws(HoldfastError) -> OpaquePointer {
         var error = hfpayload_error()
+        // The parser takes no null pointer, and an empty buffer may have no address.
         let empty: StaticString = ""
         let start = bytes.baseAddress ?? UnsafeRawPointer(empty.utf8Start)
         guard
             let tree = hfpayload_tree_parse(
                 start.assumingMemoryBound(to: CChar.self), bytes.count, limits.c, &error)
         else { throw HoldfastError(payload: error, what: what) }
-        hfpayload_tree_free(tree)
+        return tree
     }
 
     /// Recurses no deeper than the depth limit under which the tree was parsed.

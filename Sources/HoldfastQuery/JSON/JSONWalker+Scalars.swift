@@ -1,11 +1,5 @@
 internal import HoldfastEnvironment
 
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
-
 /// A JSON number as this library compares it: integers exactly, everything else as a double.
 public enum JSONNumber: Sendable, Comparable {
     case integer(Int64)

@@ -1,9 +1,9 @@
 /// Writes JSON text: receipts, error details, descriptions. Commas are its own business.
 ///
-///     var writer = JSONWriter()
-///     writer.beginObject()
-///     writer.member("changed"); writer.beginArray(); writer.string("s1"); writer.endArray()
-///     writer.endObject()                          // {"changed":["s1"]}
+///     JSONWriter.object { writer in
+///         writer.member("sequence", 7)
+///         writer.member("changed", each: ["s1"]) { writer, id in writer.string(id) }
+///     }                                           // {"sequence":7,"changed":["s1"]}
 public struct JSONWriter: Sendable {
     /// What has been written so far.
     public private(set) var bytes: [UInt8] = []
@@ -134,6 +134,85 @@ public struct JSONWriter: Sendable {
                 self.value(item.value)
             }
             endObject()
+        }
+    }
+
+    // MARK: Objects and lists with what is in them
+
+    /// The text of an object whose members `body` writes.
+    public static func object<Failure: Error>(
+        _ body: (inout JSONWriter) throws(Failure) -> Void
+    ) throws(Failure) -> [UInt8] {
+        var writer = JSONWriter()
+        try writer.object(body)
+        return writer.bytes
+    }
+
+    /// An object whose members `body` writes.
+    public mutating func object<Failure: Error>(
+        _ body: (inout JSONWriter) throws(Failure) -> Void
+    ) throws(Failure) {
+        beginObject()
+        try body(&self)
+        endObject()
+    }
+
+    public mutating func member(_ name: String, _ value: String) {
+        member(name)
+        string(value)
+    }
+
+    public mutating func member(_ name: String, utf8 value: [UInt8]) {
+        member(name)
+        string(utf8: value)
+    }
+
+    public mutating func member(_ name: String, _ value: UInt64) {
+        member(name)
+        unsigned(value)
+    }
+
+    public mutating func member(_ name: String, _ value: Int64) {
+        member(name)
+        integer(value)
+    }
+
+    public mutating func member(_ name: String, _ value: Bool) {
+        member(name)
+        boolean(value)
+    }
+
+    public mutating func member(_ name: String, raw json: [UInt8]) {
+        member(name)
+        raw(json)
+    }
+
+    /// A member that is an object.
+    public mutating func member<Failure: Error>(
+        _ name: String, _ body: (inout JSONWriter) throws(Failure) -> Void
+    ) throws(Failure) {
+        member(name)
+        try object(body)
+    }
+
+    /// A member that is a list: `write` is called for each of its values.
+    public mutating func member<Elements: Sequence, Failure: Error>(
+        _ name: String, each elements: Elements,
+        _ write: (inout JSONWriter, Elements.Element) throws(Failure) -> Void
+    ) throws(Failure) {
+        member(name)
+        beginArray()
+        for element in elements { try write(&self, element) }
+        endArray()
+    }
+
+    /// A member that is a list of objects: `write` is called for the members of each.
+    public mutating func member<Elements: Sequence, Failure: Error>(
+        _ name: String, objects elements: Elements,
+        _ write: (inout JSONWriter, Elements.Element) throws(Failure) -> Void
+    ) throws(Failure) {
+        try member(name, each: elements) { writer, element throws(Failure) in
+            try writer.object { writer throws(Failure) in try write(&writer, element) }
         }
     }
 

@@ -110,56 +110,41 @@ extension ControllerAction {
     }
 
     public var json: [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        switch self {
-        case .begin(let process, let id, let element, let isMissingAllowed):
-            writer.begin(process == .save ? .save : .delete, "id", id)
-            writer.member("element", raw: element)
-            if isMissingAllowed {
-                writer.member("missing_ok")
-                writer.boolean(true)
+        JSONWriter.object { writer in
+            switch self {
+            case .begin(let process, let id, let element, let isMissingAllowed):
+                writer.begin(process == .save ? .save : .delete, "id", id)
+                writer.member("element", raw: element)
+                if isMissingAllowed { writer.member("missing_ok", true) }
+            case .succeeded(let process, let id, let element, let version):
+                writer.begin(process == .save ? .saved : .deleted, "id", id)
+                writer.member("element", raw: element)
+                if process == .save { writer.member("version", version) }
+            case .failed(let process, let id, let element, let error):
+                writer.begin(process == .save ? .saveFailed : .deleteFailed, "id", id)
+                writer.member("error", raw: error)
+                writer.member("element", raw: element)
+            case .request(let token, let request):
+                writer.begin(.request, "token", token)
+                writer.member("request", raw: request)
+            case .cancelRequest(let token): writer.begin(.cancelRequest, "token", token)
+            case .received(let token, let result):
+                writer.begin(result.snapshot == nil ? .changed : .received, "token", token)
+                writer.member("result", raw: result.json)
+                if let snapshot = result.snapshot { writer.ids(of: snapshot) }
+            case .requestFailed(let token, let request, let error):
+                writer.begin(.requestFailed, "token", token)
+                writer.member("error", raw: error)
+                writer.member("request", raw: request)
             }
-        case .succeeded(let process, let id, let element, let version):
-            writer.begin(process == .save ? .saved : .deleted, "id", id)
-            writer.member("element", raw: element)
-            if process == .save {
-                writer.member("version")
-                writer.unsigned(version)
-            }
-        case .failed(let process, let id, let element, let error):
-            writer.begin(process == .save ? .saveFailed : .deleteFailed, "id", id)
-            writer.member("error", raw: error)
-            writer.member("element", raw: element)
-        case .request(let token, let request):
-            writer.begin(.request, "token", token)
-            writer.member("request", raw: request)
-        case .cancelRequest(let token): writer.begin(.cancelRequest, "token", token)
-        case .received(let token, let result):
-            writer.begin(result.snapshot == nil ? .changed : .received, "token", token)
-            writer.member("result", raw: result.json)
-            if let snapshot = result.snapshot { writer.ids(of: snapshot) }
-        case .requestFailed(let token, let request, let error):
-            writer.begin(.requestFailed, "token", token)
-            writer.member("error", raw: error)
-            writer.member("request", raw: request)
         }
-        writer.endObject()
-        return writer.bytes
     }
 }
 
 extension JSONWriter {
     fileprivate mutating func begin(_ name: ControllerAction.Name, _ member: String, _ id: EntityID) {
-        self.member("action")
-        string(name.rawValue)
-        self.member(member)
-        string(utf8: id.bytes)
-    }
-
-    mutating func member(_ name: String, raw json: [UInt8]) {
-        member(name)
-        raw(json)
+        self.member("action", name.rawValue)
+        self.member(member, utf8: id.bytes)
     }
 
     /// The ids of a result, if they are known.

@@ -52,16 +52,14 @@ public struct ControllerState: Sendable {
 
 extension ControllerState {
     public var json: [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.lane("request", "token", requests)
-        writer.lane("persist", "id", saves)
-        writer.lane("delete", "id", deletes)
-        writer.map("requests", requests)
-        writer.map("saves", saves)
-        writer.map("deletes", deletes)
-        writer.endObject()
-        return writer.bytes
+        JSONWriter.object { writer in
+            writer.lane("request", "token", requests)
+            writer.lane("persist", "id", saves)
+            writer.lane("delete", "id", deletes)
+            writer.map("requests", requests)
+            writer.map("saves", saves)
+            writer.map("deletes", deletes)
+        }
     }
 }
 
@@ -75,8 +73,7 @@ extension JSONWriter {
         member(name)
         beginObject()
         if let id = ledger.latest, let entry = ledger[id] {
-            member(reference)
-            string(utf8: id.bytes)
+            member(reference, utf8: id.bytes)
             entry.write(to: &self)
         } else {
             phase("initial")
@@ -97,8 +94,7 @@ extension JSONWriter {
     }
 
     fileprivate mutating func phase(_ name: String) {
-        member("state")
-        string(name)
+        member("state", name)
     }
 }
 
@@ -108,17 +104,10 @@ extension ControllerState.RequestEntry: WrittenEntry {
         case .loading: writer.phase("loading")
         case .received(let position, let elements):
             writer.phase("received")
-            writer.member("position")
-            writer.string(position)
-            writer.member("elements")
-            writer.beginArray()
-            for element in elements { writer.raw(element.body) }
-            writer.endArray()
+            writer.member("position", position)
+            writer.member("elements", each: elements) { writer, element in writer.raw(element.body) }
             writer.ids(of: elements)
-            writer.member("versions")
-            writer.beginArray()
-            for element in elements { writer.unsigned(element.version) }
-            writer.endArray()
+            writer.member("versions", each: elements) { writer, element in writer.unsigned(element.version) }
         case .failed(let error):
             writer.phase("failed")
             writer.member("error", raw: error)
@@ -135,10 +124,7 @@ extension ControllerState.ProcessEntry: WrittenEntry {
         case .succeeded(let version):
             writer.phase("succeeded")
             // What was deleted has none.
-            if version > 0 {
-                writer.member("version")
-                writer.unsigned(version)
-            }
+            if version > 0 { writer.member("version", version) }
         case .failed(let error):
             writer.phase("failed")
             writer.member("error", raw: error)

@@ -61,30 +61,23 @@ final class LiveRequest: StreamObserver, FutureObserver, OperationFunction {
     /// The request's filter and the options beside it.
     private func query() throws(HoldfastError) -> (Filter, QueryOptions) {
         let repository = controller.repository
-        var filter: [UInt8]?
-        var options = JSONWriter()
-        options.beginObject()
-        try request.withBytes { request throws(HoldfastError) in
+        return try request.withBytes { request throws(HoldfastError) in
+            var filter: UnsafeRawBufferPointer?
+            var options: [JSONValue.Member] = []
             let walker = ItemWalker(request)
             _ = try walker.members(of: walker.start()) { name, value, end throws(HoldfastError) in
                 let name = try walker.decode(name)
                 let text = walker.walker.bytes(value, end)
                 if name.elementsEqual("filter".utf8) {
-                    filter = try Array(asking: text)
+                    filter = text
                 } else {
-                    options.member(utf8: name)
-                    options.raw(text)
+                    options.append(.init(name: name, value: try JSONValue.parse(text, what: QueryOptions.what)))
                 }
             }
-        }
-        options.endObject()
-        let queryOptions = try options.bytes.withBytes { options throws(HoldfastError) in
-            try QueryOptions(
-                json: options, key: repository.record.key, accepting: [.sort, .skip, .limit, .fields, .damaged])
-        }
-        guard let filter else { return (try repository.filter(nil, queryOptions.parameters), queryOptions) }
-        return try filter.withBytes { filter throws(HoldfastError) in
-            (try repository.filter(filter, queryOptions.parameters), queryOptions)
+            let queryOptions = try QueryOptions(
+                OptionReader(members: options, what: QueryOptions.what), key: repository.record.key,
+                accepting: [.sort, .skip, .limit, .fields, .damaged])
+            return (try repository.filter(filter, queryOptions.parameters), queryOptions)
         }
     }
 

@@ -75,22 +75,17 @@ extension ControllerState.RequestEntry {
 extension HoldfastError {
     /// As the failures of a controller's state hold it.
     var json: [UInt8] {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("status")
-        writer.string(status.name.description)
-        writer.member("message")
-        writer.string(message)
-        writer.member("retryable")
-        writer.boolean(isRetryable)
-        writer.member("commit_state")
-        switch commitState {
-        case .none: writer.string("none")
-        case .unknown: writer.string("unknown")
-        case .done: writer.string("done")
+        JSONWriter.object { writer in
+            writer.member("status", status.name.description)
+            writer.member("message", message)
+            writer.member("retryable", isRetryable)
+            writer.member("commit_state")
+            switch commitState {
+            case .none: writer.string("none")
+            case .unknown: writer.string("unknown")
+            case .done: writer.string("done")
+            }
+            writer.member("detail", raw: detailJSON)
         }
-        writer.member("detail", raw: detailJSON)
-        writer.endObject()
-        return writer.bytes
     }
 }

@@ -9,8 +9,7 @@ internal import HoldfastStorage
 final class Expiry: StoreService {
     private struct State {
         weak var store: Store?
-        var worker: (any Worker)?
-        var isClosing = false
+        var worker = WorkerOnDemand()
     }
 
     private let environment: Environment
@@ -49,27 +48,22 @@ final class Expiry: StoreService {
 
     private func start() throws(HoldfastError) {
         try state.withLock { state throws(HoldfastError) in
-            if state.isClosing { return }
-            if state.worker == nil {
-                state.worker = try environment.workers.start(name: "hf-expiry") { [self] in step() }
-            }
-            state.worker?.wake()
+            if state.worker.isClosing { return }
+            try state.worker.start(environment.workers, name: "hf-expiry") { [self] in step() }
+            state.worker.wake()
         }
     }
 
-    func beginClosing() {
-        state.withLock { state in
-            state.isClosing = true
-            state.worker?.wake()
-        }
-    }
+    func beginClosing() { state.withLock { $0.worker.beginClosing() } }
 
-    var isFinished: Bool { state.withLock { $0.worker == nil } }
+    var isFinished: Bool { state.withLock { $0.worker.isFinished } }
+
+    var isCurrentThread: Bool { state.withLock { $0.worker }.isCurrent }
 
     private func step() -> NextStep {
-        let (store, isClosing) = state.withLock { ($0.store, $0.isClosing) }
+        let (store, isClosing) = state.withLock { ($0.store, $0.worker.isClosing) }
         guard let store, !isClosing else {
-            state.withLock { $0.worker = nil }
+            state.withLock { $0.worker.finish() }
             finished()
             return .finished
         }

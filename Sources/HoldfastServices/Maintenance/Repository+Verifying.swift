@@ -125,26 +125,13 @@ struct RepositoryReport {
 
     func write(to writer: inout JSONWriter) {
         writer.beginObject()
-        writer.member("ok")
-        writer.boolean(isOK)
-        writer.member("name")
-        writer.string(name)
-        writer.member("entities")
-        writer.unsigned(entities)
-        writer.member("damaged")
-        writer.unsigned(damaged)
-        writer.member("damaged_ids")
-        writer.beginArray()
-        for id in damagedIDs { writer.string(id) }
-        writer.endArray()
-        if let failure {
-            writer.member("failure")
-            writer.string(failure)
-        }
-        writer.member("indexes")
-        writer.beginArray()
-        for check in checks { check.write(to: &writer) }
-        writer.endArray()
+        writer.member("ok", isOK)
+        writer.member("name", name)
+        writer.member("entities", entities)
+        writer.member("damaged", damaged)
+        writer.member("damaged_ids", each: damagedIDs) { writer, id in writer.string(id) }
+        if let failure { writer.member("failure", failure) }
+        writer.member("indexes", each: checks) { writer, check in check.write(to: &writer) }
         writer.endObject()
     }
 }
@@ -214,14 +201,10 @@ private struct IndexCheck {
 
     func write(to writer: inout JSONWriter) {
         writer.beginObject()
-        writer.member("name")
-        writer.string(index.record.name)
-        writer.member("entries")
-        writer.unsigned(found.count)
-        writer.member("wrong")
-        writer.unsigned(found.count - right)
-        writer.member("missing")
-        writer.unsigned(expected.count > right ? expected.count - right : 0)
+        writer.member("name", index.record.name)
+        writer.member("entries", found.count)
+        writer.member("wrong", found.count - right)
+        writer.member("missing", expected.count > right ? expected.count - right : 0)
         writer.endObject()
     }
 }

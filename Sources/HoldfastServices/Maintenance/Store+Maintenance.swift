@@ -15,16 +15,11 @@ extension Store {
         }
         diagnostics.info(
             "store backed up", [("path", .text(path)), ("sequence", .number(sequence)), ("bytes", .number(bytes))])
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("path")
-        writer.string(path)
-        writer.member("sequence")
-        writer.unsigned(sequence)
-        writer.member("bytes")
-        writer.unsigned(bytes)
-        writer.endObject()
-        return writer.bytes
+        return JSONWriter.object { writer in
+            writer.member("path", path)
+            writer.member("sequence", sequence)
+            writer.member("bytes", bytes)
+        }
     }
 
     /// Gives unused space back while nobody commits. Answers {"bytes_before","bytes_after"}.
@@ -39,14 +34,10 @@ extension Store {
             [queue] () throws(HoldfastError) in try queue.compact(unless: end)
         }
         diagnostics.info("store compacted", [("bytes_before", .number(before)), ("bytes_after", .number(after))])
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("bytes_before")
-        writer.unsigned(before)
-        writer.member("bytes_after")
-        writer.unsigned(after)
-        writer.endObject()
-        return writer.bytes
+        return JSONWriter.object { writer in
+            writer.member("bytes_before", before)
+            writer.member("bytes_after", after)
+        }
     }
 
     /// Checks the engine's files, every entity and every index.
@@ -66,20 +57,11 @@ extension Store {
         }
         let isOK = problems.isEmpty && reports.allSatisfy(\.isOK)
         if !isOK { diagnostics.error("the store was verified and is damaged") }
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("ok")
-        writer.boolean(isOK)
-        writer.member("problems")
-        writer.beginArray()
-        for problem in problems { writer.string(problem) }
-        writer.endArray()
-        writer.member("repositories")
-        writer.beginArray()
-        for report in reports { report.write(to: &writer) }
-        writer.endArray()
-        writer.endObject()
-        return writer.bytes
+        return JSONWriter.object { writer in
+            writer.member("ok", isOK)
+            writer.member("problems", each: problems) { writer, problem in writer.string(problem) }
+            writer.member("repositories", each: reports) { writer, report in report.write(to: &writer) }
+        }
     }
 
     /// The host's code runs here, and may have forked.

@@ -61,12 +61,6 @@ public struct HostWrite: Sendable {
     public var id: EntityID
     /// Nil: delete.
     public var body: [UInt8]?
-
-    public init(repository: String, id: EntityID, body: [UInt8]?) {
-        self.repository = repository
-        self.id = id
-        self.body = body
-    }
 }
 
 /// For providers that have none of the optional functions.

@@ -70,16 +70,11 @@ extension Store {
         lines.addEnd(entities: (before ?? 0) + entities)
         try flush()
         diagnostics.info("store exported", [("sequence", .number(snapshot.sequence)), ("entities", .number(entities))])
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("sequence")
-        writer.unsigned(snapshot.sequence)
-        writer.member("entities")
-        writer.unsigned(entities)
-        writer.member("skipped")
-        writer.unsigned(skipped)
-        writer.endObject()
-        return writer.bytes
+        return JSONWriter.object { writer in
+            writer.member("sequence", snapshot.sequence)
+            writer.member("entities", entities)
+            writer.member("skipped", skipped)
+        }
     }
 
     /// Whether a position is of this store, this state and these repositories.
@@ -144,24 +139,13 @@ extension Store {
         let indexes = try snapshot.indexes()
         var writer = JSONWriter()
         writer.beginObject()
-        writer.member("holdfast_export")
-        writer.unsigned(1)
-        writer.member("incarnation")
-        writer.string(incarnation)
-        writer.member("sequence")
-        writer.unsigned(snapshot.sequence)
-        if let version = try schemaVersion(on: snapshot) {
-            writer.member("schema_version")
-            writer.integer(version)
-        }
-        writer.member("repositories")
-        writer.beginArray()
-        for record in records {
-            writer.beginObject()
-            writer.member("name")
-            writer.string(record.name)
-            writer.member("key")
-            writer.string(record.key)
+        writer.member("holdfast_export", UInt64(1))
+        writer.member("incarnation", incarnation)
+        writer.member("sequence", snapshot.sequence)
+        if let version = try schemaVersion(on: snapshot) { writer.member("schema_version", version) }
+        try writer.member("repositories", objects: records) { writer, record throws(HoldfastError) in
+            writer.member("name", record.name)
+            writer.member("key", record.key)
             writer.member("indexes")
             writer.beginArray()
             for index in indexes where index.repository == record.id && index.state == .ready {
@@ -173,9 +157,7 @@ extension Store {
                 known.definition.writeOptions(named: index.name, to: &writer)
             }
             writer.endArray()
-            writer.endObject()
         }
-        writer.endArray()
         writer.endObject()
         lines.add(writer.bytes)
     }
@@ -193,12 +175,9 @@ private struct LineBuffer {
     mutating func add(_ view: EntityView, of repository: String) {
         var writer = JSONWriter()
         writer.beginObject()
-        writer.member("repository")
-        writer.string(repository)
-        writer.member("id")
-        writer.string(utf8: Array(view.id))
-        writer.member("version")
-        writer.unsigned(view.version)
+        writer.member("repository", repository)
+        writer.member("id", utf8: Array(view.id))
+        writer.member("version", view.version)
         writer.member("entity")
         text += writer.bytes
         let start = text.count
@@ -213,10 +192,8 @@ private struct LineBuffer {
     mutating func addEnd(entities: UInt64) {
         var writer = JSONWriter()
         writer.beginObject()
-        writer.member("end")
-        writer.boolean(true)
-        writer.member("entities")
-        writer.unsigned(entities)
+        writer.member("end", true)
+        writer.member("entities", entities)
         writer.endObject()
         add(writer.bytes)
     }

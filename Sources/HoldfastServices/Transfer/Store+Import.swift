@@ -112,15 +112,10 @@ extension Store {
 extension Importer {
     fileprivate func report(_ diagnostics: StoreDiagnostics) -> [UInt8] {
         diagnostics.info("entities imported", [("entities", .number(read)), ("stored", .number(stored))])
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("entities")
-        writer.unsigned(read)
-        writer.member("stored")
-        writer.unsigned(stored)
-        writer.member("skipped")
-        writer.unsigned(skipped)
-        writer.endObject()
-        return writer.bytes
+        return JSONWriter.object { writer in
+            writer.member("entities", read)
+            writer.member("stored", stored)
+            writer.member("skipped", skipped)
+        }
     }
 }

@@ -63,16 +63,12 @@ extension Store {
                 "\(storage.location) has schema version \(reached), and this program knows up to \(version): use a newer program",
                 detail: [("version", .number(UInt64(reached)))])
         }
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.member("from")
-        writer.integer(from)
-        writer.member("to")
-        writer.integer(version)
-        writer.member("backup")
-        if let backup { writer.string(backup) } else { writer.null() }
-        writer.endObject()
-        return writer.bytes
+        return JSONWriter.object { writer in
+            writer.member("from", from)
+            writer.member("to", version)
+            writer.member("backup")
+            if let backup { writer.string(backup) } else { writer.null() }
+        }
     }
 
     /// Answers which version is recorded by then.

@@ -6,12 +6,6 @@ import Testing
 @testable import HoldfastQuery
 @testable import HoldfastStorage
 
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
-
 /// The system's steady clock, and a calendar that a test sets.
 private final class SetCalendar: TimeSource {
     private let calendar = Atomic<UInt64>(1_750_000_000_000)

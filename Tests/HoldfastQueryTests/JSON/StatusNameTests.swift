@@ -2,12 +2,6 @@ import HoldfastEnvironment
 import HoldfastQuery
 import Testing
 
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
-
 /// The header is the contract; the core's list must say the same.
 @Suite("Status names")
 struct StatusNameTests {
@@ -19,7 +13,7 @@ struct StatusNameTests {
         var bytes = [UInt8](repeating: 0, count: 1 << 16)
         bytes.removeLast(bytes.count - fread(&bytes, 1, bytes.count, file))
         let text = String(decoding: bytes, as: UTF8.self)
-        let body = text.split(separator: "enum HF_OPEN_ENUM hf_status {")[1].split(separator: "}")[0]
+        let body = text.split(separator: "enum HF_ENUM(hf_status) {")[1].split(separator: "}")[0]
         var statuses: [String: Int32] = [:]
         for line in body.split(separator: "\n") {
             let words = line.split { " =,".contains($0) }

@@ -201,16 +201,7 @@ extension JSONValue {
 
     fileprivate func member(_ name: String) -> JSONValue? { members.first { $0.name == Array(name.utf8) }?.value }
 
-    fileprivate var rank: Int {
-        switch self {
-        case .null: 0
-        case .integer, .real: 1
-        case .string: 2
-        case .object: 3
-        case .array: 4
-        case .bool: 5
-        }
-    }
+    fileprivate var rank: Int { PlainOrder.rank(self) }
 
     fileprivate var double: Double? {
         switch self {

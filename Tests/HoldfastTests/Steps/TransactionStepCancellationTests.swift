@@ -6,7 +6,7 @@ import Testing
 
 @Suite("A transaction of steps whose commit is given up")
 struct TransactionStepCancellationTests {
-    @Test("stays open when its commit gets no place, or its task is cancelled before")
+    @Test("stays open when its commit gets no slot, or its task is cancelled before")
     func noPlace() async throws {
         var options = StoreOptions()
         options.maxInFlight = 1
@@ -16,9 +16,9 @@ struct TransactionStepCancellationTests {
             impatient.timeout = .zero
             let transaction = try store.begin(impatient)
             try await transaction.joined { try await songs.save(Song(id: "s1", title: "")) }
-            try await store.places.take(until: .now)
+            try store.occupySlot()
             await expectError(.busy) { try await transaction.commit() }
-            store.places.giveBack()
+            store.freeSlot()
             let cancelled = Task {
                 withUnsafeCurrentTask { $0?.cancel() }
                 try await transaction.commit()

@@ -6,20 +6,20 @@ import Testing
 
 @Suite("A transaction of steps while a call is at its end")
 struct TransactionStepEndingTests {
-    /// Has a commit wait for a place while `body` runs; answers how many changes it then stored.
+    /// Has a commit wait for a slot while `body` runs; answers how many changes it then stored.
     private func whileCommitting(
         _ transaction: Transaction, of store: Store, _ body: () async throws -> Void
     ) async throws -> Int {
-        try await store.places.take(until: .now)
+        try store.occupySlot()
         let commit = Task { try await transaction.commit().changes.count }
-        try await until("the commit waits for a place") { store.places.waitingTasks == 1 }
+        try await until("the commit waits for a slot") { store.waitingForSlot == 1 }
         do {
             try await body()
         } catch {
-            store.places.giveBack()
+            store.freeSlot()
             throw error
         }
-        store.places.giveBack()
+        store.freeSlot()
         return try await commit.value
     }
 

@@ -67,8 +67,7 @@ struct TransactionStepTests {
 
     @Test("that changes what another has changed meanwhile is refused, once", arguments: Engine.allCases)
     func conflicts(_ engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let accounts = store.repository(of: Account.self)
+        try await withAccounts(engine) { store, accounts in
             try await accounts.save(Account(id: 1, balance: 10))
             let transactions = [try store.begin(), try store.begin()]
             for (index, transaction) in transactions.enumerated() {
@@ -88,8 +87,7 @@ struct TransactionStepTests {
 
     @Test("reads one snapshot in all its parts", arguments: Engine.allCases)
     func snapshot(_ engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let accounts = store.repository(of: Account.self)
+        try await withAccounts(engine) { store, accounts in
             try await accounts.saveMany([Account(id: 1, balance: 1), Account(id: 2, balance: 1)])
             let transaction = try store.begin()
             try await #expect(transaction.joined { try await accounts.fetch(id: 1)?.balance } == 1)
@@ -225,8 +223,7 @@ struct TransactionStepTests {
 
     @Test("gone through again after each conflict, loses nothing that tasks add up", arguments: Engine.allCases)
     func counting(_ engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let accounts = store.repository(of: Account.self)
+        try await withAccounts(engine) { store, accounts in
             try await accounts.save(Account(id: 1, balance: 0))
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<4 {
@@ -253,8 +250,7 @@ struct TransactionStepTests {
 
     @Test("with an idempotency key is stored once", arguments: Engine.allCases)
     func idempotency(_ engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let accounts = store.repository(of: Account.self)
+        try await withAccounts(engine) { store, accounts in
             func pay(_ balance: Int) async throws -> Receipt {
                 let transaction = try store.begin(idempotencyKey: "payment 17")
                 try await transaction.joined { try await accounts.save(Account(id: 1, balance: balance)) }

@@ -10,8 +10,7 @@ struct TransactionStepTreeTests {
 
     @Test("changes together with what is stored", arguments: Engine.allCases)
     func together(_ engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let accounts = store.repository(of: Account.self)
+        try await withAccounts(engine) { store, accounts in
             let transaction = try store.begin()
             try await transaction.enlist(tree.root)
             try await transaction.enlist(tree.leaf)
@@ -54,8 +53,7 @@ struct TransactionStepTreeTests {
 
     @Test("that refuses leaves the transaction open, to be repaired", arguments: Engine.allCases)
     func refusing(_ engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let accounts = store.repository(of: Account.self)
+        try await withAccounts(engine) { store, accounts in
             tree.leaf.atValidation = {
                 if try accounts.blocking.count() != tree.left.value { throw Refusal() }
             }
@@ -74,8 +72,7 @@ struct TransactionStepTreeTests {
 
     @Test("goes back when the store refuses", arguments: Engine.allCases)
     func refusedByStore(_ engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let accounts = store.repository(of: Account.self)
+        try await withAccounts(engine) { store, accounts in
             try await accounts.save(Account(id: 1, balance: 0))
             let transaction = try store.begin()
             try await transaction.enlist(tree.root)
@@ -274,8 +271,7 @@ struct BlockingTreeTests {
 
     @Test("is told on its thread, and ends there alone", arguments: Engine.allCases)
     func steps(_ engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let accounts = store.repository(of: Account.self)
+        try await withAccounts(engine) { store, accounts in
             let transaction = try store.begin()
             try await onThread {
                 let tree = Tree()

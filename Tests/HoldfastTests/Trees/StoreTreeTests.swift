@@ -9,8 +9,7 @@ struct StoreTreeTests {
 
     @Test("changes together with what is stored", arguments: Engine.allCases)
     func together(_ engine: Engine) async throws {
-        try await withStore(engine) { store in
-            let accounts = store.repository(of: Account.self)
+        try await withAccounts(engine) { store, accounts in
             let value = try await store.transaction(tree.root) {
                 tree.left.value = 5
                 try await accounts.save(Account(id: 1, balance: 5))
@@ -89,8 +88,7 @@ struct StoreTreeTests {
         "agrees with the store after a conflict between any two steps", arguments: Engine.allCases,
         [Isolation.serializable, .snapshot])
     func conflicts(_ engine: Engine, _ isolation: Isolation) async throws {
-        try await withStore(engine) { store in
-            let accounts = store.repository(of: Account.self)
+        try await withAccounts(engine) { store, accounts in
             var options = TransactionOptions()
             options.isolation = isolation
             var retried = 0
@@ -415,8 +413,8 @@ struct ActorTreeTests {
             let accounts = store.repository(of: Account.self)
             try await accounts.open()
             let panel = Panel()
-            // The only place for commits is taken, so that the next one waits.
-            try await store.places.take(until: .now)
+            // The only slot for commits is taken, so that the next one waits.
+            try store.occupySlot()
             let task = Task { @MainActor in
                 try await store.transaction(panel) {
                     panel.value = 1
@@ -433,10 +431,10 @@ struct ActorTreeTests {
             if isCancelled {
                 task.cancel()
                 await #expect(throws: CancellationError.self) { try await task.value }
-                store.places.giveBack()
+                store.freeSlot()
                 #expect(panel.calls == ["begin", "validate", "rollback"] && panel.value == 0)
             } else {
-                store.places.giveBack()
+                store.freeSlot()
                 try await task.value
                 #expect(panel.calls == ["begin", "validate", "commit"] && panel.value == 1)
             }

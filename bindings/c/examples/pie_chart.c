@@ -159,9 +159,9 @@ static void expect_agreement(chart *c, const char *sentence) {
 /* --- The tour ---------------------------------------------------------------------------------------------
  */
 
-static hf_status draw(hf_transaction *t, void *user_data) {
+static hf_status draw(hf_transaction *t, void *user_data, hf_error **out_error) {
     chart *c = user_data;
-    hf_status status = hf_transaction_enlist(t, c->handle, NULL);
+    hf_status status = hf_transaction_enlist(t, c->handle, out_error);
     if (status == HF_OK) {
         add_slice(c, "cats", 60);
         add_slice(c, "dogs", 40);

@@ -18,16 +18,20 @@ short has stored a part). Without this attribute it tells nothing, for it came j
 library's part of the call: whether that has stored anything is to be looked up, or left to an idempotency
 key.
 
-Every failure is an `Error` whose class names the status.
+Every failure is an `Error` whose class names the status. The logger "holdfast" hears of exceptions that no
+caller gets, and, as "holdfast.library", what the library has to say, such as slow commits and recoveries; the
+attribute `holdfast` of such a record is what it speaks of, as holdfast/log.h says.
 """
 
 from . import _interpreter  # noqa: F401  first: the modules below cannot even be loaded there
 
 # isort: split
+from . import _log as _log
 from . import _public
 from ._common import *  # noqa: F403
 from .controller import Controller as Controller
 from .cursor import Cursor as Cursor
+from .deferred import DeferredRepository as DeferredRepository
 from .events import CommitFuture as CommitFuture
 from .events import OperationFuture as OperationFuture
 from .maintenance import Maintenance as Maintenance
@@ -46,6 +50,7 @@ from .stream import ChangeStream as ChangeStream
 from .stream import LiveQuery as LiveQuery
 from .stream import Stream as Stream
 from .transaction import Transaction as Transaction
+from .version import __version__ as __version__
 from .waiting import await_result as await_result
 
 # No assignment: checkers of types would take that for all that is public, and cannot read it.

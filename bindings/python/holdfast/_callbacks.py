@@ -268,6 +268,6 @@ def read(buffer: Any, capacity: int, token: int) -> int:
 
 
 @native(hf_upgrade_fn, HF_HOST_ERROR)
-def upgrade(transaction: Any, version: int, to: int, token: int) -> int:
+def upgrade(transaction: Any, version: int, to: int, token: int, _out_error: Any) -> int:
     """Upgrades by one version."""
     return _calls[token].do(HF_HOST_ERROR, transaction, version)

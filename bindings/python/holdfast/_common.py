@@ -3,13 +3,13 @@
 `import X as X` and `import *` are what tells checkers of types that a name is handed on.
 """
 
+from ._forms import register_type as register_type
+from ._verbs import ModifyResult as ModifyResult
 from .cache import CachePolicy as CachePolicy
 from .changes import ChangeBatch as ChangeBatch
 from .changes import CommittedChanges as CommittedChanges
 from .changes import EntityChange as EntityChange
 from .controller import reduce as reduce
-from .deferred import DeferredRepository as DeferredRepository
-from .deferred import ModifyResult as ModifyResult
 from .difference import Difference as Difference
 from .difference import Moved as Moved
 from .difference import Placed as Placed

@@ -2,15 +2,18 @@
 
 import ctypes
 import functools
-import json
 import weakref
 from collections.abc import Mapping
+from enum import Enum
 from typing import Any, Callable, Optional, Protocol, TypeVar, Union
+from uuid import UUID
 
 from . import errors
 from ._callbacks import answer, native
-from ._codec import Codec, members_of
+from ._codec import Codec
+from ._forms import form_of
 from ._handles import Handle, call, native_buffer, text_of
+from ._json import dump_with, load
 from ._library import lib
 from ._signatures import hf_controller, hf_event, hf_middleware_fn
 from ._sources import as_members, decoder
@@ -25,23 +28,25 @@ State = Mapping[str, Any]
 Middleware = Callable[[dict[str, Any], dict[str, Any]], object]
 
 
-def _plain(value: Any) -> Any:
-    return value.to_filter() if isinstance(value, Expression) else members_of(value)
+def _form(value: Any) -> Any:
+    if isinstance(value, Expression):
+        return value.to_filter()
+    return load(value) if isinstance(value, bytes) else form_of(value)
 
 
-_encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain)
+_dump = dump_with(_form)
 
 
 def json_of(value: Union[Mapping[str, Any], bytes]) -> bytes:
     """An action or a state as the library takes it; entities in it may be of any class."""
-    return value if isinstance(value, bytes) else _encoder.encode(value).encode()
+    return value if isinstance(value, bytes) else _dump(value)
 
 
 def action_of(action: Union[Action, bytes], codec: Codec[Any]) -> bytes:
     """An action for a repository. Of an element that cannot be an entity the state tells."""
     if isinstance(action, Mapping):
         element = action.get("element")
-        if not (element is None or isinstance(element, (str, int, float, list))):
+        if not (element is None or isinstance(element, (str, int, float, list, Enum, UUID))):
             action = {**action, "element": codec.members(element)}
     return json_of(action)
 
@@ -59,8 +64,10 @@ def initial() -> bytes:
     return reduced(b'{"action":"cancelRequest"}', None)
 
 
-def entities_of(codec: Codec[T], repository: str, token: Any, state: State) -> list[T]:
+def entities_of(codec: Codec[T], repository: str, token: Any, state: Union[State, bytes]) -> list[T]:
     """The elements of a request, as entities of a repository's class."""
+    if isinstance(state, bytes):
+        state = codec.loader()(state)
     request = state["requests"].get(str(token), {})
     decode = as_members if request.get("request", {}).get("fields") else decoder(codec)
     return [

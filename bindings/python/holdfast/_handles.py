@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Callable, Generic, NoReturn, Optional, TypeVar
 
 from . import _interrupts, errors
-from ._codec import load
+from ._json import Load, load
 from ._library import lib
 from ._limits import LIMITS
 from ._signatures import HF_OK, hf_buffer, hf_entity, hf_entity_list, hf_error
@@ -36,6 +36,14 @@ FORKED = "The store belongs to the parent of this process; open one of its own h
 
 class OfOneProcess:
     """What another process can do nothing with, and so cannot be sent there."""
+
+    #: What it is shown as, whatever has become of it, and without waiting.
+    _title: Callable[[], str]
+
+    def __repr__(self) -> str:
+        module = type(self).__module__
+        package = "holdfast.aio" if module.startswith("holdfast.aio.") else module.partition(".")[0]
+        return f"<{package}.{type(self).__name__} {self._title()}>"
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(
@@ -260,7 +268,7 @@ def json_of(entities: hf_entity_list) -> bytes:
     return ctypes.string_at(entities.json, entities.json_length) if entities.json else b"[]"
 
 
-def load_list(entities: hf_entity_list) -> Any:
+def load_list(entities: hf_entity_list, load: Load = load) -> Any:
     """The entities of a list, read a piece at a time: no signal is handled while one is read."""
     if entities.json_length <= LIMITS.read_bytes:
         return load(json_of(entities))

@@ -8,12 +8,14 @@ from typing import Any, Callable, Literal, Optional, TypedDict, Union
 
 from . import errors
 from ._callbacks import native
-from ._codec import Codec, as_dict, dump, options_of
+from ._codec import Codec, as_dict, options_of
+from ._json import dump_operands, load
 from ._signatures import hf_predicate_fn
 from .expressions import Expression
 
-#: A dict in MongoDB's language, an expression of `F`, or None for all.
-Filter = Union[Mapping[str, Any], Expression, None]
+#: A dict in MongoDB's language, an expression of `F`, the same as JSON in bytes, or None for all.
+Filter = Union[Mapping[str, Any], Expression, bytes, None]
+_BYTES = (bytes, bytearray, memoryview)
 Predicate = Callable[[Any], Any]
 #: Values for the parameters of a filter, by their names.
 Parameters = Optional[Mapping[str, Any]]
@@ -22,47 +24,63 @@ Fields = Union[Mapping[str, Any], Sequence[str], None]
 Damaged = Literal["refuse", "skip"]
 
 
+def filter_text(filter: Filter) -> Optional[bytes]:
+    """The text of a filter; None for all."""
+    if isinstance(filter, _BYTES):
+        return bytes(filter)
+    members = plain_filter(filter)
+    return None if members is None else dump_operands(members)
+
+
 def filter_arguments(filter: Filter) -> tuple[Optional[bytes], int]:
     """The text of a filter and its length; NULL for all."""
-    members = plain_filter(filter)
-    if members is None:
-        return None, 0
-    text = dump(members)
-    return text, len(text)
+    text = filter_text(filter)
+    return text, len(text or b"")
 
 
 def plain_filter(filter: Filter) -> Optional[dict[str, Any]]:
     """A filter as a dict; None for all."""
     if filter is None:
         return None
+    if isinstance(filter, _BYTES):
+        return load(bytes(filter))  # type: ignore[no-any-return]
     if isinstance(filter, Expression):
         filter = filter.to_filter()
     elif not isinstance(filter, Mapping):
-        raise TypeError(f"A filter is a dict or an expression of F, not {type(filter).__name__}.")
+        raise no_filter(filter)
     return dict(filter)
 
 
-class _Options(TypedDict, total=False):
+def no_filter(filter: object) -> TypeError:
+    """What is raised for what is no filter."""
+    return TypeError(f"A filter is a dict, an expression of F or JSON in bytes, not {type(filter).__name__}.")
+
+
+class FirstOptions(TypedDict, total=False):
+    """Which entity is the first: `holdfast.Repository.find` tells of each."""
+
     sort: Optional[Mapping[str, int]]
     skip: int
     parameters: Parameters
     damaged: Damaged
 
 
-class FirstOptions(_Options, total=False):
-    """Which entity is the first, and what of it is wanted: `holdfast.Repository.find` tells of each."""
-
-    fields: Fields
-
-
-class ExplainOptions(_Options, total=False):
-    """Which entities are looked for."""
+class QueryOptions(FirstOptions, total=False):
+    """Which entities are wanted, and in which order."""
 
     limit: Optional[int]
 
 
-class QueryOptions(FirstOptions, ExplainOptions, total=False):
-    """Which entities are wanted, in which order, and what of them."""
+class FirstParts(FirstOptions):
+    """What of the first entity is wanted."""
+
+    fields: Fields
+
+
+class QueryParts(QueryOptions):
+    """What of each entity is wanted."""
+
+    fields: Fields
 
 
 def query_options(

@@ -118,28 +118,30 @@ class hf_event(ctypes.Structure):
     """The end of something asynchronous. The fields follow, because one is a function of this type."""
 
 
+_out_error = POINTER(POINTER(hf_error))
+
 # Functions that the host hands over.
 hf_function = ctypes.CFUNCTYPE(None)
 hf_event_fn = ctypes.CFUNCTYPE(None, POINTER(hf_event), c_void_p)
 hf_middleware_fn = ctypes.CFUNCTYPE(None, POINTER(c_char), c_size_t, POINTER(c_char), c_size_t, c_void_p)
-hf_transaction_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_transaction), c_void_p)
+hf_transaction_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_transaction), c_void_p, _out_error)
 hf_index_progress = ctypes.CFUNCTYPE(c_bool, c_uint64, c_void_p)
 hf_progress = ctypes.CFUNCTYPE(c_bool, c_uint64, c_uint64, c_void_p)
-hf_upgrade_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_transaction), c_int64, c_int64, c_void_p)
+hf_upgrade_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_transaction), c_int64, c_int64, c_void_p, _out_error)
 hf_write_fn = ctypes.CFUNCTYPE(hf_status, POINTER(c_char), c_size_t, c_void_p)
 hf_read_fn = ctypes.CFUNCTYPE(c_int64, POINTER(c_char), c_size_t, c_void_p)
 hf_log_fn = ctypes.CFUNCTYPE(None, hf_log_level, c_char_p, c_char_p, c_void_p)
-hf_operation_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_transaction), POINTER(hf_buffer), c_void_p)
+hf_operation_fn = ctypes.CFUNCTYPE(
+    hf_status, POINTER(hf_transaction), POINTER(hf_buffer), c_void_p, _out_error
+)
 hf_interrupt_fn = ctypes.CFUNCTYPE(c_bool, c_void_p)
 hf_clock_fn = ctypes.CFUNCTYPE(c_uint64, c_void_p)
 hf_starter_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_future), c_void_p)
 hf_predicate_fn = ctypes.CFUNCTYPE(c_bool, POINTER(hf_entity_view), c_void_p)
 hf_participant_fn = ctypes.CFUNCTYPE(None, POINTER(c_uint8), c_void_p)
-hf_participant_validate_fn = ctypes.CFUNCTYPE(
-    hf_status, POINTER(hf_transaction), c_void_p, POINTER(POINTER(hf_error))
-)
+hf_participant_validate_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_transaction), c_void_p, _out_error)
 hf_participant_savepoint_fn = ctypes.CFUNCTYPE(None, c_uint64, c_void_p)
-hf_participant_body_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_participant), c_void_p)
+hf_participant_body_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_participant), c_void_p, _out_error)
 hf_validator_fn = ctypes.CFUNCTYPE(
     hf_status,
     POINTER(hf_transaction),
@@ -148,7 +150,7 @@ hf_validator_fn = ctypes.CFUNCTYPE(
     POINTER(c_char),
     c_size_t,
     c_void_p,
-    POINTER(POINTER(hf_error)),
+    _out_error,
 )
 destructor = ctypes.CFUNCTYPE(None, c_void_p)
 
@@ -166,7 +168,7 @@ class hf_provider_write(ctypes.Structure):
 
 
 # What a provider's functions take last.
-_provided = (c_void_p, POINTER(POINTER(hf_error)))
+_provided = (c_void_p, _out_error)
 # Text that is not closed with NUL.
 _characters = (POINTER(c_char), c_size_t)
 hf_provider_visit_fn = ctypes.CFUNCTYPE(c_bool, *_characters, *_characters, c_void_p)
@@ -237,7 +239,6 @@ _controller = POINTER(hf_controller)
 _participant = POINTER(hf_participant)
 _descriptor = POINTER(c_uint8)
 _error = POINTER(hf_error)
-_out_error = POINTER(_error)
 _buffer = POINTER(hf_buffer)
 _entity = POINTER(hf_entity)
 _entity_list = POINTER(hf_entity_list)
@@ -268,6 +269,8 @@ FUNCTIONS = {
     "hf_error_free": (None, (_error,)),
     "hf_version_select": (hf_status, (c_int32, _out_error)),
     "hf_version_text": (c_char_p, ()),
+    "hf_version_number": (c_int32, ()),
+    "hf_json_quote": (hf_status, (*_bytes, _buffer, _out_error)),
     "hf_feature_available": (c_bool, (c_char_p,)),
     "hf_set_log_callback": (hf_status, (hf_log_fn, c_void_p, destructor, _out_error)),
     "hf_events_free": (None, (_events, c_size_t)),

@@ -3,21 +3,18 @@
 import ctypes
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Optional, TypedDict, TypeVar, Union
+from typing import Any, Generic, Optional, TypedDict, TypeVar
 
 from . import errors
-from ._codec import Codec, id_of, load, misfit, options_of
+from ._codec import Codec, Id, id_of, misfit, options_of
 from ._handles import call
 from ._inbox import Told
 from ._library import lib
-from ._query import Filter, QueryOptions, filter_arguments, plain_filter, query_options
+from ._query import Filter, filter_arguments, plain_filter, query_options
 from ._signatures import hf_stream
-from .changes import ChangeBatch, Decode
+from .changes import ChangeBatch, Decode, loader_of
 from .difference import Difference, Moved, Placed, QueryEvent, Removed, Snapshot, follow
 from .events import NO_CALLBACK, NO_DESTRUCTOR
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 T = TypeVar("T")
 
@@ -84,10 +81,10 @@ class ChangeSource(Source["ChangeBatch[Any]"]):
         return batch if len(commits) == len(batch.commits) else dataclasses.replace(batch, commits=commits)
 
 
-class QuerySource(Source[QueryEvent]):
+class QuerySource(Source[QueryEvent[Any]]):
     """A live query."""
 
-    def __init__(self, repository: Any, filter: Filter = None, **options: "Unpack[QueryOptions]") -> None:
+    def __init__(self, repository: Any, filter: Filter = None, **options: Any) -> None:
         self._repository = repository
         self._decode = as_members if options.get("fields") else decoder(repository._codec)
         self._query = (
@@ -99,8 +96,8 @@ class QuerySource(Source[QueryEvent]):
     def _open(self, *arguments: Any) -> None:
         call(lib.hf_stream_open_query, self._repository.pointer, *self._query, *arguments)
 
-    def _read(self, text: bytes) -> QueryEvent:
-        data = load(text)
+    def _read(self, text: bytes) -> QueryEvent[Any]:
+        data = loader_of(self._decode)(text)
         if "snapshot" in data:
             is_reset = data.get("reset", self._entities is not None)
             self._entities = [self._entity(it) for it in data["snapshot"]]
@@ -128,7 +125,7 @@ class QuerySource(Source[QueryEvent]):
 class ChangeOptions(TypedDict, total=False):
     """Which changes are told, and how much of them: `holdfast.Store.changes` tells of each."""
 
-    id: Union[str, int, None]
+    id: Optional[Id]
     filter: Filter
     fields: Optional[Sequence[str]]
     old: bool
@@ -139,7 +136,7 @@ class ChangeOptions(TypedDict, total=False):
 def change_options(
     repository: Optional[str] = None,
     *,
-    id: Union[str, int, None] = None,
+    id: Optional[Id] = None,
     filter: Filter = None,
     fields: Optional[Sequence[str]] = None,
     old: bool = False,
@@ -165,19 +162,26 @@ def as_members(repository: str, id: str, members: Any) -> Any:
     return members
 
 
-def decoder(codec: Codec[Any]) -> Decode:
-    """What makes entities of a repository's class."""
-    if codec.cls is None:
-        return as_members
+class Decoder:
+    """Makes entities of a repository's class; a CorruptError where that cannot be done."""
 
-    def decode(repository: str, id: str, members: Any) -> Any:
+    def __init__(self, codec: Codec[Any]) -> None:
+        self._codec = codec
+        #: What parses the text that members come from.
+        self.loader = codec.loader
+
+    def __call__(self, repository: str, id: str, members: Any) -> Any:
+        """The entity of these members."""
         try:
-            return codec.from_members(members)
+            return self._codec.from_members(members)
         except errors.CorruptError as error:
             return error
         except Exception as raised:  # of the class
-            error = misfit(codec.cls, repository, id, raised)
+            error = misfit(self._codec.cls, repository, id, raised)
             error.__cause__ = raised
             return error
 
-    return decode
+
+def decoder(codec: Codec[Any]) -> Decode:
+    """What makes entities of a repository's class."""
+    return as_members if codec.cls is None else Decoder(codec)

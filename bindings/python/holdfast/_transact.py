@@ -74,7 +74,7 @@ os.register_at_fork(after_in_child=_bodies.renew)
 
 
 @native(hf_transaction_fn, HF_HOST_ERROR)
-def _trampoline(pointer: Any, token: int) -> int:
+def _trampoline(pointer: Any, token: int, _out_error: Any) -> int:
     return _bodies.get(token).attempt(pointer)
 
 

@@ -11,6 +11,8 @@ from ._codec import load
 from ._handles import call
 from ._interrupts import is_interrupt
 from ._library import lib
+from ._readers import entity_reader
+from ._records import is_model
 from ._signatures import HF_CONFLICT, HF_HOST_ERROR, HF_OK, HF_REFUSED, destructor, hf_validator_fn
 from .transaction import TransactionHandle
 
@@ -24,7 +26,9 @@ Check = Callable[[str, Optional[dict[str, Any]]], object]
 def check_of(validator: Any) -> Check:
     """What a validator does: a pydantic model or another class with `model_validate`, an object with
     `validate`, such as those of jsonschema, or a function."""
-    check = getattr(validator, "model_validate", None) or getattr(validator, "validate", None)
+    check: Any = getattr(validator, "model_validate", None) or getattr(validator, "validate", None)
+    if is_model(validator):
+        check = entity_reader(validator)
     if check is not None:
         return lambda _, entity: None if entity is None else check(entity)
     if callable(validator):

@@ -5,12 +5,17 @@ from dataclasses import dataclass
 from typing import Any, Callable, Generic, Optional, TypeVar
 
 from . import errors
-from ._codec import load
+from ._json import Load, load
 
 T = TypeVar("T")
 
 #: Makes an entity of a repository's name, an id, and members; a CorruptError where that cannot be done.
 Decode = Callable[[str, str, Any], Any]
+
+
+def loader_of(decode: Decode) -> Load:
+    """What parses the text that is decoded so."""
+    return decode.loader() if hasattr(decode, "loader") else load
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,7 @@ class ChangeBatch(Generic[T]):
     @classmethod
     def from_json(cls, text: bytes, decode: Decode) -> "ChangeBatch[Any]":
         """Reads what the library tells; members that this version does not know are ignored."""
-        data = load(text)
+        data = loader_of(decode)(text)
         return cls(
             position=data["position"],
             commits=tuple(

@@ -70,8 +70,8 @@ class Controller(OfOneProcess, Closing, Generic[T]):
         self._middleware_thread: Optional[int] = None
         self._native = NativeController(self, repository, store._events, middleware is not None)
 
-    def __repr__(self) -> str:
-        return f"<holdfast.Controller of {self._repository!r}>"
+    def _title(self) -> str:
+        return f"of {self._repository!r}, closed" if self._is_over else f"of {self._repository!r}"
 
     @property
     def state(self) -> dict[str, Any]:
@@ -97,7 +97,8 @@ class Controller(OfOneProcess, Closing, Generic[T]):
         that is not. Empty where none has come, or the request has ended. `state` is by default the one now.
         """
         repository = self._repository
-        return entities_of(repository._codec, repository.name, token, self.state if state is None else state)
+        given = self._native.state() if state is None else state
+        return entities_of(repository._codec, repository.name, token, given)
 
     def states(self, timeout: Optional[float] = None) -> Iterator[dict[str, Any]]:
         """The state now, and then each new one, as an iterator; where they come fast, the latest only.

@@ -3,10 +3,10 @@
 import ctypes
 import threading
 from collections.abc import Iterator
-from typing import Any, Callable, Generic, Optional, TypeVar
+from typing import Any, Generic, Optional, TypeVar
 
 from . import errors
-from ._codec import load
+from ._codec import Codec, load
 from ._handles import Closing, Handle, OfOneProcess, call, json_of
 from ._library import lib
 from ._signatures import hf_cursor, hf_entity_list
@@ -26,12 +26,13 @@ class Cursor(OfOneProcess, Closing, Generic[T]):
     one at which a signal's handler raises.
     """
 
-    def __init__(self, read: Optional[Callable[[Any], T]], *arguments: Any) -> None:
+    def __init__(self, codec: Optional[Codec[T]], *arguments: Any) -> None:
         pointer = ctypes.POINTER(hf_cursor)()
         self._handle = Handle(pointer, lib.hf_cursor_free)
         call(lib.hf_cursor_open, *arguments, ctypes.byref(pointer))
         # Makes an entity of its members; None where they are the entity.
-        self._read = read
+        self._read = None if codec is None else codec.reader
+        self._load = load if codec is None else codec.loader()
         # What the library has handed out, until it was made a piece: it hands nothing out twice.
         self._unread = hf_entity_list()
         self._memory = Handle(ctypes.byref(self._unread), lib.hf_entity_list_free)
@@ -40,6 +41,9 @@ class Cursor(OfOneProcess, Closing, Generic[T]):
         self._lock = threading.RLock()
         self._is_reading = False
         self._is_at_end = False
+
+    def _title(self) -> str:
+        return "at its end" if self._is_at_end else "open"
 
     def __iter__(self) -> Iterator[T]:
         return self
@@ -93,7 +97,7 @@ class Cursor(OfOneProcess, Closing, Generic[T]):
         if not self._unread.json:
             call(lib.hf_cursor_next, self._handle.pointer, 0, self._memory.pointer)
         if self._unread.count:
-            entities = load(json_of(self._unread))
+            entities = self._load(json_of(self._unread))
             self._piece = (iter(entities) if self._read is None else map(self._read, entities), True)
             self._forget()
         else:

@@ -84,10 +84,10 @@ class Difference(_Event[T]):
     changed: "tuple[Placed[T], ...]"
 
 
-QueryEvent = Union[Snapshot[Any], Difference[Any]]
+QueryEvent = Union[Snapshot[T], Difference[T]]
 
 
-def apply_difference(previous: Sequence[T], event: "Union[Snapshot[T], Difference[T]]") -> list[T]:
+def apply_difference(previous: Sequence[T], event: "QueryEvent[T]") -> list[T]:
     """The result after an event, of the result before it.
 
     For who keeps lists of their own; `event.entities` is the same. Raises InvalidArgumentError where the

@@ -76,6 +76,9 @@ class CommitFuture(OfOneProcess, concurrent.futures.Future[T], Generic[T]):
         super().__init__()
         self._transaction = transaction
 
+    def _title(self) -> str:
+        return self._state.lower()
+
     @property
     def receipt(self) -> Optional[Receipt]:
         """The commit's receipt once it is stored; None before, and when it failed."""
@@ -213,7 +216,7 @@ class Submission:
             future._take_receipt(text_of(event.receipt))
             try:
                 value = self.value(event)
-            except Exception as error:  # of the class that the result was to be read as
+            except BaseException as error:  # of the class that the result was to be read as
                 future.set_exception(error)
             else:
                 future.set_result(value)

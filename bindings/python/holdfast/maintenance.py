@@ -7,11 +7,12 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Callable, Optional, TypedDict, Union
+from typing import IO, TYPE_CHECKING, Any, Callable, Optional, Union
 
 from . import _callbacks, errors
 from ._callbacks import Callbacks, Progress
 from ._codec import as_list, load, native_text, options_of
+from ._doors import Blocking, threaded
 from ._handles import call, native_buffer, text_of
 from ._library import lib
 from ._limits import LIMITS
@@ -25,15 +26,6 @@ if TYPE_CHECKING:
 StrPath = Union[str, "os.PathLike[str]"]
 #: One upgrade. What it does through the store joins the transaction that records the new version.
 Upgrade = Callable[["Store"], object]
-
-
-class ExportOptions(TypedDict, total=False):
-    """What is exported and how: `Maintenance.export_lines` tells of each."""
-
-    repositories: Optional[Sequence[str]]
-    resume: bool
-    damaged: Damaged
-    progress: Optional[Progress]
 
 
 def restore(
@@ -68,14 +60,28 @@ def restore(
         )
 
 
-class Maintenance:
-    """Maintenance of an open store. All of it goes on beside other reading and writing.
-
-    `progress` functions are called on the calling thread; an exception of theirs ends the work and is raised.
-    """
+class StoreMaintenance:
+    """Maintenance of an open store, whoever waits for it."""
 
     pointer: Any
+    schema_version: Any
 
+    # --- State -----------------------------------------------------------------------------------
+
+    @threaded
+    def sync(self) -> None:
+        """Makes everything committed before this call durable, also what was committed as "relaxed"."""
+        call(lib.hf_store_sync, self.pointer)
+
+    @threaded
+    def describe(self) -> dict[str, Any]:
+        """The store's state, for people and programs that watch over it; `hf_store_describe` in
+        holdfast/store.h tells each member."""
+        return self._report(lib.hf_store_describe)
+
+    # --- Backup and checking ---------------------------------------------------------------------
+
+    @threaded
     def backup(self, path: StrPath, *, progress: Optional[Progress] = None) -> dict[str, Any]:
         """Copies the newest committed state into a new file, which is a store of its own.
 
@@ -86,6 +92,7 @@ class Maintenance:
             function = _callbacks.progress_for(progress)
             return self._report(lib.hf_store_backup, native_text(path), function, token, stores=True)
 
+    @threaded
     def verify(self, *, progress: Optional[Progress] = None) -> dict[str, Any]:
         """Checks the file, every entity and every index: "ok", "problems", "repositories".
 
@@ -94,6 +101,7 @@ class Maintenance:
         with Callbacks(progress).calling() as token:
             return self._report(lib.hf_store_verify, _callbacks.progress_for(progress), token)
 
+    @threaded
     def compact(self) -> dict[str, Any]:
         """Gives unused space back to the file system; commits wait meanwhile. "bytes_before", "bytes_after".
 
@@ -103,6 +111,7 @@ class Maintenance:
 
     # --- Export and import -----------------------------------------------------------------------
 
+    @threaded
     def export_lines(
         self,
         target: Union[StrPath, IO[bytes]],
@@ -165,6 +174,7 @@ class Maintenance:
         file.flush()
         return report
 
+    @threaded
     def import_lines(
         self,
         source: Union[StrPath, IO[bytes], IO[str]],
@@ -211,6 +221,7 @@ class Maintenance:
                 lib.hf_store_import, options_of(options), *functions, token, is_piecemeal=True
             )
 
+    @threaded
     def import_table(
         self,
         path: StrPath,
@@ -249,13 +260,7 @@ class Maintenance:
 
     # --- The schema ------------------------------------------------------------------------------
 
-    @property
-    def schema_version(self) -> Optional[int]:
-        """The recorded version of the program's schema; None where none is."""
-        version = ctypes.c_int64()
-        call(lib.hf_store_schema_version, self.pointer, ctypes.byref(version))
-        return None if version.value < 0 else version.value
-
+    @threaded
     def upgrade(
         self,
         upgrades: Mapping[int, Upgrade],
@@ -314,6 +319,20 @@ class Maintenance:
             arguments += (ctypes.byref(buffer),)
             call(function, self.pointer, *arguments, stored=stored, is_piecemeal=is_piecemeal)
             return report()
+
+
+class Maintenance(Blocking, StoreMaintenance):
+    """Maintenance of an open store. All of it goes on beside other reading and writing.
+
+    `progress` functions are called on the calling thread; an exception of theirs ends the work and is raised.
+    """
+
+    @property
+    def schema_version(self) -> Optional[int]:
+        """The recorded version of the program's schema; None where none is."""
+        version = ctypes.c_int64()
+        call(lib.hf_store_schema_version, self.pointer, ctypes.byref(version))
+        return None if version.value < 0 else version.value
 
 
 def nothing() -> None:

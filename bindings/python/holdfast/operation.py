@@ -2,18 +2,19 @@
 
 import asyncio
 import ctypes
-import functools
 from collections.abc import Generator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar
 
 from . import errors
+from ._answers import Answer
+from ._calls import Description
 from ._codec import dump
 from ._handles import Handle, OfOneProcess, Result, call, native_buffer
 from ._interrupts import OnError, OnFinished, tell, tell_error
+from ._json import Load, load, load_digits
 from ._library import lib
 from ._options import TransactionOptions, takes, transaction_options
 from ._signatures import hf_operation
-from .deferred import Description
 from .events import CommitFuture, OperationFuture, Submission
 from .transaction import current_pointer, open_transaction
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Subscription:
+class Subscription(OfOneProcess):
     """One run of an operation, whose subscriber hears of its value and then of its end, or of its error."""
 
     def __init__(self, on_value: Callable[[Any], object], on_finished: OnFinished, on_error: OnError) -> None:
@@ -33,6 +34,9 @@ class Subscription:
         self._on_finished = on_finished
         self._on_error = on_error
         self._future: Optional[Any] = None
+
+    def _title(self) -> str:
+        return f"of {self._future!r}"
 
     def cancel(self) -> bool:
         """Prevents what has not begun to be stored: the subscriber then hears a CancelledError. False when it
@@ -72,8 +76,8 @@ class Operation(OfOneProcess, Generic[T]):
         self._description = description
         self._handles: list[Handle] = []
 
-    def __repr__(self) -> str:
-        return f"<holdfast.Operation {self._description.text.decode()[:80]}>"
+    def _title(self) -> str:
+        return self._description.text.decode()[:80]
 
     def perform(self) -> T:
         """Runs it on this thread and answers its result; inside a transaction, as a part of that."""
@@ -143,8 +147,8 @@ class FunctionOperation(Operation[T]):
         self._fn = fn
         self._options = options
 
-    def __repr__(self) -> str:
-        return f"<holdfast.Operation of {self._fn!r}>"
+    def _title(self) -> str:
+        return f"of {self._fn!r}"
 
     def perform(self) -> T:
         """Runs the function as `Store.transact` does."""
@@ -188,19 +192,30 @@ def sequence_of(store: Any, operations: Iterable[Any], options: Mapping[str, Any
         if step._store is not store:
             raise errors.InvalidArgumentError("An operation of another store cannot be a step here.")
         description = getattr(step, "_description", None)
-        if description is None or not description.is_step:
+        if description is None or not description.answer.is_step:
             raise TypeError(f"{step!r} cannot be a step of a sequence.")
         steps.append(description)
-    given = {name: value for name, value in options.items() if value is not None}
-    members = b"".join(b"," + dump(name) + b":" + dump(value) for name, value in given.items())
+    members = b"".join(
+        b"," + dump(name) + b":" + dump(value) for name, value in options.items() if value is not None
+    )
     text = b'{"steps":[' + b",".join(step.text for step in steps) + b"]" + members + b"}"
-    return Description(text, functools.partial(_read_steps, steps), is_step=False)
+    return Description(text, _Results([step.answer for step in steps]))
 
 
-def _read_steps(steps: list[Description], results: Any) -> Any:
-    if results is None:
-        return None
-    return [step.read(result) for step, result in zip(steps, results)]
+class _Results(Answer[Optional[list[Any]]]):
+    """The answers of several calls; None where their idempotency key was used before."""
+
+    is_step = False
+
+    def __init__(self, answers: list[Answer[Any]]) -> None:
+        super().__init__(self._results, self._loader)
+        self._answers = answers
+
+    def _results(self, value: Any) -> Optional[list[Any]]:
+        return value and [answer.read(it) for answer, it in zip(self._answers, value)]
+
+    def _loader(self) -> Load:
+        return load_digits if any(answer.loader() is load_digits for answer in self._answers) else load
 
 
 def native(operation: Any) -> Handle:

@@ -4,7 +4,9 @@ import functools
 from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar, Union, overload
 
 from . import errors
-from ._codec import Codec, dump, members_of
+from ._handles import OfOneProcess
+from ._json import dump, load
+from ._readers import value_reader
 
 if TYPE_CHECKING:
     from .store import Store
@@ -55,24 +57,25 @@ class Preference(Generic[T]):
         instance.delete(self.name)
 
 
-class Preferences:
+class Preferences(OfOneProcess):
     """Named values in a repository of a store, stored as `{"id": name, "value": value}`.
 
-    Values are what JSON holds, dataclasses, and objects with to_dict or model_dump. Calls join the store's
+    Values are what JSON holds, what Holdfast has a form for, such as datetimes, and what a repository's class
+    may be. Calls join the store's
     current transaction. See `Preference` for names that are declared.
     """
 
     def __init__(self, store: "Store", name: str = "preferences") -> None:
         self._values = store.repository(name)
 
-    def __repr__(self) -> str:
-        return f"<holdfast.Preferences {self._values.name!r} of {self._values.store!r}>"
+    def _title(self) -> str:
+        return self._values._title()
 
     def get(self, name: str, default: T, cls: Optional[type[T]] = None) -> T:
         """The value of this name, or the default where none is stored.
 
-        `cls` is the type that the value must have: str, bool, int, float, list, dict, or a class as
-        `Store.repository` takes; without it, the default's. Raises CorruptError when what is stored is
+        `cls` is the type that the value must have: str, bool, int, float, list, dict, or a class whose values
+        Holdfast stores; without it, the default's. Raises CorruptError when what is stored is
         something else: never is the default answered for what cannot be read.
         """
         return value_of(self._values.fetch(name), self._values.name, default, cls)
@@ -88,7 +91,7 @@ class Preferences:
 
 def entry(name: str, value: Any) -> dict[str, Any]:
     """The entity of a value."""
-    return {"id": name, "value": value if isinstance(value, _PLAIN) else members_of(value)}
+    return {"id": name, "value": value}
 
 
 def value_of(entity: Any, repository: str, default: T, cls: Optional[type[T]]) -> T:
@@ -106,7 +109,7 @@ def value_of(entity: Any, repository: str, default: T, cls: Optional[type[T]]) -
 
 def checked(value: T, default: T, cls: Optional[type[T]]) -> T:
     """A value that is about to be stored, refused unless it can be read back."""
-    _reader(default, cls)(entry("", value)["value"])
+    _reader(default, cls)(load(dump(entry("", value)["value"])))
     return value
 
 
@@ -115,7 +118,7 @@ def _reader(default: Any, cls: Optional[type]) -> Callable[[Any], Any]:
     if cls is None and default is None:
         return lambda value: value
     wanted = type(default) if cls is None else cls
-    convert = functools.partial(_plain, wanted) if wanted in _PLAIN else Codec(wanted, "id").from_members
+    convert = functools.partial(_plain, wanted) if wanted in _PLAIN else value_reader(wanted)
     return lambda value: None if value is None and default is None else convert(value)
 
 

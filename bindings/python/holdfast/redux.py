@@ -29,6 +29,9 @@ class Middleware(OfOneProcess):
         # Of each token the request that lives.
         self._requests: dict[Any, object] = {}
 
+    def _title(self) -> str:
+        return f"{self.name!r} of {self._controller!r}"
+
     def __call__(self, store: Any) -> Callable[[Dispatch], Dispatch]:
         """The middleware: takes the store, which has `dispatch` as an item or an attribute, then the next
         one's dispatch, and answers its own."""

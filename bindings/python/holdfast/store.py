@@ -98,8 +98,8 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
             self._handle.let_go()
             raise
 
-    def __repr__(self) -> str:
-        return f"<holdfast.Store {self._url!r}>"
+    def _title(self) -> str:
+        return f"{self._url!r}, closed" if self._closed else repr(self._url)
 
     # --- Life ------------------------------------------------------------------------------------
 
@@ -169,10 +169,12 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
     ) -> "Repository[Any]":
         """Opens a repository, creating it where the store has none of that name.
 
-        `cls` is the class of its entities: a dataclass, or a class with from_dict and to_dict or with
-        model_validate and model_dump; without it they are dicts. `key` is the member that holds the id: "id"
-        for a new repository, else what it was created with. `cache` is a `CachePolicy`, or a dict of its
-        options: how the entities are cached in this process, apart from those of other repositories.
+        `cls` is the class of its entities: a dataclass, a class of attrs or msgspec, a TypedDict, or a class
+        with from_dict and to_dict or with model_validate and model_dump; without it they are dicts. (The
+        README tells what becomes of datetimes and all else that JSON does not have.) `key` is the member that
+        holds the id: "id" for a new repository, else what it was created with. `cache` is a `CachePolicy`, or
+        a dict of its options: how the entities are cached in this process, apart from those of other
+        repositories.
         """
         return Repository(self, name, cls=cls, key=key, create=create, cache=cache)
 
@@ -367,15 +369,6 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         return operation(self, fn, max_attempts=max_attempts, **options)
 
     # --- State -----------------------------------------------------------------------------------
-
-    def sync(self) -> None:
-        """Makes everything committed before this call durable, also what was committed as "relaxed"."""
-        call(lib.hf_store_sync, self.pointer)
-
-    def describe(self) -> dict[str, Any]:
-        """The store's state, for people and programs that watch over it; `hf_store_describe` in
-        holdfast/store.h tells each member."""
-        return self._report(lib.hf_store_describe)
 
     def set_clock(self, clock: Optional[Clock]) -> None:
         """Replaces the clock by which cached entities expire, for tests; None for the system's.

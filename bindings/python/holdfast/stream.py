@@ -5,16 +5,17 @@ import functools
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar, overload
 
 from . import errors
-from ._codec import Codec, native_text, options_of
+from ._codec import Codec, Id, native_text, options_of
+from ._doors import Blocking, threaded
 from ._handles import Closing, Handle, OfOneProcess, call, native_buffer, text_of
 from ._inbox import Inbox
 from ._interrupts import OnError, OnFinished, tell, tell_error
 from ._library import lib
 from ._options import takes
-from ._query import Filter, QueryOptions, query_options
+from ._query import Filter, query_options
 from ._sources import ChangeOptions, ChangeSource, QuerySource, Source, as_members, change_options, decoder
 from .changes import ChangeBatch
 from .difference import QueryEvent
@@ -23,6 +24,7 @@ from .events import Events, is_event_thread
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from ._query import QueryOptions, QueryParts
     from .store import Store
 
 T = TypeVar("T")
@@ -71,6 +73,9 @@ class Stream(OfOneProcess, Closing, Generic[E]):
             return self.next()
         except errors.ClosedError:
             raise StopIteration from None
+
+    def _title(self) -> str:
+        return f"{'closed' if self._inbox.is_closed else 'open'} at {self.position!r}"
 
     @property
     def position(self) -> Optional[str]:
@@ -195,7 +200,7 @@ class Stream(OfOneProcess, Closing, Generic[E]):
                     tell_error(on_error, error)
 
 
-class ChangeStream(Stream["ChangeBatch[T]"], Generic[T]):
+class ChangeStream(Stream[ChangeBatch[T]], Generic[T]):
     """Changes as they are committed, by this process and others: a `Stream` of `ChangeBatch`.
 
     Raises CursorLostError, and goes on from its `position`, where the log was trimmed before it was read.
@@ -207,15 +212,46 @@ class ChangeStream(Stream["ChangeBatch[T]"], Generic[T]):
         call(lib.hf_stream_acknowledge, self._handle.pointer, native_text(position))
 
 
-class LiveQuery(Stream[QueryEvent], Generic[T]):
+class LiveQuery(Stream[QueryEvent[T]], Generic[T]):
     """A query's result as it changes: a `Stream` whose first event is a `Snapshot`, and each after it a
     `Difference`, or another `Snapshot` where the consumer could not keep up."""
 
 
-class StoreStreams:
-    """What a `Store` tells of its commits."""
+class StoreHistory:
+    """What a store tells of earlier commits, whoever waits for it."""
 
     pointer: Any
+
+    @threaded
+    def changes_since(
+        self,
+        position: Optional[str] = None,
+        repository: Optional[str] = None,
+        *,
+        id: Optional[Id] = None,
+        filter: Filter = None,
+        entities: bool = True,
+        limit: Optional[int] = None,
+    ) -> "ChangeBatch[dict[str, Any]]":
+        """What was committed behind a position, or since the log begins, at most `limit` commits (1000).
+
+        Its `position` is the one to ask with next. Other options: see `changes`. Raises CursorLostError.
+        """
+        options = change_options(repository, id=id, filter=filter, entities=entities)
+        with native_buffer() as answer:
+            call(
+                lib.hf_store_changes_since,
+                self.pointer,
+                None if position is None else native_text(position),
+                options_of({**options, "limit": limit}),
+                ctypes.byref(answer),
+            )
+            return ChangeBatch.from_json(text_of(answer), as_members)
+
+
+class StoreStreams(Blocking, StoreHistory):
+    """What a `Store` tells of its commits."""
+
     _handle: Handle
     _events: Events
 
@@ -253,31 +289,6 @@ class StoreStreams:
         """
         return _change_stream(self, {**change_options(repository, **options), "durable": name}, as_members)
 
-    def changes_since(
-        self,
-        position: Optional[str] = None,
-        repository: Optional[str] = None,
-        *,
-        id: Union[str, int, None] = None,
-        filter: Filter = None,
-        entities: bool = True,
-        limit: Optional[int] = None,
-    ) -> "ChangeBatch[dict[str, Any]]":
-        """What was committed behind a position, or since the log begins, at most `limit` commits (1000).
-
-        Its `position` is the one to ask with next. Other options: see `changes`. Raises CursorLostError.
-        """
-        options = change_options(repository, id=id, filter=filter, entities=entities)
-        with native_buffer() as answer:
-            call(
-                lib.hf_store_changes_since,
-                self.pointer,
-                None if position is None else native_text(position),
-                options_of({**options, "limit": limit}),
-                ctypes.byref(answer),
-            )
-            return ChangeBatch.from_json(text_of(answer), as_members)
-
 
 class RepositoryStreams(Generic[T]):
     """What a `Repository` tells of its entities."""
@@ -291,8 +302,16 @@ class RepositoryStreams(Generic[T]):
         """Changes of this repository, with entities of its class: see `Store.changes`."""
         return _change_stream(self._store, change_options(self.name, **options), decoder(self._codec))
 
+    @overload
+    def observe(self, filter: Filter = None, **options: "Unpack[QueryOptions]") -> "LiveQuery[T]": ...
+
+    @overload
+    def observe(
+        self, filter: Filter = None, **options: "Unpack[QueryParts]"
+    ) -> "LiveQuery[dict[str, Any]]": ...
+
     @takes(query_options)
-    def observe(self, filter: Filter = None, **options: "Unpack[QueryOptions]") -> "LiveQuery[T]":
+    def observe(self, filter: Filter = None, **options: Any) -> "LiveQuery[Any]":
         """What `find` answers, and then how it changes: `for event in songs.observe({"plays": {"$gt": 9}})`.
 
         Each event has the whole result as `entities`; a `Difference` says what is removed, inserted, moved

@@ -240,6 +240,10 @@ class TransactionHandle(OfOneProcess):
         #: The receipt as the library gave it, read when it is asked for.
         self.receipt_text = b""
 
+    def _title(self) -> str:
+        state = "committed" if self.receipt_text else "ended" if self._settled else "open"
+        return f"{state} of {self._store._url!r}"
+
     @property
     def state(self) -> TransactionState:
         """Where the transaction stands."""

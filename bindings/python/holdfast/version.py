@@ -2,6 +2,9 @@
 
 from ._library import lib
 
+#: The version of this package.
+__version__ = "0.1.0"
+
 
 def version_text() -> str:
     """The version of the native library, such as "0.1.0"."""

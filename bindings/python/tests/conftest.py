@@ -1,6 +1,8 @@
 """One factory for each resource. After every test no native handle may be left."""
 
 import gc
+import inspect
+import logging
 import os
 import signal
 import sys
@@ -28,6 +30,9 @@ import holdfast  # noqa: E402
 # A shell lets what it starts in the background ignore Ctrl-C, and so would these tests and what they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# What the library has to say depends on how busy the machine is: only tests of that hear it.
+logging.getLogger("holdfast.library").setLevel(logging.CRITICAL)
+
 # An example takes what it takes, and so does drawing it: on a busy machine that says nothing.
 settings.register_profile(
     "tests",
@@ -43,6 +48,16 @@ def only_what_is_new_is_collected() -> None:
     tests have left in cycles goes here, and not while the next test counts."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> "bool | None":
+    """A test that is a coroutine runs in the loops that it asks for by `run`."""
+    if not inspect.iscoroutinefunction(pyfuncitem.function):
+        return None
+    names = inspect.signature(pyfuncitem.function).parameters
+    pyfuncitem.funcargs["run"](pyfuncitem.function(**{name: pyfuncitem.funcargs[name] for name in names}))
+    return True
 
 
 #: Reports of the test that runs, if it has failed.

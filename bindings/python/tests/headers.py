@@ -39,7 +39,8 @@ def read() -> Contract:
 
 def _plain(text: str) -> str:
     text = re.sub(r"^\s*#(?:.*\\\n)*.*$", "", text, flags=re.MULTILINE)
-    text = re.sub(r"\bHF_(WARN_UNUSED|OPEN_ENUM|BEGIN_DECLS|END_DECLS)\b", "", text)
+    text = re.sub(r"\bHF_(EXPORT|WARN_UNUSED|OPEN_ENUM|BEGIN_DECLS|END_DECLS)\b", "", text)
+    text = re.sub(r"\bHF_ENUM\((\w+)\)", r"\1", text)
     return " ".join(text.split())
 
 

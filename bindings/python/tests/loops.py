@@ -10,6 +10,11 @@ import uvloop
 Run = Callable[[Awaitable[Any]], Any]
 
 
+async def eventually(condition: Callable[[], Any]) -> None:
+    while not condition():
+        await asyncio.sleep(0.001)
+
+
 @pytest.fixture(params=["asyncio", "uvloop"])
 def run(request: pytest.FixtureRequest) -> Iterator[Run]:
     """Runs a coroutine in a loop of each kind; what a loop was not told of must not be lost."""

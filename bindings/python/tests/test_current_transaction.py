@@ -172,28 +172,25 @@ def test_a_transaction_that_was_entered_and_that_nobody_has_any_more_is_rolled_b
     assert store.describe()["transactions"] == 0
 
 
-def test_an_asynchronous_generator_stays_in_its_transaction_whichever_task_asks_it(run: Runner) -> None:
-    async def main() -> None:
-        async with holdfast.aio.open("memory:") as store:
-            songs = store.repository("songs")
+async def test_an_asynchronous_generator_stays_in_its_transaction_whichever_task_asks_it(run: Runner) -> None:
+    async with holdfast.aio.open("memory:") as store:
+        songs = store.repository("songs")
 
-            async def saving() -> AsyncIterator[None]:
+        async def saving() -> AsyncIterator[None]:
+            async with store.transaction():
+                for id in "abc":
+                    await songs.save({"id": id})
+                    yield
                 async with store.transaction():
-                    for id in "abc":
-                        await songs.save({"id": id})
-                        yield
-                    async with store.transaction():
-                        await asyncio.gather(songs.save({"id": "d"}), songs.save({"id": "e"}))
-                        yield
+                    await asyncio.gather(songs.save({"id": "d"}), songs.save({"id": "e"}))
+                    yield
 
-            generator = saving()
-            for _ in "abcd":
-                await asyncio.ensure_future(generator.__anext__())
-            assert await songs.ids() == []
-            await generator.aclose()
-            assert await songs.ids() == []
-
-    run(main())
+        generator = saving()
+        for _ in "abcd":
+            await asyncio.ensure_future(generator.__anext__())
+        assert await songs.ids() == []
+        await generator.aclose()
+        assert await songs.ids() == []
 
 
 def test_a_context_manager_that_is_written_as_a_generator_opens_it_for_the_block_it_manages(
@@ -218,49 +215,43 @@ def test_a_context_manager_that_is_written_as_a_generator_opens_it_for_the_block
         assert store.current_transaction is None
 
 
-def test_an_asynchronous_generator_keeps_its_transaction_to_itself_and_to_the_tasks_it_begins(
+async def test_an_asynchronous_generator_keeps_its_transaction_to_itself_and_to_the_tasks_it_begins(
     run: Runner,
 ) -> None:
-    async def main() -> None:
-        async with holdfast.aio.open("memory:") as store:
-            songs = store.repository("songs")
+    async with holdfast.aio.open("memory:") as store:
+        songs = store.repository("songs")
 
-            async def saving() -> AsyncIterator[int]:
-                async with store.transaction():
-                    await asyncio.gather(*(songs.save({"id": str(number)}) for number in range(5)))
-                    yield await songs.count()
-                    await songs.save({"id": "second"})
-                    yield 2
+        async def saving() -> AsyncIterator[int]:
+            async with store.transaction():
+                await asyncio.gather(*(songs.save({"id": str(number)}) for number in range(5)))
+                yield await songs.count()
+                await songs.save({"id": "second"})
+                yield 2
 
-            generator = saving()
-            async for count in generator:
-                assert count == 5
-                break
-            assert store.current_transaction is None
-            await songs.save({"id": "outside"})
-            await generator.aclose()
-            assert await songs.ids() == ["outside"]
-
-    run(main())
+        generator = saving()
+        async for count in generator:
+            assert count == 5
+            break
+        assert store.current_transaction is None
+        await songs.save({"id": "outside"})
+        await generator.aclose()
+        assert await songs.ids() == ["outside"]
 
 
-def test_an_asynchronous_context_manager_opens_it_for_its_block(run: Runner) -> None:
-    async def main() -> None:
-        async with holdfast.aio.open("memory:") as store:
-            songs = store.repository("songs")
+async def test_an_asynchronous_context_manager_opens_it_for_its_block(run: Runner) -> None:
+    async with holdfast.aio.open("memory:") as store:
+        songs = store.repository("songs")
 
-            @contextlib.asynccontextmanager
-            async def unit_of_work() -> AsyncIterator[None]:
-                async with store.transaction():
-                    yield
+        @contextlib.asynccontextmanager
+        async def unit_of_work() -> AsyncIterator[None]:
+            async with store.transaction():
+                yield
 
-            with pytest.raises(LookupError):
-                async with unit_of_work():
-                    await asyncio.gather(songs.save({"id": "a"}), songs.save({"id": "b"}))
-                    raise LookupError
-            assert await songs.count() == 0
-
-    run(main())
+        with pytest.raises(LookupError):
+            async with unit_of_work():
+                await asyncio.gather(songs.save({"id": "a"}), songs.save({"id": "b"}))
+                raise LookupError
+        assert await songs.count() == 0
 
 
 # --- Threads -----------------------------------------------------------------------------------------
@@ -404,22 +395,19 @@ def test_rolling_back_after_a_failed_commit_leaves_the_conflict_to_be_raised(
         committed.rollback()
 
 
-def test_rolling_back_after_a_failed_commit_leaves_the_conflict_to_be_awaited(run: Runner) -> None:
-    async def main() -> None:
-        async with holdfast.aio.open("memory:") as store:
-            songs = store.repository("songs")
-            await songs.save({"id": "a", "plays": 0})
-            transaction = store.begin()
-            with transaction.joined():
-                await songs.patch("a", {"plays": 1})
-            await songs.patch("a", {"plays": 2})
-            with pytest.raises(holdfast.ConflictError):
-                try:
-                    await transaction.commit()
-                finally:
-                    await transaction.rollback()
-
-    run(main())
+async def test_rolling_back_after_a_failed_commit_leaves_the_conflict_to_be_awaited(run: Runner) -> None:
+    async with holdfast.aio.open("memory:") as store:
+        songs = store.repository("songs")
+        await songs.save({"id": "a", "plays": 0})
+        transaction = store.begin()
+        with transaction.joined():
+            await songs.patch("a", {"plays": 1})
+        await songs.patch("a", {"plays": 2})
+        with pytest.raises(holdfast.ConflictError):
+            try:
+                await transaction.commit()
+            finally:
+                await transaction.rollback()
 
 
 # --- Submitted on the event thread -------------------------------------------------------------------

@@ -33,6 +33,21 @@ SLOW = {"text": {"$regex": "^(a|aa)+$"}}
 MANY = 20_000
 
 
+def is_stopped_while_it_counts() -> bool:
+    """Whether a handler of SIGALRM that raises KeyboardInterrupt ends a call that takes long."""
+    with holdfast.open("memory:") as store:
+        songs = store.repository("songs")
+        songs.add_many({"id": str(number), "text": TEXT} for number in range(MANY))
+        began = time.process_time()
+        try:
+            signal.setitimer(signal.ITIMER_REAL, 0.1)
+            songs.count(SLOW)
+            time.sleep(100)
+        except KeyboardInterrupt:
+            return time.process_time() - began < 1.5
+    return False
+
+
 def press_soon(sent: list[float], number: int = signal.SIGINT) -> None:
     """Sends a signal to this process, a moment from now, perhaps before this returns; the list tells when."""
 
@@ -323,20 +338,7 @@ def test_a_child_s_only_thread_is_asked_wherever_the_fork_came_from() -> None:
         """
         import os, signal, sys, threading, time, holdfast
         sys.path.insert(0, sys.argv[1])
-        from test_interrupted_calls import MANY, SLOW, TEXT
-
-        def child():
-            with holdfast.open("memory:") as store:
-                songs = store.repository("songs")
-                songs.add_many({"id": str(number), "text": TEXT} for number in range(MANY))
-                began = time.process_time()
-                try:
-                    signal.setitimer(signal.ITIMER_REAL, 0.1)
-                    songs.count(SLOW)
-                    time.sleep(100)
-                except KeyboardInterrupt:
-                    return 0 if time.process_time() - began < 1.5 else 1
-            return 2
+        from test_interrupted_calls import MANY, SLOW, TEXT, is_stopped_while_it_counts
 
         def stop(*_):
             raise KeyboardInterrupt
@@ -344,7 +346,7 @@ def test_a_child_s_only_thread_is_asked_wherever_the_fork_came_from() -> None:
         def fork():
             pid = os.fork()
             if pid == 0:
-                os._exit(child())
+                os._exit(not is_stopped_while_it_counts())
             statuses.append(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 
         statuses = []
@@ -389,23 +391,13 @@ def test_the_main_thread_is_asked_also_where_another_has_imported_the_package() 
         thread = threading.Thread(target=__import__, args=["holdfast"])
         thread.start()
         thread.join()
-        import holdfast
-        from test_interrupted_calls import MANY, SLOW, TEXT
+        from test_interrupted_calls import is_stopped_while_it_counts
 
         def stop(*_):
             raise KeyboardInterrupt
 
         signal.signal(signal.SIGALRM, stop)
-        with holdfast.open("memory:") as store:
-            songs = store.repository("songs")
-            songs.add_many({"id": str(number), "text": TEXT} for number in range(MANY))
-            began = time.process_time()
-            try:
-                signal.setitimer(signal.ITIMER_REAL, 0.1)
-                songs.count(SLOW)
-                time.sleep(100)
-            except KeyboardInterrupt:
-                print(time.process_time() - began < 1.5)
+        print(is_stopped_while_it_counts())
         """,
         str(Path(__file__).parent),
         development=False,

@@ -313,3 +313,30 @@ def test_a_provider_s_store_is_upgraded_from_what_was_recorded_before() -> None:
     assert steps == [0, 1, 2]
     with holdfast.open_provider(provider) as store, pytest.raises(holdfast.SchemaTooNewError):
         store.upgrade({0: rename})
+
+
+@pytest.mark.parametrize("end", ["-wal", "-shm", "-journal", "-lock"])
+def test_nothing_gets_a_name_that_is_kept_for_a_part_of_another_store(
+    filled: holdfast.Store, tmp_path: Path, end: str
+) -> None:
+    other, taken = tmp_path / "other.db", tmp_path / f"other.db{end}"
+    with holdfast.open(other) as store:
+        store.repository("songs").save({"id": "a"})
+    (tmp_path / "other.db-lock").unlink()
+    for make in (filled.backup, holdfast.open, functools.partial(holdfast.restore, other)):
+        with pytest.raises(holdfast.CannotOpenError, match="part of the store"):
+            make(taken)
+        assert not taken.exists()
+    with holdfast.open(other) as store:
+        assert store.repository("songs").ids() == ["a"]
+
+
+def test_a_copy_is_not_made_over_a_store_that_has_the_name_of_a_partial_one(
+    filled: holdfast.Store, tmp_path: Path
+) -> None:
+    with holdfast.open(tmp_path / "copy.db-partial") as store:
+        store.repository("songs").save({"id": "a"})
+    with pytest.raises(holdfast.ExistsError, match="a store of its own"):
+        filled.backup(tmp_path / "copy.db")
+    with holdfast.open(tmp_path / "copy.db-partial") as store:
+        assert store.repository("songs").ids() == ["a"]

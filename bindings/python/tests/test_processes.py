@@ -2,7 +2,10 @@
 
 import concurrent.futures
 import multiprocessing
+import shutil
+import subprocess
 import time
+from pathlib import Path
 from typing import Optional
 
 import pytest
@@ -129,3 +132,33 @@ def test_who_only_reads_keeps_nobody_from_opening_and_closing(path: str) -> None
     finally:
         reader.process.kill()
         reader.wait()
+
+
+def test_who_opens_a_store_whose_file_was_replaced_under_another_process_is_told(counted: str) -> None:
+    owner = start_program(
+        """
+        import sys, holdfast
+        store = holdfast.open(sys.argv[1])
+        store.repository("counters").save({"id": "o", "n": 1})
+        print("open", flush=True)
+        sys.stdin.readline()
+        try:
+            store.close()
+        except holdfast.IOError:
+            print("told", flush=True)
+        """,
+        counted,
+        stdin=subprocess.PIPE,
+    )
+    assert owner.wait_for_line() == "open"
+    shutil.copy(counted, counted + ".copy")
+    Path(counted + ".copy").replace(counted)
+    with pytest.raises(holdfast.IOError, match="replaced"):
+        holdfast.open(counted)
+    assert owner.wait().stdout == "told\n"
+    # What is there now is a store like any other.
+    with holdfast.open(counted) as store:
+        counters = store.repository("counters")
+        counters.save({"id": "b", "n": 1})
+    with holdfast.open(counted) as store:
+        assert "b" in store.repository("counters").ids()

@@ -11,7 +11,7 @@ import headers
 import pytest
 
 import holdfast
-from holdfast import _library, _signatures, repository
+from holdfast import _library, _log, _signatures, repository
 from holdfast.cache import TrimLevel
 
 CONTRACT = headers.read()
@@ -61,7 +61,7 @@ def test_the_first_header_lists_all_headers_and_all_handles() -> None:
     assert listed and set(re.findall(r"\bhf_\w+", listed[1])) == CONTRACT.opaque
 
 
-# What Python has in a form of its own: futures, waiting, transactions of trees alone, logging; and it never
+# What Python has in a form of its own: futures, waiting, transactions of trees alone; and it never
 # waits for events without an end.
 OWN_FORM = {
     "hf_await",
@@ -71,21 +71,25 @@ OWN_FORM = {
     "hf_future_fail",
     "hf_future_is_ended",
     "hf_future_wait",
+    "hf_json_quote",
     "hf_operation_create_function",
     "hf_operation_start",
     "hf_operation_subscribe",
     "hf_participant_transact",
     "hf_participant_user_data",
-    "hf_set_log_callback",
     "hf_store_wake",
     "hf_transaction_submit_future",
+    "hf_version_number",
 }
 
 
 def test_the_package_uses_every_function_that_it_has_no_form_of_its_own_for() -> None:
     sources = Path(_signatures.__file__).parent.rglob("*.py")
     text = "".join(path.read_text() for path in sources if path != Path(_signatures.__file__))
-    assert set(CONTRACT.functions) - set(re.findall(r"\bhf_\w+", text)) == OWN_FORM
+    used = set(re.findall(r"\bhf_\w+", text))
+    # The calls of a repository name their functions by what follows this.
+    used |= {f"hf_repository_{name}" for name in re.findall(r'\._(?:ask|write|query)\w*\(\s*"(\w+)"', text)}
+    assert set(CONTRACT.functions) - used == OWN_FORM
 
 
 @pytest.mark.parametrize("name", sorted(CONTRACT.functions))
@@ -147,6 +151,7 @@ def test_the_constants_are_the_headers_numbers() -> None:
         ("hf_commit_state", "HF_COMMIT_", holdfast.CommitState),
         ("hf_transaction_state", "HF_TRANSACTION_", holdfast.TransactionState),
         ("hf_trim_level", "HF_TRIM_", TrimLevel),
+        ("hf_log_level", "HF_LOG_", _log.Level),
     ],
 )
 def test_an_enumeration_has_the_header_s_members(c_name: str, prefix: str, enum: Any) -> None:

@@ -1,5 +1,6 @@
 """Opening, describing and closing a store."""
 
+import asyncio
 import gc
 import os
 import signal
@@ -181,3 +182,17 @@ def test_threads_hammer_one_store_and_nothing_is_lost(store: holdfast.Store) -> 
     assert failures == []
     assert songs.count() == 8 * 40
     assert all(len(songs.find({"worker": worker})) == 40 for worker in range(8))
+
+
+@pytest.mark.parametrize("reason", [ValueError, SystemExit, GeneratorExit, asyncio.CancelledError])
+def test_a_future_ends_whatever_its_class_raises(reason: type[BaseException], store: holdfast.Store) -> None:
+    class Refusing:
+        to_dict = dict
+
+        @classmethod
+        def from_dict(cls, members: dict[str, object]) -> "Refusing":
+            raise reason
+
+    store.repository("songs").save({"id": "a"})
+    future = store.repository("songs", cls=Refusing).deferred.fetch("a").submit()
+    assert future.exception(timeout=60) is not None

@@ -8,9 +8,10 @@ import signal
 import threading
 import time
 import weakref
-from typing import Any, Callable
+from typing import Any
 
 import pytest
+from actions import eventually
 from programs import in_child, refuses
 from threads import in_thread
 
@@ -318,14 +319,6 @@ def test_a_forked_child_has_no_part_in_its_parent_s_streams(store: holdfast.Stor
 
 
 # --- Subscribers -------------------------------------------------------------------------------------
-
-
-def eventually(condition: Callable[[], Any]) -> None:
-    """Waits until something is so that the store's event thread does."""
-    deadline = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
 
 
 def test_a_subscriber_hears_every_event_until_it_closes(store: holdfast.Store, songs: Songs) -> None:

@@ -30,6 +30,7 @@ from .operation import operation as operation
 from .preferences import Preferences as Preferences
 from .redux import PersistenceMiddleware as PersistenceMiddleware
 from .repository import Cursor as Cursor
+from .repository import DeferredRepository as DeferredRepository
 from .repository import Repository as Repository
 from .store import Opening as Opening
 from .store import Store as Store

@@ -9,10 +9,11 @@ import collections
 import contextlib
 import contextvars
 import ctypes
+import functools
 import logging
 import threading
 from collections.abc import Awaitable, Coroutine
-from typing import Any, Callable, Generic, Optional, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar
 
 from .. import errors
 from .._codec import load
@@ -24,6 +25,11 @@ from .._signatures import HF_OK, hf_event, hf_future
 from ..events import NO_CALLBACK, NO_DESTRUCTOR, Listener, submit_transaction
 from ..receipt import Receipt
 from ..transaction import outside_transactions
+
+if TYPE_CHECKING:
+    from typing_extensions import ParamSpec
+
+    P = ParamSpec("P")
 
 T = TypeVar("T")
 
@@ -63,6 +69,9 @@ class CommitFuture(OfOneProcess, asyncio.Future, Generic[T]):
         super().__init__(loop=events.loop)
         self._submission = submission
         self._receipt_text = b""
+
+    def _title(self) -> str:
+        return self._state.lower()
 
     @property
     def receipt(self) -> Optional[Receipt]:
@@ -393,3 +402,13 @@ async def in_thread(function: Callable[[], T], discard: Callable[[T], object] = 
 
     threading.Thread(target=run, name="holdfast-call").start()
     return await future
+
+
+def threaded(function: "Callable[P, T]") -> "Callable[P, Coroutine[Any, Any, T]]":
+    """A blocking function as one that is awaited, and has a thread of its own meanwhile."""
+
+    @functools.wraps(function)
+    async def called(*arguments: Any, **keywords: Any) -> T:
+        return await in_thread(functools.partial(function, *arguments, **keywords))
+
+    return called

@@ -53,8 +53,8 @@ class Controller(OfOneProcess, Closing, Generic[T]):
         await self._open()
         return self
 
-    def __repr__(self) -> str:
-        return f"<holdfast.aio.Controller of {self._repository!r}>"
+    def _title(self) -> str:
+        return f"of {self._repository!r}, closed" if self._is_over else f"of {self._repository!r}"
 
     @property
     def state(self) -> dict[str, Any]:
@@ -69,7 +69,8 @@ class Controller(OfOneProcess, Closing, Generic[T]):
     def entities(self, token: Union[str, int] = "default", state: Optional[State] = None) -> list[T]:
         """The result of a request as entities of the class: see `holdfast.Controller.entities`."""
         repository = self._repository
-        return entities_of(repository._codec, repository.name, token, self.state if state is None else state)
+        given = self._state() if state is None else state
+        return entities_of(repository._codec, repository.name, token, given)
 
     async def states(self, timeout: Optional[float] = None) -> AsyncIterator[dict[str, Any]]:
         """The state now, and then each new one: `async for state in controller.states()`. See

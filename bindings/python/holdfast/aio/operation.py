@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Generator
 from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar
 
 from .. import errors
+from .._calls import Description
 from .._handles import Handle, OfOneProcess
 from .._interrupts import OnError, OnFinished
 from .._options import TransactionOptions, takes, transaction_options
-from ..deferred import Description
 from ..operation import Subscription as BlockingSubscription
 from ..operation import native
 from ..transaction import current_transaction, open_transaction
@@ -46,8 +46,8 @@ class Operation(OfOneProcess, Generic[T]):
         self._description = description
         self._handles: list[Handle] = []
 
-    def __repr__(self) -> str:
-        return f"<holdfast.aio.Operation {self._description.text.decode()[:80]}>"
+    def _title(self) -> str:
+        return self._description.text.decode()[:80]
 
     async def perform(self) -> T:
         """Runs it and answers its result; inside a transaction, as a part of that."""
@@ -91,8 +91,8 @@ class FunctionOperation(Operation[T]):
         self._fn = fn
         self._options = options
 
-    def __repr__(self) -> str:
-        return f"<holdfast.aio.Operation of {self._fn!r}>"
+    def _title(self) -> str:
+        return f"of {self._fn!r}"
 
     async def perform(self) -> T:
         """Runs the function as `Store.transact` does."""

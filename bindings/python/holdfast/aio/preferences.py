@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, Optional, TypeVar
 
+from .._handles import OfOneProcess
 from ..preferences import entry, value_of
 
 if TYPE_CHECKING:
@@ -10,14 +11,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Preferences:
+class Preferences(OfOneProcess):
     """Named values in a repository of a store: a `holdfast.Preferences` whose calls are awaited."""
 
     def __init__(self, store: "Store", name: str = "preferences") -> None:
         self._values = store.repository(name)
 
-    def __repr__(self) -> str:
-        return f"<holdfast.aio.Preferences {self._values.name!r} of {self._values.store!r}>"
+    def _title(self) -> str:
+        return self._values._title()
 
     async def get(self, name: str, default: T, cls: Optional[type[T]] = None) -> T:
         """The value of this name, or the default where none is stored."""

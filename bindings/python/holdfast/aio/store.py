@@ -9,19 +9,20 @@ import os
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Generator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, Literal, Optional, TypeVar, Union, overload
 
 from .. import errors
 from .. import store as blocking
 from .._handles import OfOneProcess, call
 from .._library import lib
 from .._limits import LIMITS
-from .._options import TransactionOptions, takes, transaction_options
+from .._options import CommitOptions, TransactionOptions, TransactOptions, takes, transaction_options
 from .._transact import MAX_ATTEMPTS
 from ..cache import Cache, Clock
 from ..operation import sequence_of
 from ..provider import StorageProvider
 from ..provider import open_provider as blocking_open_provider
+from ..receipt import Receipt
 from ..transaction import begun, open_transaction
 from . import transaction as transactions
 from ._events import LoopEvents, in_thread
@@ -64,6 +65,9 @@ class Opening(OfOneProcess):
         self._options = options
         self._store: Optional[Store] = None
 
+    def _title(self) -> str:
+        return "of a store" if self._store is None else f"of {self._store!r}"
+
     def __await__(self) -> "Generator[Any, None, Store]":
         return self._open().__await__()
 
@@ -101,8 +105,8 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         self._events = LoopEvents(store.pointer, max_in_flight)
         self._threads = asyncio.Semaphore(LIMITS.threads)
 
-    def __repr__(self) -> str:
-        return f"<holdfast.aio.Store {self._blocking._url!r}>"
+    def _title(self) -> str:
+        return self._blocking._title()
 
     # --- Life ------------------------------------------------------------------------------------
 
@@ -146,14 +150,24 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
 
     # --- Repositories ----------------------------------------------------------------------------
 
+    @overload
+    def repository(
+        self, name: str, *, key: Optional[str] = None, cache: Optional[Cache] = None
+    ) -> Repository[dict[str, Any]]: ...
+
+    @overload
+    def repository(
+        self, name: str, *, cls: type[T], key: Optional[str] = None, cache: Optional[Cache] = None
+    ) -> Repository[T]: ...
+
     def repository(
         self,
         name: str,
         *,
-        cls: Optional[type[T]] = None,
+        cls: Any = None,
         key: Optional[str] = None,
         cache: Optional[Cache] = None,
-    ) -> "Repository[Any]":
+    ) -> Repository[Any]:
         """A repository, which the first call on it creates where the store has none of that name.
 
         `cls` is the class of its entities, as of `holdfast.Store.repository`. `key` is the member that holds
@@ -211,10 +225,24 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         """Inside a transaction: rolls back what the block wrote on an exception, which goes on its way."""
         return transactions.savepoint(self.current_transaction)
 
-    @takes(transaction_options)
+    @overload
     async def transact(
         self,
         fn: Callable[[], Awaitable[T]],
+        *,
+        receipt: Literal[False] = False,
+        **options: "Unpack[TransactOptions]",
+    ) -> T: ...
+
+    @overload
+    async def transact(
+        self, fn: Callable[[], Awaitable[T]], *, receipt: Literal[True], **options: "Unpack[TransactOptions]"
+    ) -> tuple[T, Receipt]: ...
+
+    @takes(transaction_options)
+    async def transact(
+        self,
+        fn: Callable[[], Awaitable[Any]],
         *,
         max_attempts: Optional[int] = None,
         trees: "Sequence[Transactable]" = (),
@@ -266,6 +294,14 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
                 own = transaction.receipt
                 return (value, own and dataclasses.replace(own, attempts=attempt)) if receipt else value
 
+    @overload
+    def transactional(self, function: F) -> F: ...
+
+    @overload
+    def transactional(
+        self, *, max_attempts: Optional[int] = None, **options: "Unpack[CommitOptions]"
+    ) -> Callable[[F], F]: ...
+
     def transactional(self, function: Optional[Callable[..., Any]] = None, **options: Any) -> Any:
         """Decorates a coroutine function so that each call of it runs as `transact` does."""
 
@@ -278,7 +314,9 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
 
         return decorate if function is None else decorate(function)
 
-    def submit(self, fn: Callable[[], Awaitable[T]], **options: Any) -> "asyncio.Task[T]":
+    def submit(
+        self, fn: Callable[[], Awaitable[T]], **options: "Unpack[TransactOptions]"
+    ) -> "asyncio.Task[T]":
         """A task that runs the coroutine function as `transact` does. Not inside a transaction."""
         if self.current_transaction is not None:
             raise errors.InvalidStateError("Nothing is submitted inside a transaction; use transact there.")
@@ -312,18 +350,10 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
 
     # --- State -----------------------------------------------------------------------------------
 
-    async def sync(self) -> None:
-        """Makes everything committed before this call durable, also what was committed as "relaxed"."""
-        await self._in_thread(self._blocking.sync)
-
-    async def describe(self) -> dict[str, Any]:
-        """The store's state: see `holdfast.Store.describe`."""
-        return await self._in_thread(self._blocking.describe)
-
     def set_clock(self, clock: Optional[Clock]) -> None:
         """Replaces the clock by which cached entities expire, for tests: see `holdfast.Store.set_clock`."""
         self._blocking.set_clock(clock)
 
-    async def _in_thread(self, function: Callable[[], Any]) -> Any:
+    async def _in_thread(self, function: Callable[[blocking.Store], Any]) -> Any:
         async with self._threads:
-            return await in_thread(function)
+            return await in_thread(functools.partial(function, self._blocking))

@@ -3,17 +3,18 @@
 import asyncio
 import functools
 import time
-from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar, overload
 
 from .. import errors
 from .. import stream as blocking
 from .._codec import Codec, native_text
+from .._doors import Awaited
 from .._handles import Handle, OfOneProcess, call
 from .._inbox import Inbox
 from .._interrupts import OnError, OnFinished, tell, tell_error
 from .._library import lib
 from .._options import takes
-from .._query import Filter, QueryOptions, query_options
+from .._query import Filter, query_options
 from .._sources import ChangeOptions, ChangeSource, QuerySource, Source, as_members, change_options, decoder
 from ..changes import ChangeBatch
 from ..difference import QueryEvent
@@ -22,10 +23,12 @@ from ._events import Closing, in_thread, started
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from .._query import QueryOptions, QueryParts
     from .store import Store
 
 T = TypeVar("T")
 E = TypeVar("E")
+S = TypeVar("S", bound="Stream[Any]")
 
 
 class Stream(OfOneProcess, Closing, Generic[E]):
@@ -47,7 +50,7 @@ class Stream(OfOneProcess, Closing, Generic[E]):
         self._source: Optional[Source[E]] = None
         self._changed = asyncio.Event()
 
-    async def __aenter__(self) -> Any:
+    async def __aenter__(self: S) -> S:
         if self._handle is None:
             await self._begin()
         return self
@@ -60,6 +63,9 @@ class Stream(OfOneProcess, Closing, Generic[E]):
             return await self.next()
         except errors.ClosedError:
             raise StopAsyncIteration from None
+
+    def _title(self) -> str:
+        return f"{'closed' if self._is_closed else 'open'} at {self.position!r}"
 
     @property
     def position(self) -> Optional[str]:
@@ -199,7 +205,7 @@ class Stream(OfOneProcess, Closing, Generic[E]):
                 tell_error(on_error, error)
 
 
-class ChangeStream(Stream["ChangeBatch[T]"], Generic[T]):
+class ChangeStream(Stream[ChangeBatch[T]], Generic[T]):
     """Changes as they are committed: see `holdfast.ChangeStream`."""
 
     async def acknowledge(self, position: str) -> None:
@@ -208,22 +214,21 @@ class ChangeStream(Stream["ChangeBatch[T]"], Generic[T]):
             raise errors.InvalidStateError("The stream was not opened yet.")
         text = native_text(position)
         pointer = self._handle.pointer
-        await self._store._in_thread(lambda: call(lib.hf_stream_acknowledge, pointer, text))
+        await self._store._in_thread(lambda _: call(lib.hf_stream_acknowledge, pointer, text))
 
 
-class LiveQuery(Stream[QueryEvent], Generic[T]):
+class LiveQuery(Stream[QueryEvent[T]], Generic[T]):
     """A query's result as it changes: see `holdfast.LiveQuery`."""
 
 
-class StoreStreams:
+class StoreStreams(Awaited, blocking.StoreHistory):
     """What a `Store` tells of its commits."""
 
     _blocking: Any
-    _in_thread: Callable[..., Any]
 
     async def position(self) -> str:
         """The token of the newest visible commit's place in the store's history."""
-        return await self._in_thread(lambda: self._blocking.position)
+        return await self._in_thread(lambda store: store.position)
 
     @takes(change_options)
     def changes(
@@ -238,12 +243,6 @@ class StoreStreams:
     ) -> "ChangeStream[dict[str, Any]]":
         """A durable subscription. Options: see `holdfast.Store.subscribe`."""
         return _change_stream(self, {**change_options(repository, **options), "durable": name}, as_members)
-
-    async def changes_since(
-        self, position: Optional[str] = None, repository: Optional[str] = None, **options: Any
-    ) -> "ChangeBatch[dict[str, Any]]":
-        """What was committed behind a position. Options: see `holdfast.Store.changes_since`."""
-        return await self._in_thread(lambda: self._blocking.changes_since(position, repository, **options))
 
 
 class RepositoryStreams(Generic[T]):
@@ -260,8 +259,16 @@ class RepositoryStreams(Generic[T]):
         `holdfast.Repository.changes`."""
         return _change_stream(self._store, change_options(self.name, **options), decoder(self._codec))
 
+    @overload
+    def observe(self, filter: Filter = None, **options: "Unpack[QueryOptions]") -> "LiveQuery[T]": ...
+
+    @overload
+    def observe(
+        self, filter: Filter = None, **options: "Unpack[QueryParts]"
+    ) -> "LiveQuery[dict[str, Any]]": ...
+
     @takes(query_options)
-    def observe(self, filter: Filter = None, **options: "Unpack[QueryOptions]") -> "LiveQuery[T]":
+    def observe(self, filter: Filter = None, **options: Any) -> "LiveQuery[Any]":
         """What `find` answers, and then how it changes: `async for event in songs.observe({...})`. Options:
         see `holdfast.Repository.observe`."""
         return LiveQuery(self._store, lambda: QuerySource(self._open(), filter, **options))

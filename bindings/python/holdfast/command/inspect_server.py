@@ -15,8 +15,8 @@ from typing import Any, Callable, Optional
 from urllib.parse import parse_qs, urlsplit
 
 from .. import errors
+from .._answers import Views
 from .._codec import load
-from .._handles import native_list
 from .._limits import LIMITS
 from ..difference import Snapshot, apply_difference
 from ..store import Store
@@ -163,12 +163,8 @@ class Handler(BaseHTTPRequestHandler):
 
 def _rows(repository: Any, filter: Any, options: dict[str, Any]) -> list[dict[str, Any]]:
     """What a query finds, as it is shown."""
-    with native_list() as entities:
-        repository._find(entities, filter, **options)
-        return [
-            _row(load(ctypes.string_at(view.data, view.length)), repository.key, view.version)
-            for view in (entities.items[index] for index in range(entities.count))
-        ]
+    rows = Views(lambda it: _row(load(ctypes.string_at(it.data, it.length)), repository.key, it.version))
+    return repository._query("find", rows, filter, **options)
 
 
 def _row(entity: dict[str, Any], key: str, version: int) -> dict[str, Any]:

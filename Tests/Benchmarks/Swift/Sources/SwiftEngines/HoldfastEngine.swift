@@ -19,7 +19,7 @@ struct HoldfastEngine: Engine {
     func close() async throws { try await store.close() }
 
     func add(_ document: Document) async throws {
-        if blocks { try documents.add(element: document) } else { try await documents.add(document) }
+        if blocks { try documents.blocking.add(document) } else { try await documents.add(document) }
     }
 
     func addMany(_ documents: [Document]) async throws { try await self.documents.addMany(documents) }

@@ -125,7 +125,12 @@ struct WriteBuffer {
 
     /// Forgets a savepoint and keeps what was written after it.
     mutating func release(_ number: UInt64) {
-        savepoints.removeAll { $0.number == number }
+        // As a rule it is the last of them, which may be many.
+        if let index = savepoints.lastIndex(where: { $0.number == number }) { savepoints.remove(at: index) }
+        forgetUnneeded()
+    }
+
+    private mutating func forgetUnneeded() {
         if savepoints.isEmpty {
             undo = []
             compactingCount = leastCompacted
@@ -137,7 +142,8 @@ struct WriteBuffer {
     /// Forgets a savepoint of the caller's, and those after it. Answers whether there is such a one.
     mutating func releaseOwn(_ number: UInt64) -> Bool {
         guard savepoints.contains(where: { $0.number == number && !$0.isScope }) else { return false }
-        for later in savepoints where later.number >= number && !later.isScope { release(later.number) }
+        savepoints.removeAll { $0.number >= number && !$0.isScope }
+        forgetUnneeded()
         return true
     }
 

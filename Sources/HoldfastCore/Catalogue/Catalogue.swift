@@ -12,7 +12,6 @@ package final class Catalogue: Sendable {
     }
 
     private let state = Lock(State())
-    let validators = Validators()
 
     private let limits: Limits
 

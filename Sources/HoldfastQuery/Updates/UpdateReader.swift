@@ -27,12 +27,10 @@ extension Update {
 
         /// An object with this one member.
         package static func wrap(_ value: UnsafeRawBufferPointer, in member: [UInt8]) -> [UInt8] {
-            var writer = JSONWriter()
-            writer.beginObject()
-            writer.member(utf8: member)
-            writer.raw(value)
-            writer.endObject()
-            return writer.bytes
+            JSONWriter.object { writer in
+                writer.member(utf8: member)
+                writer.raw(value)
+            }
         }
     }
 }

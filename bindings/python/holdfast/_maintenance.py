@@ -1,0 +1,152 @@
+"""Maintenance of a repository: its validator, its indexes and its cache."""
+
+import ctypes
+import math
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Callable, Optional, Union
+
+from ._answers import Json
+from ._callbacks import Callbacks, index_progress
+from ._codec import Id, id_of, load, native_text, options_of
+from ._doors import threaded
+from ._handles import call, native_buffer, text_of
+from ._library import lib
+from ._options import takes
+from ._query import Filter, filter_text, query_options
+from ._signatures import hf_index_progress
+from ._validators import set_validator
+from .cache import trim_level
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._query import ExplainOptions
+    from .store import Store
+
+
+class RepositoryMaintenance:
+    """What a repository has done that takes its time, and that the library has no asynchronous form of."""
+
+    pointer: Any
+    _ask: Callable[..., Any]
+    _store: "Store"
+
+    @threaded
+    def set_validator(self, validator: Any) -> None:
+        """Has what is about to be stored here checked: `songs.set_validator(Song)`.
+
+        A pydantic model, or another class with `model_validate`; an object with `validate`, such as
+        `jsonschema.Draft202012Validator(schema)`; or a function that is called with the id and the entity as
+        a dict, or None where it is to be deleted. What it raises refuses the commit, and is raised by that.
+        None takes the validator away.
+
+        It sees each entity that a transaction has written as it is in the end, on the thread that commits
+        (for an operation in the background, on the library's), and only what is written through this store.
+        Calls on repositories within are a part of the transaction. What is stored already is not checked.
+        """
+        set_validator(self._store, self.pointer, validator)
+
+    # --- Indexes ---------------------------------------------------------------------------------
+
+    @threaded
+    def create_index(
+        self,
+        fields: Union[str, Mapping[str, int], Iterable[str]],
+        *,
+        unique: bool = False,
+        expire_after: Optional[float] = None,
+        name: Optional[str] = None,
+        progress: Optional[Callable[[int], object]] = None,
+    ) -> None:
+        """Creates an index, and returns when queries use it; reading and writing go on meanwhile.
+
+        `fields` is a path, several, or a mapping of paths to 1 (ascending) or -1 (descending). The name is by
+        default the paths, descending ones with a hyphen before them, joined by underscores. An equal index of
+        this name is left as it is. `progress` is called on the call's thread with the number of entities
+        looked at so far; an exception of its ends the call, and the index is not created.
+
+        With `expire_after`, in seconds, entities are deleted so long after the time that stands under the one
+        path, in milliseconds since 1970. Those without a number there stay.
+
+        Raises UniqueViolationError when two entities have the same values in a `unique` one, ExistsError when
+        there is an index of this name over something else.
+        """
+        if isinstance(fields, str):
+            fields = {fields: 1}
+        elif not isinstance(fields, Mapping):
+            fields = dict.fromkeys(fields, 1)
+        options = options_of(
+            {
+                "fields": dict(fields),
+                "unique": unique or None,
+                "expire_after_ms": None if expire_after is None else math.ceil(expire_after * 1000),
+                "name": name,
+            }
+        )
+        with Callbacks(progress).calling() as token:
+            function = hf_index_progress() if progress is None else index_progress
+            call(lib.hf_repository_create_index, self.pointer, options, function, token, stored=nothing)
+
+    @threaded
+    def drop_index(self, name: str) -> None:
+        """Takes an index away. Raises NotFoundError."""
+        call(lib.hf_repository_drop_index, self.pointer, native_text(name), stored=nothing)
+
+    @threaded
+    def indexes(self) -> list[dict[str, Any]]:
+        """The indexes, ordered by name: "name", "fields", "unique", "state", "arrays"; and "outdated" where
+        one was created by an older version: drop it and create it again."""
+        return self._report(lib.hf_repository_indexes)
+
+    @threaded
+    def verify(self) -> dict[str, Any]:
+        """Looks at every entity, and holds the indexes against them: "ok" (nothing is wrong), "name",
+        "entities" (how many there are), "damaged" (how many of them no read hands out) and "damaged_ids" (at
+        most a hundred of those), "failure" (why not all could be looked at, where that is so), and for each
+        of "indexes" its "name", "entries", "wrong" and "missing" ones. What is damaged can be saved anew or
+        deleted; dropping an index and creating it again mends that."""
+        return self._report(lib.hf_repository_verify)
+
+    def _report(self, function: Callable[..., int]) -> Any:
+        with native_buffer() as buffer:
+            call(function, self.pointer, ctypes.byref(buffer))
+            return load(text_of(buffer))
+
+    # --- The cache -------------------------------------------------------------------------------
+
+    @threaded
+    def invalidate_cache(self, id: Optional[Id] = None) -> None:
+        """Drops what is cached of one entity, or of all, never what is stored: the next read asks the
+        storage."""
+        text = None if id is None else id_of(id)
+        call(lib.hf_repository_invalidate_cache, self.pointer, text, 0 if text is None else len(text))
+
+    @threaded
+    def trim_cache(self, level: str) -> None:
+        """Drops half of what is cached of the repository, at least one entity, at "warning", and all at
+        "critical"."""
+        call(lib.hf_repository_trim_cache, self.pointer, trim_level(level))
+
+    @threaded
+    def cache_statistics(self) -> dict[str, Any]:
+        """What the cache has done for the repository since the store was opened: "hits", "misses", "fills",
+        "evictions", "expirations", "invalidations", "entries", "bytes", "policy". See holdfast/cache.h."""
+        return self._report(lib.hf_repository_cache_statistics)
+
+    # --- Queries ---------------------------------------------------------------------------------
+
+    @threaded
+    @takes(query_options, without=("fields",))
+    def explain(self, filter: Filter = None, **options: "Unpack[ExplainOptions]") -> dict[str, Any]:
+        """How `find` carries the query out, found by carrying it out.
+
+        "access" is "id", "index" or "scan"; "index" its name; "bounds" what of the filter it was asked for;
+        "exact" whether that is all of it; "sort" "index", "memory" or None; "examined" how many documents
+        were held against the filter; "matched" how many were found.
+        """
+        given = query_options(fields=None, **options)
+        return self._ask("explain", Json(), filter=filter_text(filter), options=given)
+
+
+def nothing() -> None:
+    """What a change of the indexes answers."""
