@@ -11,6 +11,14 @@ final class ReaderPool: Sendable {
         /// No snapshot is given: the store is being reopened.
         case withheld
         case closed
+
+        func requireServing() throws(HoldfastError) {
+            switch self {
+            case .serving: return
+            case .withheld: throw ReaderPool.withheld
+            case .closed: throw HoldfastError.storeClosed
+            }
+        }
     }
 
     private struct State {
@@ -48,18 +56,24 @@ final class ReaderPool: Sendable {
     var changeToken: ChangeToken? { isImmutable ? ChangeToken(0) : walHeader().map { ChangeToken($0.words) } }
 
     /// A connection for reading, of whoever asks.
-    func open() throws(HoldfastError) -> Connection { try files.open(walHeader, by: connect) }
+    func open() throws(HoldfastError) -> Connection {
+        do throws(HoldfastError) {
+            return try connectToFiles()
+        } catch {
+            // A store that is closed meanwhile deletes its WAL, which is no fault of the files.
+            try state.withLock { state throws(HoldfastError) in try state.phase.requireServing() }
+            throw error
+        }
+    }
+
+    private func connectToFiles() throws(HoldfastError) -> Connection { try files.open(walHeader, by: connect) }
 
     /// A reader in whose transaction the newest commit is `sequence`.
     func begin() throws(HoldfastError) -> (reader: Reader, lease: UInt64, sequence: CommitSequence) {
         // All under the lock: a snapshot fixed, or a connection opened, beside `closeAll` would slip through it.
         try state.withLock { state throws(HoldfastError) in
-            switch state.phase {
-            case .serving: break
-            case .withheld: throw Self.withheld
-            case .closed: throw HoldfastError.storeClosed
-            }
-            let reader = if let idle = state.idle.popLast() { idle } else { Reader(try open()) }
+            try state.phase.requireServing()
+            let reader = if let idle = state.idle.popLast() { idle } else { Reader(try connectToFiles()) }
             let (lease, sequence) = try reader.begin()
             state.lent[ObjectIdentifier(reader)] = reader
             return (reader, lease, sequence)
@@ -107,7 +121,7 @@ final class ReaderPool: Sendable {
 
     func serve() throws(HoldfastError) {
         if !isImmutable {
-            let opened = try WALIndex(try open())
+            let opened = try WALIndex(try connectToFiles())
             index.withLock { $0 = opened }
         }
         state.withLock { if $0.phase == .withheld { $0.phase = .serving } }

@@ -36,6 +36,17 @@ import Testing
         #expect(try second.fetch(EntityKey("a")) { _ in })
     }
 
+    @Test func `what reads by a connection of its own answers closed once the files are gone`() throws {
+        let storage = try directory.open()
+        try storage.store(["a": "1"], at: 1)
+        try storage.close(head: 1)
+        #expect(error { () throws(HoldfastError) in _ = try storage.problems() }?.status == .closed)
+        let copy = directory.path + "/copy.db"
+        let failure = error { () throws(HoldfastError) in _ = try storage.backUp(to: copy) { _, _ in true } }
+        #expect(failure?.status == .closed)
+        #expect(!directory.names.contains("copy.db"))
+    }
+
     @Test func `a store recovered while others read goes on, and their snapshots have ended`() async throws {
         let storage = try directory.open()
         try storage.store(["a": "1"], at: 1)
