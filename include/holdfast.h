@@ -15,6 +15,7 @@
  *   holdfast/store.h        a database: open, close, sync, events
  *   holdfast/provider.h     a place of the host's where a store's entities live
  *   holdfast/transaction.h  one unit of work: begin, commit, submit, roll back, run with retry
+ *   holdfast/receipt.h      what a commit answers
  *   holdfast/participant.h  the host's own objects, changed together with what is stored, or not at all
  *   holdfast/entity.h       a JSON object with an id
  *   holdfast/repository.h   a named collection of entities: write and read
@@ -93,6 +94,7 @@
 #include "holdfast/operation.h"
 #include "holdfast/participant.h"
 #include "holdfast/provider.h"
+#include "holdfast/receipt.h"
 #include "holdfast/repository.h"
 #include "holdfast/status.h"
 #include "holdfast/store.h"

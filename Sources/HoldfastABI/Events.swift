@@ -78,9 +78,9 @@ class HostObserver: UserData, CommitObserver, FutureObserver, StreamObserver, @u
 
     private func makeEvent(_ event: StreamEvent) -> hf_event {
         switch event {
-        case .changes(let batch): makeEvent(hf_event_kind.HF_EVENT_CHANGES, nil, FutureValue(bytes: batch.json))
-        case .result(let change): makeEvent(hf_event_kind.HF_EVENT_CHANGES, nil, FutureValue(bytes: change.json))
-        case .lost(let error): makeEvent(hf_event_kind.HF_EVENT_CHANGES, error)
+        case .changes(let batch): makeEvent(batch.position, batch.json)
+        case .result(let change): makeEvent(change.position, change.json)
+        case .lost(let error): makeLost(error)
         case .ended(let error): makeEvent(hf_event_kind.HF_EVENT_END, error)
         case .state: makeEvent(hf_event_kind.HF_EVENT_STATE, hf_status.HF_OK)
         }
@@ -91,9 +91,25 @@ class HostObserver: UserData, CommitObserver, FutureObserver, StreamObserver, @u
         // Without memory the event goes without its texts rather than not at all.
         if let receipt {
             event.sequence = receipt.sequence
+            if receipt.sequence > 0 { try? fill(&event.position, with: Array(receipt.position.utf8)) }
             try? fill(&event.receipt, with: receipt.json)
         }
         if let value { try? fill(&event.value, nil, with: value) }
+        return event
+    }
+
+    private func makeEvent(_ position: String, _ changes: [UInt8]) -> hf_event {
+        var event = makeEvent(hf_event_kind.HF_EVENT_CHANGES, nil, FutureValue(bytes: changes))
+        try? fill(&event.position, with: Array(position.utf8))
+        return event
+    }
+
+    /// The error's detail has the position, too.
+    private func makeLost(_ error: HoldfastError) -> hf_event {
+        var event = makeEvent(hf_event_kind.HF_EVENT_CHANGES, error)
+        if case .text(let position)? = error.detail.first(where: { $0.0 == "position" })?.1 {
+            try? fill(&event.position, with: Array(position.utf8))
+        }
         return event
     }
 
@@ -126,6 +142,7 @@ public func hf_events_free(_ events: UnsafeMutablePointer<hf_event>?, _ count: I
 
 /// What an event holds besides the user data.
 private func free(_ event: inout hf_event) {
+    hf_buffer_free(&event.position)
     hf_buffer_free(&event.receipt)
     hf_entity_free(&event.value)
     hf_error_free(event.error)

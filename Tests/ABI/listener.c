@@ -77,8 +77,20 @@ void follow_result(json_t **result, json_t *event) {
     *result = next;
 }
 
+/* The event itself has the position that its value, or its error's detail, tells. */
+static void expect_own_position(const hf_event *event) {
+    size_t length = event->value.length;
+    const char *text = event->status == HF_OK ? event->value.data : hf_error_detail(event->error, &length);
+    char *told = part_of(text, length, "position"), expected[128];
+    snprintf(expected, sizeof expected, "\"%s\"", event->position.data);
+    assert_string_equal(told, expected);
+    free(told);
+}
+
 void hear(const hf_event *event, void *user_data) {
     listener *l = user_data;
+    if (event->kind == HF_EVENT_CHANGES)
+        expect_own_position(event);
     pthread_mutex_lock(&l->lock);
     assert_int_equal(l->freed, 0);
     assert_int_equal(l->ended, 0);

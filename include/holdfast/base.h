@@ -11,10 +11,10 @@
  * user_data and where a comment says so.
  *
  * Structs, once for all headers: one that the library fills or lends (hf_buffer, hf_entity, hf_entity_view,
- * hf_entity_list, hf_event, hf_provider_write) stays as it is for as long as the soname does, also in arrays;
- * what is to be told besides gets a function. One that a host fills in (hf_provider,
- * hf_participant_callbacks) begins with its `size`, which tells the library which members there are, and
- * grows at its end.
+ * hf_entity_list, hf_event, hf_receipt, hf_receipt_change, hf_provider_write) stays as it is for as long as
+ * the soname does, also in arrays; what is to be told besides gets a function. One that a host fills in
+ * (hf_provider, hf_participant_callbacks) begins with its `size`, which tells the library which members there
+ * are, and grows at its end.
  */
 #ifndef HOLDFAST_BASE_H
 #define HOLDFAST_BASE_H

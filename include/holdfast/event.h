@@ -60,7 +60,10 @@ typedef struct hf_event {
     hf_status status;
     /** The commit's sequence number; 0 when it failed or wrote nothing. */
     uint64_t sequence;
-    /** The receipt (see transaction.h) of a commit that is stored, else empty. */
+    /** Behind what it tells of, to be kept by whoever goes on from there later (see stream.h): of a commit
+     * that is stored, of changes, and with HF_CURSOR_LOST where the stream goes on; else empty. */
+    hf_buffer position;
+    /** The receipt (see receipt.h) of a commit that is stored, else empty. */
     hf_buffer receipt;
     /** The value of a future that has ended with HF_OK, of a subscription and of a stream; else empty. */
     hf_entity value;
@@ -75,9 +78,9 @@ typedef struct hf_event {
 } hf_event;
 
 /**
- * Frees what events taken with hf_store_events hold: receipts, values, errors, and user_data through its
- * destructor. The array itself is the caller's. NULL with count 0 is allowed.
- * Cannot fail. Any thread, once for each event.
+ * Frees what events taken with hf_store_events hold: positions, receipts, values, errors, and user_data
+ * through its destructor. The array itself is the caller's. NULL with count 0 is allowed. Cannot fail. Any
+ * thread, once for each event.
  */
 HF_EXPORT void hf_events_free(hf_event *events, size_t count);
 

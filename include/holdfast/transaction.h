@@ -21,16 +21,7 @@
  * completed when visible; a power cut may lose the last moments, never consistency; a killed process
  * loses nothing.
  *
- * Receipts are what a commit answers, a JSON object:
- *   {"sequence": 17, "position": "7d0c…:17", "durable": true, "attempts": 1, "replayed": false,
- *    "changes": [{"repository": "songs", "id": "s1", "operation": "put", "version": 17},
- *                {"repository": "songs", "id": "s2", "operation": "delete", "version": 17}],
- *    "secondary": []}
- * `changes` are the final changes of the transaction, one for each entity, ordered by repository and id;
- * `version` is the entity's version from now on, to be given as an expected version; `position` is an
- * opaque token of the place in the store's history; `secondary` lists what went wrong on the side.
- * A commit that changed nothing has sequence 0 and no position. "atomic": false is there where several
- * entities were stored one after the other (see provider.h). Readers ignore members they do not know.
+ * What a commit answers is its receipt: see receipt.h.
  *
  * Threads: a transaction is bound to no thread. Calls on one transaction from several threads at once
  * are safe and take turns.
@@ -41,6 +32,7 @@
 #include "base.h"
 #include "error.h"
 #include "event.h"
+#include "receipt.h"
 #include "status.h"
 #include "store.h"
 

@@ -1,4 +1,4 @@
-internal import HoldfastEnvironment
+public import HoldfastEnvironment
 public import HoldfastQuery
 internal import HoldfastStorage
 
@@ -39,7 +39,7 @@ public struct Receipt: Sendable {
     /// How often the transaction ran.
     public let attempts: Int
     /// Whether an earlier commit with the same idempotency key is answered again.
-    public let isReplayed: Bool
+    public private(set) var isReplayed: Bool
     /// False where several entities were stored one after the other, so that an end of the process in between would have left
     /// some of them.
     public let isAtomic: Bool
@@ -161,10 +161,21 @@ extension Receipt {
 
     /// A stored receipt, read back for a commit whose idempotency key was used before.
     init(replaying json: [UInt8]) throws(HoldfastError) {
-        let value: JSONValue
         do throws(HoldfastError) {
-            value = try json.withBytes { bytes throws(HoldfastError) in try JSONValue.parse(bytes, what: "receipt") }
-        } catch { throw error.status == .noMemory ? error : Self.damaged(error) }
+            self = try json.withBytes { bytes throws(HoldfastError) in try Receipt(json: bytes) }
+            isReplayed = true
+        } catch {
+            if error.status == .noMemory { throw error }
+            throw HoldfastError(
+                .corrupt,
+                "the stored receipt of this idempotency key is damaged: look whether its work was done, then take "
+                    + "another key", cause: error)
+        }
+    }
+
+    /// Reads what `json` is. Throws `.invalidJSON`, or `.invalidArgument` for JSON that is no receipt.
+    public init(json: UnsafeRawBufferPointer) throws(HoldfastError) {
+        let value = try JSONValue.parse(json, what: "receipt")
         func text(_ value: JSONValue?) -> String? {
             if case .string(let bytes)? = value { String(decoding: bytes, as: UTF8.self) } else { nil }
         }
@@ -172,24 +183,21 @@ extension Receipt {
             case .bool(let durable)? = value.member("durable"),
             case .integer(let attempts)? = value.member("attempts"), attempts >= 0,
             case .array(let changes)? = value.member("changes")
-        else { throw Self.damaged(nil) }
+        else { throw Self.unknown }
         self.init(
             sequence: CommitSequence(sequence), position: text(value.member("position")) ?? "",
-            isDurable: durable, attempts: Int(attempts), isReplayed: true,
+            isDurable: durable, attempts: Int(attempts), isReplayed: value.member("replayed") == .bool(true),
             isAtomic: value.member("atomic") != .bool(false),
-            changes: changes.compactMap { change in
+            changes: try changes.map { change throws(HoldfastError) in
                 guard let repository = text(change.member("repository")), case .string(let id)? = change.member("id")
-                else { return nil }
+                else { throw Self.unknown }
                 return Change(
                     repository: repository, id: EntityID(unchecked: id),
                     isDeletion: text(change.member("operation")) == "delete")
             })
     }
 
-    private static func damaged(_ cause: HoldfastError?) -> HoldfastError {
-        HoldfastError(
-            .corrupt,
-            "the stored receipt of this idempotency key is damaged: look whether its work was done, then take "
-                + "another key", cause: cause)
+    private static var unknown: HoldfastError {
+        HoldfastError(.invalidArgument, "the text is no receipt: pass what a commit has answered, as it is")
     }
 }

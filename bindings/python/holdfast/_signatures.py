@@ -114,6 +114,33 @@ class hf_entity_list(ctypes.Structure):
     ]
 
 
+class hf_receipt_change(ctypes.Structure):
+    """What became of one entity, borrowed from a receipt."""
+
+    _fields_ = [
+        ("repository", c_void_p),
+        ("id", c_void_p),
+        ("id_length", c_size_t),
+        ("version", c_uint64),
+        ("is_deletion", c_bool),
+    ]
+
+
+class hf_receipt(ctypes.Structure):
+    """What a commit answers, read."""
+
+    _fields_ = [
+        ("sequence", c_uint64),
+        ("position", c_void_p),
+        ("changes", POINTER(hf_receipt_change)),
+        ("change_count", c_size_t),
+        ("attempts", c_int32),
+        ("is_durable", c_bool),
+        ("is_replayed", c_bool),
+        ("is_atomic", c_bool),
+    ]
+
+
 class hf_event(ctypes.Structure):
     """The end of something asynchronous. The fields follow, because one is a function of this type."""
 
@@ -220,6 +247,7 @@ hf_event._fields_ = [
     ("kind", hf_event_kind),
     ("status", hf_status),
     ("sequence", c_uint64),
+    ("position", hf_buffer),
     ("receipt", hf_buffer),
     ("value", hf_entity),
     ("error", POINTER(hf_error)),
@@ -257,6 +285,8 @@ FUNCTIONS = {
     "hf_buffer_set": (c_bool, (_buffer, *_bytes)),
     "hf_entity_free": (None, (_entity,)),
     "hf_entity_list_free": (None, (_entity_list,)),
+    "hf_receipt_read": (hf_status, (*_bytes, POINTER(hf_receipt), _out_error)),
+    "hf_receipt_free": (None, (POINTER(hf_receipt),)),
     "hf_status_name": (c_char_p, (hf_status,)),
     "hf_error_status": (hf_status, (_error,)),
     "hf_error_message": (c_char_p, (_error,)),

@@ -61,7 +61,7 @@ def test_the_first_header_lists_all_headers_and_all_handles() -> None:
     assert listed and set(re.findall(r"\bhf_\w+", listed[1])) == CONTRACT.opaque
 
 
-# What Python has in a form of its own: futures, waiting, transactions of trees alone; and it never
+# What Python has in a form of its own: futures, receipts, waiting, transactions of trees alone; and it never
 # waits for events without an end.
 OWN_FORM = {
     "hf_await",
@@ -77,6 +77,8 @@ OWN_FORM = {
     "hf_operation_subscribe",
     "hf_participant_transact",
     "hf_participant_user_data",
+    "hf_receipt_free",
+    "hf_receipt_read",
     "hf_store_wake",
     "hf_transaction_submit_future",
     "hf_version_number",
