@@ -47,10 +47,9 @@ struct EntityCoding: Sendable {
             return try decoder.decode(type, from: Data(text))
         } catch {
             let id = id()
-            let named = try encoder.encode(["repository": repository, "id": id, "type": "\(type)"])
             throw HoldfastError(
                 .corrupt, "the entity \"\(id)\" in \"\(repository)\" is no \(type): \(Self.reason(error))",
-                detail: String(decoding: named, as: UTF8.self), cause: error)
+                detail: .init(members: ["repository": repository, "id": id, "type": "\(type)"]), cause: error)
         }
     }
 

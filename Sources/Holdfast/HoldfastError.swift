@@ -1,4 +1,3 @@
-internal import Foundation
 internal import HoldfastCore
 internal import HoldfastEnvironment
 internal import HoldfastQuery
@@ -26,14 +25,14 @@ public struct HoldfastError: Error, Sendable {
     public var message: String
     /// Whether something may have been stored.
     public var commitState: CommitState
-    /// Details as a JSON object, such as `{"ids":["s1"]}` of a conflict.
-    public var detail: String
+    /// What it is about, such as the entities of a conflict: `error.detail.ids`.
+    public var detail: Detail
     /// The failure behind this one: another `HoldfastError`, or what an encoder or decoder threw.
     public var cause: (any Error)?
 
     /// Makes an error, for hosts that answer in the library's terms, and for tests.
     public init(
-        _ status: Status, _ message: String, commitState: CommitState = .none, detail: String = "{}",
+        _ status: Status, _ message: String, commitState: CommitState = .none, detail: Detail = .init(),
         cause: (any Error)? = nil
     ) {
         self.status = status
@@ -50,28 +49,6 @@ public struct HoldfastError: Error, Sendable {
 
     /// Whether running the same work again may succeed.
     public var isRetryable: Bool { status.isRetryable && commitState == .none }
-}
-
-/// Two entities that would have one value in a unique index: `catch let error as HoldfastError`, `error.uniqueViolation`.
-public struct UniqueViolation: Sendable, Hashable, Decodable {
-    /// The name of the repository.
-    public var repository: String
-    /// The name of the index.
-    public var index: String
-    /// The id of the entity that was refused.
-    public var id: String
-    /// The id of the one that has the value.
-    public var other: String
-    /// The value, as JSON: of an index over several paths, an array.
-    public var value: String
-}
-
-extension HoldfastError {
-    /// What a `.uniqueViolation` is about; nil of any other error.
-    public var uniqueViolation: UniqueViolation? {
-        guard status == .uniqueViolation else { return nil }
-        return try? JSONDecoder().decode(UniqueViolation.self, from: Data(detail.utf8))
-    }
 }
 
 extension HoldfastError: Equatable {
@@ -131,7 +108,7 @@ extension HoldfastError {
             }
         self.init(
             Status(core.status), core.message, commitState: state,
-            detail: String(decoding: core.detailJSON, as: UTF8.self),
+            detail: Detail(json: String(decoding: core.detailJSON, as: UTF8.self)),
             // What the host's own function threw is told as it is.
             cause: core.cause.map { $0.error.thrown ?? HoldfastError($0.error) })
     }

@@ -7,7 +7,7 @@ public enum Status: Sendable, Hashable, CaseIterable {
     case invalidArgument
     /// Unused here: a handle of the C interface that is none.
     case invalidHandle
-    /// A payload is no JSON, or JSON beyond the limits for depth and size. The detail has `position`.
+    /// A payload is no JSON, or JSON beyond the limits for depth and size. The detail has the `offset`.
     case invalidJSON
     /// An entity is no JSON object, or its id is missing where one is needed.
     case invalidEntity
@@ -31,7 +31,8 @@ public enum Status: Sendable, Hashable, CaseIterable {
     case notFound
     /// An entity, or a repository, of this name is there already.
     case exists
-    /// The expected version that the caller gave is not the entity's. Never retried by the library.
+    /// The expected version that the caller gave is not the entity's: the detail has both, `expected` and `actual`. Never
+    /// retried by the library.
     case versionMismatch
     /// The idempotency key was used before for other content.
     case keyReused
@@ -39,7 +40,7 @@ public enum Status: Sendable, Hashable, CaseIterable {
     case corrupt
     /// Two entities would have one value in a unique index. The detail names `index`, `id`, `other` and `value`.
     case uniqueViolation
-    /// Something that the transaction read was changed since. Means only "run again"; retryable.
+    /// Something that the transaction read was changed since: the detail's `ids`. Means only "run again"; retryable.
     case conflict
     /// The queue is full, or another process holds the store. Retryable.
     case busy
@@ -70,9 +71,10 @@ public enum Status: Sendable, Hashable, CaseIterable {
     case noMemory
     /// The place cannot hold a store safely: a symbolic link or a network file system.
     case unsafeLocation
-    /// The store's schema has a greater version than the program knows.
+    /// The store's schema has a greater version than the program knows: the detail's `version`.
     case schemaTooNew
-    /// What was committed behind a position is not known any more.
+    /// What was committed behind a position is not known any more. The detail has the `position` to go on from, once what is
+    /// stored was read anew.
     case cursorLost
     /// The object tree is in another transaction.
     case transactionActive

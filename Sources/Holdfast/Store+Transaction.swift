@@ -166,6 +166,6 @@ extension Store {
             .conflict,
             "the transaction met a conflict in each of \(attempts) attempts: raise maxAttempts or timeout, or let it read "
                 + "less",
-            detail: conflict.detail, cause: conflict)
+            detail: conflict.detail.with("attempts", attempts), cause: conflict)
     }
 }

@@ -14,52 +14,79 @@ public enum Durability: String, Sendable, Hashable, Encodable {
 /// What a store is opened with. A value outside its range is refused by `Store.open` with `.invalidOption`.
 public struct StoreOptions: Sendable, Hashable {
     /// Whether a store is created where there is none.
-    public var create = true
+    public var create: Bool
     /// Whether every write is refused with `.readOnly`.
-    public var readOnly = false
+    public var readOnly: Bool
     /// For commits that do not say otherwise.
-    public var durability = Durability.full
+    public var durability: Durability
     /// How many commits may be under way at once, 1 to 1,000,000. A task with one more waits for a place.
-    public var maxInFlight = 10_000
+    public var maxInFlight: Int
     /// The largest entity, in bytes of JSON: 64 to 268,435,456.
-    public var maxEntityBytes = 16_777_216
+    public var maxEntityBytes: Int
     /// How deep an entity's arrays and objects may nest: 1 to 200.
-    public var maxDepth = 100
+    public var maxDepth: Int
     /// Memory for entities that were read, in bytes; 0 for none. Nil for 64 MiB, over a provider that does not count its
     /// changes for none.
     public var cacheBytes: Int?
     /// How many snapshots of the past are held open for transactions, 1 to 64. A transaction that loses its snapshot
     /// moves forward if nothing that it read has changed, else it runs again.
-    public var maxSnapshots = 16
+    public var maxSnapshots: Int
     /// A snapshot older than this is taken back once there is a newer state: 100 ms to a day.
-    public var snapshotMaxAge = Duration.seconds(60)
+    public var snapshotMaxAge: Duration
     /// SQLite: a write-ahead log beyond this takes snapshots back. At least 1 MiB.
-    public var walLimitBytes = 268_435_456
+    public var walLimitBytes: Int
     /// SQLite: how long to wait for a process that is just opening, recovering or closing the store, at most a day.
-    public var lockTimeout = Duration.seconds(5)
+    public var lockTimeout: Duration
     /// How long idempotency keys are kept,
-    public var idempotencyMaxAge = Duration.seconds(604_800)
+    public var idempotencyMaxAge: Duration
     /// and how many at most.
-    public var idempotencyMaxCount = 100_000
+    public var idempotencyMaxCount: Int
     /// How many commits the commit log keeps: at least 1,000. Counted are their sequences, of which up to 65,536 are left
     /// out when a process did not close the store.
-    public var logRetention = 100_000
+    public var logRetention: Int
     /// How long it keeps them at most: commits that are older are not kept, whatever `logRetention` says. Nil for no limit.
     /// What is there when the store is opened counts from then.
     public var logMaxAge: Duration?
     /// How many bytes the log takes at most, whatever `logRetention` says: at least 1 MiB. A commit counts with 32 bytes, and
     /// each change with its id and 2 more. What commits together stays, also where it takes more.
-    public var logMaxBytes = 268_435_456
+    public var logMaxBytes: Int
     /// A batch of commits slower than this is logged as a warning: 1 ms to a day.
-    public var slowCommit = Duration.seconds(1)
+    public var slowCommit: Duration
     /// Whether a symbolic link or a network file system may hold the store.
-    public var allowUnsafeLocation = false
+    public var allowUnsafeLocation: Bool
     /// SQLite: the permissions of a store that is created, such as `0o660`; the files beside it get the same. At least
     /// `0o600`. Nil for 0644 less the process's umask.
     public var mode: UInt16?
 
-    /// The defaults.
-    public init() {}
+    /// The defaults, but for what is given: each argument is the property of its name.
+    public init(
+        create: Bool = true, readOnly: Bool = false, durability: Durability = .full, maxInFlight: Int = 10_000,
+        maxEntityBytes: Int = 16_777_216, maxDepth: Int = 100, cacheBytes: Int? = nil, maxSnapshots: Int = 16,
+        snapshotMaxAge: Duration = .seconds(60), walLimitBytes: Int = 268_435_456, lockTimeout: Duration = .seconds(5),
+        idempotencyMaxAge: Duration = .seconds(604_800), idempotencyMaxCount: Int = 100_000,
+        logRetention: Int = 100_000, logMaxAge: Duration? = nil, logMaxBytes: Int = 268_435_456,
+        slowCommit: Duration = .seconds(1), allowUnsafeLocation: Bool = false, mode: UInt16? = nil
+    ) {
+        self.create = create
+        self.readOnly = readOnly
+        self.durability = durability
+        self.maxInFlight = maxInFlight
+        self.maxEntityBytes = maxEntityBytes
+        self.maxDepth = maxDepth
+        self.cacheBytes = cacheBytes
+        self.maxSnapshots = maxSnapshots
+        self.snapshotMaxAge = snapshotMaxAge
+        self.walLimitBytes = walLimitBytes
+        self.lockTimeout = lockTimeout
+        self.idempotencyMaxAge = idempotencyMaxAge
+        self.idempotencyMaxCount = idempotencyMaxCount
+        self.logRetention = logRetention
+        self.logMaxAge = logMaxAge
+        self.logMaxBytes = logMaxBytes
+        self.slowCommit = slowCommit
+        self.allowUnsafeLocation = allowUnsafeLocation
+        self.mode = mode
+    }
 }
 
 extension StoreOptions: Encodable {

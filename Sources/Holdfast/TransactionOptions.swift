@@ -23,21 +23,31 @@ public enum OnError: String, Sendable, Hashable, Encodable {
 /// What a transaction is run with. A value outside its range is refused with `.invalidOption`.
 public struct TransactionOptions: Sendable, Hashable {
     /// What counts as a conflict.
-    public var isolation = Isolation.serializable
+    public var isolation: Isolation
     /// When its commit counts as done; nil as the store says.
     public var durability: Durability?
     /// What a write leaves behind that fails, and whose error the body catches.
-    public var onError = OnError.continue
+    public var onError: OnError
     /// How long all attempts together may wait to be committed, at most a day. Once a commit is being stored, its true
     /// outcome is told, late if need be.
-    public var timeout = Duration.seconds(30)
+    public var timeout: Duration
     /// How often it runs when it meets conflicts: 1 to 1,000 times. None of `Store.begin`'s, which runs nothing.
-    public var maxAttempts = 100
+    public var maxAttempts: Int
     /// Told by `Store.describe` while the transaction holds a snapshot: 1 to 64 bytes.
     public var name: String?
 
-    /// The defaults.
-    public init() {}
+    /// The defaults, but for what is given: each argument is the property of its name.
+    public init(
+        isolation: Isolation = .serializable, durability: Durability? = nil, onError: OnError = .continue,
+        timeout: Duration = .seconds(30), maxAttempts: Int = 100, name: String? = nil
+    ) {
+        self.isolation = isolation
+        self.durability = durability
+        self.onError = onError
+        self.timeout = timeout
+        self.maxAttempts = maxAttempts
+        self.name = name
+    }
 }
 
 extension TransactionOptions {

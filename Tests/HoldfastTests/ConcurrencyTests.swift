@@ -109,8 +109,7 @@ struct CancellationTests {
 
     @Test("is told the truth: what was withdrawn is not stored, what was answered is", arguments: Engine.allCases)
     func truth(engine: Engine) async throws {
-        var options = StoreOptions()
-        options.maxInFlight = 200
+        let options = StoreOptions(maxInFlight: 200)
         try await withSongs(engine, options) { store, songs in
             try await songs.open()
             var stored: Set<String> = []

@@ -29,8 +29,7 @@ struct LogTests {
     @Test("tells of a commit that takes longer than it should, as a warning")
     func warning() async throws {
         let warnings = Mutex<[LogEntry]>([])
-        var options = StoreOptions()
-        options.slowCommit = .milliseconds(1)
+        let options = StoreOptions(slowCommit: .milliseconds(1))
         try await withDirectory { directory in
             let store = try await Store.open("\(directory)/slow.db", options)
             let songs = store.repository(of: Song.self)

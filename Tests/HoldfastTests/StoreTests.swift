@@ -73,7 +73,7 @@ struct StoreTests {
             let error = await expectError(.corrupt) { _ = try await songs.fetchAll() }
             #expect(error?.message.contains("\"a\" in \"things\"") == true)
             #expect(error?.message.contains("\"title\"") == true)
-            #expect(error?.detail == #"{"id":"a","repository":"things","type":"Song"}"#)
+            #expect(error?.detail.json == #"{"repository":"things","id":"a","type":"Song"}"#)
             #expect(error?.cause is DecodingError)
             await expectError(.corrupt) { _ = try await songs.fetch(id: "b") }
             try await #expect(songs.fetch(id: "c")?.title == "a song")
@@ -151,16 +151,13 @@ struct StoreTests {
     func describingSnapshots(engine: Engine) async throws {
         try await withSongs(engine) { store, songs in
             try await songs.save(Song(id: "s1", title: ""))
-            var options = TransactionOptions()
-            options.name = "nightly report"
-            try await store.transaction(options) {
+            try await store.transaction(TransactionOptions(name: "nightly report")) {
                 _ = try await songs.fetchAll()
                 let held = try store.describe().openSnapshots
                 #expect(held.map(\.names).contains(["nightly report"]))
                 #expect(held.allSatisfy { $0.age >= .zero && $0.sequence > 0 })
             }
-            options.name = ""
-            await expectError(.invalidOption) { try await store.transaction(options) {} }
+            await expectError(.invalidOption) { try await store.transaction(TransactionOptions(name: "")) {} }
         }
     }
 
@@ -169,13 +166,13 @@ struct StoreTests {
         try await withDirectory { directory in
             await expectError(.cannotOpen) { _ = try await Store.open("\(directory)/none/store.db") }
             await expectError(.invalidURL) { _ = try await Store.open("gopher:x") }
-            var options = StoreOptions()
-            options.maxInFlight = 0
-            let error = await expectError(.invalidOption) { _ = try await Store.open("memory:", options) }
-            #expect(error?.detail.contains("\"option\":\"max_in_flight\"") == true)
-            options = .init()
-            options.create = false
-            await expectError(.cannotOpen) { _ = try await Store.open("\(directory)/store.db", options) }
+            let error = await expectError(.invalidOption) {
+                _ = try await Store.open("memory:", StoreOptions(maxInFlight: 0))
+            }
+            #expect(error?.detail.option == "max_in_flight")
+            await expectError(.cannotOpen) {
+                _ = try await Store.open("\(directory)/store.db", StoreOptions(create: false))
+            }
         }
     }
 
@@ -186,8 +183,7 @@ struct StoreTests {
             var store = try await Store.open(path)
             try await store.repository(of: Song.self).save(Song(id: "s1", title: ""))
             try await store.close()
-            var options = StoreOptions()
-            options.readOnly = true
+            let options = StoreOptions(readOnly: true)
             store = try await Store.open(path, options)
             let songs = store.repository(of: Song.self)
             try await #expect(songs.count() == 1)
@@ -213,8 +209,7 @@ struct StoreTests {
 
     @Test("can be made durable after relaxed commits")
     func syncing() async throws {
-        var options = StoreOptions()
-        options.durability = .relaxed
+        let options = StoreOptions(durability: .relaxed)
         try await withStore(.sqlite, options) { store in
             let songs = store.repository(of: Song.self)
             let (_, receipt) = try await store.transactionWithReceipt {

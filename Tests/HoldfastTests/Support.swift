@@ -8,19 +8,14 @@ let patience = Duration.seconds(600)
 extension TransactionOptions {
     /// Runs again as often, and waits as long, as it takes.
     static var patient: TransactionOptions {
-        var options = TransactionOptions()
-        options.maxAttempts = 1000
-        options.timeout = patience
-        return options
+        TransactionOptions(timeout: patience, maxAttempts: 1000)
     }
 }
 
 extension StoreOptions {
     /// No commit waits for the disk.
     static var relaxed: StoreOptions {
-        var options = StoreOptions()
-        options.durability = .relaxed
-        return options
+        StoreOptions(durability: .relaxed)
     }
 }
 

@@ -153,8 +153,7 @@ struct TransactionTests {
     func abort(engine: Engine) async throws {
         try await withSongs(engine) { store, songs in
             try await songs.save(Song(id: "s1", title: ""))
-            var options = TransactionOptions()
-            options.onError = .abort
+            let options = TransactionOptions(onError: .abort)
             await expectError(.exists) {
                 try await store.transaction(options) {
                     try await songs.save(Song(id: "s2", title: ""))
@@ -314,8 +313,7 @@ struct TransactionTests {
     func givingUp(engine: Engine) async throws {
         try await withAccounts(engine) { store, accounts in
             try await accounts.save(Account(id: 1, balance: 0))
-            var options = TransactionOptions()
-            options.maxAttempts = 3
+            let options = TransactionOptions(maxAttempts: 3)
             var runs = 0
             let error = await expectError(.conflict) {
                 try await store.transaction(options) {
@@ -360,8 +358,7 @@ struct TransactionTests {
         try await withAccounts(engine) { store, accounts in
             try await accounts.saveMany([Account(id: 1, balance: 1), Account(id: 2, balance: 1)])
             for isolation in [Isolation.snapshot, .serializable] {
-                var options = TransactionOptions()
-                options.isolation = isolation
+                let options = TransactionOptions(isolation: isolation)
                 var runs = 0
                 try await store.transaction(options) {
                     runs += 1
@@ -426,12 +423,9 @@ struct TransactionTests {
     @Test("refuses options out of range")
     func options() async throws {
         try await withStore(.memory) { store in
-            var options = TransactionOptions()
-            options.maxAttempts = 0
-            await expectError(.invalidOption) { try await store.transaction(options) {} }
-            options = .init()
-            options.timeout = .seconds(-1)
-            await expectError(.invalidOption) { try await store.transaction(options) {} }
+            for options in [TransactionOptions(maxAttempts: 0), TransactionOptions(timeout: .seconds(-1))] {
+                await expectError(.invalidOption) { try await store.transaction(options) {} }
+            }
         }
     }
 

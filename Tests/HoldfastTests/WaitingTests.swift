@@ -25,8 +25,7 @@ struct ThreadTests {
                         group.addTask { try await songs.save(Song(id: "s\(number)", title: "")) }
                         group.addTask { _ = try await songs.fetchAll() }
                         group.addTask {
-                            var options = TransactionOptions()
-                            options.maxAttempts = 1000
+                            let options = TransactionOptions(maxAttempts: 1000)
                             try await store.transaction(options) {
                                 let balance = try await accounts.fetch(id: 1)!.balance
                                 try await accounts.save(Account(id: 1, balance: balance + 1))

@@ -33,8 +33,7 @@ func killAProcessInMidLoad(_ path: String) async throws {
     let wasKilled = process.terminationReason == .uncaughtSignal && process.terminationStatus == SIGKILL
     check(wasKilled && acknowledged.count >= 2000, "killed after \(acknowledged.count) acknowledged commits")
 
-    var options = StoreOptions()
-    options.lockTimeout = .seconds(10)
+    let options = StoreOptions(lockTimeout: .seconds(10))
     let store = try await Store.open(path, options)
     let stored = Set(try await store.repository(of: Arrival.self, named: "arrivals").fetchAll().map(\.id))
     let missing = acknowledged.filter { !stored.contains($0) }

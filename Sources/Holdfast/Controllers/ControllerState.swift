@@ -101,6 +101,6 @@ extension HoldfastError {
         }
         self.init(
             Status(status), told["message"] as? String ?? "", commitState: commitState,
-            detail: detail.map { String(decoding: $0, as: UTF8.self) } ?? "{}")
+            detail: Detail(json: detail.map { String(decoding: $0, as: UTF8.self) } ?? "{}"))
     }
 }

@@ -50,7 +50,7 @@ enum Decimals {
         throw HoldfastError(
             .invalidQuery,
             "\(name) would take a Decimal for a double, which is not exact: filter and calculate with what was fetched, or "
-                + "store an integer of the smallest unit", detail: "{\"operator\":\"\(name)\"}")
+                + "store an integer of the smallest unit", detail: .init(members: ["operator": name]))
     }
 
     private static func isAmong(_ value: Any, depth: Int = 0) -> Bool {

@@ -107,13 +107,3 @@ public struct EntityChange: Sendable, Hashable {
         return try repository.decode(Array(text), id: EntityID(unchecked: Array(id.utf8)))
     }
 }
-
-extension HoldfastError {
-    /// Where to go on after a `.cursorLost`, once what is stored was read anew; nil of any other error.
-    public var position: String? {
-        guard status == .cursorLost else { return nil }
-        return (try? JSONDecoder().decode(Place.self, from: Data(detail.utf8)))?.position
-    }
-
-    private struct Place: Decodable { var position: String }
-}

@@ -13,7 +13,7 @@ internal import HoldfastQuery
 ///
 /// One that takes its time falls behind: more than 10,000 changes, or 16 MiB, are not kept for it, but read from the
 /// store's log (`ChangeBatch.isBehind`). Where that was trimmed meanwhile, it ends with `.cursorLost`: read anew what is
-/// stored, then begin at the error's `position`. When the store closes, it ends with `.closed`.
+/// stored, then begin at the `position` of the error's detail. When the store closes, it ends with `.closed`.
 public struct ChangeStream: AsyncSequence, Sendable {
     public typealias Element = ChangeBatch
 

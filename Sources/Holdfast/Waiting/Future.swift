@@ -1,4 +1,3 @@
-internal import Foundation
 internal import HoldfastCore
 internal import HoldfastEnvironment
 
@@ -140,8 +139,7 @@ public final class Future<Success: Sendable, Failure: Error>: Sendable {
 
 extension HoldfastError {
     fileprivate init(_ status: Status, _ message: String, identifier: String) {
-        let detail = (try? JSONEncoder().encode(["identifier": identifier])).map { String(decoding: $0, as: UTF8.self) }
-        self.init(status, message, detail: detail ?? "{}")
+        self.init(status, message, detail: Detail(members: ["identifier": identifier]))
     }
 }
 

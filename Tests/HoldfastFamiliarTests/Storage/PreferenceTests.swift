@@ -52,7 +52,7 @@ struct PreferenceTests {
             try await settings.set(Preference("volume", default: ""), to: "loud")
             try await settings.set(.window, to: Window(width: 1, height: 2))
             let error = await expectError(.corrupt) { _ = try await settings.get(.volume) }
-            #expect(error?.detail == #"{"id":"volume","repository":"settings","type":"KeyValueEntry<Double>"}"#)
+            #expect(error?.detail.json == #"{"repository":"settings","id":"volume","type":"KeyValueEntry<Double>"}"#)
             try await #expect(settings.get(.window).width == 1)
         }
     }

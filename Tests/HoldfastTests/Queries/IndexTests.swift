@@ -56,7 +56,7 @@ struct IndexTests {
             let refused = await expectError(.uniqueViolation) {
                 try await albums.add(Album(id: "b", title: "Title 3"))
             }
-            let violation = try #require(refused?.uniqueViolation)
+            let violation = try #require(refused?.detail)
             #expect(violation.repository == "album" && violation.index == "title" && violation.value == "\"Title 3\"")
             #expect([violation.id, violation.other] == ["b", "a03"])
             try await #expect(!albums.contains(id: "b"))
@@ -65,7 +65,7 @@ struct IndexTests {
                     _ = try await albums.modify(id: "a01", .set(\.title, "Title 2"))
                 }
             }
-            #expect(inTransaction?.uniqueViolation?.other == "a02")
+            #expect(inTransaction?.detail.other == "a02")
             // Judged on what a transaction leaves.
             try await albums.store.transaction {
                 try await albums.modify(id: "a01", .set(\.title, "Title 2"))
@@ -74,8 +74,8 @@ struct IndexTests {
             let pair = await expectError(.uniqueViolation) {
                 try await albums.createIndex(.ascending(\.genre), .ascending(\.label.name), unique: true)
             }
-            #expect(pair?.uniqueViolation?.value == #"["jazz","Philips"]"#)
-            #expect(HoldfastError(.conflict, "").uniqueViolation == nil)
+            #expect(pair?.detail.value == #"["jazz","Philips"]"#)
+            #expect(HoldfastError(.conflict, "").detail.index == nil)
         }
     }
 

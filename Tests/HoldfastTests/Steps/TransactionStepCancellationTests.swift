@@ -8,8 +8,7 @@ import Testing
 struct TransactionStepCancellationTests {
     @Test("stays open when its commit gets no slot, or its task is cancelled before")
     func noPlace() async throws {
-        var options = StoreOptions()
-        options.maxInFlight = 1
+        let options = StoreOptions(maxInFlight: 1)
         try await withSongs(.memory, options) { store, songs in
             try await songs.setValidator { _, _ in }
             var impatient = TransactionOptions()
@@ -34,8 +33,7 @@ struct TransactionStepCancellationTests {
         "tells the truth about a commit whose task was cancelled, and what stays open can be committed",
         arguments: Engine.allCases)
     func cancelled(_ engine: Engine) async throws {
-        var options = StoreOptions()
-        options.maxInFlight = 200
+        let options = StoreOptions(maxInFlight: 200)
         try await withSongs(engine, options) { store, songs in
             var expected: Set<String> = []
             // Until both were met.

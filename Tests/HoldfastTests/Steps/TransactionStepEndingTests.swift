@@ -25,17 +25,14 @@ struct TransactionStepEndingTests {
 
     private func begin(_ store: Store) async throws -> (Transaction, Repository<Song>) {
         let songs = store.repository(of: Song.self)
-        var options = TransactionOptions()
-        options.timeout = patience
+        let options = TransactionOptions(timeout: patience)
         let transaction = try store.begin(options)
         try await transaction.joined { try await songs.save(Song(id: "s1", title: "")) }
         return (transaction, songs)
     }
 
     private var narrow: StoreOptions {
-        var options = StoreOptions()
-        options.maxInFlight = 1
-        return options
+        StoreOptions(maxInFlight: 1)
     }
 
     @Test("is ended by no other, and goes on to be written in where nobody was asked")

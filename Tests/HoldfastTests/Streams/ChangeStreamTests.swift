@@ -212,14 +212,13 @@ struct ChangeStreamTests {
 
     @Test("ends where its position is not in the log any more, and names one to go on from")
     func lost() async throws {
-        var options = StoreOptions()
-        options.logRetention = 1000
+        let options = StoreOptions(logRetention: 1000)
         try await withSongs(.memory, options) { store, songs in
             try await songs.open()
             let start = try await store.position()
             for number in 0..<3000 { try await songs.save(Song(id: "s1", title: "Title", plays: number)) }
             let error = await expectError(.cursorLost) { for try await _ in store.changes(since: start) {} }
-            let position = try #require(error?.position)
+            let position = try #require(error?.detail.position)
             var batches = store.changes(since: position).makeAsyncIterator()
             try await songs.save(Song(id: "s2", title: "Why"))
             let batch = try await batches.next()
@@ -230,8 +229,7 @@ struct ChangeStreamTests {
 
     @Test("ends where its position has become too old for the log")
     func tooOld() async throws {
-        var options = StoreOptions()
-        options.logMaxAge = .zero
+        var options = StoreOptions(logMaxAge: .zero)
         try await withSongs(.memory, options) { store, songs in
             try await songs.open()
             let start = try await store.position()

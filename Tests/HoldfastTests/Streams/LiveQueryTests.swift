@@ -182,7 +182,7 @@ struct LiveQueryTests {
                 let difference = try #require(result.difference)
                 elements = try #require(elements.applying(difference))
                 #expect(elements == result.elements)
-                told = result.unreadable.map(\.unreadableID)
+                told = result.unreadable.map(\.detail.id)
             }
         }
     }
@@ -219,7 +219,7 @@ struct LiveQueryTests {
             var result = try #require(try await results.next())
             #expect(result.elements.map(\.id) == ["s2"])
             #expect(result.unreadable.map(\.status) == [.corrupt])
-            #expect(result.unreadable.map(\.unreadableID) == ["s1"])
+            #expect(result.unreadable.map(\.detail.id) == ["s1"])
             #expect(result.difference?.removals.count == 1)
             #expect(result.versions.count == 1)
             try await repository.save(Song(id: "s1", title: "Gloria"))
@@ -316,11 +316,4 @@ struct LiveQueryTests {
 struct LooseSong: Codable, Identifiable, Sendable {
     var id: String
     var plays: Int
-}
-
-extension HoldfastError {
-    /// The id that a `.corrupt` names.
-    var unreadableID: String? {
-        (try? JSONSerialization.jsonObject(with: Data(detail.utf8)) as? [String: String])?["id"]
-    }
 }

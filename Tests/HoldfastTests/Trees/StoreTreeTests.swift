@@ -89,8 +89,7 @@ struct StoreTreeTests {
         [Isolation.serializable, .snapshot])
     func conflicts(_ engine: Engine, _ isolation: Isolation) async throws {
         try await withAccounts(engine) { store, accounts in
-            var options = TransactionOptions()
-            options.isolation = isolation
+            let options = TransactionOptions(isolation: isolation)
             var retried = 0
             for position in 0...8 {
                 let tree = Tree()
@@ -158,8 +157,7 @@ struct StoreTreeTests {
         try await withStore(.memory) { store in
             let accounts = store.repository(of: Account.self)
             try await accounts.save(Account(id: 1, balance: 0))
-            var options = TransactionOptions()
-            options.maxAttempts = 3
+            let options = TransactionOptions(maxAttempts: 3)
             await expectError(.conflict) {
                 try await store.transaction(tree.root, options: options) {
                     tree.left.value += 1
@@ -407,8 +405,7 @@ struct ActorTreeTests {
         "is sealed while its store commits; a new member waits, and a cancelled commit rolls back",
         arguments: [false, true])
     func sealing(isCancelled: Bool) async throws {
-        var options = StoreOptions()
-        options.maxInFlight = 1
+        let options = StoreOptions(maxInFlight: 1)
         try await withStore(.memory, options) { store in
             let accounts = store.repository(of: Account.self)
             try await accounts.open()

@@ -8,8 +8,7 @@ struct HoldfastEngine: Engine {
     let blocks: Bool
 
     static func open(_ directory: URL, maxInFlight: Int, blocks: Bool) async throws -> HoldfastEngine {
-        var options = StoreOptions()
-        options.maxInFlight = maxInFlight
+        let options = StoreOptions(maxInFlight: maxInFlight)
         let store = try await Store.open(directory.appending(path: "holdfast.db").path, options)
         let documents = store.repository(of: Document.self)
         try await documents.open()
