@@ -259,7 +259,7 @@ def test_import_takes_a_table(path: str, tmp_path: Path) -> None:
     connection.commit()
     connection.close()
     words = ("import", path, tmp_path / "other.sqlite", "--table")
-    run(*words, "people", "--id", "number", "--json", "tags")
+    run(*words, "people", "--id", "number", "--json-column", "tags")
     expected = {"id": 7, "number": 7, "name": "Ada", "tags": [1]}
     assert lines(call("get", path, "people", "7").output) == [expected]
     call(*words, "none", code=3)

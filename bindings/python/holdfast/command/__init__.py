@@ -5,6 +5,7 @@ The package itself uses the standard library only; this part of it wants click, 
 """
 
 import os
+import signal
 import sys
 from importlib.util import find_spec
 
@@ -26,3 +27,6 @@ def main() -> None:
         program(prog_name="holdfast")
     except KeyboardInterrupt:
         sys.exit(130)
+    finally:
+        # How it ends is decided; another Ctrl-C would only print what was interrupted while it ends.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -1,5 +1,7 @@
 """The command `inspect`: a page for the browser that shows a store."""
 
+import sys
+
 import click
 
 from .inspect_server import InspectServer
@@ -23,5 +25,6 @@ def inspect(session: Session, store: str, port: int) -> None:
         holdfast inspect music.db
     """
     with session.open(store) as opened, InspectServer(opened, port) as server:
-        click.echo(server.url)
+        session.output.value("url", server.url)
+        sys.stdout.flush()
         server.serve_forever()

@@ -5,9 +5,10 @@ import os
 import click
 
 from .. import maintenance
+from .failures import DAMAGED, Failure
 from .parameters import store_argument
 from .progress import entities_of, progress
-from .session import DAMAGED, Failure, Session
+from .session import Session
 
 
 @click.command()
@@ -26,7 +27,7 @@ def backup(session: Session, store: str, target: str) -> None:
     """
     with session.open(store) as opened, progress("Backing up") as tell:
         report = opened.backup(target, progress=tell)
-    session.output.report(report)
+    session.output.done(report)
     with Session(session.output).open(f"sqlite:{os.path.abspath(target)}") as copy:
         with progress("Checking", total=entities_of(copy)) as tell:
             found = copy.verify(progress=lambda done, _: tell(done, text=f"{done} entities"))
@@ -86,4 +87,4 @@ def compact(session: Session, store: str) -> None:
     """
     with session.open(store, write=True) as opened, progress("Compacting"):
         report = opened.compact()
-    session.output.report(report)
+    session.output.done(report)

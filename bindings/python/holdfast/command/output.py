@@ -5,6 +5,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from .._limits import LIMITS
@@ -20,11 +21,21 @@ def json_text(value: Any, indent: Optional[int] = None) -> str:
     return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
+def _usual_format() -> str:
+    return "table" if sys.stdout.isatty() else "lines"
+
+
+@dataclass(frozen=True)
 class Output:
     """Writes to the standard output in one format: "lines" (JSON Lines), "json" or "table"."""
 
-    def __init__(self, format: Optional[str] = None) -> None:
-        self.format = format or ("table" if sys.stdout.isatty() else "lines")
+    format: str = field(default_factory=_usual_format)
+    #: Whether errors are told in JSON, too.
+    json: bool = False
+    #: Whether nothing is told of what was done.
+    quiet: bool = False
+    #: Whether a person is shown how far long work is.
+    progress: bool = True
 
     def rows(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Writes entities or the like: a line each, an array, or tables."""
@@ -53,6 +64,16 @@ class Output:
         _print_table([{"": name, "value": value} for name, value in _flattened(rest)])
         for name, value in lists.items():
             _print_table(value, title=name)
+
+    def value(self, name: str, value: Any) -> None:
+        """Writes one value by itself; a program that wants JSON finds it under its name."""
+        text = json_text({name: value}) if self.json else str(value)
+        sys.stdout.write(text + "\n")
+
+    def done(self, report: Mapping[str, Any]) -> None:
+        """Writes what a command has done, unless nobody wants to know."""
+        if not self.quiet:
+            self.report(report)
 
     def change(self, change: Mapping[str, Any]) -> None:
         """Writes a change at once, always on a line, for there is no last one."""

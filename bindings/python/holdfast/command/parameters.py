@@ -10,7 +10,6 @@ from click.shell_completion import CompletionItem
 
 from .._limits import LIMITS
 from ..store import Store
-from .output import Output
 from .session import Session
 
 
@@ -24,7 +23,7 @@ def typed(ctx: click.Context, name: str) -> str:
 @contextmanager
 def store_of(ctx: click.Context) -> Iterator[Store]:
     """The store that was typed, for completing what comes after it."""
-    session = ctx.find_object(Session) or Session(Output("lines"))
+    session = ctx.find_object(Session) or Session()
     with session.open(typed(ctx, "store")) as store:
         yield store
 

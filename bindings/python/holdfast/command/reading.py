@@ -5,8 +5,9 @@ from typing import Any, Optional
 import click
 
 from ..repository import Repository
+from .failures import NOT_FOUND, Failure
 from .parameters import Fields, Sort, filter_argument, ids_argument, repository_argument, store_argument
-from .session import NOT_FOUND, Failure, Session
+from .session import Session
 
 
 @click.command()
@@ -91,7 +92,7 @@ def find(
     with session.open(store) as opened:
         entities: Repository[Any] = opened.repository(repository, create=False)
         if count:
-            click.echo(entities.count(filter))
+            session.output.value("count", entities.count(filter))
         elif explain:
             session.output.report(entities.explain(filter, sort=sort, skip=skip, limit=limit))
         else:

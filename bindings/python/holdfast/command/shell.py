@@ -13,10 +13,12 @@ import click
 from click.shell_completion import ShellComplete, split_arg_string
 
 from .. import store as stores
+from .commands import Commands
+from .failures import Failure, tell
 from .maintenance import backup, compact, verify
 from .parameters import store_argument
 from .reading import find, get, info
-from .session import Commands, Session
+from .session import Session
 from .transfer import export, import_
 from .watch import watch
 from .writing import delete, put
@@ -75,8 +77,7 @@ def _run(commands: click.Group, session: Session, line: str) -> int:
     try:
         words = shlex.split(line, comments=True)
     except ValueError as error:
-        click.echo(f"holdfast: {error}", err=True)
-        return 2
+        return tell(Failure(str(error), click.UsageError.exit_code), as_json=session.output.json)
     if words[:1] == ["help"]:
         words = [*words[1:], "--help"]
     if not words:

@@ -52,7 +52,7 @@ def export(
                 progress=lambda done, _: tell(done, text=f"{done} entities"),
             )
     if not to_output:
-        session.output.report(report)
+        session.output.done(report)
 
 
 def _size(file: IO[bytes]) -> int:
@@ -76,7 +76,9 @@ def _size(file: IO[bytes]) -> int:
 @click.option("--indexes/--no-indexes", default=True, help="Create the export's indexes (yes).")
 @click.option("--table", metavar="NAME", help="SOURCE is an SQLite file: take the rows of this table.")
 @click.option("--id", "id_column", metavar="COLUMN", help="Of a table: the column with the id.")
-@click.option("--json", "json_columns", metavar="COLUMN", multiple=True, help="Of a table: holds JSON text.")
+@click.option(
+    "--json-column", "json_columns", metavar="COLUMN", multiple=True, help="Of a table: holds JSON text."
+)
 @click.pass_obj
 def import_(
     session: Session,
@@ -103,7 +105,7 @@ def import_(
     """
     options: dict[str, Any] = {"repository": repository, "existing": existing, "resume": resume}
     if table is None and (id_column or json_columns):
-        raise click.UsageError("--id and --json belong to a --table.")
+        raise click.UsageError("--id and --json-column belong to a --table.")
     if table is not None and source == "-":
         raise click.UsageError("A --table is taken from a file.")
     with session.open(store, write=True, create=True) as opened, progress("Importing") as tell:
@@ -126,4 +128,4 @@ def import_(
                     progress=lambda done, _: tell(file.tell() if size else done, size, f"{done} entities"),
                     **options,
                 )
-    session.output.report(report)
+    session.output.done(report)

@@ -6,8 +6,9 @@ from typing import Optional
 
 import click
 
+from .failures import Failure
 from .parameters import ids_argument, repository_argument, store_argument
-from .session import Failure, Session
+from .session import Session
 
 
 def entities_in(text: str) -> list[bytes]:
@@ -89,7 +90,8 @@ def put(session: Session, store: str, repository: str, source: str, way: str, ke
         target = opened.repository(repository, key=key)
         write = {"add": target.add_many, "update": target.update_many, "save": target.save_many}[way]
         _, receipt = opened.transact(lambda: write(entities), receipt=True)
-    session.output.rows({"id": change.id, "version": change.version} for change in receipt.changes)
+    if not session.output.quiet:
+        session.output.rows({"id": change.id, "version": change.version} for change in receipt.changes)
 
 
 @click.command()
