@@ -158,6 +158,7 @@ static void wrong_types_and_values_out_of_range_are_refused_by_name(fixture *f) 
         {begin_with, "isolation", {"\"serialisable\"", "1"}},
         {begin_with, "durability", {"\"some\"", "0"}},
         {begin_with, "timeout_ms", {"-1", "86400001", "1e3", "\"1\""}},
+        {begin_with, "when_full", {"\"no\"", "false"}},
         {begin_with, "idempotency_key", {"\"\"", "7"}},
         {transact_with, "max_attempts", {"0", "1001", "2.0"}},
         {find_with, "limit", {"-1", "9007199254740993", "true"}},

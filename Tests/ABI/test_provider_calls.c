@@ -168,6 +168,31 @@ static void a_provider_that_blocks_holds_up_the_close_and_no_submission(shelf *s
     hf_store_free(r.store);
 }
 
+static void a_submission_that_waits_for_no_place_has_a_deadline_in_the_queue(shelf *s) {
+    room r = open_shelf(s, 0, "{\"delivery\":\"queue\"}");
+    atomic_bool released = false;
+    s->hook = &released;
+    s->before = wait_for_hook;
+    for (int i = 0; i < 2; i++) {
+        hf_transaction *t = begin(r.store, i == 0 ? NULL : "{\"when_full\":\"refuse\",\"timeout_ms\":50}");
+        save(r.things, t, i == 0 ? "{\"id\":\"a\"}" : "{\"id\":\"b\"}");
+        expect_ok(hf_transaction_submit, t, NULL, NULL, NULL);
+        hf_transaction_free(t);
+        while (s->reads == 0)
+            sleep_milliseconds(1);
+    }
+    static const hf_status ends[] = {HF_TIMEOUT, HF_OK};
+    for (size_t i = 0; i < COUNT_OF(ends); i++) {
+        hf_event event;
+        assert_int_equal(hf_store_events(r.store, &event, 1, -1), 1);
+        assert_int_equal(event.status, ends[i]);
+        hf_events_free(&event, 1);
+        atomic_store(&released, true);
+    }
+    assert_null(find_book(s, "b"));
+    close_room(r);
+}
+
 static hf_status linger(shelf *s, const char *function, hf_error **out_error) {
     (void)s, (void)function, (void)out_error;
     sleep_milliseconds(1);
@@ -274,6 +299,7 @@ int main(void) {
         ONCE(a_provider_may_free_and_close_what_calls_it),
         ONCE(a_provider_may_fork),
         ONCE(a_provider_that_blocks_holds_up_the_close_and_no_submission),
+        ONCE(a_submission_that_waits_for_no_place_has_a_deadline_in_the_queue),
         ONCE(calls_come_one_at_a_time_unless_it_is_asked_otherwise),
     };
     return run_scenarios("calls of providers", scenarios, COUNT_OF(scenarios));

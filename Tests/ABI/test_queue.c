@@ -221,6 +221,36 @@ static void a_submit_waits_for_a_place(fixture *f) {
     free_recorder(rec);
 }
 
+/* With a day to wait for it: a test that waited would not end. */
+static void who_is_to_be_refused_waits_for_no_place(fixture *f) {
+    static const char options[] = "{\"when_full\":\"refuse\",\"timeout_ms\":86400000}";
+    polled_room r = open_polled_room(f, "{\"delivery\":\"queue\",\"max_in_flight\":1}");
+    recorder *rec = new_recorder(3);
+    submit_numbered(r.store, r.things, rec, 0);
+    hf_transaction *t = begin(r.store, options);
+    save(r.things, t, "{\"id\":1}");
+    hf_future *future = NULL;
+    hf_operation *operation = NULL;
+    expect_ok(hf_operation_create, r.store,
+              "{\"steps\":[{\"operation\":\"count\",\"repository\":\"things\"}],\"when_full\":\"refuse\","
+              "\"timeout_ms\":86400000}",
+              HF_NTS, &operation);
+    for (int i = 0; i < 2; i++) {
+        expect(HF_BUSY, hf_transaction_submit, t, record_event, new_ticket(rec, 1), free_ticket);
+        expect(HF_BUSY, hf_transaction_submit_future, t, &future);
+        expect(HF_BUSY, hf_operation_start, operation, NULL, &future);
+        expect_state(t, HF_TRANSACTION_OPEN);
+    }
+    assert_int_equal(take(r, -1), 1);
+    expect_ok(hf_transaction_submit, t, record_event, new_ticket(rec, 2), free_ticket);
+    hf_transaction_free(t);
+    hf_operation_free(operation);
+    assert_int_equal(take(r, -1), 1);
+    expect_count(r.things, NULL, NULL, 2);
+    close_polled_room(r);
+    free_recorder(rec);
+}
+
 static void after_close_the_rest_can_be_taken_and_then_it_is_closed(fixture *f) {
     enum { COUNT = 100 };
     polled_room r = open_polled_room(f, queue);
@@ -339,6 +369,7 @@ int main(void) {
         EACH_ENGINE(without_queue_delivery_there_is_no_queue),
         EACH_ENGINE(beyond_max_in_flight_a_commit_is_busy_until_events_are_taken),
         EACH_ENGINE(a_submit_waits_for_a_place),
+        EACH_ENGINE(who_is_to_be_refused_waits_for_no_place),
         EACH_ENGINE(after_close_the_rest_can_be_taken_and_then_it_is_closed),
         EACH_ENGINE(events_not_taken_are_dropped_with_the_store),
         EACH_ENGINE(closing_wakes_those_who_wait_for_events),

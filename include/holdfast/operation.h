@@ -119,7 +119,8 @@ HF_EXPORT HF_WARN_UNUSED hf_status hf_operation_perform(hf_operation *operation,
  * handle, freed with hf_future_free; NULL if not wanted: the run goes on.
  *
  * Does no I/O on this thread. When "max_in_flight" commits and operations are under way it waits for a place,
- * up to the operation's "timeout_ms", but never on a thread of the library's. Runs begin in the order in
+ * up to the operation's "timeout_ms", but not with "when_full": "refuse" (options stand beside "steps", of
+ * which there may be one), and never on a thread of the library's. Runs begin in the order in
  * which they were started and may overtake each other.
  *
  * Errors: HF_BUSY (no place), HF_CLOSED, HF_NO_MEMORY (also: the system gives no thread),

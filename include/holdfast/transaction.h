@@ -59,6 +59,9 @@ typedef enum HF_ENUM(hf_transaction_state) {
  *                                              whoever is in the way. Once it is being stored the true
  *                                              result is told, late if need be. 0: it waits
  *                                              for no place, and is not withdrawn once it is accepted.
+ *   "when_full": "wait" | "refuse"             (wait) what a submission does that finds no place under
+ *                                              "max_in_flight": "refuse" answers HF_BUSY at once, as an event
+ *                                              loop wants it, and leaves "timeout_ms" to the queue
  *   "idempotency_key": text, 1..255 bytes      The first commit with this key is stored and its receipt
  *                                              kept. A later one with the same key and the same writes
  *                                              changes nothing and gets that receipt with "replayed":
@@ -116,8 +119,8 @@ HF_EXPORT HF_WARN_UNUSED hf_status hf_transaction_commit(hf_transaction *transac
  * hf_events_free), or before this call returns a failure; NULL allowed.
  *
  * Does no I/O on this thread. When "max_in_flight" commits are under way it waits up to the transaction's
- * "timeout_ms" for a place, but never on the store's callback thread. HF_OK: accepted, exactly one event
- * will come. The handle may be freed at once; the commit goes on.
+ * "timeout_ms" for a place, but not with "when_full": "refuse", and never on the store's callback thread.
+ * HF_OK: accepted, exactly one event will come. The handle may be freed at once; the commit goes on.
  *
  * Object trees (see participant.h) and validators (see validator.h) are asked on this thread before, and what
  * one refuses is answered here; so is the conflict of a transaction with trees that wrote nothing, and what

@@ -125,7 +125,7 @@ public final class Operation: Sendable {
     ) throws(HoldfastError) -> Future {
         try store.requireOpen()
         if let transaction { try requireSameStore(transaction) }
-        let patience = waitsForSlot ? options.timeoutMilliseconds : 0
+        let patience = waitsForSlot && options.waitsForSlot ? options.timeoutMilliseconds : 0
         try store.queue.takeSlot(deadline: store.deadline(inMilliseconds: patience))
         let run = OperationRun(self, in: transaction)
         do throws(HoldfastError) {

@@ -15,6 +15,8 @@ public struct TransactionOptions: Sendable {
     public var isDurable: Bool?
     /// 0: waits for no slot under `maxInFlight`, and is not withdrawn once it is accepted.
     public var timeoutMilliseconds: UInt64 = 30_000
+    /// Whether a submission waits for a slot, on its thread, where there is none.
+    public var waitsForSlot = true
     public var idempotencyKey: [UInt8]?
     /// Whether the first write that fails dooms it.
     public var abortsOnError = false
@@ -42,6 +44,7 @@ public struct TransactionOptions: Sendable {
         isDurable = try reader.durability()
         if let value = try reader.text("on_error", oneOf: ["continue", "abort"]) { abortsOnError = value == "abort" }
         if let value = try reader.integer("timeout_ms", in: 0...86_400_000) { timeoutMilliseconds = UInt64(value) }
+        if let value = try reader.text("when_full", oneOf: ["wait", "refuse"]) { waitsForSlot = value == "wait" }
         if let value = try reader.text("idempotency_key") {
             let bytes = Array(value.utf8)
             guard (1...255).contains(bytes.count) else {

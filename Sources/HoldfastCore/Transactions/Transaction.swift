@@ -132,7 +132,7 @@ public final class Transaction: Sendable {
     public func submit(_ owner: any CommitOwner) throws(HoldfastError) {
         let commit = try prepare(owner, attempts: 1, deadline: deadline, isManager: false)
         try submit(commit) { commit throws(HoldfastError) in
-            try store.queue.submit(commit, slotDeadline: deadline)
+            try store.queue.submit(commit, slotDeadline: options.waitsForSlot ? deadline : 0)
         }
     }
 
