@@ -220,6 +220,20 @@ static void forget_savepoints(void) {
     commit(t);
 }
 
+/* Those of several tasks, none of which lies in another. */
+static void scopes(void) {
+    hf_transaction *t = begun();
+    uint64_t *numbers = malloc((size_t)size * sizeof *numbers);
+    for (int i = 0; i < size; i++) {
+        must(hf_transaction_begin_scope(t, HF_NO_SCOPE, &numbers[i], &error));
+        save(t, i);
+    }
+    for (int i = 0; i < size; i++)
+        must(hf_transaction_end_scope(t, numbers[i], true, &error));
+    free(numbers);
+    commit(t);
+}
+
 /* Of a store that is opened anew, for its events to be taken. */
 static void events_that_wait(void) {
     char options[96];
@@ -370,6 +384,7 @@ static const struct verb {
     {"commits-of-readers-behind-a-load", 1.15, 50, readers_behind_a_load, submit_the_readers},
     {"savepoints", 1.15, 100, nothing, savepoints},
     {"savepoints-forgotten", 1.15, 200, nothing, forget_savepoints},
+    {"scopes-beside-each-other", 1.15, 200, nothing, scopes},
     {"events-taken-one-by-one", 1.1, 200, events_that_wait, take_each_event},
     {"fetch-all", 1.1, 200, many_entities, fetch_all},
     {"find", 1.1, 200, many_entities, find_many},

@@ -18,7 +18,6 @@ struct WriteBuffer {
     private(set) var others: [EntityKey: Entry] = [:]
 
     struct Savepoint {
-        let number: UInt64
         var undoCount: Int
         /// Of a part of the transaction that is still under way: it outlives a savepoint before it that is rolled back to.
         let isScope: Bool
@@ -26,7 +25,7 @@ struct WriteBuffer {
 
     /// What to put back, newest last; kept only while there are savepoints.
     private(set) var undo: [(key: EntityKey, before: Entry?)] = []
-    private(set) var savepoints: [Savepoint] = []
+    private(set) var savepoints = NumberedList<Savepoint>()
     private(set) var savepointsMade: UInt64 = 0
     /// From how many on it is worth looking for entities that were written again and again.
     private var compactingCount: Int
@@ -66,41 +65,43 @@ struct WriteBuffer {
 
     mutating func savepoint(isScope: Bool = false) -> UInt64 {
         savepointsMade += 1
-        savepoints.append(Savepoint(number: savepointsMade, undoCount: undo.count, isScope: isScope))
+        savepoints.append(savepointsMade, Savepoint(undoCount: undo.count, isScope: isScope))
         return savepointsMade
     }
 
     /// Answers whether there is such a savepoint.
     mutating func rollBack(to number: UInt64) -> Bool {
-        guard let index = savepoints.lastIndex(where: { $0.number == number }) else { return false }
-        let count = savepoints[index].undoCount
+        guard let count = savepoints[number]?.undoCount else { return false }
         for (key, before) in undo[count...].reversed() { _ = replace(key, before) }
         undo.removeSubrange(count...)
-        // In place: those before it may be many.
-        let scopes = savepoints[(index + 1)...].filter(\.isScope)
-        savepoints.removeSubrange((index + 1)...)
-        for scope in scopes { savepoints.append(Savepoint(number: scope.number, undoCount: count, isScope: true)) }
+        savepoints.removeAll(after: number) { !$0.isScope }
+        savepoints.updateEach(after: number) { $0.undoCount = count }
         return true
     }
 
     /// The same for a savepoint of the caller's.
     mutating func rollBackOwn(to number: UInt64) -> Bool {
-        savepoints.last { $0.number == number }?.isScope == false && rollBack(to: number)
+        savepoints[number]?.isScope == false && rollBack(to: number)
     }
 
     /// Of what was written again and again between two savepoints, keeps how it was before all that.
     private mutating func compact() {
         if keepsEveryWrite { return }
         var kept: [(key: EntityKey, before: Entry?)] = []
-        for index in savepoints.indices {
-            let start = savepoints[index].undoCount
-            let end = index + 1 < savepoints.count ? savepoints[index + 1].undoCount : undo.count
+        let undo = undo
+        var next: Int?
+        func keep(until end: Int) {
             var keys: Set<EntityKey> = []
-            savepoints[index].undoCount = kept.count
-            for step in undo[start..<end] where keys.insert(step.key).inserted { kept.append(step) }
+            for step in undo[(next ?? end)..<end] where keys.insert(step.key).inserted { kept.append(step) }
+            next = end
         }
-        undo = kept
-        compactingCount = max(leastCompacted, 2 * undo.count)
+        savepoints.updateEach { savepoint in
+            keep(until: savepoint.undoCount)
+            savepoint.undoCount = kept.count
+        }
+        keep(until: undo.count)
+        self.undo = kept
+        compactingCount = max(leastCompacted, 2 * kept.count, savepoints.count)
     }
 
     /// How many writes could be taken back: since the first savepoint, of which there must be one.
@@ -125,8 +126,7 @@ struct WriteBuffer {
 
     /// Forgets a savepoint and keeps what was written after it.
     mutating func release(_ number: UInt64) {
-        // As a rule it is the last of them, which may be many.
-        if let index = savepoints.lastIndex(where: { $0.number == number }) { savepoints.remove(at: index) }
+        savepoints.remove(number)
         forgetUnneeded()
     }
 
@@ -141,8 +141,8 @@ struct WriteBuffer {
 
     /// Forgets a savepoint of the caller's, and those after it. Answers whether there is such a one.
     mutating func releaseOwn(_ number: UInt64) -> Bool {
-        guard savepoints.contains(where: { $0.number == number && !$0.isScope }) else { return false }
-        savepoints.removeAll { $0.number >= number && !$0.isScope }
+        guard savepoints[number]?.isScope == false else { return false }
+        savepoints.removeAll(after: number - 1) { !$0.isScope }
         forgetUnneeded()
         return true
     }

@@ -373,7 +373,7 @@ public final class TreeTransaction: @unchecked Sendable {
         guard let isNotified else { return }
         if isNotified && hasSavepoints {
             try rollBack(to: number)
-            TreeLock.withLock { savepoints.removeAll { $0 > number } }
+            TreeLock.withLock { savepoints.removeSubrange(savepoints.partitioningIndex { $0 > number }...) }
         } else {
             TreeLock.withLock { doom = doom ?? Self.halfChanged }
         }

@@ -23,9 +23,10 @@ extension Transaction {
             if state.buffer.keepsEveryWrite != (stage == .validating) {
                 return "transaction 3: it is \(stage) and \(state.buffer.keepsEveryWrite ? "keeps" : "drops") writes"
             }
-            let marks = state.buffer.savepoints.filter(\.isScope).map(\.number)
-            if stage.isOpen && marks != state.scopes.map(\.number) {
-                return "transaction 4: its scopes are \(state.scopes.map(\.number)), the buffer's \(marks)"
+            let marks = state.buffer.savepoints.all.filter(\.element.isScope).map(\.number)
+            let scopes = state.scopes.all.map(\.number)
+            if stage.isOpen && marks != scopes {
+                return "transaction 4: its scopes are \(scopes), the buffer's \(marks)"
             }
             return state.buffer.violatedInvariant() ?? state.view.violatedInvariant()
                 ?? state.trees?.violatedInvariant()
@@ -60,12 +61,11 @@ extension WriteBuffer {
     fileprivate func violatedInvariant() -> String? {
         if let first, others[first.key] != nil { return "writes 1: \(first.key) is written twice" }
         var (number, count) = (UInt64(0), 0)
-        for savepoint in savepoints {
-            if savepoint.number <= number || savepoint.undoCount < count {
-                return
-                    "writes 2: savepoint \(savepoint.number) with \(savepoint.undoCount) writes follows \(number) with \(count)"
+        for (next, savepoint) in savepoints.all {
+            if next <= number || savepoint.undoCount < count {
+                return "writes 2: savepoint \(next) with \(savepoint.undoCount) writes follows \(number) with \(count)"
             }
-            (number, count) = (savepoint.number, savepoint.undoCount)
+            (number, count) = (next, savepoint.undoCount)
         }
         if number > savepointsMade || count > undo.count { return "writes 2: savepoint \(number) was never made" }
         return savepoints.isEmpty && !undo.isEmpty ? "writes 3: \(undo.count) are kept for no savepoint" : nil

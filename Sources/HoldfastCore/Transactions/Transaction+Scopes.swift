@@ -5,15 +5,8 @@ public import HoldfastEnvironment
 /// back with it. Where one of them cannot, nothing can be stored any more without being half of something: the
 /// transaction can only be rolled back, and its commit says so.
 extension Transaction {
-    struct Scope {
-        let number: UInt64
-        /// What object trees know of it: there were none when it began; its savepoint; nothing.
-        let trees: Trees
-        /// Whether others wrote while it was under way, who are no part of it.
-        var isShared: Bool
-
-        enum Trees { case none, notified, skipped }
-    }
+    /// What object trees know of a part: there were none when it began; its savepoint; nothing.
+    enum TreesOfScope { case none, notified, skipped }
 
     /// Why it can no longer be stored.
     struct Doom {
@@ -63,11 +56,8 @@ extension Transaction {
         let isNotified = mayCall && trees?.hasSavepoints == true
         let scope = try withOpen { state in
             let number = state.buffer.savepoint(isScope: true)
-            let isShared = Self.share(&state, with: outer)
-            state.scopes.append(
-                Scope(
-                    number: number, trees: trees == nil ? .none : isNotified ? .notified : .skipped, isShared: isShared)
-            )
+            if !Self.share(&state, with: outer) { state.unshared.append(number, ()) }
+            state.scopes.append(number, trees == nil ? .none : isNotified ? .notified : .skipped)
             return number
         }
         return (scope, isNotified ? trees : nil)
@@ -80,22 +70,22 @@ extension Transaction {
         // A forked child, and a store that is closing, have nothing to go on with.
         if store.isForeign || (try? store.requireOpen()) == nil { return (nil, nil) }
         return state.withLock { state in
-            guard let index = state.scopes.lastIndex(where: { $0.number == number }) else { return (nil, nil) }
-            let scope = state.scopes.remove(at: index)
+            guard let known = state.scopes.remove(number) else { return (nil, nil) }
+            let isShared = state.unshared.remove(number) == nil
             guard state.current.isOpen else { return (nil, nil) }
             defer { state.buffer.release(number) }
             let failure = succeeded ? state.doom?.error : nil
             if succeeded && failure == nil { return (nil, nil) }
-            let hasInner = index < state.scopes.count
+            let hasInner = state.scopes.lastNumber ?? 0 > number
             // Not under the feet of validators.
-            if scope.isShared || hasInner || !state.permits(.use) {
-                state.doom = Doom(error: hasInner && !scope.isShared ? Self.around : Self.shared, isFinal: true)
+            if isShared || hasInner || !state.permits(.use) {
+                state.doom = Doom(error: hasInner && !isShared ? Self.around : Self.shared, isFinal: true)
                 return (nil, failure)
             }
             _ = state.buffer.rollBack(to: number)
             if state.doom?.isFinal == false { state.doom = nil }
             guard let trees = state.trees, !trees.isEmpty else { return (nil, failure) }
-            if scope.trees != .skipped && mayCall && trees.hasSavepoints { return (trees, failure) }
+            if known != .skipped && mayCall && trees.hasSavepoints { return (trees, failure) }
             if state.doom == nil { state.doom = Doom(error: Self.halfChanged, isFinal: true) }
             return (nil, failure)
         }
@@ -107,11 +97,12 @@ extension Transaction {
         state.withLock { _ = Self.share(&$0, with: scope) }
     }
 
+    /// Answers whether there are such.
     private static func share(_ state: inout State, with outer: UInt64?) -> Bool {
-        guard let outer else { return false }
-        let inner = (state.scopes.lastIndex { $0.number == outer } ?? -1) + 1
-        for index in inner..<state.scopes.count { state.scopes[index].isShared = true }
-        return inner < state.scopes.count
+        guard let outer, let last = state.scopes.lastNumber else { return false }
+        let number = state.scopes[outer] == nil ? 0 : outer
+        state.unshared.removeAll(after: number)
+        return last > number
     }
 
     static let halfChanged = HoldfastError(

@@ -23,7 +23,9 @@ public final class Transaction: Sendable {
         /// The object trees that end with it, once there are any.
         var trees: TreeTransaction?
         /// The parts of it that are under way, in the order in which they began.
-        var scopes: [Scope] = []
+        var scopes = NumberedList<TreesOfScope>()
+        /// Those of them during which nobody wrote who is no part of them.
+        var unshared = NumberedList<Void>()
         var doom: Doom?
         /// Where it met a conflict.
         var contention: Contention?
