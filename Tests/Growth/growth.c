@@ -138,6 +138,52 @@ static void many_indexes(void) {
     }
 }
 
+/* Of a controller. */
+#define REQUEST "{\"action\":\"request\",\"token\":\"t%d\",\"request\":{\"filter\":{\"n\":%d}}}"
+#define CANCEL "{\"action\":\"cancelRequest\",\"token\":\"t%d\"}"
+static hf_controller *controller;
+
+static void dispatch(const char *format, int number) {
+    char json[128];
+    snprintf(json, sizeof json, format, number, 1000000 + number);
+    must(hf_controller_dispatch(controller, json, HF_NTS, &error));
+}
+
+/* Those that were dispatched before tell their results before this one ends. */
+static void wait_for_requests(void) {
+    hf_operation *operation;
+    must(hf_operation_create(store, "{\"operation\":\"fetch_all\",\"repository\":\"things\"}", HF_NTS,
+                             &operation, &error));
+    atomic_store(&told, 0);
+    must(hf_operation_submit(operation, NULL, count_event, &told, NULL, NULL, &error));
+    hf_operation_free(operation);
+    wait_until_told(1);
+}
+
+static void live_requests(void) {
+    few_entities();
+    must(hf_controller_create(things, NULL, NULL, NULL, NULL, &controller, &error));
+    for (int i = 0; i < size; i++) {
+        dispatch(REQUEST, i);
+        /* There are no more operations under way than "max_in_flight". */
+        if (i % 16 == 0)
+            wait_for_requests();
+    }
+    wait_for_requests();
+}
+
+static void begin_some_requests(void) {
+    for (int i = 0; i < 16; i++)
+        dispatch(REQUEST, size + i);
+    wait_for_requests();
+}
+
+static void cancel_some_requests(void) {
+    for (int i = 0; i < 16; i++)
+        dispatch(CANCEL, i);
+    wait_for_requests();
+}
+
 /* --- Many things ----------------------------------------------------------------------------------- */
 
 static void commit_many(void) {
@@ -385,6 +431,8 @@ static const struct verb {
     {"savepoints", 1.15, 100, nothing, savepoints},
     {"savepoints-forgotten", 1.15, 200, nothing, forget_savepoints},
     {"scopes-beside-each-other", 1.15, 200, nothing, scopes},
+    {"requests-among-requests", 0.3, 100, live_requests, begin_some_requests},
+    {"cancellations-among-requests", 0.3, 100, live_requests, cancel_some_requests},
     {"events-taken-one-by-one", 1.1, 200, events_that_wait, take_each_event},
     {"fetch-all", 1.1, 200, many_entities, fetch_all},
     {"find", 1.1, 200, many_entities, find_many},

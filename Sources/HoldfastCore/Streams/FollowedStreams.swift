@@ -24,6 +24,8 @@ final class FollowedStreams {
     private var mustFollowCommitLog = false
     private(set) var observers: [ChangeObserver] = []
     private(set) var queries: [RepositoryID: LiveQueries] = [:]
+    /// By what brings them their events.
+    private var queryByOutbox: [ObjectIdentifier: LiveQuery] = [:]
     /// Queries with something to tell that had to wait.
     private(set) var waiting: [LiveQuery] = []
     /// Queries whose result could not be read again.
@@ -58,6 +60,7 @@ final class FollowedStreams {
     func add(_ query: LiveQuery) {
         let position = begin(at: query.sequence)
         queries[query.repository, default: LiveQueries()].add(query)
+        queryByOutbox[ObjectIdentifier(query.outbox)] = query
         events.append(query.outbox.notice(.result(query.snapshot(isReset: false))))
         // Between its reading and now something may have been committed that was followed already.
         if query.sequence < position { read(query) }
@@ -67,10 +70,9 @@ final class FollowedStreams {
         observers.removeAll { $0.outbox === outbox }
         waiting.removeAll { $0.outbox === outbox }
         unread.removeAll { $0.outbox === outbox }
-        for (repository, group) in queries {
-            guard let query = group.all.first(where: { $0.outbox === outbox }) else { continue }
-            queries[repository]!.remove(query)
-            if queries[repository]!.isEmpty { queries[repository] = nil }
+        if let query = queryByOutbox.removeValue(forKey: ObjectIdentifier(outbox)) {
+            queries[query.repository]!.remove(query)
+            if queries[query.repository]!.isEmpty { queries[query.repository] = nil }
         }
         if isEmpty { (position, token, mustFollowCommitLog) = (nil, nil, false) }
     }
@@ -89,6 +91,7 @@ final class FollowedStreams {
         for query in queries.values.flatMap(\.all) { events.append(query.outbox.notice(.ended(reason))) }
         observers = []
         queries = [:]
+        queryByOutbox = [:]
         waiting = []
         unread = []
     }

@@ -21,21 +21,25 @@ struct LiveQueries {
         var byRange = RangeTree()
     }
 
-    private(set) var all: [LiveQuery] = []
+    private var numbered = NumberedList<LiveQuery>()
+    private var added: UInt64 = 0
     private(set) var holders: [EntityID: [Holder]] = [:]
     private var guarded: [Guarded] = []
     /// Those that may hold for any text.
-    private var unguarded: [LiveQuery] = []
+    private var unguarded = NumberedList<LiveQuery>()
 
-    var isEmpty: Bool { all.isEmpty }
+    var all: some Sequence<LiveQuery> { numbered.all.lazy.map(\.element) }
+    var isEmpty: Bool { numbered.isEmpty }
 
     // MARK: Who is here
 
     mutating func add(_ query: LiveQuery) {
-        all.append(query)
+        added += 1
+        query.number = added
+        numbered.append(query.number, query)
         hold(query)
         guard let condition = Self.condition(of: query.filter, in: query.repository) else {
-            unguarded.append(query)
+            unguarded.append(query.number, query)
             return
         }
         let index: Int
@@ -55,9 +59,9 @@ struct LiveQueries {
     }
 
     mutating func remove(_ query: LiveQuery) {
-        all.removeAll { $0 === query }
+        numbered.remove(query.number)
         release(query)
-        unguarded.removeAll { $0 === query }
+        unguarded.remove(query.number)
         guard let condition = Self.condition(of: query.filter, in: query.repository),
             let index = guarded.firstIndex(where: { $0.definition == condition.definition })
         else { return }
@@ -144,7 +148,7 @@ struct LiveQueries {
 
     /// Each once.
     private func candidates(_ body: [UInt8]) -> [LiveQuery] {
-        var found = unguarded
+        var found = unguarded.all.map(\.element)
         for group in guarded {
             let keys: IndexKeys?
             do throws(CorruptJSON) {

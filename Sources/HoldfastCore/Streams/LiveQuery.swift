@@ -7,6 +7,8 @@ final class LiveQuery {
     let repository: RepositoryID
     let filter: Filter
     let outbox: StreamOutbox
+    /// Of its repository's live queries the how manieth it was.
+    var number: UInt64 = 0
     private let key: String
     private let check: EntityCheck
     private let options: QueryOptions
