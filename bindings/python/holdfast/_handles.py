@@ -148,6 +148,9 @@ class Registry(Generic[T]):
         with self._lock:
             return self._objects.pop(token, None)
 
+    def __len__(self) -> int:
+        return len(self._objects)
+
     def remove_all(self) -> list[T]:
         """Lets all objects go and answers them."""
         with self._lock:

@@ -2,8 +2,10 @@
 
 Stores are opened for queue delivery, so no foreign thread enters the interpreter, except to call the methods
 of a StorageProvider. One daemon thread of Python's own per store takes the events and completes the futures.
+Where event loops use the store, too, it hands each of them what is theirs; see `aio._events`.
 """
 
+import asyncio
 import concurrent.futures
 import ctypes
 import logging
@@ -30,6 +32,8 @@ from ._signatures import (
 from .receipt import Receipt
 
 if TYPE_CHECKING:
+    from ctypes import Array
+
     from .transaction import Transaction
 
 T = TypeVar("T")
@@ -245,20 +249,63 @@ class Listener(Protocol):
         """No event comes any more."""
 
 
+class Loop(Protocol):
+    """An event loop that uses a store."""
+
+    def is_of(self, loop: asyncio.AbstractEventLoop) -> bool:
+        """Whether it is this one."""
+
+    @property
+    def in_flight(self) -> int:
+        """How many commits were handed over there whose ends were not told yet."""
+
+    def is_told(self, token: int) -> bool:
+        """Whether events with this token are for somebody there."""
+
+    def hand_over(self, events: "Array[hf_event]") -> None:
+        """Has the loop take these events."""
+
+    def look_for_places(self) -> None:
+        """Has the loop look whether what waits there for a place has one now."""
+
+    def hear_end(self) -> None:
+        """Has the loop know that no event comes any more."""
+
+    def stop_taking(self) -> None:
+        """Has the loop know that a thread takes the events from now on."""
+
+
 class Events:
     """Takes the events of one store. Holds no reference to the Store object, so that one can be collected."""
 
     def __init__(self, pointer: Any) -> None:
         self._pointer = pointer
-        self._pending: Registry[Listener] = Registry()
+        self._submitted: Registry[Submission] = Registry()
+        self._listeners: Registry[Listener] = Registry()
+        # The event loops that use the store. Without a lock: each access is atomic, and the garbage collector
+        # may take one out.
+        self._loops: dict[Loop, None] = {}
+        self._is_over = False
+        # Held while the thread begins and ends, and while a loop takes events: it does so only as long as
+        # there is no thread, so that whatever is taken reaches whom it is for, and in its order.
         self._lock = threading.Lock()
         self._thread: Optional[threading.Thread] = None
         self._worker: Optional[concurrent.futures.ThreadPoolExecutor] = None
         self._worker_thread: Optional[threading.Thread] = None
 
+    @property
+    def in_flight(self) -> int:
+        """How many commits were handed over, by threads and loops, whose ends were not told yet."""
+        return len(self._submitted) + sum(loop.in_flight for loop in self.loops())
+
+    @property
+    def has_thread(self) -> bool:
+        """Whether the thread takes the events, and no loop does."""
+        return self._thread is not None
+
     def submit(self, submission: Submission) -> None:
         """Hands a transaction's commit over; its future is completed later."""
-        self._start()
+        self.start()
         submission.future._begin()
         if threading.current_thread() is self._thread:
             # The native call may wait until events were taken, which only this thread does.
@@ -268,12 +315,12 @@ class Events:
 
     def register(self, listener: Listener) -> int:
         """Answers the token that the events of a stream or controller are to carry."""
-        self._start()
-        return self._pending.add(listener)
+        self.start()
+        return self._listeners.add(listener)
 
     def forget(self, token: int) -> None:
         """Tells whoever has this token nothing any more."""
-        self._pending.remove(token)
+        self._listeners.remove(token)
 
     def run_later(self, future: "CommitFuture[Any]", work: Callable[[], None]) -> None:
         """Runs work for a future on the worker thread; what it raises goes to the future."""
@@ -304,18 +351,50 @@ class Events:
     def _enter_worker(self) -> None:
         self._worker_thread = threading.current_thread()
 
-    def _start(self) -> None:
+    def start(self) -> None:
+        """Has the thread take the events from now on."""
         with self._lock:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name="holdfast-events", daemon=True)
-                self._thread.start()
+            if self._thread is not None:
+                return
+            self._thread = threading.Thread(target=self._run, name="holdfast-events", daemon=True)
+            self._thread.start()
+        for loop in self.loops():
+            loop.stop_taking()
+
+    def add_loop(self, loop: Loop) -> bool:
+        """Has a loop told of its events; answers whether it is to take them itself."""
+        with self._lock:
+            if self._is_over:
+                raise errors.ClosedError("The store is closed.")
+            self._loops[loop] = None
+            return self._thread is None
+
+    def remove_loop(self, loop: Loop) -> None:
+        """Tells a loop nothing any more."""
+        self._loops.pop(loop, None)
+
+    def look_for_places(self) -> None:
+        """Has the loops look whether what waits there for a place has one now."""
+        for loop in self.loops():
+            loop.look_for_places()
+
+    def loops(self) -> list[Loop]:
+        """The loops that are told of their events."""
+        return list(self._loops)
+
+    def take(self, events: "Array[hf_event]") -> Optional[int]:
+        """Takes events that are ready, for the one loop that uses the store; None where the thread does."""
+        with self._lock:
+            if self._thread is not None:
+                return None
+            return lib.hf_store_events(self._pointer, events, len(events), 0)
 
     def _submit(self, submission: Submission) -> None:
-        token = self._pending.add(submission)
+        token = self._submitted.add(submission)
         try:
             submission.future._submit(token)
         except BaseException:
-            self._pending.remove(token)
+            self._submitted.remove(token)
             _unfinished.discard(submission.future)
             raise
 
@@ -332,15 +411,26 @@ class Events:
             count = lib.hf_store_events(self._pointer, events, LIMITS.event_batch, LIMITS.event_wait)
             if count < 0:  # closed and drained, or freed
                 break
+            # First, for the functions that are told here may take their time.
+            for loop in self.loops():
+                _hand_over(events, count, loop)
             for index in range(count):
                 self._deliver(events[index])
             lib.hf_events_free(events, count)
-        for listener in self._pending.remove_all():
+            self.look_for_places()
+        with self._lock:
+            self._is_over = True
+        for loop in self.loops():
+            loop.hear_end()
+        for listener in (*self._submitted.remove_all(), *self._listeners.remove_all()):
             listener.abandon(errors.ClosedError("The store was freed before the commit ended."))
 
     def _deliver(self, event: hf_event) -> None:
+        token = event.user_data or 0
         goes_on = event.kind in (EVENT_CHANGES, EVENT_STATE)
-        listener = (self._pending.find if goes_on else self._pending.remove)(event.user_data or 0)
+        listener: Optional[Listener] = self._submitted.remove(token)
+        if listener is None:
+            listener = (self._listeners.find if goes_on else self._listeners.remove)(token)
         if listener is None:
             return
         try:
@@ -348,6 +438,16 @@ class Events:
         # Whatever a callback raises, also SystemExit, must not end the delivery of other commits.
         except BaseException:
             _log.exception("a callback of a commit's future failed")
+
+
+def _hand_over(events: "Array[hf_event]", count: int, loop: Loop) -> None:
+    """Hands a loop those events that are for it, and takes them out."""
+    own = [index for index in range(count) if loop.is_told(events[index].user_data or 0)]
+    if own:
+        handed_over = (hf_event * len(own))(*(events[index] for index in own))
+        for index in own:
+            events[index] = hf_event()
+        loop.hand_over(handed_over)
 
 
 def _abandon_all() -> None:

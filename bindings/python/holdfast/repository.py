@@ -76,7 +76,8 @@ class Repository(
         arguments = (store.pointer, native_text(name), options, ctypes.byref(pointer))
         # Nobody tells whether it was there before.
         call(lib.hf_repository_open, *arguments, stored=untold)
-        self._codec: Codec[T] = Codec(cls, self._stored_key() if key is None else key, name)
+        store._keys[name] = self._stored_key() if key is None else key
+        self._codec: Codec[T] = Codec(cls, store._keys[name], name)
 
     @property
     def store(self) -> "Store":

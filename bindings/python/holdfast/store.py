@@ -1,5 +1,6 @@
 """Store: one database, opened by URL. The unit of commit order."""
 
+import asyncio
 import atexit
 import ctypes
 import functools
@@ -34,6 +35,7 @@ from .transaction import Transaction, begun, open_transaction
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from .aio.store import Store as AwaitedStore
     from .tree import Transactable
 
 T = TypeVar("T")
@@ -71,6 +73,8 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
     # Until it is open there is nothing to close.
     _closed = True
 
+    _max_in_flight: int
+
     def __init__(self, url: Union[str, "os.PathLike[str]"], **options: Any) -> None:
         self._start(os.fspath(url), functools.partial(lib.hf_store_open, native_text(url)), options)
 
@@ -89,9 +93,13 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         self._handle = Handle(store, lib.hf_store_free)
         self._events = Events(store)
         self._url = url
+        # The members that hold the ids of the repositories that are known: what is awaited cannot ask.
+        self._keys: dict[str, str] = {}
         try:
             # Nobody tells whether it was there before.
             call(open_native, dump({**options, "delivery": "queue"}), ctypes.byref(store), stored=untold)
+            # The library's own default.
+            self._max_in_flight = options.get("max_in_flight", 10_000)
             self._open = _open_stores.add(weakref.ref(self))
             self._closed = False
         except BaseException:  # such as Ctrl-C: not open as long as somebody has that
@@ -139,6 +147,37 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         _open_stores.remove(self._open)
         if not self._handle.is_foreign:
             warnings.warn(f"unclosed store {self!r}", ResourceWarning, source=self, stacklevel=2)
+
+    # --- The other faces -------------------------------------------------------------------------
+
+    @property
+    def aio(self) -> "AwaitedStore":
+        """This store for the running event loop, its calls awaited: a `holdfast.aio.Store`.
+
+        For programs with threads and with event loops, such as a web application whose endpoints are of both
+        kinds: a process opens a file once, and both use that, with one cache, in one order of commits. Each
+        loop has a face of its own, and a face has its `blocking` and `aio`, too. They are one store: it is
+        closed by whichever of them is closed first, and closing another does nothing. Whatever is current as
+        a transaction is so for both; but what is awaited joins only a transaction that is awaited.
+        """
+        from .aio.store import Store as AwaitedStore  # which is made of this one
+
+        self._handle.check_process()
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            raise errors.InvalidStateError(
+                "`aio` is the store for the event loop that is running; ask for it in a coroutine."
+            ) from None
+        self._events.start()
+        if not any(events.is_of(loop) for events in self._events.loops()):
+            self._read_keys()
+        return AwaitedStore(self)
+
+    @property
+    def blocking(self) -> "Store":
+        """This store: see `aio`."""
+        return self
 
     # --- Repositories ----------------------------------------------------------------------------
 
@@ -200,7 +239,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
     @property
     def current_transaction(self) -> Optional[Transaction]:
         """The transaction that calls on this store's repositories join here; None when each is its own."""
-        return open_transaction(self)
+        return self._blocking_of(open_transaction(self))
 
     @contextmanager
     @takes(transaction_options)
@@ -228,7 +267,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         if outer is not None:
             with outer._part():
                 outer.enlist(*trees)
-                yield outer
+                yield self._blocking_of(outer)
             return
         with begun(Transaction, self, given) as transaction:
             transaction.enlist(*trees)
@@ -237,7 +276,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
     @contextmanager
     def savepoint(self) -> Iterator[int]:
         """Inside a transaction: rolls back what the block wrote on an exception, which goes on its way."""
-        transaction = open_transaction(self)
+        transaction = self.current_transaction
         if transaction is None:
             raise errors.InvalidStateError("A savepoint needs a transaction; open one around it.")
         savepoint = transaction.savepoint()
@@ -381,11 +420,20 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
 
     # --- For the package -------------------------------------------------------------------------
 
+    def _read_keys(self) -> None:
+        self._keys.update((it["name"], it["key"]) for it in self.describe()["repositories"])
+
     def _outer(self, options: Mapping[str, Any]) -> Optional[Transaction]:
         outer = open_transaction(self)
         if outer is not None and "idempotency_key" in options:
             raise errors.InvalidStateError("An idempotency key belongs to the outermost transaction.")
         return outer
+
+    def _blocking_of(self, transaction: Any) -> Any:
+        """A current transaction, in the form that is not awaited."""
+        if transaction is None or isinstance(transaction, Transaction):
+            return transaction
+        return Transaction(self, transaction.pointer, owned=False)
 
     def _submit(self, submission: Submission) -> None:
         self._handle.check_process()

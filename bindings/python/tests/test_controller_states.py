@@ -227,7 +227,7 @@ def test_a_controller_that_nobody_has_any_more_is_closed(store: holdfast.Store, 
     # The event thread may be just telling it something.
     eventually(lambda: gc.collect() >= 0 and reference() is None)
     assert holdfast.handle_count() == before
-    assert not store._events._pending._objects and not _controllers._owners
+    assert not len(store._events._listeners) and not _controllers._owners
 
 
 def test_a_failed_opening_is_a_result_and_opening_again_may_succeed(path: str) -> None:

@@ -253,7 +253,7 @@ def test_a_loop_that_is_left_a_block_that_ends_and_garbage_close_a_stream(
     del stream, cycle
     gc.collect()
     assert reference() is None and holdfast.handle_count() == before
-    assert not store._events._pending._objects
+    assert not len(store._events._listeners)
 
 
 def test_closing_the_store_ends_a_loop_that_waits(store: holdfast.Store, songs: Songs) -> None:

@@ -11,6 +11,9 @@ added. A cancelled commit is withdrawn while it is queued. Whether it was, or wh
 the `outcome` of the `asyncio.CancelledError`, which is a future; behind `asyncio.timeout` that error is the
 TimeoutError's cause.
 
+A program that has threads, too, opens its store once: `store.blocking` is for them what this package opens,
+and `store.aio` for the running loop what `holdfast.open` does.
+
 What differs from the package: transactions, savepoints and cursors are entered with `async with`; functions
 handed to `transact`, `submit` and `operation` are coroutine functions; `submit` answers a task; `position`
 and `schema_version` are methods; streams and controllers are opened when they are entered or first awaited,

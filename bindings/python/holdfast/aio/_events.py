@@ -1,7 +1,8 @@
 """Events of a store, taken by an asyncio loop: no thread stands behind it.
 
 The store's descriptor is a reader of the loop. Each time it is readable a few events are taken and their
-futures completed, so that the loop's other work is not held up by ten thousand ends at once.
+futures completed, so that the loop's other work is not held up by ten thousand ends at once. Where threads or
+other loops use the store, too, the store's event thread takes the events and hands the loop its own.
 """
 
 import asyncio
@@ -22,12 +23,16 @@ from .._interrupts import Keeping, raise_kept
 from .._library import lib
 from .._limits import LIMITS
 from .._signatures import HF_OK, hf_event, hf_future
-from ..events import NO_CALLBACK, NO_DESTRUCTOR, Listener, submit_transaction
+from ..events import NO_CALLBACK, NO_DESTRUCTOR, Events, Listener, submit_transaction
 from ..receipt import Receipt
 from ..transaction import outside_transactions
 
 if TYPE_CHECKING:
+    from ctypes import Array
+
     from typing_extensions import ParamSpec
+
+    from ..store import Store
 
     P = ParamSpec("P")
 
@@ -202,8 +207,11 @@ class LoopEvents:
     Holds no reference to the Store object, so that one can be collected.
     """
 
-    def __init__(self, pointer: Any, max_in_flight: int) -> None:
+    def __init__(self, source: Events, pointer: Any, max_in_flight: int) -> None:
         self.loop = asyncio.get_running_loop()
+        #: How many threads calls have at a time for which the library has no asynchronous form.
+        self.threads = asyncio.Semaphore(LIMITS.threads)
+        self._source = source
         self._pointer = pointer
         self._events = (hf_event * LIMITS.loop_batch)()
         # Handed over, by the tokens that their events carry; and those that are not yet, because the library
@@ -217,11 +225,14 @@ class LoopEvents:
         self._handed_over_now = 0
         self._idle: list[asyncio.Future[None]] = []
         self._is_listening = True
-        descriptor = ctypes.c_int()
-        call(lib.hf_store_event_fd, pointer, ctypes.byref(descriptor))
-        self._descriptor = descriptor.value
+        self._descriptor: Optional[int] = None
         # What is called from there is no part of a transaction in whose block the store is opened.
-        outside_transactions().run(self.loop.add_reader, self._descriptor, self._take)
+        self._context = outside_transactions()
+        if source.add_loop(self):
+            descriptor = ctypes.c_int()
+            call(lib.hf_store_event_fd, pointer, ctypes.byref(descriptor))
+            self._descriptor = descriptor.value
+            self._context.run(self.loop.add_reader, self._descriptor, self._take)
 
     def check_loop(self) -> None:
         """Raises InvalidStateError in another loop than the store's."""
@@ -268,9 +279,56 @@ class LoopEvents:
 
     def stop(self) -> None:
         """Listens no more."""
-        if self._is_listening:
-            self._is_listening = False
+        self._is_listening = False
+        self._source.remove_loop(self)
+        self._stop_reading()
+
+    def is_told(self, token: int) -> bool:
+        """Whether events with this token are for somebody here."""
+        return token in self._under_way or token in self._listeners
+
+    @property
+    def in_flight(self) -> int:
+        """How many commits were handed over here whose ends were not told yet."""
+        return len(self._under_way)
+
+    def hand_over(self, events: "Array[hf_event]") -> None:
+        """Has the loop take these events. For the thread that takes them."""
+        try:
+            self.loop.call_soon_threadsafe(self._tell_all, events, len(events), context=self._context)
+        except RuntimeError:  # the loop is closed
+            self._source.remove_loop(self)
+            lib.hf_events_free(events, len(events))
+
+    def look_for_places(self) -> None:
+        """Has the loop look whether what waits there for a place has one now. For any thread."""
+        if self._waiting:
+            with contextlib.suppress(RuntimeError):  # the loop is closed
+                self.loop.call_soon_threadsafe(self._hand_over, context=self._context)
+
+    def is_of(self, loop: asyncio.AbstractEventLoop) -> bool:
+        """Whether it is this one."""
+        return self.loop is loop
+
+    def hear_end(self) -> None:
+        """Has the loop know that no event comes any more. For the thread that takes them."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            self.loop.call_soon_threadsafe(self._end, context=self._context)
+
+    def stop_taking(self) -> None:
+        """Has the loop know that a thread takes the events from now on. For any thread."""
+        with contextlib.suppress(RuntimeError):  # the loop is closed
+            self.loop.call_soon_threadsafe(self._stop_reading)
+
+    def let_go(self) -> None:
+        """Nobody has the store here any more: stops, unless threads have it, who may give it back."""
+        if not self._source.has_thread:
+            self.stop()
+
+    def _stop_reading(self) -> None:
+        if self._descriptor is not None:
             self.loop.remove_reader(self._descriptor)
+            self._descriptor = None
 
     def _hand_over(self) -> None:
         """Hands over what there is place for, up to this turn's share."""
@@ -295,23 +353,31 @@ class LoopEvents:
             self._tell_idle()
 
     def _has_place(self) -> bool:
-        if self._effects and len(self._under_way) + self._effects >= self._places:
+        in_flight = self._source.in_flight
+        if self._effects and in_flight + self._effects >= self._places:
             # Of the ends of effects nobody hears here. Where asking fails, as in a closed store, so does
             # what is handed over.
             self._effects = 0
             with contextlib.suppress(errors.Error), native_buffer() as text:
                 call(lib.hf_store_describe, self._pointer, ctypes.byref(text))
-                self._effects = max(0, load(text_of(text))["in_flight"] - len(self._under_way))
-        return len(self._under_way) + self._effects < self._places
+                self._effects = max(0, load(text_of(text))["in_flight"] - in_flight)
+        return in_flight + self._effects < self._places
 
     def _begin_turn(self) -> None:
         self._handed_over_now = 0
         self._hand_over()
 
     def _take(self) -> None:
-        """Takes some events and fills the places that they held."""
-        count = lib.hf_store_events(self._pointer, self._events, LIMITS.loop_batch, 0)
-        untold = collections.deque(self._events[index] for index in range(count))
+        """Takes some events, unless a thread does that from now on."""
+        count = self._source.take(self._events)
+        if count is None:
+            self._stop_reading()
+        else:
+            self._tell_all(self._events, count)
+
+    def _tell_all(self, events: "Array[hf_event]", count: int) -> None:
+        """Tells of these events and fills the places that they held."""
+        untold = collections.deque(events[index] for index in range(count))
         interrupt: Optional[BaseException] = None
         while untold:
             # Whatever goes wrong with one, the others are told.
@@ -323,8 +389,10 @@ class LoopEvents:
             except BaseException as error:  # such as Ctrl-C: the loop's affair, once all is told
                 interrupt = interrupt or error
         if count > 0:
-            lib.hf_events_free(self._events, count)
+            lib.hf_events_free(events, count)
         self._hand_over()
+        if self._source.has_thread:
+            self._source.look_for_places()
         if count < 0:  # closed and drained, or freed
             self._end()
         raise_kept()
@@ -360,6 +428,18 @@ class LoopEvents:
         for future in idle:
             if not future.done():
                 future.set_result(None)
+
+
+def events_of(store: "Store") -> LoopEvents:
+    """What takes a store's events for the running loop."""
+    loop = asyncio.get_running_loop()
+    for events in store._events.loops():
+        assert isinstance(events, LoopEvents)
+        if events.loop is loop:
+            return events
+        if events.loop.is_closed():
+            events.stop()
+    return LoopEvents(store._events, store.pointer, store._max_in_flight)
 
 
 def started(work: "Coroutine[Any, Any, T]") -> "asyncio.Task[T]":

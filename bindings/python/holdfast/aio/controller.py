@@ -114,7 +114,7 @@ class Controller(OfOneProcess, Closing, Generic[T]):
                 return
             store = self._repository._store
             store._blocking._handle.check_process()
-            async with store._threads:
+            async with store._events.threads:
                 repository = await in_thread(self._repository._open)
             if self._is_over:
                 raise errors.ClosedError("The controller was closed.")

@@ -13,6 +13,7 @@ from ..operation import Subscription as BlockingSubscription
 from ..operation import native
 from ..transaction import current_transaction, open_transaction
 from ._events import CommitFuture, OperationSubmission
+from .transaction import awaited
 
 if TYPE_CHECKING:
     import asyncio
@@ -51,7 +52,7 @@ class Operation(OfOneProcess, Generic[T]):
 
     async def perform(self) -> T:
         """Runs it and answers its result; inside a transaction, as a part of that."""
-        transaction = current_transaction(self._store._blocking)
+        transaction = awaited(current_transaction(self._store._blocking))
         if transaction is None:
             return await self._start()
         return await transaction._run(self._submission(transaction))

@@ -54,7 +54,7 @@ class Repository(
         self._store = store
         self._key = key
         self._cache = cache
-        self._codec: Codec[T] = Codec(cls, key or store._keys.get(name, "id"), name)
+        self._codec: Codec[T] = Codec(cls, key or store._blocking._keys.get(name, "id"), name)
         #: The same calls, each as an `Operation` that does nothing until it is run.
         self.deferred: DeferredRepository[T] = DeferredRepository(
             lambda it: Operation(store, it), store, name, self._codec, key, cache_options(cache)

@@ -8,14 +8,12 @@ import itertools
 import os
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Generator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Generator, Sequence
 from typing import TYPE_CHECKING, Any, Callable, Literal, Optional, TypeVar, Union, overload
 
 from .. import errors
-from .. import store as blocking
 from .._handles import OfOneProcess, call
 from .._library import lib
-from .._limits import LIMITS
 from .._options import CommitOptions, TransactionOptions, TransactOptions, takes, transaction_options
 from .._transact import MAX_ATTEMPTS
 from ..cache import Cache, Clock
@@ -23,9 +21,11 @@ from ..operation import sequence_of
 from ..provider import StorageProvider
 from ..provider import open_provider as blocking_open_provider
 from ..receipt import Receipt
+from ..store import Store as BlockingStore
+from ..store import open as blocking_open
 from ..transaction import begun, open_transaction
 from . import transaction as transactions
-from ._events import LoopEvents, in_thread
+from ._events import events_of, in_thread
 from .maintenance import Maintenance
 from .operation import Operation, operation
 from .preferences import Preferences
@@ -41,28 +41,24 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
-# The library's own default.
-_MAX_IN_FLIGHT = 10_000
-
 
 def open(url: Union[str, "os.PathLike[str]"], **options: Any) -> "Opening":
     """Opens a store for the running loop: `async with holdfast.aio.open(...) as store`, or with `await`, and
     `await store.close()` at the end. Parameters as of `holdfast.open`."""
-    return Opening(functools.partial(blocking.open, url, **options), options)
+    return Opening(functools.partial(blocking_open, url, **options))
 
 
 def open_provider(provider: StorageProvider, **options: Any) -> "Opening":
     """As `open`, for a store whose entities live with a provider. Parameters as of `holdfast.open_provider`.
     The provider's methods are called on threads of the library's."""
-    return Opening(functools.partial(blocking_open_provider, provider, **options), options)
+    return Opening(functools.partial(blocking_open_provider, provider, **options))
 
 
 class Opening(OfOneProcess):
     """A store that is opened when this is awaited or entered."""
 
-    def __init__(self, open: Callable[[], blocking.Store], options: Mapping[str, Any]) -> None:
+    def __init__(self, open: Callable[[], BlockingStore]) -> None:
         self._open_blocking = open
-        self._options = options
         self._store: Optional[Store] = None
 
     def _title(self) -> str:
@@ -80,30 +76,29 @@ class Opening(OfOneProcess):
         await self._store.__aexit__(kind, error, traceback)
 
     async def _open(self) -> "Store":
-        def open() -> tuple[blocking.Store, dict[str, str]]:
+        def open() -> BlockingStore:
             store = self._open_blocking()
-            return store, {it["name"]: it["key"] for it in store.describe()["repositories"]}
+            store._read_keys()
+            return store
 
-        store, keys = await in_thread(open, discard=lambda opened: opened[0].close())
-        return Store(store, keys, self._options.get("max_in_flight", _MAX_IN_FLIGHT))
+        return Store(await in_thread(open, discard=lambda opened: opened.close()))
 
 
 class Store(OfOneProcess, Maintenance, StoreStreams):
     """One database, for the event loop in which it was opened. A context manager that closes it.
+    `blocking` is the same for threads, and `aio` for another loop.
 
     The calls of repositories and transactions run on the library's threads and come back through the loop:
-    no thread of Python's stands behind them. Only opening, `sync`, `describe`, cursors and the calls about
-    indexes, for which the library has no asynchronous form, have a thread each while they last, four at a
-    time.
+    no thread of Python's stands behind them, unless `blocking` or another loop uses it, too. Only opening,
+    `sync`, `describe`, cursors and the calls about indexes, for which the library has no asynchronous form,
+    have a thread each while they last, four at a time.
     """
 
-    def __init__(self, store: blocking.Store, keys: Mapping[str, str], max_in_flight: int) -> None:
+    def __init__(self, store: BlockingStore) -> None:
         #: The native handle.
         self.pointer = store.pointer
         self._blocking = store
-        self._keys = keys
-        self._events = LoopEvents(store.pointer, max_in_flight)
-        self._threads = asyncio.Semaphore(LIMITS.threads)
+        self._events = events_of(store)
 
     def _title(self) -> str:
         return self._blocking._title()
@@ -129,8 +124,12 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         with contextlib.suppress(errors.TimeoutError):
             call(lib.hf_store_close, self.pointer, 0)
         await self._events.all_taken()
-        # What is left takes no time; it tells what went wrong at the end.
-        self._blocking.close()
+        # It tells what went wrong at the end.
+        if self._blocking._events.has_thread:
+            # Which may be calling functions of the program's yet.
+            await in_thread(self._blocking.close)
+        else:
+            self._blocking.close()
 
     async def __aenter__(self) -> "Store":
         return self
@@ -146,7 +145,20 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
 
     def __del__(self) -> None:
         if not sys.is_finalizing() and hasattr(self, "_events"):
-            self._events.stop()
+            self._events.let_go()
+
+    # --- The other faces -------------------------------------------------------------------------
+
+    @property
+    def aio(self) -> "Store":
+        """This store for the running event loop: see `holdfast.Store.aio`."""
+        return self._blocking.aio
+
+    @property
+    def blocking(self) -> BlockingStore:
+        """This store for threads, its calls not awaited: see `holdfast.Store.aio`."""
+        self._blocking._events.start()
+        return self._blocking
 
     # --- Repositories ----------------------------------------------------------------------------
 
@@ -211,7 +223,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         `asyncio.create_task(work(), context=contextvars.Context())`, or before.
         """
         given = {**transaction_options(**options), "name": name}
-        outer = self._blocking._outer(given)
+        outer = transactions.awaited(self._blocking._outer(given))
         if outer is not None:
             async with outer._awaited_part():
                 outer.enlist(*trees)
@@ -223,7 +235,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
 
     def savepoint(self) -> "contextlib.AbstractAsyncContextManager[int]":
         """Inside a transaction: rolls back what the block wrote on an exception, which goes on its way."""
-        return transactions.savepoint(self.current_transaction)
+        return transactions.savepoint(transactions.awaited(self.current_transaction))
 
     @overload
     async def transact(
@@ -252,7 +264,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         """Runs the coroutine function in a transaction and commits it; on a conflict runs it again on the
         newest state. Options, result and errors: see `holdfast.Store.transact`."""
         given = transaction_options(**options)
-        outer = self._blocking._outer(given)
+        outer = transactions.awaited(self._blocking._outer(given))
         if outer is not None:
             if receipt:
                 raise errors.InvalidStateError("What joins a transaction has no receipt of its own.")
@@ -354,6 +366,6 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         """Replaces the clock by which cached entities expire, for tests: see `holdfast.Store.set_clock`."""
         self._blocking.set_clock(clock)
 
-    async def _in_thread(self, function: Callable[[blocking.Store], Any]) -> Any:
-        async with self._threads:
+    async def _in_thread(self, function: Callable[[BlockingStore], Any]) -> Any:
+        async with self._events.threads:
             return await in_thread(functools.partial(function, self._blocking))

@@ -130,7 +130,7 @@ class Stream(OfOneProcess, Closing, Generic[E]):
         inbox = Inbox(self._changed.set)
         token = events.register(inbox)
         try:
-            async with self._store._threads:
+            async with self._store._events.threads:
                 open = functools.partial(self._open, token)
                 pointer = await in_thread(open, discard=lib.hf_stream_free)
         except BaseException as error:

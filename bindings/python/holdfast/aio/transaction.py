@@ -144,6 +144,17 @@ class Transaction(TransactionHandle):
                 raise
 
 
+def awaited(transaction: Any) -> Optional[Transaction]:
+    """The current transaction, which what is awaited is to join. Raises InvalidStateError where its calls are
+    not awaited: those that are would have the loop wait for each other."""
+    if transaction is None or isinstance(transaction, Transaction):
+        return transaction
+    raise errors.InvalidStateError(
+        "The current transaction was begun by the store's blocking face; what is awaited cannot join it. "
+        "Begin it with the `transaction` of `store.aio`."
+    )
+
+
 def note_outcome(error: Optional[BaseException]) -> None:
     """Who was cancelled before anything was to be stored is told so, as who was in a commit is."""
     if isinstance(error, asyncio.CancelledError) and not hasattr(error, "outcome"):

@@ -103,6 +103,11 @@ def transact(store: holdfast.Store, songs: holdfast.Repository[Song]) -> None:
 
 async def main() -> None:
     assert_type(holdfast.aio.open("memory:"), holdfast.aio.Opening)
+    with holdfast.open("memory:") as blocking:
+        assert_type(blocking.aio, holdfast.aio.Store)
+        assert_type(blocking.aio.blocking, holdfast.Store)
+        assert_type(blocking.blocking, holdfast.Store)
+        assert_type(await blocking.aio.repository("songs", cls=Song).fetch("s1"), Optional[Song])
     async with holdfast.aio.open("memory:") as store:
         songs = store.repository("songs", cls=Song)
         assert_type(songs, holdfast.aio.Repository[Song])
