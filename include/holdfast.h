@@ -33,8 +33,10 @@
  * Conventions. Functions are hf_<module>_<verb> and answer an hf_status, HF_OK being 0. What is given back
  * through `out_` parameters belongs to the caller. `hf_error **out_error` comes last and may be NULL; what
  * NULL means elsewhere is told in base.h and at each function. Lengths are in bytes, times in milliseconds.
- * Options are JSON objects; NULL or an empty text means the defaults. A callback comes with user_data and a
- * destructor, which runs exactly once.
+ * What a program works on, ids, entities, filters, updates, values, has a length, which may be HF_NTS; what
+ * names a thing, names, URLs, paths, positions, messages, and options end at their NUL. Types of callbacks
+ * end in _fn. Options are JSON objects; NULL or an empty text means the defaults. A callback comes with
+ * user_data and a destructor, which runs exactly once.
  *
  * Handles. hf_store, hf_repository, hf_transaction, hf_error, hf_cursor, hf_operation, hf_future,
  * hf_participant, hf_stream and hf_controller are opaque and checked on every call: one that was freed, is of

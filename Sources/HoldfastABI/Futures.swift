@@ -165,9 +165,10 @@ public func hf_await(
         let wait = try FutureWait(milliseconds: waiting(timeout_ms), identifier: identifier)
         let handle = try HandleTable.insert(wait.future)
         var status = hf_status.HF_OK
+        var error: OpaquePointer?
         guard
             isSameProcess(after: {
-                status = HoldfastABI.status(of: starter) { starter(handle, user_data) }
+                status = HoldfastABI.status(of: starter) { starter(handle, user_data, &error) }
             })
         else {
             throw HoldfastError(.forked, "the starter forked: the parent waits, not this process")
@@ -185,7 +186,7 @@ public func hf_await(
             out_future.pointee = handle
             isKept = true
         }
-        if status != hf_status.HF_OK { throw hostError(status, "the starter answered") }
+        try accept(status, error, "the starter answered")
         var outcome: FutureOutcome?
         var failure: HoldfastError?
         do throws(HoldfastError) { outcome = try wait.outcome() } catch {

@@ -5,7 +5,7 @@ internal import HoldfastServices
 
 @_cdecl("hf_repository_create_index") @implementation
 public func hf_repository_create_index(
-    _ repository: OpaquePointer?, _ options: UnsafePointer<CChar>?, _ progress: hf_index_progress?,
+    _ repository: OpaquePointer?, _ options: UnsafePointer<CChar>?, _ progress: hf_index_progress_fn?,
     _ user_data: UnsafeMutableRawPointer?, _ out_error: OutError?
 ) -> hf_status {
     answer(repository, out_error) { (repository: Repository) throws(HoldfastError) in

@@ -2,8 +2,8 @@ public import CHoldfast
 internal import HoldfastCore
 internal import HoldfastEnvironment
 
-@_cdecl("hf_set_interrupt_check") @implementation
-public func hf_set_interrupt_check(_ check: hf_interrupt_fn?, _ user_data: UnsafeMutableRawPointer?) {
+@_cdecl("hf_interrupt_set_check") @implementation
+public func hf_interrupt_set_check(_ check: hf_interrupt_fn?, _ user_data: UnsafeMutableRawPointer?) {
     guard let check else { return Interrupt.set(nil, nil, nil) }
     Interrupt.set(asking, unsafeBitCast(check, to: UnsafeMutableRawPointer.self), user_data)
 }

@@ -50,8 +50,8 @@ class UserData: @unchecked Sendable {
     }
 }
 
-@_cdecl("hf_set_log_callback") @implementation
-public func hf_set_log_callback(
+@_cdecl("hf_log_set_callback") @implementation
+public func hf_log_set_callback(
     _ callback: hf_log_fn?, _ user_data: UnsafeMutableRawPointer?,
     _ free_user_data: (@convention(c) (UnsafeMutableRawPointer?) -> Void)?, _ out_error: OutError?
 ) -> hf_status {

@@ -6,7 +6,7 @@ internal import HoldfastServices
 internal import HoldfastStorage
 
 /// A host's progress callback, or none, as the core calls it.
-func progress(_ callback: hf_progress?, _ user_data: UnsafeMutableRawPointer?) -> Progress {
+func progress(_ callback: hf_progress_fn?, _ user_data: UnsafeMutableRawPointer?) -> Progress {
     { done, total in
         guard let callback else { return true }
         return consent(of: callback) { callback(done, total, user_data) }
@@ -19,7 +19,7 @@ func fill(_ buffer: UnsafeMutablePointer<hf_buffer>?, withReport report: [UInt8]
 
 @_cdecl("hf_store_backup") @implementation
 public func hf_store_backup(
-    _ store: OpaquePointer?, _ path: UnsafePointer<CChar>?, _ progress: hf_progress?,
+    _ store: OpaquePointer?, _ path: UnsafePointer<CChar>?, _ progress: hf_progress_fn?,
     _ user_data: UnsafeMutableRawPointer?, _ out_report: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
 ) -> hf_status {
     answer(out_error) { () throws(HoldfastError) in
@@ -33,7 +33,7 @@ public func hf_store_backup(
 @_cdecl("hf_store_restore") @implementation
 public func hf_store_restore(
     _ backup: UnsafePointer<CChar>?, _ url: UnsafePointer<CChar>?, _ options: UnsafePointer<CChar>?,
-    _ progress: hf_progress?, _ user_data: UnsafeMutableRawPointer?, _ out_error: OutError?
+    _ progress: hf_progress_fn?, _ user_data: UnsafeMutableRawPointer?, _ out_error: OutError?
 ) -> hf_status {
     answer(out_error) { () throws(HoldfastError) in
         try StoreURL.restore(
@@ -44,7 +44,7 @@ public func hf_store_restore(
 
 @_cdecl("hf_store_verify") @implementation
 public func hf_store_verify(
-    _ store: OpaquePointer?, _ progress: hf_progress?, _ user_data: UnsafeMutableRawPointer?,
+    _ store: OpaquePointer?, _ progress: hf_progress_fn?, _ user_data: UnsafeMutableRawPointer?,
     _ out_report: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
 ) -> hf_status {
     answer(store, out_report, "out_report", out_error) { (store: Store) throws(HoldfastError) in
@@ -64,7 +64,7 @@ public func hf_store_compact(
 @_cdecl("hf_store_upgrade") @implementation
 public func hf_store_upgrade(
     _ store: OpaquePointer?, _ version: Int64, _ upgrade: hf_upgrade_fn?, _ options: UnsafePointer<CChar>?,
-    _ progress: hf_progress?, _ user_data: UnsafeMutableRawPointer?, _ out_report: UnsafeMutablePointer<hf_buffer>?,
+    _ progress: hf_progress_fn?, _ user_data: UnsafeMutableRawPointer?, _ out_report: UnsafeMutablePointer<hf_buffer>?,
     _ out_error: OutError?
 ) -> hf_status {
     answer(out_error) { () throws(HoldfastError) in

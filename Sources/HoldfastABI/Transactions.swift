@@ -74,10 +74,10 @@ public func hf_transaction_commit(
 
 @_cdecl("hf_transaction_submit") @implementation
 public func hf_transaction_submit(
-    _ transaction: OpaquePointer?, _ on_done: hf_event_fn?, _ user_data: UnsafeMutableRawPointer?,
+    _ transaction: OpaquePointer?, _ on_end: hf_event_fn?, _ user_data: UnsafeMutableRawPointer?,
     _ free_user_data: (@convention(c) (UnsafeMutableRawPointer?) -> Void)?, _ out_error: OutError?
 ) -> hf_status {
-    let observer = HostObserver(on_done, user_data, free_user_data)
+    let observer = HostObserver(on_end, user_data, free_user_data)
     let status = answer(transaction, out_error) { (transaction: Transaction) throws(HoldfastError) in
         try transaction.submit(observer)
     }

@@ -6,7 +6,7 @@ internal import HoldfastServices
 
 @_cdecl("hf_store_export") @implementation
 public func hf_store_export(
-    _ store: OpaquePointer?, _ options: UnsafePointer<CChar>?, _ write: hf_write_fn?, _ progress: hf_progress?,
+    _ store: OpaquePointer?, _ options: UnsafePointer<CChar>?, _ write: hf_write_fn?, _ progress: hf_progress_fn?,
     _ user_data: UnsafeMutableRawPointer?, _ out_report: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
 ) -> hf_status {
     answer(out_error) { () throws(HoldfastError) in
@@ -29,7 +29,7 @@ public func hf_store_export(
 
 @_cdecl("hf_store_import") @implementation
 public func hf_store_import(
-    _ store: OpaquePointer?, _ options: UnsafePointer<CChar>?, _ read: hf_read_fn?, _ progress: hf_progress?,
+    _ store: OpaquePointer?, _ options: UnsafePointer<CChar>?, _ read: hf_read_fn?, _ progress: hf_progress_fn?,
     _ user_data: UnsafeMutableRawPointer?, _ out_report: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
 ) -> hf_status {
     answer(out_error) { () throws(HoldfastError) in
@@ -57,7 +57,7 @@ public func hf_store_import(
 @_cdecl("hf_store_import_table") @implementation
 public func hf_store_import_table(
     _ store: OpaquePointer?, _ path: UnsafePointer<CChar>?, _ table: UnsafePointer<CChar>?,
-    _ options: UnsafePointer<CChar>?, _ progress: hf_progress?, _ user_data: UnsafeMutableRawPointer?,
+    _ options: UnsafePointer<CChar>?, _ progress: hf_progress_fn?, _ user_data: UnsafeMutableRawPointer?,
     _ out_report: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
 ) -> hf_status {
     answer(out_error) { () throws(HoldfastError) in

@@ -39,7 +39,7 @@ public enum Interrupt {
     }
 
     @usableFromInline package static let cancelled = HoldfastError(
-        .cancelled, "the call was interrupted: the function that hf_set_interrupt_check was given said to end it")
+        .cancelled, "the call was interrupted: the function that hf_interrupt_set_check was given said to end it")
 
     /// Asks once more, though it is not time, and whatever the answer: for a host that hears of an interrupt by being
     /// asked, before what it calls returns, or before a function of its own is called. Not where its answers take long.

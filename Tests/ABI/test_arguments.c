@@ -73,7 +73,8 @@ static void every_missing_parameter_of_a_store_and_a_transaction_is_told(fixture
     hf_store_free(store);
 }
 
-static hf_status never_started(hf_future *future, void *count) {
+static hf_status never_started(hf_future *future, void *count, hf_error **out_error) {
+    (void)out_error;
     (void)future;
     ++*(int *)count;
     return HF_OK;

@@ -184,7 +184,7 @@ static void fail_at_log(hf_log_level level, const char *message, const char *fie
 static void a_child_begins_without_handles_and_without_a_log_receiver(fixture *f) {
     handles h = open_handles(f, NULL);
     size_t transactions = hf_handle_count("transaction");
-    expect_ok(hf_set_log_callback, fail_at_log, NULL, NULL);
+    expect_ok(hf_log_set_callback, fail_at_log, NULL, NULL);
     pid_t child;
     if (fork_child(&child) == CHILD) {
         check(hf_handle_count(NULL) == 0, "no handle lives here");
@@ -196,7 +196,7 @@ static void a_child_begins_without_handles_and_without_a_log_receiver(fixture *f
         end_child();
     }
     expect_good_end(child);
-    expect_ok(hf_set_log_callback, NULL, NULL, NULL);
+    expect_ok(hf_log_set_callback, NULL, NULL, NULL);
     assert_int_equal(hf_handle_count("transaction"), transactions);
     free_handles(h);
 }
@@ -401,7 +401,7 @@ static void a_log_receiver_may_fork(fixture *f) {
     bool is_child = false;
     is_host_thread = true;
     atomic_store(&log_forks, 0);
-    expect_ok(hf_set_log_callback, fork_in_log, &is_child, NULL);
+    expect_ok(hf_log_set_callback, fork_in_log, &is_child, NULL);
     hf_store *store = NULL;
     end_log_child(&is_child, hf_store_open(f->url, "{\"slow_commit_ms\":1}", &store, NULL));
     assert_true(atomic_load(&log_forks) > 0); /* "store opened" */
@@ -414,7 +414,7 @@ static void a_log_receiver_may_fork(fixture *f) {
     hf_repository_free(things);
     expect_ok(hf_store_close, store, -1); /* "store closed", on a thread of the library's */
     hf_store_free(store);
-    expect_ok(hf_set_log_callback, NULL, NULL, NULL);
+    expect_ok(hf_log_set_callback, NULL, NULL, NULL);
     int forks = atomic_load(&log_forks);
     assert_true(forks >= 2 && forks <= (int)COUNT_OF(forked_in_log));
     for (int i = 0; i < forks; i++) {

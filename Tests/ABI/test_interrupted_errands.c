@@ -24,10 +24,10 @@ enum { LONG_ENOUGH = 20 };
 
 static hf_status open_interrupted(const fixture *f, const char *options) {
     check c = {.end_at = 3};
-    hf_set_interrupt_check(is_to_end, &c);
+    hf_interrupt_set_check(is_to_end, &c);
     hf_store *store = NULL;
     hf_status status = hf_store_open(f->url, options, &store, NULL);
-    hf_set_interrupt_check(NULL, NULL);
+    hf_interrupt_set_check(NULL, NULL);
     assert_null(store);
     return status;
 }
@@ -84,9 +84,9 @@ static void compacting_ends_behind_another_programs_lock(fixture *f) {
     save(r.things, NULL, "{\"id\":\"a\"}");
     FILE *shell = lock_file(f->url);
     check c = {.end_at = 3, .inside = wait_a_moment};
-    hf_set_interrupt_check(is_to_end, &c);
+    hf_interrupt_set_check(is_to_end, &c);
     expect(HF_CANCELLED, hf_store_compact, r.store, NULL);
-    hf_set_interrupt_check(NULL, NULL);
+    hf_interrupt_set_check(NULL, NULL);
     /* Nobody else syncs while a store is compacted. */
     double began = seconds_now();
     expect_ok(hf_store_sync, r.store);
@@ -115,9 +115,9 @@ static void a_compaction_that_is_cancelled_in_line_ends_no_other(fixture *f) {
     /* By then it waits for the lock. */
     wait_a_moment(NULL);
     check c = {.end_at = 3, .inside = wait_a_moment};
-    hf_set_interrupt_check(is_to_end, &c);
+    hf_interrupt_set_check(is_to_end, &c);
     expect(HF_CANCELLED, hf_store_compact, r.store, NULL);
-    hf_set_interrupt_check(NULL, NULL);
+    hf_interrupt_set_check(NULL, NULL);
     fprintf(shell, "ROLLBACK;\n");
     pclose(shell);
     void *status = NULL;
@@ -130,9 +130,9 @@ static void a_compaction_that_is_cancelled_in_line_ends_no_other(fixture *f) {
 
 static void expect_sync_to_end(hf_store *store) {
     check c = {.end_at = 3};
-    hf_set_interrupt_check(is_to_end, &c);
+    hf_interrupt_set_check(is_to_end, &c);
     expect(HF_CANCELLED, hf_store_sync, store);
-    hf_set_interrupt_check(NULL, NULL);
+    hf_interrupt_set_check(NULL, NULL);
 }
 
 static void a_sync_that_takes_long_ends_and_the_next_is_done(fixture *f) {
@@ -143,9 +143,9 @@ static void a_sync_that_takes_long_ends_and_the_next_is_done(fixture *f) {
     expect_sync_to_end(r.store);
     atomic_store(&syncs_are_held, false);
     check c = {0};
-    hf_set_interrupt_check(is_to_end, &c);
+    hf_interrupt_set_check(is_to_end, &c);
     expect_ok(hf_store_sync, r.store);
-    hf_set_interrupt_check(NULL, NULL);
+    hf_interrupt_set_check(NULL, NULL);
     save(r.things, NULL, "{\"id\":\"b\"}");
     close_room(r);
 }
@@ -167,7 +167,7 @@ static void a_sync_behind_a_commit_that_waits_ends(fixture *f) {
 
 static void *sync_asked(void *store) {
     check c = {0};
-    hf_set_interrupt_check(is_to_end, &c);
+    hf_interrupt_set_check(is_to_end, &c);
     hf_error *error = NULL;
     hf_status status = hf_store_sync(store, &error);
     hf_error_free(error);
@@ -200,9 +200,9 @@ static bool is_asked_while_many_are_deleted(room r, const char *ids) {
     hf_status status = HF_CANCELLED;
     for (int end_at = 1; end_at < 4 && status != HF_OK; end_at++) {
         check c = {.end_at = end_at};
-        hf_set_interrupt_check(is_to_end, &c);
+        hf_interrupt_set_check(is_to_end, &c);
         status = hf_repository_delete_many(r.things, t, ids, HF_NTS, NULL);
-        hf_set_interrupt_check(NULL, NULL);
+        hf_interrupt_set_check(NULL, NULL);
         is_asked = is_asked || c.asked >= 1;
         /* Where it was done as the answer came, it counts. */
         expect_count(r.things, t, "{}", status == HF_OK ? 1 : MANY + 1);
@@ -227,10 +227,10 @@ static void many_are_written_in_a_transaction_all_or_none(room r) {
     hf_transaction *t = begin(r.store, NULL);
     save(r.things, t, "{\"id\":\"before\"}");
     check c = {0};
-    hf_set_interrupt_check(is_to_end, &c);
+    hf_interrupt_set_check(is_to_end, &c);
     save(r.things, t, "{\"id\":\"after\"}");
     expect_ok(hf_repository_delete_all, r.things, t, "{\"n\":{\"$gt\":0}}", HF_NTS, NULL, &(uint64_t){0});
-    hf_set_interrupt_check(NULL, NULL);
+    hf_interrupt_set_check(NULL, NULL);
     commit_quietly(t);
     expect_count(r.things, NULL, "{}", 2);
     free(ids);
@@ -253,9 +253,9 @@ static void what_was_done_while_the_caller_was_asked_counts(room r) {
         check c = {.end_at = end_at, .inside = answer_late};
         c.of = &c;
         hf_transaction *t = begin(r.store, NULL);
-        hf_set_interrupt_check(is_to_end, &c);
+        hf_interrupt_set_check(is_to_end, &c);
         status = hf_repository_save_many(r.things, t, batch, HF_NTS, NULL, NULL);
-        hf_set_interrupt_check(NULL, NULL);
+        hf_interrupt_set_check(NULL, NULL);
         expect_count(r.things, t, "{}", status == HF_OK ? MANY : 0);
         hf_transaction_rollback(t, NULL);
         hf_transaction_free(t);

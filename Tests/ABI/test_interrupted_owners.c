@@ -40,9 +40,9 @@ static void others_lead_while_an_owner_is_asked(fixture *f) {
     /* It leads, and waits for the lock. */
     sleep_milliseconds(200);
     check c = {.inside = wait_for_another_commit, .of = &w};
-    hf_set_interrupt_check(is_to_end, &c);
+    hf_interrupt_set_check(is_to_end, &c);
     save(r.things, NULL, "{\"id\":\"own\"}");
-    hf_set_interrupt_check(NULL, NULL);
+    hf_interrupt_set_check(NULL, NULL);
     assert_true(w.is_done);
     assert_true(w.was_stored);
     pthread_join(thread, NULL);

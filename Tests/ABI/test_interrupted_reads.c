@@ -162,10 +162,10 @@ static void each_read(fixture *f, void (*body)(reading *o, const char *name, rea
 static void is_ended(reading *o, const char *name, read_fn *read) {
     for (int end_at = 1; end_at < 4; end_at++) {
         check c = {.end_at = end_at};
-        hf_set_interrupt_check(is_to_end, &c);
+        hf_interrupt_set_check(is_to_end, &c);
         hf_error *error = NULL;
         hf_status status = read(o, &error);
-        hf_set_interrupt_check(NULL, NULL);
+        hf_interrupt_set_check(NULL, NULL);
         if (status != HF_CANCELLED || c.asked != end_at)
             fail_msg("%s answered %s after %d questions of %d", name, hf_status_name(status), c.asked,
                      end_at);
@@ -185,9 +185,9 @@ static void is_whole(reading *o, const char *name, read_fn *read) {
     char *expected = strndup(o->answer.data, o->answer.length);
     size_t length = o->answer.length;
     check c = {0};
-    hf_set_interrupt_check(is_to_end, &c);
+    hf_interrupt_set_check(is_to_end, &c);
     assert_int_equal(read(o, &error), HF_OK);
-    hf_set_interrupt_check(NULL, NULL);
+    hf_interrupt_set_check(NULL, NULL);
     if (c.asked < 3 || o->answer.length != length || memcmp(o->answer.data, expected, length) != 0)
         fail_msg("%s differs after %d questions", name, c.asked);
     free(expected);
@@ -205,9 +205,9 @@ static void change_and_read(void *of) {
 static void a_check_may_call_the_library_and_is_not_asked_meanwhile(room r) {
     fill(r, MANY);
     check c = {.inside = change_and_read, .of = &r};
-    hf_set_interrupt_check(is_to_end, &c);
+    hf_interrupt_set_check(is_to_end, &c);
     expect_count(r.things, NULL, "{\"n\":{\"$gt\":0}}", MANY);
-    hf_set_interrupt_check(NULL, NULL);
+    hf_interrupt_set_check(NULL, NULL);
     assert_true(c.asked > 2);
 }
 
@@ -219,12 +219,12 @@ static void *count_elsewhere(void *things) {
 static void one_thread_is_asked_and_no_other(room r) {
     fill(r, MANY);
     check c = {.end_at = 1};
-    hf_set_interrupt_check(is_to_end, &c);
+    hf_interrupt_set_check(is_to_end, &c);
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, count_elsewhere, r.things), 0);
     pthread_join(thread, NULL);
     assert_int_equal(c.asked, 0);
-    hf_set_interrupt_check(NULL, NULL);
+    hf_interrupt_set_check(NULL, NULL);
     count_elsewhere(r.things);
     assert_int_equal(c.asked, 0);
 }
@@ -240,7 +240,7 @@ typedef struct called {
 static void ask_and_count(const hf_event *event, void *user_data) {
     (void)event;
     called *o = user_data;
-    hf_set_interrupt_check(is_to_end, &o->c);
+    hf_interrupt_set_check(is_to_end, &o->c);
     o->status = hf_repository_count(o->things, NULL, "{\"n\":{\"$gt\":0}}", HF_NTS, NULL, &o->count, NULL);
     atomic_store(&o->is_over, true);
 }
@@ -270,10 +270,10 @@ static void a_check_may_close_the_store_that_is_read(room r) {
     hf_store *store = r.store;
     fill(r, MANY);
     check c = {.inside = close_it, .of = &r};
-    hf_set_interrupt_check(is_to_end, &c);
+    hf_interrupt_set_check(is_to_end, &c);
     uint64_t number;
     expect(HF_CLOSED, hf_repository_count, r.things, NULL, "{\"n\":1}", HF_NTS, NULL, &number);
-    hf_set_interrupt_check(NULL, NULL);
+    hf_interrupt_set_check(NULL, NULL);
     r.store = store;
 }
 
@@ -286,9 +286,9 @@ static void a_cursor_that_was_ended_goes_on_and_hands_out_all(room r) {
             expect_ok(hf_cursor_open, r.things, NULL, NULL, 0, options[i], &cursor);
             hf_entity_list list = HF_ENTITY_LIST_INIT;
             check c = {.end_at = end_at};
-            hf_set_interrupt_check(is_to_end, &c);
+            hf_interrupt_set_check(is_to_end, &c);
             hf_status status = hf_cursor_next(cursor, 100, &list, NULL);
-            hf_set_interrupt_check(NULL, NULL);
+            hf_interrupt_set_check(NULL, NULL);
             assert_true(status == HF_OK || status == HF_CANCELLED);
             size_t count = status == HF_OK ? list.count : 0;
             do {
@@ -308,10 +308,10 @@ static void a_live_query_that_is_opened_meanwhile_begins_with_all_or_not_at_all(
         listener l;
         begin_listening(&l);
         check c = {.end_at = end_at};
-        hf_set_interrupt_check(is_to_end, &c);
+        hf_interrupt_set_check(is_to_end, &c);
         hf_status status = hf_stream_open_query(r.things, "{\"n\":{\"$gt\":0}}", HF_NTS, NULL, hear, &l,
                                                 let_go, &l.stream, NULL);
-        hf_set_interrupt_check(NULL, NULL);
+        hf_interrupt_set_check(NULL, NULL);
         assert_int_equal(status, end_at == 0 ? HF_OK : HF_CANCELLED);
         assert_true(c.asked >= 3 || c.asked == end_at);
         if (status == HF_OK)
@@ -336,7 +336,7 @@ static void what_a_transaction_has_written_itself_is_searched_with_questions(roo
     for (int others = 0; others < 3; others += 2) {
         hf_transaction *t = begin_with_many(r);
         check c = {0};
-        hf_set_interrupt_check(is_to_end, &c);
+        hf_interrupt_set_check(is_to_end, &c);
         expect_count(r.things, t, "{\"n\":{\"$gte\":0}}", MANY + others);
         assert_true(c.asked >= 3);
         for (int end_at = 1; end_at < 4; end_at++) {
@@ -345,7 +345,7 @@ static void what_a_transaction_has_written_itself_is_searched_with_questions(roo
             expect(HF_CANCELLED, hf_repository_count, r.things, t, "{\"n\":{\"$gte\":0}}", HF_NTS, NULL,
                    &number);
         }
-        hf_set_interrupt_check(NULL, NULL);
+        hf_interrupt_set_check(NULL, NULL);
         hf_transaction_free(t);
         /* Among its own, and behind them. */
         save(r.things, NULL, "{\"id\":\"00400x\",\"n\":1}");

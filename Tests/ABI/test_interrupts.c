@@ -36,9 +36,9 @@ static void an_index_that_is_not_to_be_built_on_leaves_no_record(room r) {
     fill(r, MANY);
     for (int end_at = 1; end_at < 8; end_at++) {
         check c = {.end_at = end_at};
-        hf_set_interrupt_check(is_to_end, &c);
+        hf_interrupt_set_check(is_to_end, &c);
         expect(HF_CANCELLED, hf_repository_create_index, r.things, "{\"fields\":{\"n\":1}}", NULL, NULL);
-        hf_set_interrupt_check(NULL, NULL);
+        hf_interrupt_set_check(NULL, NULL);
         expect_no_index(r.things);
     }
     create_index(r, "{\"fields\":{\"n\":1}}");
@@ -62,9 +62,9 @@ static void an_index_is_given_up_without_waiting_for_another_program(fixture *f)
     lock l = {.path = f->url};
     check c = {.end_at = 30, .inside = lock_once, .of = &l};
     double began = seconds_now();
-    hf_set_interrupt_check(is_to_end, &c);
+    hf_interrupt_set_check(is_to_end, &c);
     expect(HF_CANCELLED, hf_repository_create_index, r.things, "{\"fields\":{\"n\":1}}", NULL, NULL);
-    hf_set_interrupt_check(NULL, NULL);
+    hf_interrupt_set_check(NULL, NULL);
     /* After half a minute no commit waits any longer. */
     assert_true(seconds_now() - began < 20);
     fprintf(l.shell, "ROLLBACK;\n");
@@ -103,14 +103,14 @@ static void what_takes_care_of_a_store_ends_and_leaves_nothing_behind(fixture *f
         hf_buffer report = HF_BUFFER_INIT;
         size_t written = 0;
         int lines = 2500;
-        hf_set_interrupt_check(is_to_end, &c);
+        hf_interrupt_set_check(is_to_end, &c);
         expect(HF_CANCELLED, hf_store_verify, r.store, NULL, NULL, &report);
         expect(HF_CANCELLED, hf_store_backup, r.store, copy, NULL, NULL, NULL);
         expect(HF_CANCELLED, hf_store_export, r.store, NULL, swallow, NULL, &written, NULL);
         expect(HF_CANCELLED, hf_store_import, r.store, "{\"repository\":\"others\",\"existing\":\"replace\"}",
                give_lines, NULL, &lines, NULL);
         expect(HF_CANCELLED, hf_store_restore, saved, back, NULL, NULL, NULL);
-        hf_set_interrupt_check(NULL, NULL);
+        hf_interrupt_set_check(NULL, NULL);
         expect_files(f, 2);
         hf_buffer_free(&report);
     }
@@ -125,10 +125,10 @@ static void compacting_ends_as_it_was_or_is_done(room r) {
     fill(r, MANY);
     for (int end_at = 1; end_at < 6; end_at++) {
         check c = {.end_at = end_at};
-        hf_set_interrupt_check(is_to_end, &c);
+        hf_interrupt_set_check(is_to_end, &c);
         hf_error *error = NULL;
         hf_status status = hf_store_compact(r.store, NULL, &error);
-        hf_set_interrupt_check(NULL, NULL);
+        hf_interrupt_set_check(NULL, NULL);
         assert_true(status == HF_OK || status == HF_CANCELLED);
         hf_error_free(error);
         expect_count(r.things, NULL, "{}", MANY);
@@ -145,10 +145,10 @@ static void many_at_once_are_stored_all_or_none(room r) {
     strcpy(end, "]");
     for (int end_at = 1; end_at < 200; end_at = end_at * 3 / 2 + 1) {
         check c = {.end_at = end_at};
-        hf_set_interrupt_check(is_to_end, &c);
+        hf_interrupt_set_check(is_to_end, &c);
         hf_error *error = NULL;
         hf_status status = hf_repository_save_many(r.things, NULL, batch, HF_NTS, NULL, &error);
-        hf_set_interrupt_check(NULL, NULL);
+        hf_interrupt_set_check(NULL, NULL);
         hf_error_free(error);
         if (end_at < 5)
             assert_int_equal(status, HF_CANCELLED);
@@ -168,13 +168,13 @@ static void a_commit_that_waits_for_another_program_is_withdrawn_and_no_other_is
     FILE *shell = lock_file(f->url);
     pthread_t thread = begin_saving_elsewhere(r.things);
     check c = {.end_at = 20};
-    hf_set_interrupt_check(is_to_end, &c);
+    hf_interrupt_set_check(is_to_end, &c);
     expect(HF_CANCELLED, hf_repository_save, r.things, NULL, "{\"id\":\"own\"}", HF_NTS, NULL);
     hf_transaction *t = begin(r.store, NULL);
     save(r.things, t, "{\"id\":\"own\"}");
     expect(HF_CANCELLED, hf_transaction_commit, t, NULL);
     hf_transaction_free(t);
-    hf_set_interrupt_check(NULL, NULL);
+    hf_interrupt_set_check(NULL, NULL);
     fprintf(shell, "ROLLBACK;\n");
     pclose(shell);
     pthread_join(thread, NULL);
@@ -192,9 +192,9 @@ static void a_commit_that_waits_for_another_program_is_stored_where_it_may_go_on
     fprintf(shell, ".shell sleep 0.2\nROLLBACK;\n");
     fflush(shell);
     check c = {0};
-    hf_set_interrupt_check(is_to_end, &c);
+    hf_interrupt_set_check(is_to_end, &c);
     save(r.things, NULL, "{\"id\":\"own\"}");
-    hf_set_interrupt_check(NULL, NULL);
+    hf_interrupt_set_check(NULL, NULL);
     assert_true(c.asked > 0);
     pthread_join(thread, NULL);
     pclose(shell);
@@ -202,7 +202,8 @@ static void a_commit_that_waits_for_another_program_is_stored_where_it_may_go_on
     close_room(r);
 }
 
-static hf_status start_nothing(hf_future *future, void *user_data) {
+static hf_status start_nothing(hf_future *future, void *user_data, hf_error **out_error) {
+    (void)out_error;
     (void)future;
     (void)user_data;
     return HF_OK;
@@ -213,7 +214,7 @@ static void waiting_for_a_future_ends_and_the_future_goes_on(fixture *f) {
     hf_future *future, *kept;
     expect_ok(hf_future_create, &future);
     check c = {.end_at = 3};
-    hf_set_interrupt_check(is_to_end, &c);
+    hf_interrupt_set_check(is_to_end, &c);
     expect(HF_CANCELLED, hf_future_wait, future, NULL, -1, NULL, NULL);
     expect(HF_CANCELLED, hf_await, start_nothing, NULL, NULL, -1, NULL, NULL);
     expect(HF_CANCELLED, hf_await, start_nothing, NULL, NULL, -1, NULL, &kept);
@@ -221,7 +222,7 @@ static void waiting_for_a_future_ends_and_the_future_goes_on(fixture *f) {
     expect_ok(hf_future_complete, future, "1", 1);
     expect_ok(hf_future_wait, future, NULL, -1, NULL, NULL);
     expect_ok(hf_future_wait, kept, NULL, -1, NULL, NULL);
-    hf_set_interrupt_check(NULL, NULL);
+    hf_interrupt_set_check(NULL, NULL);
     hf_future_free(kept);
     hf_future_free(future);
 }
@@ -230,7 +231,7 @@ static void waiting_for_events_for_a_place_and_for_closing_ends(fixture *f) {
     room r = open_room(f, "{\"delivery\":\"queue\",\"max_in_flight\":1}");
     hf_event event;
     check c = {.end_at = 3};
-    hf_set_interrupt_check(is_to_end, &c);
+    hf_interrupt_set_check(is_to_end, &c);
     assert_int_equal(hf_store_events(r.store, &event, 1, -1), 0);
     hf_transaction *transactions[2];
     for (int i = 0; i < 2; i++) {
@@ -239,7 +240,7 @@ static void waiting_for_events_for_a_place_and_for_closing_ends(fixture *f) {
     }
     expect_ok(hf_transaction_submit, transactions[0], NULL, NULL, NULL);
     expect(HF_CANCELLED, hf_transaction_submit, transactions[1], NULL, NULL, NULL);
-    hf_set_interrupt_check(NULL, NULL);
+    hf_interrupt_set_check(NULL, NULL);
     while (hf_store_events(r.store, &event, 1, -1) < 1)
         ;
     hf_events_free(&event, 1);
@@ -263,9 +264,9 @@ static void closing_ends_its_wait_and_can_be_called_again(room r) {
     expect_ok(hf_transaction_submit, t, hold, &may_go_on, NULL);
     hf_transaction_free(t);
     check c = {.end_at = 3};
-    hf_set_interrupt_check(is_to_end, &c);
+    hf_interrupt_set_check(is_to_end, &c);
     expect(HF_CANCELLED, hf_store_close, r.store, -1);
-    hf_set_interrupt_check(NULL, NULL);
+    hf_interrupt_set_check(NULL, NULL);
     atomic_store(&may_go_on, 1);
     expect_ok(hf_store_close, r.store, -1);
 }
@@ -278,10 +279,10 @@ static void opening_does_not_wait_on_behind_who_is_at_the_door(fixture *f) {
     struct flock door = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 1, .l_len = 1};
     assert_int_equal(fcntl(descriptor, F_OFD_SETLK, &door), 0);
     check c = {.end_at = 3};
-    hf_set_interrupt_check(is_to_end, &c);
+    hf_interrupt_set_check(is_to_end, &c);
     hf_store *store = NULL;
     expect(HF_CANCELLED, hf_store_open, f->url, "{\"lock_timeout_ms\":60000}", &store);
-    hf_set_interrupt_check(NULL, NULL);
+    hf_interrupt_set_check(NULL, NULL);
     close(descriptor);
     close_room(open_room(f, NULL));
 }
@@ -307,9 +308,9 @@ static void every_call_answers_as_if_nobody_were_asked_or_that_it_was_ended(fixt
         if (!is_closed)
             allowed |= STATUS(call(&functions[i], r, &answers));
         check c = {.end_at = 1};
-        hf_set_interrupt_check(is_to_end, &c);
+        hf_interrupt_set_check(is_to_end, &c);
         hf_status status = call(&functions[i], r, &answers);
-        hf_set_interrupt_check(NULL, NULL);
+        hf_interrupt_set_check(NULL, NULL);
         if ((allowed & STATUS(status)) == 0)
             fail_msg("%s answered %s", functions[i].name, hf_status_name(status));
         if (is_closed) {
@@ -334,7 +335,7 @@ static void *save_and_count(void *user_data) {
     worker *w = user_data;
     check c = {0};
     if (w->number % 2 == 0)
-        hf_set_interrupt_check(is_to_end, &c);
+        hf_interrupt_set_check(is_to_end, &c);
     for (int i = 0; i < 300; i++) {
         c.end_at = c.asked + i % 5;
         char text[64];
@@ -376,9 +377,9 @@ static void create_an_index_and_read(void *of) {
 static void what_the_function_that_is_asked_calls_asks_nobody_whatever_that_does(room r) {
     fill(r, MANY);
     check c = {.inside = create_an_index_and_read, .of = &r};
-    hf_set_interrupt_check(is_to_end, &c);
+    hf_interrupt_set_check(is_to_end, &c);
     expect_count(r.things, NULL, "{\"n\":{\"$gt\":0}}", MANY);
-    hf_set_interrupt_check(NULL, NULL);
+    hf_interrupt_set_check(NULL, NULL);
     assert_true(c.asked > 0);
 }
 

@@ -25,9 +25,9 @@ static void a_write_that_ends_after_its_call_was_cancelled_is_taken_back(room r)
         check c = {.end_at = end_at, .inside = wait_a_moment};
         hf_transaction *t = begin(r.store, NULL);
         save(r.things, t, "{\"id\":\"small\"}");
-        hf_set_interrupt_check(is_to_end, &c);
+        hf_interrupt_set_check(is_to_end, &c);
         status = hf_repository_patch_many(r.things, t, "[{\"id\":\"large\",\"n\":1}]", HF_NTS, NULL, NULL);
-        hf_set_interrupt_check(NULL, NULL);
+        hf_interrupt_set_check(NULL, NULL);
         assert_true(status == HF_OK || status == HF_CANCELLED);
         /* Which waits until nobody writes there any more. */
         assert_int_equal(integer_in(r.things, t, "large", "n"), status == HF_OK);

@@ -74,12 +74,12 @@ static bool goes_on(void *user_data) {
 
 static void a_thread_that_is_asked_syncs_without_a_new_one(room r) {
     save(r.things, NULL, "{\"id\":1}");
-    hf_set_interrupt_check(goes_on, NULL);
+    hf_interrupt_set_check(goes_on, NULL);
     int before = left;
     for (int i = 0; i < 5; i++)
         expect_ok(hf_store_sync, r.store);
     assert_int_equal(left, before);
-    hf_set_interrupt_check(NULL, NULL);
+    hf_interrupt_set_check(NULL, NULL);
 }
 
 static void an_operation_without_a_thread_is_refused_and_the_store_stays_open(fixture *f) {

@@ -272,10 +272,10 @@ static void what_a_call_has_opened_is_free_when_it_returns(fixture *f) {
     room r = open_room(f, NULL);
     expect_ok(hf_store_backup, r.store, place(f, "copy.db"), NULL, NULL, NULL);
     close_room(r);
-    hf_set_interrupt_check(goes_on, NULL);
+    hf_interrupt_set_check(goes_on, NULL);
     for (int i = 0; i < 100; i++)
         expect(HF_EXISTS, hf_store_restore, place(f, "copy.db"), f->url, NULL, NULL, NULL);
-    hf_set_interrupt_check(NULL, NULL);
+    hf_interrupt_set_check(NULL, NULL);
 }
 
 static json_t *verify(hf_store *store) {

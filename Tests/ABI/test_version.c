@@ -152,19 +152,19 @@ static void free_diary(void *user_data) { atomic_fetch_add(&((diary *)user_data)
 
 static void the_log_is_told_of_an_open_and_gives_its_user_data_back_once(fixture *f) {
     diary first = {0}, second = {0};
-    expect_ok(hf_set_log_callback, write_diary, &first, free_diary);
+    expect_ok(hf_log_set_callback, write_diary, &first, free_diary);
     hf_store_free(open_store(f, NULL));
     assert_true(atomic_load(&first.entries) > 0);
     assert_int_equal(atomic_load(&first.freed), 0);
 
-    expect_ok(hf_set_log_callback, write_diary, &second, free_diary);
+    expect_ok(hf_log_set_callback, write_diary, &second, free_diary);
     assert_int_equal(atomic_load(&first.freed), 1);
     int before = atomic_load(&first.entries);
     hf_store_free(open_store(f, NULL));
     assert_int_equal(atomic_load(&first.entries), before);
     assert_true(atomic_load(&second.entries) > 0);
 
-    expect_ok(hf_set_log_callback, NULL, NULL, NULL);
+    expect_ok(hf_log_set_callback, NULL, NULL, NULL);
     assert_int_equal(atomic_load(&first.freed), 1);
     assert_int_equal(atomic_load(&second.freed), 1);
     assert_int_equal(atomic_load(&first.malformed) + atomic_load(&second.malformed), 0);
@@ -173,12 +173,12 @@ static void the_log_is_told_of_an_open_and_gives_its_user_data_back_once(fixture
 static void silence_itself(hf_log_level level, const char *message, const char *fields, void *user_data) {
     (void)level, (void)message, (void)fields;
     atomic_fetch_add(&((diary *)user_data)->entries, 1);
-    (void)!hf_set_log_callback(NULL, NULL, NULL, NULL);
+    (void)!hf_log_set_callback(NULL, NULL, NULL, NULL);
 }
 
 static void the_log_callback_may_replace_itself(fixture *f) {
     diary d = {0};
-    expect_ok(hf_set_log_callback, silence_itself, &d, free_diary);
+    expect_ok(hf_log_set_callback, silence_itself, &d, free_diary);
     hf_store_free(open_store(f, NULL));
     hf_store_free(open_store(f, NULL));
     assert_int_equal(atomic_load(&d.entries), 1);

@@ -119,7 +119,7 @@ static void *work(void *argument) {
         if (thread == 0)
             open_and_close_another(thread);
         if (thread == 1)
-            hf_set_log_callback(log_nothing, NULL, count_destruction, NULL);
+            hf_log_set_callback(log_nothing, NULL, count_destruction, NULL);
         if (thread == 2)
             find_by_new_pattern(places[2]);
         else
@@ -171,7 +171,7 @@ static void run_child(const char *name, bool has_grandchild) {
     for (int i = 0; i < 3; i++)
         use_what_was_inherited(places[i], inherited_transaction);
     use_inherited_error(inherited_error);
-    expect(hf_set_log_callback(log_nothing, NULL, NULL, NULL) == HF_OK, "a child sets its own log");
+    expect(hf_log_set_callback(log_nothing, NULL, NULL, NULL) == HF_OK, "a child sets its own log");
     hf_store *refused = NULL;
     hf_error *error = NULL;
     expect(hf_store_open(file_url, NULL, &refused, &error) == HF_FORKED && refused == NULL,
@@ -336,7 +336,7 @@ int main(int argc, char **argv) {
     }
     hf_transaction_free(inherited_transaction);
     hf_error_free(inherited_error);
-    hf_set_log_callback(NULL, NULL, NULL, NULL);
+    hf_log_set_callback(NULL, NULL, NULL, NULL);
     for (int i = 0; i < 3; i++)
         close_place(places[i]);
     expect(hf_handle_count(NULL) == 0, "no handle is left");

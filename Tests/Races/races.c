@@ -322,8 +322,8 @@ static void call_anything(thread *t, room *r) {
 
 static void replace_log(thread *t, room *r) {
     bool is_none = luck(t, 4) == 0;
-    expect(hf_set_log_callback(is_none ? NULL : on_log, make_ticket(r), free_ticket, NULL) == HF_OK,
-           "a log receiver is set", "hf_set_log_callback");
+    expect(hf_log_set_callback(is_none ? NULL : on_log, make_ticket(r), free_ticket, NULL) == HF_OK,
+           "a log receiver is set", "hf_log_set_callback");
 }
 
 /* Closes in the ways there are, and sees to it that the room is open again. */
@@ -399,7 +399,7 @@ static void free_everything(void) {
     }
     for (int i = 0; i < ERRORS; i++)
         hf_error_free((hf_error *)atomic_load(&errors[i]));
-    hf_set_log_callback(NULL, NULL, NULL, NULL);
+    hf_log_set_callback(NULL, NULL, NULL, NULL);
     /* What was freed inside a callback ends after it. */
     for (int i = 0; i < 1000 && hf_handle_count(NULL) + tickets_made - tickets_freed > 0; i++)
         usleep(10000);

@@ -28,7 +28,7 @@ HF_BEGIN_DECLS
  * creates the index, between pieces of the work and once at its end, never under a lock. Answering false
  * gives up.
  */
-typedef bool (*hf_index_progress)(uint64_t entities, void *user_data);
+typedef bool (*hf_index_progress_fn)(uint64_t entities, void *user_data);
 
 /**
  * Creates an index, and returns when queries use it. Other threads and processes go on reading and writing
@@ -70,7 +70,7 @@ typedef bool (*hf_index_progress)(uint64_t entities, void *user_data);
  * the next call goes on.
  */
 HF_EXPORT hf_status hf_repository_create_index(hf_repository *repository, const char *options,
-                                               hf_index_progress progress, void *user_data,
+                                               hf_index_progress_fn progress, void *user_data,
                                                hf_error **out_error);
 
 /**

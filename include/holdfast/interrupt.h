@@ -8,7 +8,7 @@
  *     static volatile sig_atomic_t stopped;
  *     static bool is_stopped(void *user_data) { return stopped != 0; }
  *     ...
- *     hf_set_interrupt_check(is_stopped, NULL);
+ *     hf_interrupt_set_check(is_stopped, NULL);
  *
  * It is asked about every 20 ms on that thread alone, in the midst of its own calls: while they wait, for a
  * commit, a future, events, a lock, another program, and while they work, reading, checking, copying. Never
@@ -33,7 +33,7 @@
 HF_BEGIN_DECLS
 
 /**
- * Answers whether the call in which it is asked is to end. user_data: as given to hf_set_interrupt_check.
+ * Answers whether the call in which it is asked is to end. user_data: as given to hf_interrupt_set_check.
  *
  * It is to be quick: the call stands still meanwhile. It must not end the thread, nor leave by longjmp.
  */
@@ -49,7 +49,7 @@ typedef bool (*hf_interrupt_fn)(void *user_data);
  *
  * Cannot fail. Any thread, also from inside the function. Does not block.
  */
-HF_EXPORT void hf_set_interrupt_check(hf_interrupt_fn check, void *user_data);
+HF_EXPORT void hf_interrupt_set_check(hf_interrupt_fn check, void *user_data);
 
 HF_END_DECLS
 

@@ -24,7 +24,7 @@ typedef enum HF_ENUM(hf_log_level) {
  *
  * message: one sentence, UTF-8, closed with NUL. fields: a JSON object with what the sentence speaks
  * of, such as {"store":"music.db","milliseconds":412}, closed with NUL. Both are borrowed for this call.
- * user_data: as given to hf_set_log_callback.
+ * user_data: as given to hf_log_set_callback.
  *
  * Called on the thread where the entry arose, which may be the caller's or one of the library's, and
  * by several threads at once; no lock of the library is held. It must return soon: a committer waits.
@@ -42,7 +42,7 @@ typedef void (*hf_log_fn)(hf_log_level level, const char *message, const char *f
  * A forked child begins without a receiver; its parent's user_data is not freed there. Always HF_OK;
  * out_error receives NULL. Any thread, also from inside the callback.
  */
-HF_EXPORT hf_status hf_set_log_callback(hf_log_fn callback, void *user_data, void (*free_user_data)(void *),
+HF_EXPORT hf_status hf_log_set_callback(hf_log_fn callback, void *user_data, void (*free_user_data)(void *),
                                         hf_error **out_error);
 
 HF_END_DECLS

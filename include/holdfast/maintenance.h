@@ -22,7 +22,7 @@ HF_BEGIN_DECLS
  * known. Called on the thread that does the work, between its pieces and once at its end, never under a
  * lock. It may use the store, and close it. Answering false gives up: the function answers HF_CANCELLED.
  */
-typedef bool (*hf_progress)(uint64_t done, uint64_t total, void *user_data);
+typedef bool (*hf_progress_fn)(uint64_t done, uint64_t total, void *user_data);
 
 /**
  * Copies the newest committed state into a new file, while this and other processes go on reading and
@@ -48,8 +48,8 @@ typedef bool (*hf_progress)(uint64_t done, uint64_t total, void *user_data);
  * kept for a part of another store), HF_READ_ONLY, HF_FULL, HF_IO, HF_CORRUPT (the store is damaged: verify
  * it). Nothing is left behind then. Any thread.
  */
-HF_EXPORT hf_status hf_store_backup(hf_store *store, const char *path, hf_progress progress, void *user_data,
-                                    hf_buffer *out_report, hf_error **out_error);
+HF_EXPORT hf_status hf_store_backup(hf_store *store, const char *path, hf_progress_fn progress,
+                                    void *user_data, hf_buffer *out_report, hf_error **out_error);
 
 /**
  * Makes a store from a backup, or from the file of any store that nobody changes meanwhile. The copy is
@@ -74,7 +74,7 @@ HF_EXPORT hf_status hf_store_backup(hf_store *store, const char *path, hf_progre
  * What was there is as before then. Any thread.
  */
 HF_EXPORT hf_status hf_store_restore(const char *backup, const char *url, const char *options,
-                                     hf_progress progress, void *user_data, hf_error **out_error);
+                                     hf_progress_fn progress, void *user_data, hf_error **out_error);
 
 /**
  * Checks all that is stored: the file by the engine's own rules, every entity (valid, and stored under its
@@ -90,7 +90,7 @@ HF_EXPORT hf_status hf_store_restore(const char *backup, const char *url, const 
  *
  * What is wrong is an answer, not an error. Errors: HF_CANCELLED, HF_CLOSED, HF_IO. Any thread.
  */
-HF_EXPORT hf_status hf_store_verify(hf_store *store, hf_progress progress, void *user_data,
+HF_EXPORT hf_status hf_store_verify(hf_store *store, hf_progress_fn progress, void *user_data,
                                     hf_buffer *out_report, hf_error **out_error);
 
 /**
@@ -137,7 +137,7 @@ typedef hf_status (*hf_upgrade_fn)(hf_transaction *transaction, int64_t from, in
  * Any thread, and several processes at once: each step is done by one of them.
  */
 HF_EXPORT hf_status hf_store_upgrade(hf_store *store, int64_t version, hf_upgrade_fn upgrade,
-                                     const char *options, hf_progress progress, void *user_data,
+                                     const char *options, hf_progress_fn progress, void *user_data,
                                      hf_buffer *out_report, hf_error **out_error);
 
 /**

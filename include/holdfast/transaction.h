@@ -113,8 +113,8 @@ HF_EXPORT HF_WARN_UNUSED hf_status hf_transaction_commit(hf_transaction *transac
 /**
  * Hands the commit over and returns; the outcome arrives as an event (see event.h).
  *
- * on_done: called with the event under "callback" delivery, found in the event under "queue"; NULL allowed.
- * user_data: handed to on_done, found in the event; NULL allowed.
+ * on_end: called with the event under "callback" delivery, found in the event under "queue"; NULL allowed.
+ * user_data: handed to on_end, found in the event; NULL allowed.
  * free_user_data: called with user_data exactly once: after the event was delivered (under "queue": by
  * hf_events_free), or before this call returns a failure; NULL allowed.
  *
@@ -133,7 +133,7 @@ HF_EXPORT HF_WARN_UNUSED hf_status hf_transaction_commit(hf_transaction *transac
  * then the transaction has failed and can only be freed, as after hf_transaction_commit, and no event comes.
  * Other conflicts and storage failures come as events. Any thread.
  */
-HF_EXPORT HF_WARN_UNUSED hf_status hf_transaction_submit(hf_transaction *transaction, hf_event_fn on_done,
+HF_EXPORT HF_WARN_UNUSED hf_status hf_transaction_submit(hf_transaction *transaction, hf_event_fn on_end,
                                                          void *user_data, void (*free_user_data)(void *),
                                                          hf_error **out_error);
 

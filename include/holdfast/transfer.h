@@ -64,7 +64,7 @@ typedef int64_t (*hf_read_fn)(char *buffer, size_t capacity, void *user_data);
  * HF_INVALID_OPTION, HF_CLOSED, HF_CORRUPT (the detail names the entity), HF_IO. Any thread.
  */
 HF_EXPORT hf_status hf_store_export(hf_store *store, const char *options, hf_write_fn write,
-                                    hf_progress progress, void *user_data, hf_buffer *out_report,
+                                    hf_progress_fn progress, void *user_data, hf_buffer *out_report,
                                     hf_error **out_error);
 
 /**
@@ -96,7 +96,7 @@ HF_EXPORT hf_status hf_store_export(hf_store *store, const char *options, hf_wri
  * HF_INVALID_OPTION, HF_INVALID_NAME, HF_READ_ONLY, and those of hf_transaction_commit. Any thread.
  */
 HF_EXPORT hf_status hf_store_import(hf_store *store, const char *options, hf_read_fn read,
-                                    hf_progress progress, void *user_data, hf_buffer *out_report,
+                                    hf_progress_fn progress, void *user_data, hf_buffer *out_report,
                                     hf_error **out_error);
 
 /**
@@ -120,7 +120,7 @@ HF_EXPORT hf_status hf_store_import(hf_store *store, const char *options, hf_rea
  * from 1. Any thread.
  */
 HF_EXPORT hf_status hf_store_import_table(hf_store *store, const char *path, const char *table,
-                                          const char *options, hf_progress progress, void *user_data,
+                                          const char *options, hf_progress_fn progress, void *user_data,
                                           hf_buffer *out_report, hf_error **out_error);
 
 HF_END_DECLS

@@ -19,9 +19,9 @@ from ._library import lib
 from ._signatures import (
     HF_HOST_ERROR,
     hf_function,
-    hf_index_progress,
+    hf_index_progress_fn,
     hf_interrupt_fn,
-    hf_progress,
+    hf_progress_fn,
     hf_read_fn,
     hf_upgrade_fn,
     hf_write_fn,
@@ -98,13 +98,13 @@ _is_interrupted = ctypes.CFUNCTYPE(ctypes.c_bool)(
 
 def _have_main_asked(*_: Any) -> int:
     """Has this thread, the one on which signals are handled, be asked in the midst of its calls."""
-    lib.hf_set_interrupt_check(ctypes.cast(_is_interrupted, hf_interrupt_fn), None)
+    lib.hf_interrupt_set_check(ctypes.cast(_is_interrupted, hf_interrupt_fn), None)
     return 0
 
 
 def _have_nobody_asked() -> None:
     if threading.get_ident() == _main["thread"]:
-        lib.hf_set_interrupt_check(hf_interrupt_fn(), None)
+        lib.hf_interrupt_set_check(hf_interrupt_fn(), None)
 
 
 if lib.hf_answer_declare(ctypes.cast(_is_interrupted, hf_function), None):
@@ -238,7 +238,7 @@ _calls: dict[int, Callbacks] = {}
 _tokens = itertools.count(1)
 
 
-@native(hf_progress, 0)
+@native(hf_progress_fn, 0)
 def progress(done: int, total: int, token: int) -> int:
     """Hears how far the work is."""
     return _calls[token].hear(done, total)
@@ -246,10 +246,10 @@ def progress(done: int, total: int, token: int) -> int:
 
 def progress_for(function: Optional[Progress]) -> Any:
     """What the library calls to tell it; NULL where there is none."""
-    return hf_progress() if function is None else progress
+    return hf_progress_fn() if function is None else progress
 
 
-@native(hf_index_progress, 0)
+@native(hf_index_progress_fn, 0)
 def index_progress(done: int, token: int) -> int:
     """Hears how far the building of an index is."""
     return _calls[token].hear(done)

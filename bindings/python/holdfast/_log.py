@@ -93,7 +93,7 @@ def _receive(level: int, message: bytes, fields: bytes, _: Any) -> None:
 
 
 def _listen() -> None:
-    lib.hf_set_log_callback(_receive, None, destructor(), None)
+    lib.hf_log_set_callback(_receive, None, destructor(), None)
 
 
 def _renew() -> None:
@@ -104,7 +104,7 @@ def _renew() -> None:
 
 
 def _finish() -> None:
-    lib.hf_set_log_callback(hf_log_fn(), None, destructor(), None)
+    lib.hf_log_set_callback(hf_log_fn(), None, destructor(), None)
     _entries.finish()
 
 

@@ -13,7 +13,7 @@ from ._handles import call, native_buffer, text_of
 from ._library import lib
 from ._options import takes
 from ._query import Filter, filter_text, query_options
-from ._signatures import hf_index_progress
+from ._signatures import hf_index_progress_fn
 from ._validators import set_validator
 from .cache import trim_level
 
@@ -84,7 +84,7 @@ class RepositoryMaintenance:
             }
         )
         with Callbacks(progress).calling() as token:
-            function = hf_index_progress() if progress is None else index_progress
+            function = hf_index_progress_fn() if progress is None else index_progress
             call(lib.hf_repository_create_index, self.pointer, options, function, token, stored=nothing)
 
     @threaded

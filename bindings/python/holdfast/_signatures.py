@@ -152,8 +152,8 @@ hf_function = ctypes.CFUNCTYPE(None)
 hf_event_fn = ctypes.CFUNCTYPE(None, POINTER(hf_event), c_void_p)
 hf_middleware_fn = ctypes.CFUNCTYPE(None, POINTER(c_char), c_size_t, POINTER(c_char), c_size_t, c_void_p)
 hf_transaction_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_transaction), c_void_p, _out_error)
-hf_index_progress = ctypes.CFUNCTYPE(c_bool, c_uint64, c_void_p)
-hf_progress = ctypes.CFUNCTYPE(c_bool, c_uint64, c_uint64, c_void_p)
+hf_index_progress_fn = ctypes.CFUNCTYPE(c_bool, c_uint64, c_void_p)
+hf_progress_fn = ctypes.CFUNCTYPE(c_bool, c_uint64, c_uint64, c_void_p)
 hf_upgrade_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_transaction), c_int64, c_int64, c_void_p, _out_error)
 hf_write_fn = ctypes.CFUNCTYPE(hf_status, POINTER(c_char), c_size_t, c_void_p)
 hf_read_fn = ctypes.CFUNCTYPE(c_int64, POINTER(c_char), c_size_t, c_void_p)
@@ -163,7 +163,7 @@ hf_operation_fn = ctypes.CFUNCTYPE(
 )
 hf_interrupt_fn = ctypes.CFUNCTYPE(c_bool, c_void_p)
 hf_clock_fn = ctypes.CFUNCTYPE(c_uint64, c_void_p)
-hf_starter_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_future), c_void_p)
+hf_starter_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_future), c_void_p, _out_error)
 hf_predicate_fn = ctypes.CFUNCTYPE(c_bool, POINTER(hf_entity_view), c_void_p)
 hf_participant_fn = ctypes.CFUNCTYPE(None, POINTER(c_uint8), c_void_p)
 hf_participant_validate_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_transaction), c_void_p, _out_error)
@@ -302,11 +302,11 @@ FUNCTIONS = {
     "hf_version_number": (c_int32, ()),
     "hf_json_quote": (hf_status, (*_bytes, _buffer, _out_error)),
     "hf_feature_available": (c_bool, (c_char_p,)),
-    "hf_set_log_callback": (hf_status, (hf_log_fn, c_void_p, destructor, _out_error)),
+    "hf_log_set_callback": (hf_status, (hf_log_fn, c_void_p, destructor, _out_error)),
     "hf_events_free": (None, (_events, c_size_t)),
     "hf_answer_declare": (hf_status, (hf_function, _out_error)),
     "hf_answer": (c_int32, (c_int64,)),
-    "hf_set_interrupt_check": (None, (hf_interrupt_fn, c_void_p)),
+    "hf_interrupt_set_check": (None, (hf_interrupt_fn, c_void_p)),
     "hf_store_open": (hf_status, (c_char_p, c_char_p, POINTER(_store), _out_error)),
     "hf_store_open_provider": (hf_status, (POINTER(hf_provider), c_char_p, POINTER(_store), _out_error)),
     "hf_store_close": (hf_status, (_store, c_int64, _out_error)),
@@ -452,7 +452,7 @@ FUNCTIONS = {
     "hf_repository_distinct": (hf_status, (*_scope, c_char_p, *_bytes, c_char_p, _buffer, _out_error)),
     "hf_repository_create_index": (
         hf_status,
-        (_repository, c_char_p, hf_index_progress, c_void_p, _out_error),
+        (_repository, c_char_p, hf_index_progress_fn, c_void_p, _out_error),
     ),
     "hf_repository_drop_index": (hf_status, (_repository, c_char_p, _out_error)),
     "hf_repository_indexes": (hf_status, (_repository, _buffer, _out_error)),
@@ -461,26 +461,26 @@ FUNCTIONS = {
     "hf_cursor_open": (hf_status, (*_query, POINTER(_cursor), _out_error)),
     "hf_cursor_next": (hf_status, (_cursor, c_uint64, _entity_list, _out_error)),
     "hf_cursor_free": (None, (_cursor,)),
-    "hf_store_backup": (hf_status, (_store, c_char_p, hf_progress, c_void_p, _buffer, _out_error)),
-    "hf_store_restore": (hf_status, (c_char_p, c_char_p, c_char_p, hf_progress, c_void_p, _out_error)),
-    "hf_store_verify": (hf_status, (_store, hf_progress, c_void_p, _buffer, _out_error)),
+    "hf_store_backup": (hf_status, (_store, c_char_p, hf_progress_fn, c_void_p, _buffer, _out_error)),
+    "hf_store_restore": (hf_status, (c_char_p, c_char_p, c_char_p, hf_progress_fn, c_void_p, _out_error)),
+    "hf_store_verify": (hf_status, (_store, hf_progress_fn, c_void_p, _buffer, _out_error)),
     "hf_store_compact": (hf_status, (_store, _buffer, _out_error)),
     "hf_store_upgrade": (
         hf_status,
-        (_store, c_int64, hf_upgrade_fn, c_char_p, hf_progress, c_void_p, _buffer, _out_error),
+        (_store, c_int64, hf_upgrade_fn, c_char_p, hf_progress_fn, c_void_p, _buffer, _out_error),
     ),
     "hf_store_schema_version": (hf_status, (_store, POINTER(c_int64), _out_error)),
     "hf_store_export": (
         hf_status,
-        (_store, c_char_p, hf_write_fn, hf_progress, c_void_p, _buffer, _out_error),
+        (_store, c_char_p, hf_write_fn, hf_progress_fn, c_void_p, _buffer, _out_error),
     ),
     "hf_store_import": (
         hf_status,
-        (_store, c_char_p, hf_read_fn, hf_progress, c_void_p, _buffer, _out_error),
+        (_store, c_char_p, hf_read_fn, hf_progress_fn, c_void_p, _buffer, _out_error),
     ),
     "hf_store_import_table": (
         hf_status,
-        (_store, c_char_p, c_char_p, c_char_p, hf_progress, c_void_p, _buffer, _out_error),
+        (_store, c_char_p, c_char_p, c_char_p, hf_progress_fn, c_void_p, _buffer, _out_error),
     ),
     "hf_repository_contains": (hf_status, (*_scope, *_bytes, POINTER(c_bool), _out_error)),
 }

@@ -115,6 +115,11 @@ def test_a_function_type_has_the_header_s_result_and_parameters(name: str) -> No
     ]
 
 
+def test_types_of_callbacks_are_named_alike() -> None:
+    # Any function is cast to the other one.
+    assert {name for name in CONTRACT.function_types if not name.endswith("_fn")} == {"hf_function"}
+
+
 @pytest.mark.parametrize("name", sorted(CONTRACT.structs))
 def test_a_struct_has_the_header_s_fields(name: str) -> None:
     # The address of text that somebody owns is kept as an address: ctypes would copy a char * up to its NUL.

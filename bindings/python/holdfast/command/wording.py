@@ -34,7 +34,7 @@ _ADVICE = (
     ("waited longer than its timeout_ms", "waited too long"),
     ("take events, wait, or raise max_in_flight", "wait, and run it again"),
     ('"expire_after_ms" needs', "--expire-after needs"),
-    (r"the function that hf_set_interrupt_check was given said to end it", "run it again"),
+    (r"the function that hf_interrupt_set_check was given said to end it", "run it again"),
     ('the option "fields" of an index', "the list of an index's paths"),
 )
 _OPTION = re.compile(r'(?:the )?option "(\w+)"(?: in the [a-z ]+ options)?|"(\w+)" in the find options')
