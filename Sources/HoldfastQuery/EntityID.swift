@@ -17,6 +17,18 @@ public struct EntityID: Hashable, Comparable, Sendable {
     @inlinable
     public init(unchecked bytes: [UInt8]) { self.bytes = bytes }
 
+    /// That of the entities with this value for an id; nil where none can have it.
+    package init?(of value: JSONValue) {
+        switch value {
+        case .string(let text): self.init(unchecked: text)
+        case .integer(let number): self.init(unchecked: Array(String(number).utf8))
+        case .real(let number):
+            guard let integer = Int64(exactly: number) else { return nil }
+            self.init(unchecked: Array(String(integer).utf8))
+        default: return nil
+        }
+    }
+
     // Both in one go; what the compiler would make goes byte by byte.
     @inlinable
     public static func == (left: EntityID, right: EntityID) -> Bool {

@@ -33,28 +33,30 @@ extension Connection {
         }
     }
 
-    func scan(
-        _ repository: RepositoryID, after: EntityID?, _ body: (EntityView) throws(HoldfastError) -> Bool
-    ) throws(HoldfastError) {
-        var last = after?.text ?? ""
+    func scan(_ scan: EntityScan, _ body: (EntityView) throws(HoldfastError) -> Bool) throws(HoldfastError) {
+        var last = ""
         do throws(HoldfastError) {
-            try (after?.bytes ?? []).withBytes { start throws(HoldfastError) in
-                let statement = try statement(after == nil ? .scanAll : .scan)
-                defer { statement.reset() }
-                try statement.bind(1, repository)
-                if after != nil { try statement.bind(2, text: start) }
-                while try statement.step() {
-                    // One that is no text is as good as none.
-                    let id = statement.text(0) ?? UnsafeRawBufferPointer(start: nil, count: 0)
-                    guard let number = statement.integer(3) else {
-                        last = String(decoding: id, as: UTF8.self)
-                        throw corrupt("a record")
+            try scan.range.lower.withBytes { lower throws(HoldfastError) in
+                try scan.range.upper.withBytes { upper throws(HoldfastError) in
+                    let bounds = Query.Bounds(scan.range)
+                    let statement = try statement(.scan(bounds, isReversed: scan.isReversed))
+                    defer { statement.reset() }
+                    try statement.bind(1, scan.repository)
+                    if bounds != .none { try statement.bind(2, text: lower) }
+                    if bounds == .both { try statement.bind(3, text: upper) }
+                    while try statement.step() {
+                        // One that is no text is as good as none.
+                        let id = statement.text(0) ?? UnsafeRawBufferPointer(start: nil, count: 0)
+                        guard let number = statement.integer(3) else {
+                            last = String(decoding: id, as: UTF8.self)
+                            throw corrupt("a record")
+                        }
+                        guard try body(statement.entity(id, version: 1, text: 2, number: number)) else { return }
                     }
-                    guard try body(statement.entity(id, version: 1, text: 2, number: number)) else { return }
                 }
             }
         } catch {
-            throw naming(repository, last, error)
+            throw naming(scan.repository, last, error)
         }
     }
 

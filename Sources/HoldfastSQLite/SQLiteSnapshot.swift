@@ -27,11 +27,9 @@ final class SQLiteSnapshot: StorageSnapshot {
         try read { connection throws(HoldfastError) in try connection.fetch(key, body) }
     }
 
-    func scan(
-        _ repository: RepositoryID, after: EntityID?, _ body: (EntityView) throws(HoldfastError) -> Bool
-    ) throws(HoldfastError) {
+    func scan(_ scan: EntityScan, _ body: (EntityView) throws(HoldfastError) -> Bool) throws(HoldfastError) {
         try read { connection throws(HoldfastError) in
-            try connection.scan(repository, after: after) { view throws(HoldfastError) in
+            try connection.scan(scan) { view throws(HoldfastError) in
                 try reader.requireNotTaken()
                 return try body(view)
             }

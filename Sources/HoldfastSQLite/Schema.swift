@@ -1,3 +1,5 @@
+internal import HoldfastStorage
+
 /// The layout of a store's SQLite file, format 1. A file of any 1.x opens in every later 1.x.
 ///
 ///     holdfast_meta          one row a mark, by name:
@@ -104,7 +106,8 @@ enum Schema {
 /// The statements that a connection keeps prepared.
 enum Query: Int, CaseIterable {
     case begin, beginImmediate, commit, rollback
-    case head, meta, repositories, indexes, fetch, scan, scanAll, commitLog, commitLogSizes, idempotency
+    case scanAll, scanFrom, scanRange, scanAllReversed, scanFromReversed, scanRangeReversed
+    case head, meta, repositories, indexes, fetch, commitLog, commitLogSizes, idempotency
     case upsert, delete, insertCommitLog, insertRepository, setIndex, removeIndex, insertIdempotency, setMeta
     case trimCommitLog, trimIdempotencyByTime, trimIdempotencyByCount
 
@@ -120,10 +123,12 @@ enum Query: Int, CaseIterable {
         case .indexes:
             "SELECT id, repository, name, definition, state, has_arrays FROM holdfast_index ORDER BY id"
         case .fetch: "SELECT version, body FROM holdfast_entity WHERE repository = ?1 AND id = ?2"
-        case .scan:
-            "SELECT id, version, body, number FROM holdfast_entity WHERE repository = ?1 AND id > ?2 ORDER BY id"
-        // From the first row on, whatever a damaged one has for an id.
-        case .scanAll: "SELECT id, version, body, number FROM holdfast_entity WHERE repository = ?1 ORDER BY id"
+        case .scanAll: Self.scan(.none)
+        case .scanFrom: Self.scan(.lower)
+        case .scanRange: Self.scan(.both)
+        case .scanAllReversed: Self.scan(.none) + " DESC"
+        case .scanFromReversed: Self.scan(.lower) + " DESC"
+        case .scanRangeReversed: Self.scan(.both) + " DESC"
         case .commitLog:
             "SELECT sequence, commit_id, time, changes FROM holdfast_log WHERE sequence > ?1 ORDER BY sequence"
         // The length is in the row's header: what the row holds is not read.
@@ -154,6 +159,35 @@ enum Query: Int, CaseIterable {
             "DELETE FROM holdfast_idempotency WHERE sequence IN (SELECT sequence FROM holdfast_idempotency "
                 + "ORDER BY sequence LIMIT max(0, (SELECT count(*) FROM holdfast_idempotency) - ?1))"
         }
+    }
+}
+
+extension Query {
+    /// Which ends of a range of ids are asked for. Where one is not, whatever a damaged row has for an id is met there.
+    enum Bounds {
+        case none, lower, both
+
+        init(_ range: KeyRange) {
+            self = range.upper != KeyRange.end ? .both : range.lower.isEmpty ? .none : .lower
+        }
+    }
+
+    static func scan(_ bounds: Bounds, isReversed: Bool) -> Query {
+        switch bounds {
+        case .none: isReversed ? .scanAllReversed : .scanAll
+        case .lower: isReversed ? .scanFromReversed : .scanFrom
+        case .both: isReversed ? .scanRangeReversed : .scanRange
+        }
+    }
+
+    private static func scan(_ bounds: Bounds) -> String {
+        let condition =
+            switch bounds {
+            case .none: ""
+            case .lower: " AND id >= ?2"
+            case .both: " AND id >= ?2 AND id < ?3"
+            }
+        return "SELECT id, version, body, number FROM holdfast_entity WHERE repository = ?1\(condition) ORDER BY id"
     }
 }
 

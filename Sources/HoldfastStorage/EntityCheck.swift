@@ -9,7 +9,7 @@ internal import HoldfastQuery
 /// It is not asked of what the cache holds, which was looked at when it came there.
 package struct EntityCheck: Sendable {
     private let repository: String
-    private let key: String
+    package let key: String
     private let keyBytes: [UInt8]
 
     package init(_ record: RepositoryRecord) {

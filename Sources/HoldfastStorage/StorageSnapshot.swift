@@ -18,21 +18,11 @@ public protocol StorageSnapshot: AnyObject, Sendable {
         _ key: EntityKey, _ body: (EntityView) throws(HoldfastError) -> Void
     ) throws(HoldfastError) -> Bool
 
-    /// Lends the entities of a repository in the order of their ids' bytes, beginning behind `after` (nil: with the
-    /// first), until `body` answers false.
+    /// Lends entities of a repository in the order of their ids' bytes until `body` answers false.
     ///
-    ///     both         SELECT id, version, body, number FROM holdfast_entity WHERE repository = $1 AND id > $2 ORDER BY id
-    ///                  (PostgreSQL: COLLATE "C")
-    func scan(
-        _ repository: RepositoryID, after: EntityID?, _ body: (EntityView) throws(HoldfastError) -> Bool
-    ) throws(HoldfastError)
-
-    /// As `scan`, but may leave out entities that do not match the filter. For an engine that understands filters by itself;
-    /// the others lend everything.
-    func scan(
-        _ repository: RepositoryID, after: EntityID?, filter: Filter,
-        _ body: (EntityView) throws(HoldfastError) -> Bool
-    ) throws(HoldfastError)
+    ///     both         SELECT id, version, body, number FROM holdfast_entity
+    ///                  WHERE repository = $1 AND id >= $2 AND id < $3 ORDER BY id         (PostgreSQL: COLLATE "C")
+    func scan(_ scan: EntityScan, _ body: (EntityView) throws(HoldfastError) -> Bool) throws(HoldfastError)
 
     /// The catalogue of indexes as it is in this snapshot.
     ///
@@ -89,7 +79,7 @@ extension StorageSnapshot {
     ) throws(HoldfastError) {
         var last = after
         try inStretches { stretch throws(HoldfastError) in
-            try scan(repository, after: last) { view throws(HoldfastError) in
+            try scan(EntityScan(repository, after: last)) { view throws(HoldfastError) in
                 guard try body(view) else { return false }
                 guard stretch.ends(behind: view) else { return true }
                 last = EntityID(unchecked: Array(view.id))
@@ -126,11 +116,11 @@ extension StorageSnapshot {
         try commitLog(after: sequence, limit: .max)
     }
 
-    public func scan(
-        _ repository: RepositoryID, after: EntityID?, filter: Filter,
-        _ body: (EntityView) throws(HoldfastError) -> Bool
+    /// All entities of a repository.
+    package func scan(
+        _ repository: RepositoryID, _ body: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
-        try scan(repository, after: after, body)
+        try scan(EntityScan(repository), body)
     }
 }
 

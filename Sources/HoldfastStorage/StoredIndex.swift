@@ -67,6 +67,15 @@ public struct KeyRange: Sendable, Equatable {
         self.lower = lower
         self.upper = upper
     }
+
+    /// The smallest bytes greater than all that begin with these.
+    package static func successor(of bytes: [UInt8]) -> [UInt8] {
+        var bytes = bytes
+        while let last = bytes.popLast() {
+            if last < 0xFF { return bytes + [last + 1] }
+        }
+        return end
+    }
 }
 
 /// A walk along an index.

@@ -69,7 +69,7 @@ import Testing
         var damaged: [String] = []
         _ = try snapshot.fetch(EntityKey("b")) { view in if view.damage != nil { damaged.append("fetched") } }
         var seen: [String] = []
-        try snapshot.scan(songs, after: nil) { view in
+        try snapshot.scan(songs) { view in
             seen.append(String(decoding: view.id, as: UTF8.self))
             if view.damage != nil { damaged.append(seen.last!) }
             return true

@@ -158,11 +158,9 @@ final class FaultySnapshot: StorageSnapshot, @unchecked Sendable {
         return try snapshot.fetch(key, body)
     }
 
-    func scan(
-        _ repository: RepositoryID, after: EntityID?, _ body: (EntityView) throws(HoldfastError) -> Bool
-    ) throws(HoldfastError) {
+    func scan(_ scan: EntityScan, _ body: (EntityView) throws(HoldfastError) -> Bool) throws(HoldfastError) {
         try storage.call("scan", failsPermille: 3)
-        try snapshot.scan(repository, after: after, body)
+        try snapshot.scan(scan, body)
     }
 
     func indexes() throws(HoldfastError) -> [IndexRecord] {

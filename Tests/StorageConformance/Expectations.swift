@@ -125,8 +125,12 @@ extension StorageSnapshot {
     func list(
         _ repository: RepositoryID, after: String? = nil, limit: Int = .max
     ) throws(HoldfastError) -> [Stored] {
+        try list(EntityScan(repository, after: after.map { EntityID(unchecked: Array($0.utf8)) }), limit: limit)
+    }
+
+    func list(_ scan: EntityScan, limit: Int = .max) throws(HoldfastError) -> [Stored] {
         var found: [Stored] = []
-        try scan(repository, after: after.map { EntityID(unchecked: Array($0.utf8)) }) { view in
+        try self.scan(scan) { view in
             found.append(Stored(view))
             return found.count < limit
         }

@@ -70,6 +70,30 @@ extension StorageConformance {
             try expect(snapshot.list(songs, limit: 2).count, is: 2, "visited before the end was told")
             try expect(snapshot.list(songs, after: "b", limit: 1), is: [Stored("d", 1, "{}")], "the next one")
         },
+        Check("a scan keeps to its range of ids, from either end, and meets no other repository's") { place in
+            let storage = try place.open()
+            let ids = ["a", "a\u{0}", "ab", "b", "é", "\u{10FFFF}"]
+            try storage.begin(
+                with: ids.map { EntityChange(songs, $0, 1, "{}") }
+                    + ["a", "zz"].map { EntityChange(albums, $0, 1, "{}") })
+            let snapshot = try storage.beginSnapshot()
+            defer { snapshot.close() }
+            let bounds = [[]] + (ids + ["", "0", "aa", "c"]).map { Array($0.utf8) } + [KeyRange.end]
+            for lower in bounds {
+                for upper in bounds {
+                    let inside = ids.filter {
+                        !Array($0.utf8).lexicographicallyPrecedes(lower)
+                            && Array($0.utf8).lexicographicallyPrecedes(upper)
+                    }
+                    .map { Stored($0, 1, "{}") }
+                    let range = KeyRange(lower: lower, upper: upper)
+                    try expect(snapshot.list(EntityScan(songs, range)), is: inside, "\(range)")
+                    let reversed = EntityScan(songs, range, isReversed: true)
+                    try expect(snapshot.list(reversed), is: inside.reversed(), "\(range), reversed")
+                    try expect(snapshot.list(reversed, limit: 1), is: Array(inside.suffix(1)), "the last of \(range)")
+                }
+            }
+        },
         Check("an error of the borrower passes unchanged, and the snapshot goes on") { place in
             let storage = try place.open()
             try storage.begin(with: ["a", "b"].map { EntityChange(songs, $0, 1, "{}") })
@@ -80,7 +104,7 @@ extension StorageConformance {
                 _ = try snapshot.fetch(EntityKey(songs, "a")) { _ throws(HoldfastError) in throw own }
             }
             try expect(.hostError) { () throws(HoldfastError) in
-                try snapshot.scan(songs, after: nil) { _ throws(HoldfastError) in throw own }
+                try snapshot.scan(songs) { _ throws(HoldfastError) in throw own }
             }
             try expect(snapshot.list(songs).count, is: 2, "songs")
         },

@@ -100,7 +100,7 @@ extension StorageConformance {
             let read = Lock<(count: Int, isClosed: Bool, failure: HoldfastError?)>((0, false, nil))
             let reader = try ThreadWorkers().start(name: "reader") {
                 do throws(HoldfastError) {
-                    try snapshot.scan(songs, after: nil) { _ throws(HoldfastError) in
+                    try snapshot.scan(songs) { _ throws(HoldfastError) in
                         let isFirst = read.withLock { read in
                             read.count += 1
                             return read.count == 1

@@ -105,13 +105,14 @@ HF_EXPORT hf_status hf_repository_indexes(hf_repository *repository, hf_buffer *
  * Parameters as for hf_repository_find, whose answers are counted and not given; in a transaction it counts
  * as a read. out_report: receives a JSON object; must not be NULL. Readers ignore other members than these:
  *
- *   "access"     "id" (the filter names one id), "index", or "scan" (every entity of the repository)
+ *   "access"     "id" (the filter names ids, or says between which texts they lie or with what they begin),
+ *                "index", or "scan" (every entity of the repository)
  *   "index"      the name of the index, or null
- *   "bounds"     what of the filter the index was asked for: {"age": {"$gte": 18}}
+ *   "bounds"     what of the filter the index, or the ids, were asked for: {"age": {"$gte": 18}}
  *   "exact"      whether that is the whole filter, so that no document was held against it
- *   "sort"       "index" (it comes in the order asked for), "memory", or null (no order was asked for)
- *   "examined"   how many documents were held against the filter
- *   "matched"    how many entities were found, before "skip", and before "limit" where the memory sorts
+ *   "sort"       "index" or "id" (it comes in the order asked for), "memory", or null (no order was asked
+ * for) "examined"   how many documents were held against the filter "matched"    how many entities were
+ * found, before "skip", and before "limit" where the memory sorts
  *
  * Errors: those of hf_repository_find.
  */

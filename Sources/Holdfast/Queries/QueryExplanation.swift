@@ -7,7 +7,7 @@ internal import HoldfastQuery
 public struct QueryExplanation: Sendable, Hashable {
     /// How its entities are found.
     public enum Access: String, Sendable, Hashable, Decodable {
-        /// The filter names one id.
+        /// The filter names ids, or says between which texts they lie or with what they begin.
         case id
         /// Along an index.
         case index
@@ -19,6 +19,8 @@ public struct QueryExplanation: Sendable, Hashable {
     public enum Sorting: String, Sendable, Hashable, Decodable {
         /// The index has it.
         case index
+        /// The entities are read in the order of their ids.
+        case id
         /// What matches is sorted in memory.
         case memory
     }
@@ -27,7 +29,7 @@ public struct QueryExplanation: Sendable, Hashable {
     public var access: Access
     /// The name of the index, if one is used.
     public var index: String?
-    /// What of the filter the index was asked for, as JSON: `{"age":{"$gte":18}}`.
+    /// What of the filter the index, or the ids, were asked for, as JSON: `{"age":{"$gte":18}}`.
     public var bounds: String
     /// Whether that is the whole filter, so that no document was held against it.
     public var isExact: Bool

@@ -2,12 +2,12 @@ internal import HoldfastEnvironment
 internal import HoldfastQuery
 internal import HoldfastStorage
 
-/// How a query finds its candidates: all entities of the repository, or those in some ranges of an index. The ranges
-/// hold every entity that matches, and perhaps others; where they hold no others, the filter need not be asked.
+/// How a query finds its candidates: those in some ranges of ids, or of an index. The ranges hold every entity that
+/// matches, and perhaps others; where they hold no others, the filter need not be asked.
 struct Plan: Sendable {
-    /// Nil for all entities, in the order of their ids.
+    /// Nil for the entities themselves, by their ids.
     let index: Index?
-    /// In order, none overlapping another.
+    /// In order, none overlapping another. Of an index's keys, or of ids.
     let ranges: [KeyRange]
     let isReversed: Bool
     /// Whether the ranges imply the filter.
@@ -21,18 +21,23 @@ struct Plan: Sendable {
 
     static func everything(_ filter: Filter) -> Plan {
         Plan(
-            index: nil, ranges: [], isReversed: false, isExact: filter.isAll, meetsTwice: false, isSorted: false,
+            index: nil, ranges: [.all], isReversed: false, isExact: filter.isAll, meetsTwice: false, isSorted: false,
             bounds: [])
     }
 
-    /// The plan that looks at the fewest candidates, as far as that can be told from the filter alone: the index with the
-    /// longest run of fields held to single values, then one with a range behind them. `sort` is what the query asks for,
-    /// empty if nothing; `limit` tells whether it ends early, which makes walking a whole index in order worth while.
+    /// Whether every entity is a candidate.
+    var isEverything: Bool { index == nil && ranges == [.all] }
+
+    /// The plan that looks at the fewest candidates, as far as that can be told from the filter alone: that of listed ids;
+    /// the index with the longest run of fields held to single values, then one with a range behind them, or a range of
+    /// ids. `sort` is what the query asks for, empty if nothing; `isLimited` tells whether it ends early, which makes walking
+    /// a whole index in order worth while. `ids` is what the repository's own order can do.
     static func best(
-        for filter: Filter, among indexes: [Index], sort: [SortOrder.Field] = [], isLimited: Bool = false
+        for filter: Filter, among indexes: [Index], ids: IDPlan? = nil, sort: [SortOrder.Field] = [],
+        isLimited: Bool = false
     ) -> Plan {
-        var best = everything(filter)
-        var bestScore = 0
+        var best = ids?.plan ?? everything(filter)
+        var bestScore = ids?.score ?? 0
         for index in indexes where index.record.state == .ready {
             let choice = IndexChoice(index, for: filter, sort: sort)
             var score = choice.score
@@ -46,19 +51,31 @@ struct Plan: Sendable {
         return best
     }
 
-    /// Lends the candidates until `body` answers false. `after` is the entry behind which an earlier walk goes on: of an
-    /// index its key and id, of a repository the id alone. `met` holds those that were met, where that can be twice.
+    /// Lends the entities in ranges of ids until `body` answers false. `after` is the id behind which an earlier walk goes
+    /// on. Those that do not match the filter may be left out.
     func walk(
-        _ repository: RepositoryID, on snapshot: any StorageSnapshot, after: IndexScan.Position? = nil,
-        met: inout Set<EntityID>,
-        _ body: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
+        _ repository: RepositoryID, on snapshot: any StorageSnapshot, after: EntityID?, filter: Filter,
+        _ body: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
-        guard let index else {
-            let noKey = UnsafeRawBufferPointer(start: nil, count: 0)
-            return try snapshot.scan(repository, after: after?.id) { view throws(HoldfastError) in
-                try body(noKey, view)
+        var goesOn = true
+        for range in isReversed ? ranges.reversed() : ranges where goesOn {
+            guard let rest = range.rest(behind: after, isReversed: isReversed) else { continue }
+            try snapshot.scan(
+                EntityScan(repository, rest, isReversed: isReversed, filter: filter)
+            ) { view throws(HoldfastError) in
+                goesOn = try body(view)
+                return goesOn
             }
         }
+    }
+
+    /// Lends the candidates in ranges of an index until `body` answers false. `after` is the entry behind which an earlier
+    /// walk goes on. `met` holds those that were met, where that can be twice.
+    func walk(
+        _ index: Index, of repository: RepositoryID, on snapshot: any StorageSnapshot,
+        after: IndexScan.Position? = nil, met: inout Set<EntityID>,
+        _ body: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
         var goesOn = true
         for range in isReversed ? ranges.reversed() : ranges where goesOn {
             // Those that an earlier walk has finished.
@@ -148,7 +165,7 @@ private struct IndexChoice {
         var ranges = prefixes.map { prefix in
             KeyRange(
                 lower: prefix + (range?.lower ?? []),
-                upper: range?.upper.map { prefix + $0 } ?? Self.successor(of: prefix))
+                upper: range?.upper.map { prefix + $0 } ?? KeyRange.successor(of: prefix))
         }
         ranges.removeAll { !$0.lower.precedes($0.upper) }
         ranges.sort { $0.lower.precedes($1.lower) }
@@ -200,15 +217,6 @@ private struct IndexChoice {
         where wanted.path != field.path || (wanted.descending != field.descending) != isReversed { return nil }
         return isReversed ? .reversed : .forward
     }
-
-    /// The smallest bytes greater than all that begin with these.
-    fileprivate static func successor(of bytes: [UInt8]) -> [UInt8] {
-        var bytes = bytes
-        while let last = bytes.popLast() {
-            if last < 0xFF { return bytes + [last + 1] }
-        }
-        return KeyRange.end
-    }
 }
 
 /// The codes of one field between which `$gt`, `$gte`, `$lt` and `$lte` of one type lie; or those that begin as the texts
@@ -236,16 +244,16 @@ private struct FieldRange {
             key.append(value, descending: field.descending)
             // A descending field has the greater values first.
             if isLower != field.descending {
-                let edge = includes ? key.bytes : IndexChoice.successor(of: key.bytes)
+                let edge = includes ? key.bytes : KeyRange.successor(of: key.bytes)
                 if low == nil || low!.precedes(edge) { low = edge }
             } else {
-                let edge = includes ? IndexChoice.successor(of: key.bytes) : key.bytes
+                let edge = includes ? KeyRange.successor(of: key.bytes) : key.bytes
                 if high == nil || edge.precedes(high!) { high = edge }
             }
         }
         guard let kind else {
             guard let (prefix, test) = Self.prefix(conditions, field) else { return nil }
-            (lower, upper, tests) = (prefix, IndexChoice.successor(of: prefix), [test])
+            (lower, upper, tests) = (prefix, KeyRange.successor(of: prefix), [test])
             return
         }
         let code = field.descending ? ~kind.code : kind.code

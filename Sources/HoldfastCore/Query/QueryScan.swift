@@ -16,7 +16,7 @@ package struct QueryScan {
     let skipsDamaged: Bool
     /// Whether more is wanted of what matches than that it does: then its whole text is looked at.
     let wantsBodies: Bool
-    /// What the transaction has written in this repository, ordered by id.
+    /// What the transaction has written in this repository, in the order in which ids are walked.
     var own: [(key: EntityKey, entry: WriteBuffer.Entry)] = []
     /// So many of `matched` are kept for the read set; nil when none are wanted.
     var matchedLimit: Int?
@@ -61,7 +61,7 @@ package struct QueryScan {
         _ repository: RepositoryID, _ check: EntityCheck, on snapshot: any StorageSnapshot, begin: (Plan) -> Void,
         _ visit: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
-        try choosePlan(repository, on: snapshot)
+        try choosePlan(repository, check.key, on: snapshot)
         begin(plan)
         goesOn = true
         isPaused = false
@@ -71,19 +71,21 @@ package struct QueryScan {
         defer { self = scan }
         if hasWalked {
             // Only own writes are left.
-        } else if plan.index == nil {
-            try snapshot.scan(repository, after: stopped?.id, filter: filter) { view throws(HoldfastError) in
-                let isOverlaid = try scan.visitOwn(upTo: view.id, visit)
-                return scan.goesOn ? try scan.meet(noKey, view, check, isOverlaid: isOverlaid, visit) : false
-            }
-        } else {
+        } else if let index = plan.index {
             let overlaid = Set(own.map(\.key.id))
             var met = met
-            try plan.walk(repository, on: snapshot, after: stopped, met: &met) { key, view throws(HoldfastError) in
+            try plan.walk(index, of: repository, on: snapshot, after: stopped, met: &met) {
+                key, view throws(HoldfastError) in
                 let isOverlaid = !overlaid.isEmpty && overlaid.contains(EntityID(unchecked: Array(view.id)))
                 return try scan.meet(key, view, check, isOverlaid: isOverlaid, visit)
             }
             scan.met = met
+        } else {
+            try plan.walk(repository, on: snapshot, after: stopped?.id, filter: filter) {
+                view throws(HoldfastError) in
+                let isOverlaid = try scan.visitOwn(upTo: view.id, visit)
+                return scan.goesOn ? try scan.meet(noKey, view, check, isOverlaid: isOverlaid, visit) : false
+            }
         }
         scan.hasWalked = scan.hasWalked || scan.goesOn
         while scan.goesOn, scan.next < scan.own.count {
@@ -99,12 +101,12 @@ package struct QueryScan {
 
     /// What the transaction had written of this entity when the scan began, if it had.
     func ownEntry(of id: EntityID) -> WriteBuffer.Entry? {
-        let place = own.partitioningIndex { $0.key.id >= id }
+        let place = own.partitioningIndex { plan.isReversed ? $0.key.id <= id : $0.key.id >= id }
         return place < own.count && own[place].key.id == id ? own[place].entry : nil
     }
 
     private mutating func choosePlan(
-        _ repository: RepositoryID, on snapshot: any StorageSnapshot
+        _ repository: RepositoryID, _ key: String, on snapshot: any StorageSnapshot
     ) throws(HoldfastError) {
         if isPlanned {
             guard let index = plan.index, try !snapshot.indexes().contains(index.record) else { return }
@@ -113,10 +115,11 @@ package struct QueryScan {
                 "the index \"\(index.record.name)\", along which a cursor goes, has changed: open the cursor again",
                 detail: [("index", .text(index.record.name))])
         }
-        // Own writes come behind what is walked along an index, and so in no order.
+        // Own writes come behind what is walked along an index, and so in no order; by ids they come in theirs.
         plan = Plan.best(
-            for: filter, among: try snapshot.indexes(of: repository), sort: own.isEmpty ? sort : [],
-            isLimited: isLimited)
+            for: filter, among: try snapshot.indexes(of: repository), ids: IDPlan(filter, key: key, sort: sort),
+            sort: own.isEmpty ? sort : [], isLimited: isLimited)
+        if plan.isReversed { own.reverse() }
         matched = matchedLimit != nil && !filter.isAll ? FoundIDs() : nil
         isPlanned = true
     }
@@ -193,10 +196,10 @@ package struct QueryScan {
     ) throws(HoldfastError) -> Bool {
         while goesOn, next < own.count {
             let order = own[next].key.id.bytes.withBytes { compareBytes($0, id) }
-            if order > 0 { break }
+            if plan.isReversed ? order < 0 : order > 0 { break }
             try visitNextOwn(visit)
             // Not at the candidate's own id, behind which it would go on without having met that.
-            if goesOn, order < 0, pace.isOver(own[next - 1].entry.body?.count ?? 0) {
+            if goesOn, order != 0, pace.isOver(own[next - 1].entry.body?.count ?? 0) {
                 isPaused = true
                 goesOn = false
             }

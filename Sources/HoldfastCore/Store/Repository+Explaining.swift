@@ -22,7 +22,8 @@ extension Repository {
         return JSONWriter.object { writer in
             writer.member("access")
             let isPointRead = filter.idEquality(key: record.key) != nil
-            writer.string(isPointRead ? "id" : scan.plan.index == nil ? "scan" : "index")
+            let isByID = isPointRead || scan.plan.index == nil && !scan.plan.isEverything
+            writer.string(scan.plan.index != nil ? "index" : isByID ? "id" : "scan")
             writer.member("index")
             if let index = scan.plan.index { writer.string(index.record.name) } else { writer.null() }
             writer.member("bounds") { writer in
@@ -34,7 +35,11 @@ extension Repository {
             }
             writer.member("exact", !isPointRead && scan.plan.isExact)
             writer.member("sort")
-            if options.sort == nil { writer.null() } else { writer.string(scan.plan.isSorted ? "index" : "memory") }
+            if options.sort == nil {
+                writer.null()
+            } else {
+                writer.string(!scan.plan.isSorted ? "memory" : scan.plan.index == nil ? "id" : "index")
+            }
             writer.member("examined", scan.examined)
             writer.member("matched", matched)
         }

@@ -76,15 +76,8 @@ public struct Filter: Sendable, Equatable {
     /// the query a point read. `key` names the repository's key field. The entity that is found must
     /// still be matched: the filter may ask for more, and 42 and "42" are one id but two values.
     public func idEquality(key: String) -> EntityID? {
-        for case .path(let path, .equal(let operand)) in conjuncts
-        where path.parts.count == 1 && path.parts[0].name.elementsEqual(key.utf8) {
-            switch operand {
-            case .string(let bytes): return EntityID(unchecked: bytes)
-            case .integer(let number): return EntityID(unchecked: Array(String(number).utf8))
-            case .real(let number):
-                if let integer = Int64(exactly: number) { return EntityID(unchecked: Array(String(integer).utf8)) }
-            default: break
-            }
+        for case .path(let path, .equal(let operand)) in conjuncts where path.leads(to: key) {
+            if let id = EntityID(of: operand) { return id }
         }
         return nil
     }

@@ -43,6 +43,9 @@ package struct Path: Sendable, Equatable {
         self.init(parts: parts, indexes: indexes)
     }
 
+    /// Whether it is that of the member with this name.
+    package func leads(to name: String) -> Bool { parts.count == 1 && parts[0].name.elementsEqual(name.utf8) }
+
     /// As it was written.
     package var text: String { parts.map { String(decoding: $0.name, as: UTF8.self) }.joined(separator: ".") }
 

@@ -90,7 +90,7 @@ struct RepositoryReport {
             while !isFinished {
                 isFinished = true
                 var pace = Interrupt.Pace()
-                try snapshot.scan(repository.record.id, after: last) { view in
+                try snapshot.scan(EntityScan(repository.record.id, after: last)) { view in
                     look(at: view, check)
                     let isOver = pace.isOver(view.body.count)
                     // Behind what has no id nobody could go on.

@@ -79,32 +79,26 @@ final class ProviderSnapshot: StorageSnapshot {
         }
     }
 
-    func scan(
-        _ repository: RepositoryID, after: EntityID?, _ visit: (EntityView) throws(HoldfastError) -> Bool
-    ) throws(HoldfastError) {
-        try scan(repository, after: after, filter: .all, visit)
-    }
-
-    func scan(
-        _ repository: RepositoryID, after: EntityID?, filter: Filter,
-        _ visit: (EntityView) throws(HoldfastError) -> Bool
-    ) throws(HoldfastError) {
+    func scan(_ scan: EntityScan, _ visit: (EntityView) throws(HoldfastError) -> Bool) throws(HoldfastError) {
+        if let id = scan.onlyID {
+            _ = try fetch(EntityKey(scan.repository, id)) { view throws(HoldfastError) in _ = try visit(view) }
+            return
+        }
         let view = try current()
-        guard let record = view.repository(repository) else { return }
+        guard let record = view.repository(scan.repository) else { return }
         // Without the ability the provider is asked for everything whatever is sought.
-        let asked = storage.calls.abilities.contains(.find) && !filter.isAll ? filter.source : nil
-        let kept = after == nil ? nil : takeRest(of: repository, asked)
-        var listing = if let kept { kept } else { try list(record, filter: filter, view) }
+        let asked = storage.calls.abilities.contains(.find) && !scan.filter.isAll ? scan.filter.source : nil
+        let kept = scan.range == .all ? nil : takeRest(of: scan.repository, asked)
+        var listing = if let kept { kept } else { try list(record, filter: scan.filter, view) }
         listing.filter = asked
-        var position = after.map { Self.position(behind: $0, in: listing.entities) } ?? 0
-        while position < listing.entities.count {
-            let (id, body) = listing.entities[position]
+        let found = Self.places(in: scan.range, of: listing.entities)
+        for place in scan.isReversed ? AnySequence(found.reversed()) : AnySequence(found) {
+            let (id, body) = listing.entities[place]
             if id == listing.duplicate {
                 throw ProviderStorage.corrupt(record.name, id, "it was given twice")
             }
-            let version = view.version(of: EntityKey(repository, id))
+            let version = view.version(of: EntityKey(scan.repository, id))
             guard try storage.lend(body, id, version: version, in: record, visit) else { return keepRest(listing) }
-            position += 1
         }
     }
 
@@ -146,8 +140,10 @@ final class ProviderSnapshot: StorageSnapshot {
         return listing
     }
 
-    private static func position(behind id: EntityID, in entities: [(id: EntityID, body: [UInt8])]) -> Int {
-        entities.partitioningIndex { id < $0.id }
+    private static func places(in range: KeyRange, of entities: [(id: EntityID, body: [UInt8])]) -> Range<Int> {
+        let (lower, upper) = (EntityID(unchecked: range.lower), EntityID(unchecked: range.upper))
+        let start = entities.partitioningIndex { $0.id >= lower }
+        return start..<max(start, entities.partitioningIndex { $0.id >= upper })
     }
 
     // MARK: What the process keeps

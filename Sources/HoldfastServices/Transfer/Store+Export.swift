@@ -50,7 +50,7 @@ extension Store {
             var isFinished = false
             while !isFinished {
                 isFinished = true
-                try snapshot.scan(record.id, after: position) { view throws(HoldfastError) in
+                try snapshot.scan(EntityScan(record.id, after: position)) { view throws(HoldfastError) in
                     if !check.isSound(view) {
                         guard options.skipsDamaged else { throw check.refusal(of: view) }
                         skipped += 1

@@ -25,10 +25,8 @@ final class MemorySnapshot: StorageSnapshot {
         try current().fetch(key, body)
     }
 
-    func scan(
-        _ repository: RepositoryID, after: EntityID?, _ body: (EntityView) throws(HoldfastError) -> Bool
-    ) throws(HoldfastError) {
-        try current().scan(repository, after: after, body)
+    func scan(_ scan: EntityScan, _ body: (EntityView) throws(HoldfastError) -> Bool) throws(HoldfastError) {
+        try current().scan(scan, body)
     }
 
     func indexes() throws(HoldfastError) -> [IndexRecord] { try current().indexes }

@@ -57,13 +57,18 @@ extension MemoryState {
 
     /// See `StorageSnapshot.scan`.
     package func scan(
-        _ repository: RepositoryID, after: EntityID?, _ body: (EntityView) throws(HoldfastError) -> Bool
+        _ scan: EntityScan, _ body: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
-        let start = EntityKey(repository, after ?? EntityID(unchecked: []))
-        try entities.walk(from: start) { (key, entity) throws(HoldfastError) in
-            if key.repository != repository { return false }
-            if key.id == after { return true }
-            return try entity.lend(id: key.id, body)
+        let first = EntityKey(scan.repository, EntityID(unchecked: scan.range.lower))
+        let end = EntityKey(scan.repository, EntityID(unchecked: scan.range.upper))
+        if scan.isReversed {
+            try entities.walkBackward(before: end) { (key, entity) throws(HoldfastError) in
+                key < first ? false : try entity.lend(id: key.id, body)
+            }
+        } else {
+            try entities.walk(from: first) { (key, entity) throws(HoldfastError) in
+                key < end ? try entity.lend(id: key.id, body) : false
+            }
         }
     }
 

@@ -1,0 +1,112 @@
+"""Ids are an index: a query by them answers what it would of another member with the same values."""
+
+import random
+from typing import Any
+
+import pytest
+
+import holdfast
+
+TEXTS = ["a", "a ", "ab", "abc", "b", "é", "\U0010ffff", "0", "41", "42", "-1", "42a", "Z", "~"]
+NUMBERS = [0, 41, 42, -1, 100, -100, 2**53, 2**53 + 1, -(2**63), 2**63 - 1]
+STRANGERS = [None, True, 1.5, 42.0, 1e300, ["a"], {"a": 1}, "", "aa", "c", 7]
+
+
+def operand(rng: random.Random) -> Any:
+    return rng.choice(rng.choice([TEXTS, TEXTS, NUMBERS, STRANGERS]))
+
+
+def condition(rng: random.Random) -> dict[str, Any]:
+    names = rng.sample(["$eq", "$gt", "$gte", "$lt", "$lte", "$in", "$nin", "$regex"], rng.randint(1, 3))
+    several = {"$in": 5, "$nin": 2}
+    return {
+        name: rng.choice(["^a", "^ab", "^4", "^é", "^\U0010ffff", "b", "^(?i)A"])
+        if name == "$regex"
+        else [operand(rng) for _ in range(rng.randint(0, several[name]))]
+        if name in several
+        else operand(rng)
+        for name in names
+    }
+
+
+def entity(rng: random.Random) -> dict[str, Any]:
+    identifier = rng.choice(TEXTS + NUMBERS)
+    return {"id": identifier, "twin": identifier, "n": rng.randint(0, 3)}
+
+
+def renamed(query: dict[str, Any]) -> dict[str, Any]:
+    return {"twin" if name == "id" else name: value for name, value in query.items()}
+
+
+def check(rng: random.Random, songs: Any) -> None:
+    filter: dict[str, Any] = {"id": condition(rng)}
+    if rng.random() < 0.3:
+        filter["n"] = {"$lt": 2}
+    options = {"limit": rng.choice([0, 0, 1, 3]), "skip": rng.choice([0, 0, 1])}
+    whole = songs.find(renamed(filter))
+    assert sorted(map(repr, songs.find(filter))) == sorted(map(repr, whole)), filter
+    assert songs.count(filter) == len(whole)
+    for sort in ({"id": 1}, {"id": -1}, {"id": 1, "n": -1}, {"n": 1, "id": -1}):
+        expected = songs.find(renamed(filter), sort=renamed(sort), **options)
+        assert songs.find(filter, sort=sort, **options) == expected, (filter, sort, options)
+        assert list(songs.iterate(filter, sort=sort, **options)) == expected, (filter, sort, options)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_query_by_ids_answers_what_one_by_another_member_does(open_store: Any, seed: int) -> None:
+    rng = random.Random(seed)
+    with open_store() as store:
+        songs = store.repository("songs")
+        if seed % 2:
+            songs.create_index("n")
+        for _ in range(8):
+            songs.save_many([entity(rng) for _ in range(4)])
+            for _ in range(12):
+                check(rng, songs)
+            transaction = store.begin()
+            with transaction.joined():
+                for _ in range(3):
+                    songs.save(entity(rng))
+                    songs.delete(rng.choice(TEXTS), missing_ok=True)
+                for _ in range(12):
+                    check(rng, songs)
+            transaction.rollback()
+
+
+def test_ids_that_are_listed_or_in_a_range_are_all_that_is_looked_at(open_store: Any) -> None:
+    with open_store() as store:
+        songs = store.repository("songs")
+        songs.save_many([{"id": f"{n:05}", "n": n} for n in range(3000)])
+        listed = songs.explain({"id": {"$in": ["00007", "02999", "none", 7, None]}})
+        assert listed == {
+            "access": "id",
+            "index": None,
+            "bounds": {"id": {"$in": [None, 7, "00007", "02999", "none"]}},
+            "exact": False,
+            "sort": None,
+            "examined": 2,
+            "matched": 2,
+        }
+        page = songs.explain({"id": {"$gt": "01000"}}, sort={"id": 1}, limit=10)
+        assert (page["access"], page["sort"], page["matched"]) == ("id", "id", 10)
+        assert page["examined"] <= 11
+        last = songs.explain({"id": {"$lte": "01000", "$gte": "00500"}}, sort={"id": -1}, limit=10)
+        assert (last["sort"], last["matched"]) == ("id", 10) and last["examined"] <= 11
+        assert songs.explain({"id": {"$regex": "^0012"}})["examined"] == 10
+
+
+def test_a_transaction_that_listed_ids_conflicts_with_a_change_of_one_of_them(open_store: Any) -> None:
+    with open_store() as store:
+        songs = store.repository("songs")
+        songs.save_many([{"id": name, "n": 0} for name in "abcd"])
+        for changed, conflicts in (("b", True), ("c", False)):
+            transaction = store.begin()
+            with transaction.joined():
+                assert len(songs.find({"id": {"$in": ["a", "b"]}})) == 2
+                songs.save({"id": "e", "n": 1})
+            songs.save({"id": changed, "n": 1})
+            if conflicts:
+                with pytest.raises(holdfast.ConflictError):
+                    transaction.commit()
+            else:
+                transaction.commit()
