@@ -110,9 +110,9 @@ HF_EXPORT hf_status hf_repository_indexes(hf_repository *repository, hf_buffer *
  *   "index"      the name of the index, or null
  *   "bounds"     what of the filter the index, or the ids, were asked for: {"age": {"$gte": 18}}
  *   "exact"      whether that is the whole filter, so that no document was held against it
- *   "sort"       "index" or "id" (it comes in the order asked for), "memory", or null (no order was asked
- * for) "examined"   how many documents were held against the filter "matched"    how many entities were
- * found, before "skip", and before "limit" where the memory sorts
+ *   "sort"       "index" or "id" (it comes in the order asked for), "memory", or null (none was asked for)
+ *   "examined"   how many documents were held against the filter
+ *   "matched"    how many entities were found, before "skip", and before "limit" where the memory sorts
  *
  * Errors: those of hf_repository_find.
  */
