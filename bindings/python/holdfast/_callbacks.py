@@ -16,6 +16,7 @@ from typing import Any, Callable, Optional
 from . import errors
 from ._interrupts import keep, kept, raise_kept
 from ._library import lib
+from ._progress import Progress, told
 from ._signatures import (
     HF_HOST_ERROR,
     hf_function,
@@ -26,9 +27,6 @@ from ._signatures import (
     hf_upgrade_fn,
     hf_write_fn,
 )
-
-#: Hears how far long work is: done and total, 0 where that is not known.
-Progress = Callable[[int, int], object]
 
 #: Answers for the function that the library is calling on this thread, and tells how often that was called
 #: before in vain. It keeps the interpreter's lock, for it waits for nothing.
@@ -185,10 +183,14 @@ class Callbacks:
 
     def __init__(
         self,
-        progress: Optional[Callable[..., object]] = None,
+        progress: Any = None,
         work: Optional[Callable[..., int]] = None,
+        *,
+        name: str = "",
+        unit: str = "entities",
     ) -> None:
-        self._progress = progress
+        self._told = told(progress, name, unit)
+        self._progress: Optional[Callable[..., object]] = None
         self._work = work
         self._raised: Optional[BaseException] = None
 
@@ -217,9 +219,10 @@ class Callbacks:
     def calling(self) -> Iterator[int]:
         """Around the native call, with the token that it is to hand to its functions."""
         token = next(_tokens)
-        _calls[token] = self
         try:
-            yield token
+            with self._told as self._progress:
+                _calls[token] = self
+                yield token
         except errors.Error:
             raise_kept()
             if self._raised is not None:
@@ -230,7 +233,7 @@ class Callbacks:
             if self._raised is not None:
                 raise self._raised
         finally:
-            del _calls[token]
+            _calls.pop(token, None)
 
 
 # Without a lock: each access is atomic.

@@ -12,6 +12,7 @@ from ._doors import threaded
 from ._handles import call, native_buffer, text_of
 from ._library import lib
 from ._options import takes
+from ._progress import IndexProgress
 from ._query import Filter, filter_text, query_options
 from ._signatures import hf_index_progress_fn
 from ._validators import set_validator
@@ -56,14 +57,15 @@ class RepositoryMaintenance:
         unique: bool = False,
         expire_after: Optional[float] = None,
         name: Optional[str] = None,
-        progress: Optional[Callable[[int], object]] = None,
+        progress: Optional[IndexProgress] = None,
     ) -> None:
         """Creates an index, and returns when queries use it; reading and writing go on meanwhile.
 
         `fields` is a path, several, or a mapping of paths to 1 (ascending) or -1 (descending). The name is by
         default the paths, descending ones with a hyphen before them, joined by underscores. An equal index of
         this name is left as it is. `progress` is called on the call's thread with the number of entities
-        looked at so far; an exception of its ends the call, and the index is not created.
+        looked at so far; an exception of its ends the call, and the index is not created. It may be tqdm or
+        a rich.progress.Progress instead, as for `Maintenance`.
 
         With `expire_after`, in seconds, entities are deleted so long after the time that stands under the one
         path, in milliseconds since 1970. Those without a number there stay.
@@ -83,7 +85,7 @@ class RepositoryMaintenance:
                 "name": name,
             }
         )
-        with Callbacks(progress).calling() as token:
+        with Callbacks(progress, name="create_index").calling() as token:
             function = hf_index_progress_fn() if progress is None else index_progress
             call(lib.hf_repository_create_index, self.pointer, options, function, token, stored=nothing)
 

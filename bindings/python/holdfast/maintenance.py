@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Callable, Optional, Union
 
 from . import _callbacks, errors
-from ._callbacks import Callbacks, Progress
+from ._callbacks import Callbacks
 from ._codec import as_list, load, native_text, options_of
 from ._doors import Blocking, threaded
 from ._handles import call, native_buffer, text_of
 from ._library import lib
 from ._limits import LIMITS
+from ._progress import Progress
 from ._query import Damaged
 from ._signatures import HF_CONFLICT, HF_OK
 from .transaction import Transaction
@@ -48,7 +49,7 @@ def restore(
         "lock_timeout_ms": lock_timeout_ms,
         "allow_unsafe_location": allow_unsafe_location,
     }
-    with Callbacks(progress).calling() as token:
+    with Callbacks(progress, name="restore", unit="B").calling() as token:
         call(
             lib.hf_store_restore,
             native_text(backup),
@@ -88,7 +89,7 @@ class StoreMaintenance:
         `progress` is told the bytes done and in all. Answers "path", "sequence" and "bytes". Raises
         ExistsError where there is a file already, UnsupportedError for a store without a file.
         """
-        with Callbacks(progress).calling() as token:
+        with Callbacks(progress, name="backup", unit="B").calling() as token:
             function = _callbacks.progress_for(progress)
             return self._report(lib.hf_store_backup, native_text(path), function, token, stores=True)
 
@@ -98,7 +99,7 @@ class StoreMaintenance:
 
         `progress` is told the entities done. What is wrong is an answer and raises nothing.
         """
-        with Callbacks(progress).calling() as token:
+        with Callbacks(progress, name="verify").calling() as token:
             return self._report(lib.hf_store_verify, _callbacks.progress_for(progress), token)
 
     @threaded
@@ -169,7 +170,7 @@ class StoreMaintenance:
             "damaged": None if damaged == "refuse" else damaged,
         }
         functions = (_callbacks.write, _callbacks.progress_for(progress))
-        with Callbacks(progress, write).calling() as token:
+        with Callbacks(progress, write, name="export").calling() as token:
             report = self._report(lib.hf_store_export, options_of(options), *functions, token, stores=True)
         file.flush()
         return report
@@ -216,7 +217,7 @@ class StoreMaintenance:
 
         options = {"repository": repository, "existing": existing, "resume": resume, "indexes": indexes}
         functions = (_callbacks.read, _callbacks.progress_for(progress))
-        with Callbacks(progress, read).calling() as token:
+        with Callbacks(progress, read, name="import").calling() as token:
             return self._report(
                 lib.hf_store_import, options_of(options), *functions, token, is_piecemeal=True
             )
@@ -247,7 +248,7 @@ class StoreMaintenance:
             "existing": existing,
             "resume": resume,
         }
-        with Callbacks(progress).calling() as token:
+        with Callbacks(progress, name="import").calling() as token:
             return self._report(
                 lib.hf_store_import_table,
                 native_text(path),
@@ -298,7 +299,7 @@ class StoreMaintenance:
             return HF_OK
 
         functions = (_callbacks.upgrade, options_of({"backup": backup}), _callbacks.progress_for(progress))
-        with Callbacks(progress, run).calling() as token:
+        with Callbacks(progress, run, name="upgrade", unit="B").calling() as token:
             return self._report(lib.hf_store_upgrade, versions[-1] + 1, *functions, token, is_piecemeal=True)
 
     def _is_old(self, recorded: int, versions: Sequence[int]) -> bool:
@@ -324,7 +325,10 @@ class StoreMaintenance:
 class Maintenance(Blocking, StoreMaintenance):
     """Maintenance of an open store. All of it goes on beside other reading and writing.
 
-    `progress` functions are called on the calling thread; an exception of theirs ends the work and is raised.
+    `progress` is a function, which is called on the calling thread, and whose exception ends the work and is
+    raised; or what shows a person how far it is: `tqdm`, of which a bar is made that is closed at the end
+    (also in a `functools.partial` with options of a bar), a bar of tqdm that is there already, or a
+    `rich.progress.Progress`, which gets a task.
     """
 
     @property

@@ -11,7 +11,7 @@ restore = threaded(blocking.restore)
 
 class Maintenance(Awaited, blocking.StoreMaintenance):
     """Maintenance of an open store, as `holdfast.Maintenance`. Each call has a thread of its own while it
-    lasts, on which `progress` functions are called; those of `upgrade` are called with a blocking store."""
+    lasts, on which `progress` is told; those of `upgrade` are called with a blocking store."""
 
     async def schema_version(self) -> Optional[int]:
         """The recorded version of the program's schema; None where none is."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Optional
 
 import pydantic
+import rich.progress
 from typing_extensions import assert_type
 
 import holdfast
@@ -135,6 +136,9 @@ async def main() -> None:
             assert_type(batch.commits[0].changes[0].entity, Optional[Song])
         await songs.set_validator(Album)
         await songs.create_index(["plays"], progress=print)
+        with rich.progress.Progress() as bars:
+            await songs.create_index("plays", progress=bars)
+            await store.backup("copy.db", progress=bars)
 
         async def work() -> int:
             return await songs.count()
