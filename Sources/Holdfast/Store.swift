@@ -128,6 +128,11 @@ public final class Store: Sendable {
         return try await threads.waiting(body)
     }
 
+    /// The same of what cannot fail, nor waits for a provider that this task is in.
+    func waiting<Value: Sendable>(for body: @escaping @Sendable () -> Value) async -> Value {
+        await threads.waiting(for: body)
+    }
+
     /// Refuses a call from inside a function of the store's own provider.
     func requireOutsideProvider() throws {
         guard let provider else { return }

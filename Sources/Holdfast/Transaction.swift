@@ -50,9 +50,9 @@ public final class Transaction: Sendable {
         timeout = .milliseconds(options.timeoutMilliseconds)
     }
 
-    /// Where it stands.
+    /// Where it stands. Waits for a step that is just being made.
     public var state: State {
-        get async throws { State(try await store.waiting { [core] () throws(CoreError) in core.phase }) }
+        get async { State(await store.waiting(for: { [core] in core.phase })) }
     }
 
     // MARK: Its part

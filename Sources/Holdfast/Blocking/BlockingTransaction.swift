@@ -12,9 +12,9 @@ public struct BlockingTransaction: Sendable {
     /// The same transaction, to be awaited.
     public let transaction: Transaction
 
-    /// Where it stands.
-    public var state: Transaction.State {
-        get throws { try now { () throws(CoreError) in Transaction.State(transaction.core.phase) } }
+    /// Where it stands: ``Transaction/state``, refused where blocking calls are.
+    public func state() throws -> Transaction.State {
+        try now { () throws(CoreError) in Transaction.State(transaction.core.phase) }
     }
 
     /// Runs `body` as a part of the transaction: blocking calls in it join. ``Transaction/joined(_:)``.

@@ -74,9 +74,7 @@ extension Store {
     }
 
     /// The recorded version of the program's schema; nil where none is.
-    public var schemaVersion: Int? {
-        get async throws {
-            try await waiting { [core] () throws(CoreError) in try core.schemaVersion().map { Int($0) } }
-        }
+    public func schemaVersion() async throws -> Int? {
+        try await waiting { [core] () throws(CoreError) in try core.schemaVersion().map { Int($0) } }
     }
 }

@@ -55,5 +55,5 @@ where Entity.ID: Sendable {
         }
     }
 
-    public var changeCount: UInt64 { state.withLock { $0.changes } }
+    public func changeCount() -> UInt64 { state.withLock { $0.changes } }
 }

@@ -138,7 +138,7 @@ final class ProviderBridge<Provider: StorageProvider>: HostProvider, StoreProvid
         }
     }
 
-    func changeToken() throws(CoreError) -> UInt64 { try run { [self] in try await counting?.changeCount ?? 0 } }
+    func changeToken() throws(CoreError) -> UInt64 { try run { [self] in try await counting?.changeCount() ?? 0 } }
 
     func sync() throws(CoreError) { try run { [self] in try await durable?.sync() } }
 

@@ -83,7 +83,7 @@ public protocol AtomicStorageProvider<Entity>: StorageProvider {
 /// A provider that others write to as well, and which tells that it has changed: what was read before is then read anew.
 public protocol ChangeCountingStorageProvider<Entity>: StorageProvider {
     /// A number that is another one after each change, whoever made it. Asked for at every read.
-    var changeCount: UInt64 { get async throws }
+    func changeCount() async throws -> UInt64
 }
 
 /// A provider that can search, so that a query need not read every entity.

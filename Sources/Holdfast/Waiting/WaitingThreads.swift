@@ -90,16 +90,21 @@ extension WaitingThreads {
     func waiting<Value: Sendable>(
         _ body: @escaping @Sendable () throws(CoreError) -> Value
     ) async throws -> Value {
+        try await waiting(for: { Result { try translatingErrors(body) } }).get()
+    }
+
+    /// The same of what cannot fail.
+    func waiting<Value: Sendable>(for body: @escaping @Sendable () -> Value) async -> Value {
         // Handed over under a lock, as in `PendingOutcome` and for the same reason.
-        let result = Lock<Result<Value, any Error>?>(nil)
+        let result = Lock<Value?>(nil)
         await withCheckedContinuation { continuation in
             run {
-                let value = Result { try translatingErrors(body) }
+                let value = body()
                 result.withLock { $0 = value }
                 continuation.resume()
             }
         }
-        return try result.withLock { $0! }.get()
+        return result.withLock { $0! }
     }
 }
 

@@ -28,7 +28,7 @@ struct UpgradeTests {
     private func old(_ path: String) async throws {
         let store = try await Store.open(path)
         try await store.repository(of: OldSong.self, named: "song").save(OldSong(id: "s1", name: "Sinnerman"))
-        try await #expect(store.schemaVersion == nil)
+        try await #expect(store.schemaVersion() == nil)
         try await store.close()
     }
 
@@ -42,7 +42,7 @@ struct UpgradeTests {
             #expect(log.versions == [0, 1, 2])
             try await #expect(
                 store.repository(of: Song.self).fetchAll() == [Song(id: "s1", title: "Sinnerman", plays: 2)])
-            try await #expect(store.schemaVersion == 3)
+            try await #expect(store.schemaVersion() == 3)
             try await store.close()
             #expect(FileManager.default.fileExists(atPath: "\(path)-v0.backup"))
 
@@ -65,7 +65,7 @@ struct UpgradeTests {
                 _ = try await Store.open(path, upgrades: plan(log, failingAt: 1), backup: false)
             }
             let store = try await Store.open(path)
-            try await #expect(store.schemaVersion == 1)
+            try await #expect(store.schemaVersion() == 1)
             let stored = try await store.repository(of: Song.self).findJSON()
             #expect(String(decoding: stored, as: UTF8.self) == #"[{"id":"s1","title":"Sinnerman"}]"#)
             try await store.upgrade(plan(log))
@@ -81,7 +81,7 @@ struct UpgradeTests {
             let log = UpgradeLog()
             try await store.upgrade(plan(log))
             #expect(log.versions == [])
-            try await #expect(store.schemaVersion == 3)
+            try await #expect(store.schemaVersion() == 3)
         }
     }
 
@@ -116,7 +116,7 @@ struct UpgradeTests {
                 await expectError(.invalidArgument) {
                     try await store.upgrade(UpgradePlan(steps.map { Upgrade(from: $0, nothing) }))
                 }
-                try await #expect(store.schemaVersion == nil)
+                try await #expect(store.schemaVersion() == nil)
             }
             await expectError(.invalidState) {
                 try await store.transaction { _ = try await store.upgrade(UpgradePlan(Upgrade(from: 0, nothing))) }

@@ -9,9 +9,9 @@ struct InMemoryStorageTests {
         storage.save(Song(id: "b", title: "again"))
         storage.save(Song(id: "c", title: ""))
         #expect(storage.fetchAll().map(\.id) == ["b", "a", "c"])
-        let before = storage.changeCount
+        let before = storage.changeCount()
         storage.delete(id: "a")
-        #expect(storage.changeCount > before)
+        #expect(storage.changeCount() > before)
         storage.apply([.save(Song(id: "d", title: "")), .delete("b"), .delete("none")])
         #expect(storage.fetchAll().map(\.id) == ["c", "d"])
         storage.deleteAll()

@@ -194,7 +194,7 @@ struct StorageProviderTests {
         let error = await expectError(.hostError) { try await store.upgrade(plan) }
         #expect(error?.message.contains("alone, and no \"holdfast_system\"") == true)
         #expect(storage.fetchAll().isEmpty)
-        try await #expect(store.schemaVersion == nil)
+        try await #expect(store.schemaVersion() == nil)
         #expect(try store.describe().schemaVersion == nil)
         try await store.close()
 
@@ -204,7 +204,7 @@ struct StorageProviderTests {
         try await whole.upgrade(plan)
         try await whole.close()
         let again = try await Store.open(provider: documents)
-        try await #expect(again.schemaVersion == 1)
+        try await #expect(again.schemaVersion() == 1)
         try await again.close()
     }
 

@@ -23,7 +23,7 @@ struct TransactionStepCancellationTests {
                 try await transaction.commit()
             }
             await #expect(throws: CancellationError.self) { try await cancelled.value }
-            try await #expect(transaction.state == .open)
+            await #expect(transaction.state == .open)
             try await transaction.joined { try await songs.save(Song(id: "s2", title: "")) }
             try await #expect(transaction.commit().changes.count == 2)
         }
@@ -54,7 +54,7 @@ struct TransactionStepCancellationTests {
                 for task in tasks { task.cancel() }
                 for task in tasks {
                     let (id, transaction, error) = try await task.value
-                    let state = try await transaction.state
+                    let state = await transaction.state
                     met.insert(state)
                     switch state {
                     case .committed: #expect(error == nil)
@@ -86,7 +86,7 @@ struct TransactionStepCancellationTests {
         while try store.describe().inFlight < 2 { await Task.yield() }
         queued.cancel()
         await #expect(throws: CancellationError.self) { try await queued.value }
-        try await #expect(second.state == .failed)
+        await #expect(second.state == .failed)
         await expectError(.invalidState) { try await second.commit() }
         var impatient = TransactionOptions()
         impatient.timeout = .milliseconds(20)
@@ -99,9 +99,9 @@ struct TransactionStepCancellationTests {
         committing.cancel()
         library.goOn.continuation.yield()
         try await #expect(committing.value.changes.count == 1)
-        try await #expect(third.state == .failed)
+        await #expect(third.state == .failed)
         #expect(library.songs.withLock { $0.keys.sorted() } == ["s1"])
-        try await #expect(first.state == .committed)
+        await #expect(first.state == .committed)
         try await store.close()
     }
 }

@@ -42,7 +42,7 @@ struct TransactionStepEndingTests {
             let count = try await whileCommitting(transaction, of: store) {
                 await expectError(.invalidState) { try await transaction.commit() }
                 await expectError(.invalidState) { try await transaction.validate() }
-                try await #expect(transaction.state == .open)
+                await #expect(transaction.state == .open)
                 try await transaction.joined { try await songs.save(Song(id: "s2", title: "")) }
             }
             #expect(count == 2)
@@ -74,7 +74,7 @@ struct TransactionStepEndingTests {
             await expectError(.invalidState) {
                 _ = try await whileCommitting(transaction, of: store) { try await transaction.rollback() }
             }
-            try await #expect(transaction.state == .rolledBack)
+            await #expect(transaction.state == .rolledBack)
             try await #expect(songs.count() == 0)
         }
     }

@@ -27,11 +27,11 @@ struct TransactionStepTests {
             }
             try await #expect(songs.fetchAll().map(\.id) == ["old"])
             try await #expect(accounts.count() == 0)
-            try await #expect(transaction.state == .open)
+            await #expect(transaction.state == .open)
             let receipt = try await transaction.commit()
             #expect(receipt.changes.map(\.id) == ["1", "2", "old", "s1"])
             #expect(receipt.attempts == 1 && receipt.isDurable && !receipt.isReplayed)
-            try await #expect(transaction.state == .committed)
+            await #expect(transaction.state == .committed)
             try await #expect(songs.fetchAll() == [Song(id: "s1", title: "Sinnerman", plays: 7)])
             try await #expect(accounts.fetchAll().map(\.balance) == [5, 7])
         }
@@ -51,7 +51,7 @@ struct TransactionStepTests {
             try await #expect(transaction.joined { try await songs.count() } == 1)
             try await transaction.rollback()
             try await transaction.rollback()
-            try await #expect(transaction.state == .rolledBack)
+            await #expect(transaction.state == .rolledBack)
             try await #expect(songs.count() == 0)
             #expect(try store.describe().transactions == 0)
 
@@ -61,7 +61,7 @@ struct TransactionStepTests {
                 try await other.rollback()
             }
             try await task.value
-            try await #expect(other.state == .rolledBack)
+            await #expect(other.state == .rolledBack)
         }
     }
 
@@ -80,7 +80,7 @@ struct TransactionStepTests {
             try await transactions[1].commit()
             let error = await expectError(.conflict) { try await transactions[0].commit() }
             #expect(error?.isRetryable == true && error?.detail.ids == ["1"])
-            try await #expect(transactions[0].state == .failed)
+            await #expect(transactions[0].state == .failed)
             try await #expect(accounts.fetch(id: 1)?.balance == 12)
         }
     }
@@ -143,7 +143,7 @@ struct TransactionStepTests {
         await expectError(.closed) { try await transaction.commit() }
         await expectError(.closed) { try await transaction.validate() }
         await expectError(.closed) { _ = try await transaction.savepoint() }
-        try await #expect(transaction.state == .rolledBack)
+        await #expect(transaction.state == .rolledBack)
         try await transaction.rollback()
         await expectError(.closed) { _ = try store.begin() }
     }
@@ -309,7 +309,7 @@ struct TransactionStepTests {
             try await transaction.joined { try await songs.save(Song(id: "s1", title: "")) }
             await #expect(throws: Refusal()) { try await transaction.validate() }
             await #expect(throws: Refusal()) { try await transaction.commit() }
-            try await #expect(transaction.state == .open)
+            await #expect(transaction.state == .open)
             try await transaction.joined { try await songs.save(Song(id: "s1", title: "Sinnerman")) }
             try await transaction.validate()
             try await transaction.joined { try await songs.save(Song(id: "s2", title: "Lilac Wine")) }
@@ -337,9 +337,9 @@ struct BlockingTransactionTests {
                 try #expect(transaction.joined { try songs.count() } == 1)
                 try #expect(songs.count() == 0)
                 try transaction.validate()
-                try #expect(transaction.state == .open)
+                try #expect(transaction.state() == .open)
                 try #expect(transaction.commit().changes.map(\.id) == ["s1"])
-                try #expect(transaction.state == .committed)
+                try #expect(transaction.state() == .committed)
                 for call in [
                     { try transaction.rollback() }, { try transaction.commit() }, { try transaction.validate() },
                 ]
@@ -352,7 +352,7 @@ struct BlockingTransactionTests {
                 try other.joined { try songs.delete(id: "s1") }
                 try other.rollback()
                 try other.rollback()
-                try #expect(other.state == .rolledBack && songs.count() == 1)
+                try #expect(other.state() == .rolledBack && songs.count() == 1)
             }
         }
     }
@@ -368,7 +368,7 @@ struct BlockingTransactionTests {
                 try songs.save(Song(id: "s1", title: "theirs"))
                 let error = #expect(throws: HoldfastError.self) { try transaction.commit() }
                 #expect(error?.status == .conflict)
-                try #expect(songs.fetch(id: "s1")?.title == "theirs" && transaction.state == .failed)
+                try #expect(songs.fetch(id: "s1")?.title == "theirs" && transaction.state() == .failed)
             }
         }
     }
