@@ -50,7 +50,8 @@ final class PathFinder: Sendable {
             throw refusal(keyPath, "\(paths.map(\.text).sorted().joined(separator: " and ")) are always equal")
         }
         guard path.names.allSatisfy({ !$0.isEmpty && !$0.contains(UInt8(ascii: ".")) }) else {
-            throw refusal(keyPath, "no path can name the member \(path.text)")
+            throw Self.refusal(
+                keyPath, "no path can name the member \(path.text), because of the dot: give it another coding key")
         }
         // How a key path describes itself is made for people; were it to change, what is observed would still be held
         // against every probe.
@@ -76,10 +77,17 @@ final class PathFinder: Sendable {
                 try json(instance).collectMembers(under: MemberPath(), &members)
                 return Observation(members: members, value: try json(value))
             }
+        } catch let failure as Probe.Failure {
+            let (type, reason) = (failure.type, EntityCoding.reason(failure.error))
+            throw Self.refusal(
+                keyPath,
+                "\(type) cannot be decoded from made-up values (\(reason)): give two of its values, which are encoded "
+                    + "differently, by extension \(type): Queryable { static var samples: [\(type)] { [first, second] } }; "
+                    + "or give the path as text", failure.error)
         } catch let error as HoldfastError {
             throw error
         } catch {
-            throw refusal(keyPath, "made-up values do not do for \(Root.self) (\(EntityCoding.reason(error)))", error)
+            throw refusal(keyPath, "\(Root.self) cannot be encoded (\(EntityCoding.reason(error)))", error)
         }
     }
 
@@ -90,11 +98,20 @@ final class PathFinder: Sendable {
         }.sorted
     }
 
-    private func refusal(_ keyPath: AnyKeyPath, _ reason: String, _ cause: (any Error)? = nil) -> HoldfastError {
-        HoldfastError(
-            .invalidQuery,
-            "it cannot be seen which path \(keyPath) means: \(reason); give the path as text, or declare it by Queryable",
-            cause: cause)
+    /// Of what the type could tell.
+    private func refusal<Root>(
+        _ keyPath: PartialKeyPath<Root>, _ reason: String, _ cause: (any Error)? = nil
+    ) -> HoldfastError {
+        Self.refusal(
+            keyPath,
+            "\(reason): tell the path by extension \(Root.self): Queryable { static var paths: "
+                + "[PartialKeyPath<\(Root.self)>: String] { [\\.property: \"path\"] } }; or give it as text", cause)
+    }
+
+    private static func refusal(
+        _ keyPath: AnyKeyPath, _ reason: String, _ cause: (any Error)? = nil
+    ) -> HoldfastError {
+        HoldfastError(.invalidQuery, "it cannot be seen which path \(keyPath) means: \(reason)", cause: cause)
     }
 }
 

@@ -2,8 +2,10 @@
 struct ProbeDecoder: Decoder {
     let probe: Probe
     var codingPath: [any CodingKey]
+    /// In how many of its like the type is that is being decoded.
+    var nesting = 0
     /// Whether collections are empty.
-    var isEmpty = false
+    private var isEmpty: Bool { nesting > 0 }
 
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
@@ -25,8 +27,12 @@ struct ProbeDecoder: Decoder {
         let decoder: ProbeDecoder
 
         var codingPath: [any CodingKey] { decoder.codingPath }
-        /// Of a dictionary: text that is a number, too.
-        var allKeys: [Key] { decoder.isEmpty ? [] : Key(stringValue: "1").map { [$0] } ?? [] }
+        /// Of a dictionary: text that is a number, too. Of an enumeration whose cases have values: one of them.
+        var allKeys: [Key] {
+            if let key = Key(stringValue: "1") { return decoder.isEmpty ? [] : [key] }
+            return (try? decoder.probe.enumeration(Key.self, at: codingPath, nesting: decoder.nesting)).map { [$0] }
+                ?? []
+        }
 
         func contains(_ key: Key) -> Bool { true }
         func decodeNil(forKey key: Key) -> Bool { false }
@@ -42,7 +48,7 @@ struct ProbeDecoder: Decoder {
         func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedDecodingContainer {
             decoder.decoder(at: key).unkeyedContainer()
         }
-        func superDecoder() -> any Decoder { decoder }
+        func superDecoder() -> any Decoder { decoder.decoder(at: Place("super")) }
         func superDecoder(forKey key: Key) -> any Decoder { decoder.decoder(at: key) }
     }
 
@@ -56,21 +62,30 @@ struct ProbeDecoder: Decoder {
 
         func decodeNil() -> Bool { false }
         mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-            currentIndex += 1
-            return try decoder.value(of: type)
+            try decoder.value(of: type, place())
         }
         mutating func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type) -> KeyedDecodingContainer<Nested> {
-            currentIndex += 1
-            return decoder.container(keyedBy: type)
+            decoder.decoder(at: place()).container(keyedBy: type)
         }
         mutating func nestedUnkeyedContainer() -> any UnkeyedDecodingContainer {
-            currentIndex += 1
-            return decoder.unkeyedContainer()
+            decoder.decoder(at: place()).unkeyedContainer()
         }
-        mutating func superDecoder() -> any Decoder {
-            currentIndex += 1
-            return decoder
+        mutating func superDecoder() -> any Decoder { decoder.decoder(at: place()) }
+
+        private mutating func place() -> Place {
+            defer { currentIndex += 1 }
+            return Place("\(currentIndex)")
         }
+    }
+
+    /// Where a value is that no key of its type's names.
+    private struct Place: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(_ name: String) { stringValue = name }
+        init(stringValue name: String) { self.init(name) }
+        init?(intValue: Int) { nil }
     }
 
     private struct Single: SingleValueDecodingContainer {

@@ -116,6 +116,17 @@ struct KeyPathTests {
             init(value: Int) { (self.value, next) = (value, nil) }
         }
 
+        enum Shape: Codable, Sendable, Equatable {
+            case circle(radius: Double)
+            case line(Double, to: Double)
+            case none
+        }
+        enum Only: Codable, Sendable, Equatable { case one(Int) }
+        indirect enum Tree: Codable, Sendable, Equatable {
+            case node(Tree, Tree)
+            case leaf(Int)
+        }
+
         let id: UUID
         private(set) var first: Bool
         var second: Bool
@@ -135,6 +146,19 @@ struct KeyPathTests {
         var wrapper: Wrapper
         var node: Node
         var children: [Everything]
+        var before: Int
+        var shape: Shape
+        var only: Only?
+        var tree: Tree
+        var shapes: [Shape]
+        var after: Int
+        var years: Range<Int>
+        var days: ClosedRange<Date>
+        var since: PartialRangeFrom<Int>
+        var letters: Range<String>
+        var language: Locale
+        var zone: TimeZone
+        var calendar: Calendar
     }
 
     @Test("is found whatever the types of the other members are")
@@ -160,6 +184,19 @@ struct KeyPathTests {
         try await #expect(path(\.wrapper.only == 1) == "wrapper.only")
         try await #expect(path(\.node.value == 1) == "node.value")
         try await #expect(path(.exists(\.children)) == "children")
+        try await #expect(path(\.before == 1) == "before")
+        try await #expect(path(\.shape == .circle(radius: 1)) == "shape")
+        try await #expect(path(\.only == .one(1)) == "only")
+        try await #expect(path(\.tree == .leaf(1)) == "tree")
+        try await #expect(path(.contains(\.shapes, .none)) == "shapes")
+        try await #expect(path(\.after == 1) == "after")
+        try await #expect(path(\.years == 1990..<2000) == "years")
+        try await #expect(path(\.days == Date.distantPast...Date.distantFuture) == "days")
+        try await #expect(path(.exists(\.since)) == "since")
+        try await #expect(path(\.letters == "a"..<"b") == "letters")
+        try await #expect(path(\.language == Locale(identifier: "de")) == "language")
+        try await #expect(path(.exists(\.zone)) == "zone")
+        try await #expect(path(.exists(\.calendar)) == "calendar")
     }
 
     struct Country: Codable, Identifiable, Sendable {
@@ -185,20 +222,28 @@ struct KeyPathTests {
     }
 
     struct Peculiar: Codable, Identifiable, Sendable {
-        enum Shape: Codable, Sendable, Equatable {
-            case circle(radius: Double)
-            case square(side: Double)
+        struct Even: Codable, Sendable, Equatable {
+            var number: Int
+            init(number: Int) { self.number = number }
+            init(from decoder: any Decoder) throws {
+                number = try decoder.singleValueContainer().decode(Int.self)
+                if number < 100 { throw Refusal() }
+            }
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.singleValueContainer()
+                try container.encode(number)
+            }
         }
         var id: String
         var dotted: Int
         var twice: Int
-        var shape: Shape
+        var even: Even
         var alias: Int { dotted }
 
         enum CodingKeys: String, CodingKey {
             case id
             case dotted = "a.b"
-            case twice, again, shape
+            case twice, again, even
         }
 
         init(from decoder: any Decoder) throws {
@@ -206,7 +251,7 @@ struct KeyPathTests {
             id = try container.decode(String.self, forKey: .id)
             dotted = try container.decode(Int.self, forKey: .dotted)
             twice = try container.decode(Int.self, forKey: .twice)
-            shape = try container.decode(Shape.self, forKey: .shape)
+            even = try container.decode(Even.self, forKey: .even)
         }
         func encode(to encoder: any Encoder) throws {
             var container = encoder.container(keyedBy: CodingKeys.self)
@@ -214,41 +259,48 @@ struct KeyPathTests {
             try container.encode(dotted, forKey: .dotted)
             try container.encode(twice, forKey: .twice)
             try container.encode(twice, forKey: .again)
-            try container.encode(shape, forKey: .shape)
+            try container.encode(even, forKey: .even)
         }
     }
 
     @Test("whose path cannot be seen for certain is refused, with the reason")
     func refusals() async throws {
         let dotted = await expectError(.invalidQuery) { _ = try await json(\Peculiar.dotted == 1) }
-        #expect(dotted?.message.contains("a.b") == true)
+        #expect(dotted?.message.contains("a.b, because of the dot: give it another coding key") == true)
         let twice = await expectError(.invalidQuery) { _ = try await json(\Peculiar.twice == 1) }
         #expect(twice?.message.contains("again and twice are always equal") == true)
+        let paths = "extension Peculiar: Queryable { static var paths: [PartialKeyPath<Peculiar>: String] {"
+        #expect(twice?.message.contains(paths) == true)
 
-        struct Strict: Codable, Identifiable, Sendable {
-            var id: String
-            var year: Int
+        struct Year: Codable, Sendable, Equatable {
+            var number: Int
             init(from decoder: any Decoder) throws {
-                let container = try decoder.container(keyedBy: CodingKeys.self)
-                id = try container.decode(String.self, forKey: .id)
-                year = try container.decode(Int.self, forKey: .year)
-                if year < 1900 { throw Refusal() }
+                number = try decoder.container(keyedBy: CodingKeys.self).decode(Int.self, forKey: .number)
+                if number < 1900 { throw Refusal() }
             }
         }
-        let strict = await expectError(.invalidQuery) { _ = try await json(\Strict.year == 1) }
+        struct Strict: Codable, Identifiable, Sendable {
+            var id: String
+            var plays: Int
+            var years: [Year]
+        }
+        let strict = await expectError(.invalidQuery) { _ = try await json(\Strict.plays == 1) }
         #expect(strict?.cause is Refusal)
+        #expect(
+            strict?.message.contains("extension Year: Queryable { static var samples: [Year] { [first, second] } }")
+                == true)
     }
 
     @Test("is taken as a type declares it")
     func declared() async throws {
         try await #expect(path(\Peculiar.alias == 1) == "declared")
-        try await #expect(path(\Peculiar.shape == .circle(radius: 1)) == "shape")
+        try await #expect(path(\Peculiar.even == .init(number: 100)) == "even")
     }
 }
 
 extension KeyPathTests.Peculiar: Queryable {
     static var paths: [PartialKeyPath<Self>: String] { [\.alias: "declared"] }
 }
-extension KeyPathTests.Peculiar.Shape: Queryable {
-    static var samples: [Self] { [.circle(radius: 1), .square(side: 2)] }
+extension KeyPathTests.Peculiar.Even: Queryable {
+    static var samples: [Self] { [.init(number: 100), .init(number: 102)] }
 }
