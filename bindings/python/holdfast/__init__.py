@@ -20,7 +20,8 @@ key.
 
 Every failure is an `Error` whose class names the status. The logger "holdfast" hears of exceptions that no
 caller gets, and, as "holdfast.library", what the library has to say, such as slow commits and recoveries; the
-attribute `holdfast` of such a record is what it speaks of, as holdfast/log.h says.
+attribute `holdfast` of such a record is what it speaks of, as holdfast/log.h says. A program that had loaded
+the library before, as one in C that runs Python, keeps that log for its own callback.
 """
 
 from . import _interpreter  # noqa: F401  first: the modules below cannot even be loaded there

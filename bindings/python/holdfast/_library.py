@@ -26,6 +26,15 @@ def find() -> Path:
     return bundled
 
 
+def is_loaded(path: Path) -> bool:
+    """Whether somebody in this process has loaded the library at this path."""
+    try:
+        ctypes.CDLL(str(path), mode=os.RTLD_NOLOAD | os.RTLD_NOW)
+    except OSError:
+        return False
+    return True
+
+
 def load(path: Path) -> ctypes.CDLL:
     """The library at this path, every function of the table bound."""
     try:
@@ -56,7 +65,10 @@ def check_version(version: str, path: Path) -> None:
         )
 
 
-lib = load(find())
+_path = find()
+#: Whether the program has loaded the library before this package did, as one in C that runs Python.
+is_the_program_s = is_loaded(_path)
+lib = load(_path)
 
 
 def without_signature(name: str) -> Callable[..., int]:

@@ -2,6 +2,9 @@
 
 The library tells it on any of its threads, where commits may wait; and a handler takes its time, holds locks,
 and may use a store. So each entry is noted there, and a thread of Python's hands it to the handlers.
+
+There is one receiver in a process. A program that had loaded the library itself, as one in C that runs
+Python, may have one; it is left alone, and so is one that replaces this one.
 """
 
 import atexit
@@ -16,7 +19,7 @@ import time
 from typing import Any
 
 from ._callbacks import answer, native
-from ._library import lib
+from ._library import is_the_program_s, lib
 from ._limits import LIMITS
 from ._signatures import destructor, hf_log_fn
 
@@ -92,22 +95,36 @@ def _receive(level: int, message: bytes, fields: bytes, _: Any) -> None:
         _entries.add(number, message, fields, time.time())
 
 
+# There while this is the receiver. Without a lock: each access is atomic.
+_listening: set[str] = set()
+
+
+@native(destructor)
+def _replaced(_: Any) -> None:
+    answer(0)
+    _listening.clear()
+
+
 def _listen() -> None:
-    lib.hf_log_set_callback(_receive, None, destructor(), None)
+    _listening.add("now")
+    lib.hf_log_set_callback(_receive, None, _replaced, None)
 
 
 def _renew() -> None:
     """In a forked child, which has none of the parent's threads."""
     global _entries
     _entries = _Entries()
-    _listen()
+    if _listening:
+        _listen()
 
 
 def _finish() -> None:
-    lib.hf_log_set_callback(hf_log_fn(), None, destructor(), None)
+    if _listening:
+        lib.hf_log_set_callback(hf_log_fn(), None, destructor(), None)
     _entries.finish()
 
 
-_listen()
+if not is_the_program_s:
+    _listen()
 atexit.register(_finish)
 os.register_at_fork(after_in_child=_renew)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from loops import Run
+from programs import run_program
 
 import holdfast
 import holdfast.aio
@@ -272,6 +273,64 @@ def test_what_is_not_wanted_takes_no_thread(heard: Heard, path: str) -> None:
     holdfast.open(path).close()
     assert not is_logging()
     assert not heard.records
+
+
+#: A program in another language, as far as the library knows: it has loaded it, and hears its log.
+HOST = """
+import ctypes, os, sys
+
+@ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p)
+def hear(level, message, fields, user_data):
+    print("the host hears:", message.decode(), flush=True)
+
+library = ctypes.CDLL(os.environ["HOLDFAST_LIBRARY"])
+
+def set_callback():
+    library.hf_log_set_callback(hear, None, None, None)
+"""
+
+
+@pytest.mark.parametrize("order", ["set_callback(); import holdfast", "import holdfast; set_callback()"])
+def test_a_program_s_own_callback_goes_on_hearing_the_library(path: str, order: str) -> None:
+    program = f"""{HOST}
+{order}
+import logging
+logging.basicConfig(level=logging.INFO, format="the logger hears: %(message)s", stream=sys.stdout)
+holdfast.open(sys.argv[1]).close()
+import atexit
+atexit._run_exitfuncs()
+store = ctypes.c_void_p()
+library.hf_store_open(sys.argv[1].encode(), None, ctypes.byref(store), None)
+print("behind Python's end")
+library.hf_store_close(store, ctypes.c_int64(-1), None)
+"""
+    ended = run_program(program, path)
+    assert not ended.returncode, ended.stderr
+    during, behind = ended.stdout.split("behind Python's end")
+    assert "the host hears: store opened" in during
+    assert "the host hears: store closed" in behind
+    assert "the logger hears" not in ended.stdout
+
+
+def test_a_callback_that_replaces_the_logger_s_stays_when_python_ends(path: str) -> None:
+    program = f"""import holdfast
+{HOST}
+set_callback()
+import atexit
+atexit._run_exitfuncs()
+store = ctypes.c_void_p()
+library.hf_store_open(sys.argv[1].encode(), None, ctypes.byref(store), None)
+library.hf_store_close(store, ctypes.c_int64(-1), None)
+if not os.fork():
+    import holdfast._log
+    print("the child listens:", bool(holdfast._log._listening), flush=True)
+    os._exit(0)
+os.wait()
+"""
+    ended = run_program(program, path)
+    assert not ended.returncode, ended.stderr
+    assert "the host hears: store closed" in ended.stdout
+    assert "the child listens: False" in ended.stdout
 
 
 PROGRAM = """
