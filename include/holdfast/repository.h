@@ -326,6 +326,8 @@ HF_EXPORT hf_status hf_repository_first(hf_repository *repository, hf_transactio
  * Counts the entities that match a filter (see hf_repository_find); NULL for all. options: NUL-terminated
  * JSON object with "parameters" and "damaged", or NULL. Errors: HF_INVALID_JSON, HF_INVALID_QUERY,
  * HF_INVALID_OPTION.
+ *
+ * Where an index has all that the filter asks, no entity is read, nor found to be damaged.
  */
 HF_EXPORT hf_status hf_repository_count(hf_repository *repository, hf_transaction *transaction,
                                         const char *filter, size_t filter_length, const char *options,

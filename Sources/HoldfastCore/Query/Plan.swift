@@ -70,9 +70,9 @@ struct Plan: Sendable {
     }
 
     /// Lends the candidates in ranges of an index until `body` answers false. `after` is the entry behind which an earlier
-    /// walk goes on. `met` holds those that were met, where that can be twice.
+    /// walk goes on. `met` holds those that were met, where that can be twice. With `keysAlone` the entities have no texts.
     func walk(
-        _ index: Index, of repository: RepositoryID, on snapshot: any StorageSnapshot,
+        _ index: Index, of repository: RepositoryID, on snapshot: any StorageSnapshot, keysAlone: Bool,
         after: IndexScan.Position? = nil, met: inout Set<EntityID>,
         _ body: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
@@ -87,7 +87,8 @@ struct Plan: Sendable {
             let isBegun = after.map { range.lower.precedes($0.key, orEquals: true) && $0.key.precedes(range.upper) }
             let scan = IndexScan(
                 index: index.record.id, repository: repository, range: range, isReversed: isReversed,
-                after: isBegun == true ? after : nil, parts: index.hasArrays ? .keyAndEntity : .entity)
+                after: isBegun == true ? after : nil,
+                parts: keysAlone ? .key : index.hasArrays ? .keyAndEntity : .entity)
             // A closure cannot capture an inout parameter across a throwing call.
             var seen = met
             met = []

@@ -74,7 +74,8 @@ package struct QueryScan {
         } else if let index = plan.index {
             let overlaid = Set(own.map(\.key.id))
             var met = met
-            try plan.walk(index, of: repository, on: snapshot, after: stopped, met: &met) {
+            let keysAlone = readsKeysAlone
+            try plan.walk(index, of: repository, on: snapshot, keysAlone: keysAlone, after: stopped, met: &met) {
                 key, view throws(HoldfastError) in
                 let isOverlaid = !overlaid.isEmpty && overlaid.contains(EntityID(unchecked: Array(view.id)))
                 return try scan.meet(key, view, check, isOverlaid: isOverlaid, visit)
@@ -98,6 +99,9 @@ package struct QueryScan {
         }
         scan.isFinished = scan.goesOn
     }
+
+    /// Whether the index tells all that is wanted: then no entity is read.
+    private var readsKeysAlone: Bool { plan.index != nil && plan.isExact && !wantsBodies && !skipsDamaged }
 
     /// What the transaction had written of this entity when the scan began, if it had.
     func ownEntry(of id: EntityID) -> WriteBuffer.Entry? {
@@ -156,6 +160,7 @@ package struct QueryScan {
     private func isAnswer(
         _ view: EntityView, _ check: EntityCheck, isOverlaid: Bool
     ) throws(HoldfastError) -> Bool {
+        if readsKeysAlone { return true }
         if check.hasOwnID(view) {
             do throws(HoldfastError) {
                 if !plan.isExact {
@@ -176,7 +181,7 @@ package struct QueryScan {
         _ key: UnsafeRawBufferPointer, _ view: EntityView
     ) throws(HoldfastError) -> IndexScan.Position {
         let id = EntityID(unchecked: Array(view.id))
-        guard let index = plan.index, !index.hasArrays else {
+        guard let index = plan.index, !index.hasArrays, !readsKeysAlone else {
             return IndexScan.Position(key: Array(key), id: id)
         }
         let position = IndexScan.Position(key: try index.keys(of: view.body, id, in: "the entity").keys[0], id: id)

@@ -48,6 +48,23 @@ UNREADABLE = [
 ]
 
 
+def test_what_an_index_tells_alone_is_counted_without_reading_entities(path: str) -> None:
+    with holdfast.open(path) as store:
+        store.repository("songs").create_index("n")
+    damage(path, "{")
+    with holdfast.open(path) as store:
+        songs = store.repository("songs")
+        assert songs.count({"n": {"$gte": 1}}) == 2 and songs.exists({"n": 1})
+        assert songs.count({"n": {"$gte": 1}}, damaged="skip") == 1
+        for refused in (
+            lambda: songs.count({"n": {"$gte": 1}, "id": {"$gt": ""}}),
+            lambda: songs.find({"n": 1}),
+            lambda: songs.count(),
+        ):
+            with pytest.raises(holdfast.CorruptError):
+                refused()
+
+
 READS: dict[str, Callable[[Any], Any]] = {
     "fetch": lambda songs: songs.fetch("b"),
     "fetch_bytes": lambda songs: songs.fetch_bytes("b"),
