@@ -13,6 +13,41 @@ public func hf_operation_create(
     }
 }
 
+@_cdecl("hf_operation_create_get") @implementation
+public func hf_operation_create_get(
+    _ store: OpaquePointer?, _ repository: UnsafePointer<CChar>?, _ key: UnsafePointer<CChar>?, _ key_length: Int,
+    _ out_operation: UnsafeMutablePointer<OpaquePointer?>?, _ out_error: OutError?
+) -> hf_status {
+    answer(store, out_operation, "out_operation", out_error) { (store: Store) throws(HoldfastError) in
+        let (repository, key) = (try text(repository, "repository"), try entityID(key, key_length))
+        return try HandleTable.insert(Operation.get(key, in: repository, of: store))
+    }
+}
+
+@_cdecl("hf_operation_create_put") @implementation
+public func hf_operation_create_put(
+    _ store: OpaquePointer?, _ repository: UnsafePointer<CChar>?, _ key: UnsafePointer<CChar>?, _ key_length: Int,
+    _ value: UnsafePointer<CChar>?, _ length: Int, _ out_operation: UnsafeMutablePointer<OpaquePointer?>?,
+    _ out_error: OutError?
+) -> hf_status {
+    answer(store, out_operation, "out_operation", out_error) { (store: Store) throws(HoldfastError) in
+        let (repository, key) = (try text(repository, "repository"), try entityID(key, key_length))
+        let value = try optionalBytes(value, length, "value")
+        return try HandleTable.insert(Operation.put(value, under: key, in: repository, of: store))
+    }
+}
+
+@_cdecl("hf_operation_create_remove") @implementation
+public func hf_operation_create_remove(
+    _ store: OpaquePointer?, _ repository: UnsafePointer<CChar>?, _ key: UnsafePointer<CChar>?, _ key_length: Int,
+    _ out_operation: UnsafeMutablePointer<OpaquePointer?>?, _ out_error: OutError?
+) -> hf_status {
+    answer(store, out_operation, "out_operation", out_error) { (store: Store) throws(HoldfastError) in
+        let (repository, key) = (try text(repository, "repository"), try entityID(key, key_length))
+        return try HandleTable.insert(Operation.remove(key, in: repository, of: store))
+    }
+}
+
 /// A function of the host's as an operation.
 private final class HostFunction: UserData, OperationFunction, @unchecked Sendable {
     // Sendable: immutable; the header tells the host on which threads it is called.

@@ -50,21 +50,20 @@ static hf_status call_cursor_open(handles h, results *r, hf_error **e) {
     return status;
 }
 
-static hf_status call_operation_create(handles h, results *r, hf_error **e) {
-    (void)r;
-    hf_operation *out = NULL;
-    hf_status status = hf_operation_create(h.store, SAVE_THING, HF_NTS, &out, e);
-    hf_operation_free(out);
-    return status;
-}
+#define CALL_MAKING(name, ...)                                                                               \
+    static hf_status call_operation_##name(handles h, results *r, hf_error **e) {                            \
+        (void)r;                                                                                             \
+        hf_operation *out = NULL;                                                                            \
+        hf_status status = hf_operation_##name(__VA_ARGS__, &out, e);                                        \
+        hf_operation_free(out);                                                                              \
+        return status;                                                                                       \
+    }
 
-static hf_status call_operation_create_function(handles h, results *r, hf_error **e) {
-    (void)r;
-    hf_operation *out = NULL;
-    hf_status status = hf_operation_create_function(h.store, answer_nothing, NULL, NULL, NULL, &out, e);
-    hf_operation_free(out);
-    return status;
-}
+CALL_MAKING(create, h.store, SAVE_THING, HF_NTS)
+CALL_MAKING(create_get, h.store, "things", "a", HF_NTS)
+CALL_MAKING(create_put, h.store, "things", "a", HF_NTS, "1", HF_NTS)
+CALL_MAKING(create_remove, h.store, "things", "a", HF_NTS)
+CALL_MAKING(create_function, h.store, answer_nothing, NULL, NULL, NULL)
 
 /* The operation is made of the handles' store, so that both are of one. */
 static hf_status with_operation(handles h, results *r, hf_error **e,
@@ -423,6 +422,9 @@ const function functions[] = {
     ENTRY(transaction_submit_future, TRANSACTION, READ | STATUS(HF_BUSY)),
     ENTRY(transaction_retry, TRANSACTION, CLOSED | STATUS(HF_INVALID_STATE)),
     ENTRY(operation_create, STORE, ANY),
+    ENTRY(operation_create_get, STORE, ANY),
+    ENTRY(operation_create_put, STORE, ANY),
+    ENTRY(operation_create_remove, STORE, ANY),
     ENTRY(operation_create_function, STORE, ANY),
     ENTRY(operation_perform, STORE | TRANSACTION, COMMIT | ENDED),
     ENTRY(operation_start, STORE | TRANSACTION, CLOSED | STATUS(HF_BUSY)),

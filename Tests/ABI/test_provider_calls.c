@@ -13,8 +13,10 @@ typedef struct callback {
 
 /* What only describes a piece of work, or tells without looking. */
 static bool needs_nothing(const char *name) {
-    static const char *const names[] = {"hf_operation_create", "hf_operation_create_function",
-                                        "hf_transaction_get_state", "hf_store_event_fd", "hf_store_wake"};
+    static const char *const names[] = {"hf_operation_create",        "hf_operation_create_function",
+                                        "hf_operation_create_get",    "hf_operation_create_put",
+                                        "hf_operation_create_remove", "hf_transaction_get_state",
+                                        "hf_store_event_fd",          "hf_store_wake"};
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         if (strcmp(name, names[i]) == 0)
             return true;

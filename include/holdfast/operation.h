@@ -1,10 +1,11 @@
 /*
  * Operation: a transaction described now and run later, as often as wanted.
  *
- * Making one touches no store: no read, no lock, no check of an id. Each run is a run of its own, and a whole
- * transaction takes one call: performed on the calling thread, started with a future, submitted with a
- * callback, or subscribed to. An operation may be performed by several threads at once, and freed while it
- * runs.
+ * Making one touches no store: no read, no lock. Its form alone is checked, and that of an "id" of its own;
+ * an id in an entity, a patch or an array, and whether there is such an entity, is a run's affair. Each run
+ * is a run of its own, and a whole transaction takes one call: performed on the calling thread, started with
+ * a future, submitted with a callback, or subscribed to. An operation may be performed by several threads at
+ * once, and freed while it runs.
  *
  * Descriptions are JSON objects. One step is named like the call of a repository (see repository.h) and does
  * what that does:
@@ -23,7 +24,8 @@
  *   delete_many                  "ids", an array                                     null
  *   modify_all                   "filter", "update", "options"                       "matched", "modified"
  *   delete_all                   "filter", "options"                                 how many
- *   fetch                        "id"                                                the entity, or null
+ *   fetch                        "id", "member"                                      the entity, or of it
+ *                                                                                    that member; or null
  *   contains                     "id"                                                true or false
  *   fetch_many                   "ids", an array                                     an array of entities
  *   fetch_all                                                                        an array of entities
@@ -73,6 +75,50 @@ typedef struct hf_operation hf_operation;
 HF_EXPORT HF_WARN_UNUSED hf_status hf_operation_create(hf_store *store, const char *description,
                                                        size_t length, hf_operation **out_operation,
                                                        hf_error **out_error);
+
+/* --- Values by key -----------------------------------------------------------------------------------------
+ *
+ * A repository may be used as a map from keys to values: {"id": key, "value": value} is what is stored, to be
+ * found, indexed and watched as any entity. Swift's KeyValueRepository and Python's Preferences keep theirs
+ * so, too. A key is an id, a value any JSON but null.
+ */
+
+/**
+ * Makes an operation that answers the value of a key: as JSON with its version, or null where there is none.
+ *
+ * repository: NUL-terminated name; one that is not there is created by the run. key: text; key_length: in
+ * bytes, or HF_NTS. out_operation receives the handle, freed with hf_operation_free. Errors: HF_INVALID_ID,
+ * HF_INVALID_ARGUMENT, HF_NO_MEMORY, HF_INVALID_HANDLE, HF_FORKED. Any thread. Does not block.
+ */
+HF_EXPORT HF_WARN_UNUSED hf_status hf_operation_create_get(hf_store *store, const char *repository,
+                                                           const char *key, size_t key_length,
+                                                           hf_operation **out_operation,
+                                                           hf_error **out_error);
+
+/**
+ * Makes an operation that stores a value under a key, whether that has one or not, and answers the entity.
+ *
+ * value: JSON, copied; NULL, or the JSON null, removes the key's value, if there is one, and the answer is
+ * null. length: in bytes, or HF_NTS. Everything else as hf_operation_create_get. Errors: also
+ * HF_INVALID_JSON. A run answers HF_INVALID_OPTION where the repository has another key than "id".
+ */
+HF_EXPORT HF_WARN_UNUSED hf_status hf_operation_create_put(hf_store *store, const char *repository,
+                                                           const char *key, size_t key_length,
+                                                           const char *value, size_t length,
+                                                           hf_operation **out_operation,
+                                                           hf_error **out_error);
+
+/**
+ * Makes an operation that removes the value of a key. A run answers HF_NOT_FOUND where there is none, and
+ * else null as its result. Everything else as hf_operation_create_get.
+ */
+HF_EXPORT HF_WARN_UNUSED hf_status hf_operation_create_remove(hf_store *store, const char *repository,
+                                                              const char *key, size_t key_length,
+                                                              hf_operation **out_operation,
+                                                              hf_error **out_error);
+
+/* --- Functions, and runs ----------------------------------------------------------------------------------
+ */
 
 /**
  * The host's function as an operation.

@@ -14,6 +14,8 @@ struct OperationStep: Sendable {
     private var filter: [UInt8]?
     private var options: [UInt8]?
     private var path: [UInt8] = []
+    /// Of a fetch: answered in the entity's place.
+    private var member: [UInt8]?
     private var expectedVersion: CommitSequence = 0
     private var isMissingAllowed = false
 
@@ -70,6 +72,7 @@ struct OperationStep: Sendable {
             self.payload = text
         }
         if verb.namesOne { id = try Self.id(reader.value("id")) }
+        if verb == .fetch { member = try reader.text("member").map { Array($0.utf8) } }
         if verb == .modify { initial = text("initial") }
         if verb.isQuery {
             filter = text("filter")
@@ -176,7 +179,8 @@ struct OperationStep: Sendable {
         case .fetch:
             var found: FutureValue?
             _ = try repository.fetch(id!, in: transaction) { version, text throws(HoldfastError) in
-                found = FutureValue(bytes: try Array(asking: text), version: version)
+                let bytes = if let member { try Self.member(member, of: text) } else { try Array(asking: text) }
+                found = FutureValue(bytes: bytes, version: version)
             }
             return found ?? FutureValue(bytes: Self.null)
         case .contains: return Self.boolean(try repository.contains(id!, in: transaction))
@@ -187,6 +191,21 @@ struct OperationStep: Sendable {
         case .fetchAll: return FutureValue(bytes: try repository.fetchAll(in: transaction).json.copy)
         default: return try query(repository, in: transaction)
         }
+    }
+
+    /// Null where there is no such member.
+    private static func member(
+        _ name: [UInt8], of entity: UnsafeRawBufferPointer
+    ) throws(HoldfastError) -> [UInt8] {
+        let walker = ItemWalker(entity)
+        var found: [UInt8]?
+        _ = try walker.members(of: walker.start()) { candidate, value, end throws(HoldfastError) in
+            // Of a name that stands there twice the first counts, as everywhere.
+            if found == nil, try walker.order(candidate, name) == 0 {
+                found = try Array(asking: walker.walker.bytes(value, end))
+            }
+        }
+        return found ?? null
     }
 
     private func query(_ repository: Repository, in transaction: Transaction?) throws(HoldfastError) -> FutureValue {

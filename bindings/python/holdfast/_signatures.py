@@ -360,6 +360,12 @@ FUNCTIONS = {
         (hf_starter_fn, c_void_p, c_char_p, c_int64, _entity, POINTER(_future), _out_error),
     ),
     "hf_operation_create": (hf_status, (_store, *_bytes, POINTER(_operation), _out_error)),
+    "hf_operation_create_get": (hf_status, (_store, c_char_p, *_bytes, POINTER(_operation), _out_error)),
+    "hf_operation_create_put": (
+        hf_status,
+        (_store, c_char_p, *_bytes, *_bytes, POINTER(_operation), _out_error),
+    ),
+    "hf_operation_create_remove": (hf_status, (_store, c_char_p, *_bytes, POINTER(_operation), _out_error)),
     "hf_operation_create_function": (
         hf_status,
         (_store, hf_operation_fn, c_void_p, destructor, c_char_p, POINTER(_operation), _out_error),

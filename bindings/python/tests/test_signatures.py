@@ -61,8 +61,8 @@ def test_the_first_header_lists_all_headers_and_all_handles() -> None:
     assert listed and set(re.findall(r"\bhf_\w+", listed[1])) == CONTRACT.opaque
 
 
-# What Python has in a form of its own: futures, receipts, waiting, transactions of trees alone; and it never
-# waits for events without an end.
+# What Python has in a form of its own: futures, receipts, values by key, waiting, transactions of trees
+# alone; and it never waits for events without an end.
 OWN_FORM = {
     "hf_await",
     "hf_error_participant",
@@ -73,6 +73,9 @@ OWN_FORM = {
     "hf_future_wait",
     "hf_json_quote",
     "hf_operation_create_function",
+    "hf_operation_create_get",
+    "hf_operation_create_put",
+    "hf_operation_create_remove",
     "hf_operation_start",
     "hf_operation_subscribe",
     "hf_participant_transact",
