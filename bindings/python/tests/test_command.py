@@ -319,18 +319,23 @@ def test_compact_gives_space_back(filled: str) -> None:
 # --- As a program ------------------------------------------------------------------------------------
 
 
-def every_command() -> Iterator[str]:
-    yield from program.commands
+def every_command(group: click.Group = program, begin: str = "") -> "Iterator[tuple[str, click.Command]]":
+    for name, command in group.commands.items():
+        yield begin + name, command
+        if isinstance(command, click.Group):
+            yield from every_command(command, f"{begin}{name} ")
 
 
-@pytest.mark.parametrize("name", every_command())
-def test_every_command_tells_what_it_does_with_an_example(name: str) -> None:
-    text = call(name, "--help", prog_name="holdfast").output
+@pytest.mark.parametrize(("name", "command"), every_command())
+def test_every_command_tells_what_it_does_with_an_example(name: str, command: click.Command) -> None:
+    text = call(*name.split(), "--help", prog_name="holdfast").output
     assert text.startswith(f"Usage: holdfast {name} ")
     assert "Example" in text and f"holdfast {name} " in text.split("Example", 1)[1]
-    for parameter in program.commands[name].params:
+    for parameter in command.params:
         if isinstance(parameter, click.Option):
             assert parameter.help, parameter.name
+    if not isinstance(command, click.Group):
+        assert all(f"--{option}" in text for option in ("json", "format", "quiet", "no-progress"))
 
 
 def test_the_program_tells_its_commands_and_its_version() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_command import lines, run
+from test_command import call, lines, run
 
 import holdfast
 from holdfast.command.failures import EXIT_CODES, Failure
@@ -68,6 +68,28 @@ FAILING = [
     ('put {tmp}/none/new.db songs {{"id":"a"}}', 3),
     ('--read-only put {store} songs {{"id":"a"}}', 1),
     ("delete {store} songs none", 3),
+    ("delete {store} songs", 2),
+    ("delete {store} songs --filter {{}}", 2),
+    ("patch {store} songs none {{}}", 3),
+    ("patch {store} songs s1 []", 1),
+    ('patch {store} songs s1 {{"id":"s2"}}', 1),
+    ('modify {store} songs none {{"$inc":{{"plays":1}}}}', 3),
+    ('modify {store} songs s1 {{"$inc":{{"id":1}}}}', 1),
+    ('modify {store} songs --filter {{"a":{{"$b":1}}}} {{"$set":{{"plays":1}}}}', 1),
+    ("index create {store} songs plays --unique --name again", 4),
+    ("index create {store} songs plays --unique --name plays", 4),
+    ("index create {store} songs a b --expire-after 1", 1),
+    ("index create {store} songs a --name " + "x" * 200, 1),
+    ("index drop {store} songs none", 3),
+    ("index list {store} none", 3),
+    ("index", 2),
+    ("copy {store} {tmp}/table.sqlite", 1),
+    ("copy {store} {store}", 2),
+    ("copy {tmp}/damaged.db {tmp}/new.db", 5),
+    ("copy {store} {tmp}/new.db --repository none", 3),
+    ("upgrade {store} {tmp}/taken", 1),
+    ("upgrade {store} {tmp}/none", 2),
+    ("stats {tmp}/none.db", 3),
     ("export {store} {tmp}/none/lines", 1),
     ("export {store} --repository none", 3),
     ("export {tmp}/damaged.db {tmp}/exported", 5),
@@ -99,7 +121,7 @@ def test_a_failure_is_told_in_the_commands_own_words(scene: dict[str, Any], word
     assert ended.stderr and not FOREIGN.search(ended.stderr), ended.stderr
     if code != 2:
         assert re.fullmatch("holdfast: [^\n]+\n", ended.stderr)
-    for told in (run("--json", *arguments, code=code), run(*arguments, "--json", code=code)):
+    for told in (call("--json", *arguments, code=code), call(*arguments, "--json", code=code)):
         failure = json.loads(told.stderr)
         assert list(failure) == ["error", "message", "exit_code", "detail"]
         assert failure["exit_code"] == code

@@ -34,6 +34,7 @@ def filled(path: str) -> str:
     with holdfast.open(path) as store:
         songs = [{"id": number, "title": f"Song {number}", "album": {"year": 1979}} for number in range(5000)]
         store.repository("songs").save_many(songs)
+        store.repository("songs").create_index("album.year", name="by_year")
         store.repository("singers").save({"id": "s1", "name": "Patti"})
     return path
 
@@ -92,12 +93,16 @@ def test_on_a_terminal_an_answer_is_a_table(filled: str, spawn: Spawn) -> None:
     ("words", "told"),
     [
         ("export {store} {tmp}/lines", "Exporting .* 100% 5001 entities"),
-        ("import {tmp}/new.db {tmp}/exported", "Importing .* 100% 5001 entities"),
+        ("import {tmp}/new.db {tmp}/exported", "Importing .* 100% 5001 entities, [0-9.]+ kB of [0-9.]+ kB"),
         ("import {tmp}/new.db {store} --table songs", "Importing .* 5000 rows"),
-        ("backup {store} {tmp}/copy.db", "Backing up .* 100%"),
-        ("restore {tmp}/backup.db {tmp}/new.db", "Restoring .* 100%"),
+        ("backup {store} {tmp}/copy.db", "Backing up .* 100% [0-9.]+ [kM]B of [0-9.]+ [kM]B"),
+        ("restore {tmp}/backup.db {tmp}/new.db", "Restoring .* 100% [0-9.]+ [kM]B of"),
         ("verify {store}", "Checking .* 100% 5001 entities"),
-        ("compact {store}", "Compacting"),
+        ("compact {store}", "Compacting .* 0:00:"),
+        ("index create {store} songs title", "Indexing .* 100% 5000 entities 0:00:"),
+        ("copy {store} {tmp}/new.db", "Copying .* 100% 5001 entities"),
+        ("delete {store} songs --yes --filter {{}}", "Deleting .* 100% 5000 entities"),
+        ("stats {store} --entries", "Counting .* 100% 5001 entities"),
     ],
 )
 def test_long_work_shows_a_bar_on_a_terminal(
@@ -112,6 +117,12 @@ def test_long_work_shows_a_bar_on_a_terminal(
     for existing in tmp_path.glob("new.db*"):
         existing.unlink()
     assert run(*text.split()).stderr == ""
+
+
+@pytest.mark.parametrize("option", ["--quiet", "--no-progress"])
+def test_nobody_has_to_see_a_bar(filled: str, spawn: Spawn, option: str) -> None:
+    shown = finish(spawn("verify", filled, option))
+    assert "Checking" not in shown and "problems" in shown
 
 
 def test_control_c_ends_long_work_with_130(tmp_path: Path, spawn: Spawn) -> None:
@@ -291,7 +302,8 @@ def test_commands_can_be_piped_into_the_shell(path: str) -> None:
     ended = run("shell", "--create", path, input=script)
     told = lines(ended.stdout)
     assert [it["id"] for it in told[:2]] == ["s1", "s2"]
-    assert told[2]["ok"] and told[3:] == [{"id": "s1", "title": "Why"}, 1]
+    assert told[2] == {"matched": 1, "deleted": 1}
+    assert told[3]["ok"] and told[4:] == [{"id": "s1", "title": "Why"}, 1]
     ended = run("shell", path, input="find songs --count\nget songs none\nfind songs\n", code=3)
     assert ended.stdout == "1\n" and ended.stderr == "holdfast: the repository songs has no none\n"
     assert run("shell", path, input="find 'songs\n", code=2).stderr == "holdfast: No closing quotation\n"
@@ -343,6 +355,13 @@ def test_bash_completes_commands_options_repositories_and_fields(
         ("find", filled, "songs", "--fields", "id,album."): ["id,album.year"],
         ("import", filled, "lines", "--existing", "re"): ["refuse", "replace"],
         ("find", filled + "typo", ""): [],
+        ("index", ""): ["create", "drop", "list"],
+        ("index", "create", filled, "so"): ["songs"],
+        ("index", "create", filled, "songs", "ti"): ["title"],
+        ("index", "drop", filled, "songs", ""): ["by_year"],
+        ("modify", filled, "si"): ["singers"],
+        ("p",): ["patch", "put"],
+        ("delete", filled, "songs", "--d"): ["--dry-run"],
     }
     assert completed_by_bash(installed, *(("holdfast", *words) for words in offered)) == [*offered.values()]
 

@@ -2,7 +2,8 @@
 
 import re
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, Optional
 
 import click
@@ -45,6 +46,11 @@ class Failure(click.ClickException):
         self.error = error
         self.detail = detail or {}
 
+    def but(self, stored: str) -> "Failure":
+        """The same, with what was stored all the same."""
+        message = self.message or self.error
+        return Failure(f"{message}; {stored}", self.exit_code, error=self.error, detail=self.detail)
+
     @classmethod
     def of(cls, error: BaseException) -> "Failure":
         """What ended a command."""
@@ -55,6 +61,17 @@ class Failure(click.ClickException):
         if isinstance(error, KeyboardInterrupt):
             return cls(_what_became(error), INTERRUPTED, error="interrupted")
         return cls(str(error), error="system" if isinstance(error, OSError) else "failed")
+
+
+@contextmanager
+def piecemeal(tell: Any) -> Iterator[None]:
+    """Around work that is stored a piece at a time: a failure, or Ctrl-C, says how much of it stays."""
+    try:
+        yield
+    except (errors.Error, OSError, KeyboardInterrupt) as error:
+        if tell.done:
+            raise Failure.of(error).but(f"the first {tell.done} entities were stored and stay") from error
+        raise
 
 
 def _what_became(interrupt: KeyboardInterrupt) -> str:

@@ -25,12 +25,12 @@ def backup(session: Session, store: str, target: str) -> None:
     Example:
         holdfast backup music.db music-monday.db
     """
-    with session.open(store) as opened, progress("Backing up") as tell:
+    with session.open(store) as opened, progress(session, "Backing up", unit="bytes") as tell:
         report = opened.backup(target, progress=tell)
     session.output.done(report)
     with Session(session.output).open(f"sqlite:{os.path.abspath(target)}") as copy:
-        with progress("Checking", total=entities_of(copy)) as tell:
-            found = copy.verify(progress=lambda done, _: tell(done, text=f"{done} entities"))
+        with progress(session, "Checking", total=entities_of(copy)) as tell:
+            found = copy.verify(progress=tell)
     if not found["ok"]:
         raise Failure(
             f"{target} is what the store holds, and that is damaged: see holdfast verify {store}", DAMAGED
@@ -41,14 +41,15 @@ def backup(session: Session, store: str, target: str) -> None:
 @click.argument("source", metavar="BACKUP", type=click.Path(exists=True, dir_okay=False))
 @store_argument
 @click.option("--replace", is_flag=True, help="Replace the store that is there, which nobody may have open.")
-def restore(source: str, store: str, replace: bool) -> None:
+@click.pass_obj
+def restore(session: Session, source: str, store: str, replace: bool) -> None:
     """Make a store from a backup.
 
     \b
     Example:
         holdfast restore music-monday.db music.db --replace
     """
-    with progress("Restoring") as tell:
+    with progress(session, "Restoring", unit="bytes") as tell:
         maintenance.restore(source, store, replace=replace, progress=tell)
 
 
@@ -66,8 +67,8 @@ def verify(ctx: click.Context, store: str) -> None:
     """
     session: Session = ctx.obj
     with session.open(store) as opened:
-        with progress("Checking", total=entities_of(opened)) as tell:
-            report = opened.verify(progress=lambda done, _: tell(done, text=f"{done} entities"))
+        with progress(session, "Checking", total=entities_of(opened)) as tell:
+            report = opened.verify(progress=tell)
     session.output.report(report)
     if not report["ok"]:
         ctx.exit(DAMAGED)
@@ -85,6 +86,6 @@ def compact(session: Session, store: str) -> None:
     Example:
         holdfast compact music.db
     """
-    with session.open(store, write=True) as opened, progress("Compacting"):
+    with session.open(store, write=True) as opened, progress(session, "Compacting", unit=""):
         report = opened.compact()
     session.output.done(report)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from .._limits import LIMITS
+from ..receipt import Receipt
 
 # What a terminal would obey and JSON does not escape.
 _CONTROLS = re.compile("[\x7f-\x9f]")
@@ -69,6 +70,11 @@ class Output:
         """Writes one value by itself; a program that wants JSON finds it under its name."""
         text = json_text({name: value}) if self.json else str(value)
         sys.stdout.write(text + "\n")
+
+    def stored(self, receipt: Receipt) -> None:
+        """Writes which entities were stored, with their versions, unless nobody wants to know."""
+        if not self.quiet:
+            self.rows({"id": change.id, "version": change.version} for change in receipt.changes)
 
     def done(self, report: Mapping[str, Any]) -> None:
         """Writes what a command has done, unless nobody wants to know."""

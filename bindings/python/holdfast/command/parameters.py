@@ -36,6 +36,20 @@ def complete_repository(ctx: click.Context, _: click.Parameter, incomplete: str)
     return []
 
 
+def complete_index(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The names of the repository's indexes that begin so."""
+    with suppress(Exception), store_of(ctx) as store:
+        indexes = store.repository(typed(ctx, "repository"), create=False).indexes()
+        return [CompletionItem(it["name"]) for it in indexes if it["name"].startswith(incomplete)]
+    return []
+
+
+def either(ids: "tuple[str, ...]", filter: Optional[dict[str, Any]]) -> None:
+    """Refuses a call that does not say which entities are meant, or says so twice."""
+    if bool(ids) == (filter is not None):
+        raise click.UsageError("Give ids, or a --filter ('{}' means every entity).")
+
+
 def field_names(ctx: click.Context) -> list[str]:
     """The dotted paths in the repository's first entities."""
     with suppress(Exception), store_of(ctx) as store:
@@ -111,8 +125,16 @@ class Filter(click.ParamType):
 
 store_argument = click.argument("store", type=click.Path())
 repository_argument = click.argument("repository", shell_complete=complete_repository)
-ids_argument = click.argument("ids", nargs=-1, required=True, metavar="ID...")
+ids_argument = click.argument("ids", nargs=-1, metavar="[ID]...")
 filter_argument = click.argument("filter", required=False, type=Filter())
+filter_option = click.option("--filter", type=Filter(), help="Those that match; '{}' means every entity.")
+yes_option = click.option("-y", "--yes", is_flag=True, help="Do not ask whether it is meant.")
+existing_option = click.option(
+    "--existing",
+    type=click.Choice(["refuse", "replace", "skip"]),
+    help="What becomes of an entity whose id is taken (refuse).",
+)
+indexes_option = click.option("--indexes/--no-indexes", default=True, help="Create the indexes, too (yes).")
 repositories_option = click.option(
     "--repository",
     "repositories",

@@ -7,14 +7,19 @@ import click
 from ..version import version_text
 from .commands import SHARED, Commands
 from .completion import completion
+from .copying import copy
+from .deleting import delete
+from .indexes import index
 from .inspect import inspect
 from .maintenance import backup, compact, restore, verify
-from .reading import find, get, info
+from .reading import find, get
 from .session import Session
 from .shell import shell
+from .state import info, stats
 from .transfer import export, import_
+from .upgrading import upgrade
 from .watch import watch
-from .writing import delete, put
+from .writing import modify, patch, put
 
 
 @click.group(cls=Commands, params=list(SHARED), context_settings={"help_option_names": ["-h", "--help"]})
@@ -39,12 +44,18 @@ def program(ctx: click.Context, read_only: bool) -> None:
 
 for command in (
     info,
+    stats,
     get,
-    put,
-    delete,
     find,
+    put,
+    patch,
+    modify,
+    delete,
+    index,
     import_,
     export,
+    copy,
+    upgrade,
     backup,
     restore,
     verify,

@@ -1,4 +1,4 @@
-"""Commands that read: info, get, find."""
+"""Commands that read entities: get, find."""
 
 from typing import Any, Optional
 
@@ -6,37 +6,14 @@ import click
 
 from ..repository import Repository
 from .failures import NOT_FOUND, Failure
-from .parameters import Fields, Sort, filter_argument, ids_argument, repository_argument, store_argument
+from .parameters import Fields, Sort, filter_argument, repository_argument, store_argument
 from .session import Session
 
 
 @click.command()
 @store_argument
-@click.pass_obj
-def info(session: Session, store: str) -> None:
-    """Tell what a store is and holds.
-
-    That is its state, and for each repository the number of entities and the indexes.
-
-    \b
-    Example:
-        holdfast info music.db
-    """
-    with session.open(store) as opened:
-        described = opened.describe()
-        repositories = []
-        for entry in described.pop("repositories"):
-            repository = opened.repository(entry["name"], create=False)
-            repositories.append({**entry, "entities": repository.count(), "indexes": repository.indexes()})
-        session.output.report(
-            {**described, "schema_version": opened.schema_version, "repositories": repositories}
-        )
-
-
-@click.command()
-@store_argument
 @repository_argument
-@ids_argument
+@click.argument("ids", nargs=-1, required=True, metavar="ID...")
 @click.pass_obj
 def get(session: Session, store: str, repository: str, ids: tuple[str, ...]) -> None:
     """Print the entities of these ids.

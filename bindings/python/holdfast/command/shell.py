@@ -1,11 +1,11 @@
 """The command `shell`: a prompt for one store."""
 
-import copy
 import functools
 import os
 import shlex
 import sys
 from collections.abc import Iterable, Iterator
+from copy import copy as shallow_copy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,19 +14,42 @@ from click.shell_completion import ShellComplete, split_arg_string
 
 from .. import store as stores
 from .commands import Commands
+from .copying import copy
+from .deleting import delete
 from .failures import Failure, tell
+from .indexes import index
 from .maintenance import backup, compact, verify
 from .parameters import store_argument
-from .reading import find, get, info
+from .reading import find, get
 from .session import Session
+from .state import info, stats
 from .transfer import export, import_
+from .upgrading import upgrade
 from .watch import watch
-from .writing import delete, put
+from .writing import modify, patch, put
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
 
-COMMANDS = (info, get, put, delete, find, import_, export, backup, verify, compact, watch)
+COMMANDS: "tuple[click.Command, ...]" = (
+    info,
+    stats,
+    get,
+    find,
+    put,
+    patch,
+    modify,
+    delete,
+    index,
+    import_,
+    export,
+    copy,
+    upgrade,
+    backup,
+    verify,
+    compact,
+    watch,
+)
 
 
 @click.command()
@@ -47,7 +70,7 @@ def shell(ctx: click.Context, store: str, create: bool) -> None:
         echo 'find songs --limit 3' | holdfast shell music.db
     """
     session: Session = ctx.obj
-    commands = Commands(name="", help=f"Commands on {store}:", commands=dict(_without_store(store)))
+    commands = Commands(name="", help=f"Commands on {store}:", commands=dict(_without_store(COMMANDS, store)))
     with stores.open(store, read_only=session.read_only, create=create) as opened:
         session.kept = opened
         try:
@@ -63,12 +86,15 @@ def shell(ctx: click.Context, store: str, create: bool) -> None:
             session.kept = None
 
 
-def _without_store(store: str) -> Iterator[tuple[str, click.Command]]:
+def _without_store(commands: Iterable[click.Command], store: str) -> Iterator[tuple[str, click.Command]]:
     """The commands as they are in the shell, where the store is known."""
-    for command in COMMANDS:
-        own = copy.copy(command)
-        own.params = [parameter for parameter in command.params if parameter.name != "store"]
-        own.callback = functools.partial(command.callback or (lambda: None), store=store)
+    for command in commands:
+        own = shallow_copy(command)
+        if isinstance(own, click.Group):
+            own.commands = dict(_without_store(own.commands.values(), store))
+        else:
+            own.params = [parameter for parameter in command.params if parameter.name != "store"]
+            own.callback = functools.partial(command.callback or (lambda: None), store=store)
         yield str(command.name), own
 
 

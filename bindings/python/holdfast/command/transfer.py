@@ -8,7 +8,14 @@ from typing import IO, Any, Optional
 import click
 
 from .._query import Damaged
-from .parameters import complete_repository, repositories_option, store_argument
+from .failures import piecemeal
+from .parameters import (
+    complete_repository,
+    existing_option,
+    indexes_option,
+    repositories_option,
+    store_argument,
+)
 from .progress import entities_of, progress
 from .session import Session
 
@@ -43,16 +50,16 @@ def export(
     with session.open(store) as opened:
         total = entities_of(opened, repositories)
         shown = not (to_output and sys.stdout.isatty())
-        with progress("Exporting", total=total, shown=shown) as tell:
+        with progress(session, "Exporting", total=total, shown=shown) as tell:
             report = opened.export_lines(
                 click.get_binary_stream("stdout") if to_output else target,
                 repositories=repositories or None,
                 resume=resume,
                 damaged=damaged,
-                progress=lambda done, _: tell(done, text=f"{done} entities"),
+                progress=tell,
             )
-    if not to_output:
-        session.output.done(report)
+        if not to_output:
+            session.output.done(report)
 
 
 def _size(file: IO[bytes]) -> int:
@@ -67,13 +74,9 @@ def _size(file: IO[bytes]) -> int:
 @click.option(
     "--repository", metavar="NAME", shell_complete=complete_repository, help="Where lines go that name none."
 )
-@click.option(
-    "--existing",
-    type=click.Choice(["refuse", "replace", "skip"]),
-    help="What becomes of an entity whose id is taken (refuse).",
-)
+@existing_option
 @click.option("--resume", metavar="NAME", help="Run again with the same name, it stores only the rest.")
-@click.option("--indexes/--no-indexes", default=True, help="Create the export's indexes (yes).")
+@indexes_option
 @click.option("--table", metavar="NAME", help="SOURCE is an SQLite file: take the rows of this table.")
 @click.option("--id", "id_column", metavar="COLUMN", help="Of a table: the column with the id.")
 @click.option(
@@ -108,24 +111,20 @@ def import_(
         raise click.UsageError("--id and --json-column belong to a --table.")
     if table is not None and source == "-":
         raise click.UsageError("A --table is taken from a file.")
-    with session.open(store, write=True, create=True) as opened, progress("Importing") as tell:
-        if table is not None:
-            report = opened.import_table(
-                source,
-                table,
-                id=id_column,
-                json=json_columns,
-                progress=lambda done, _: tell(done, text=f"{done} rows"),
-                **options,
-            )
-        else:
-            with click.open_file(source, "rb") as file:
-                size = _size(file)
-                report = opened.import_lines(
-                    file,
-                    indexes=indexes,
-                    # How much of the file was read tells how long it takes.
-                    progress=lambda done, _: tell(file.tell() if size else done, size, f"{done} entities"),
-                    **options,
+    with session.open(store, write=True, create=True) as opened:
+        unit = "entities" if table is None else "rows"
+        with progress(session, "Importing", unit=unit) as tell, piecemeal(tell):
+            if table is not None:
+                report = opened.import_table(
+                    source, table, id=id_column, json=json_columns, progress=tell, **options
                 )
-    session.output.done(report)
+            else:
+                with click.open_file(source, "rb") as file:
+                    size = _size(file)
+                    report = opened.import_lines(
+                        file,
+                        indexes=indexes,
+                        progress=lambda done, _: tell.read(done, file.tell() if size else 0, size),
+                        **options,
+                    )
+        session.output.done(report)

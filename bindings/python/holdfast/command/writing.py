@@ -1,67 +1,12 @@
-"""Commands that write entities: put, delete."""
+"""Commands that write entities: put, patch, modify."""
 
-import json
-import re
-from typing import Optional
+from typing import Any, Optional
 
 import click
 
-from .failures import Failure
-from .parameters import ids_argument, repository_argument, store_argument
+from .entities import entities_in, text_of
+from .parameters import either, filter_option, ids_argument, repository_argument, store_argument
 from .session import Session
-
-
-def entities_in(text: str) -> list[bytes]:
-    """The JSON of each entity in a text of objects, one after the other or in arrays: as it was written, so
-    that 1.50 stays 1.50 and the store sees a name that comes twice."""
-    found: list[bytes] = []
-    position = _next_word(text, 0)
-    try:
-        while position < len(text):
-            position = (_array if text[position] == "[" else _entity)(text, position, found)
-            position = _next_word(text, position)
-    except (ValueError, RecursionError) as error:
-        raise Failure(f"entity {len(found) + 1} is no JSON: {error}") from error
-    return found
-
-
-_white_space = re.compile(r"[ \t\n\r]*")
-_decoder = json.JSONDecoder()
-
-
-def _next_word(text: str, position: int) -> int:
-    """Where the white space that begins here has ended."""
-    space = _white_space.match(text, position)
-    return position if space is None else space.end()
-
-
-def _entity(text: str, start: int, found: list[bytes]) -> int:
-    """Takes what begins here, and answers where it ends."""
-    _, end = _decoder.raw_decode(text, start)
-    found.append(text[start:end].encode())
-    return end
-
-
-def _array(text: str, start: int, found: list[bytes]) -> int:
-    """Takes each element of the array that begins here, and answers where it ends."""
-    position = _next_word(text, start + 1)
-    if text[position : position + 1] == "]":
-        return position + 1
-    while True:
-        position = _next_word(text, _entity(text, position, found))
-        sign = text[position : position + 1]
-        if sign == "]":
-            return position + 1
-        if sign != ",":
-            raise json.JSONDecodeError("Expecting ',' or ']'", text, position)
-        position = _next_word(text, position + 1)
-
-
-def _text(source: str) -> str:
-    if source.lstrip().startswith(("{", "[")):
-        return source
-    with click.open_file(source, encoding="utf-8") as file:
-        return file.read()
 
 
 @click.command()
@@ -85,28 +30,72 @@ def put(session: Session, store: str, repository: str, source: str, way: str, ke
         holdfast put music.db songs '{"id": "s1", "title": "Gloria", "plays": 1}'
         holdfast put music.db songs --add < songs.ndjson
     """
-    entities = entities_in(_text(source))
+    entities = entities_in(text_of(source))
     with session.open(store, write=True, create=True) as opened:
         target = opened.repository(repository, key=key)
         write = {"add": target.add_many, "update": target.update_many, "save": target.save_many}[way]
         _, receipt = opened.transact(lambda: write(entities), receipt=True)
-    if not session.output.quiet:
-        session.output.rows({"id": change.id, "version": change.version} for change in receipt.changes)
+        session.output.stored(receipt)
+
+
+@click.command()
+@store_argument
+@repository_argument
+@click.argument("id")
+@click.argument("changes", default="-", metavar="[CHANGES|FILE|-]")
+@click.pass_obj
+def patch(session: Session, store: str, repository: str, id: str, changes: str) -> None:
+    """Change some members of an entity.
+
+    CHANGES is a JSON merge patch (RFC 7396): its members replace those of the entity, null removes them, and
+    objects merge. Prints id and version.
+
+    \b
+    Examples:
+        holdfast patch music.db songs s1 '{"plays": 3, "draft": null}'
+        holdfast patch music.db songs s1 changes.json
+    """
+    text = text_of(changes).encode()
+    with session.open(store, write=True) as opened:
+        target = opened.repository(repository, create=False)
+        _, receipt = opened.transact(lambda: target.patch(id, text), receipt=True)
+        session.output.stored(receipt)
 
 
 @click.command()
 @store_argument
 @repository_argument
 @ids_argument
+@click.argument("update", metavar="UPDATE|FILE|-")
+@filter_option
 @click.pass_obj
-def delete(session: Session, store: str, repository: str, ids: tuple[str, ...]) -> None:
-    """Delete the entities of these ids.
+def modify(
+    session: Session,
+    store: str,
+    repository: str,
+    ids: "tuple[str, ...]",
+    update: str,
+    filter: Optional["dict[str, Any]"],
+) -> None:
+    """Change entities by an update, all of them or none.
 
-    All of them or, where one is missing, none.
+    UPDATE is JSON in MongoDB's operators: $set, $unset, $inc, $mul, $min, $max, $push, $pull, $addToSet,
+    $rename. The entities are those of the ids, whose ids and versions are printed; or with --filter those
+    that match, and then it is printed how many matched and how many of them were changed.
 
     \b
-    Example:
-        holdfast delete music.db songs s1 s2
+    Examples:
+        holdfast modify music.db songs s1 '{"$inc": {"plays": 1}}'
+        holdfast modify music.db songs --filter '{"plays": 0}' '{"$set": {"unheard": true}}'
+        holdfast modify music.db songs --filter '{}' '{"$rename": {"name": "title"}}'
     """
+    either(ids, filter)
+    text = text_of(update).encode()
     with session.open(store, write=True) as opened:
-        opened.repository(repository, create=False).delete_many(ids)
+        target = opened.repository(repository, create=False)
+        if filter is None:
+            _, receipt = opened.transact(lambda: [target.modify(id, text) for id in ids], receipt=True)
+            session.output.stored(receipt)
+        else:
+            result = target.modify_all(filter, text)
+            session.output.done({"matched": result.matched, "modified": result.modified})

@@ -1,0 +1,83 @@
+"""Commands that tell what a store is, holds and does: info, stats."""
+
+from typing import Any
+
+import click
+
+from .parameters import store_argument
+from .progress import entities_of, progress
+from .session import Session
+
+
+@click.command()
+@store_argument
+@click.pass_obj
+def info(session: Session, store: str) -> None:
+    """Tell what a store is and holds.
+
+    That is its state, and for each repository the number of entities and the indexes.
+
+    \b
+    Example:
+        holdfast info music.db
+    """
+    with session.open(store) as opened:
+        described = opened.describe()
+        repositories = []
+        for entry in described.pop("repositories"):
+            repository = opened.repository(entry["name"], create=False)
+            repositories.append({**entry, "entities": repository.count(), "indexes": repository.indexes()})
+        session.output.report(
+            {**described, "schema_version": opened.schema_version, "repositories": repositories}
+        )
+
+
+@click.command()
+@store_argument
+@click.option("--entries", is_flag=True, help="Count the entries of the indexes, which reads everything.")
+@click.pass_obj
+def stats(session: Session, store: str, entries: bool) -> None:
+    """Tell how large a store is, and how busy in this process.
+
+    Sizes in bytes ("store_bytes" of the file, "log_bytes" of the log beside it, "free_bytes" unused in the
+    file), the number of entities and indexes in all and by repository, the queue of commits, how many
+    snapshots are held, and what the cache has done since the store was opened: much of it is of interest in a
+    shell only.
+
+    \b
+    Examples:
+        holdfast stats music.db
+        holdfast stats music.db --entries --json | jq .sizes.store_bytes
+    """
+    with session.open(store) as opened:
+        described = opened.describe()
+        found: dict[str, dict[str, Any]] = {}
+        if entries:
+            with progress(session, "Counting", total=entities_of(opened)) as tell:
+                found = {it["name"]: it for it in opened.verify(progress=tell)["repositories"]}
+        repositories, indexes = [], []
+        for entry in described["repositories"]:
+            repository = opened.repository(entry["name"], create=False)
+            counted = {it["name"]: it["entries"] for it in found.get(repository.name, {}).get("indexes", ())}
+            for it in repository.indexes():
+                told = {"repository": repository.name, "name": it["name"], "state": it["state"]}
+                indexes.append({**told, "entries": counted.get(it["name"])} if entries else told)
+            repositories.append({"name": repository.name, "entities": repository.count()})
+    members = (
+        "sequence",
+        "sizes",
+        "queue",
+        "in_flight",
+        "transactions",
+        "snapshots",
+        "open_snapshots",
+        "cache",
+    )
+    session.output.report(
+        {
+            **{name: described[name] for name in members},
+            "entities": sum(it["entities"] for it in repositories),
+            "repositories": repositories,
+            "indexes": indexes,
+        }
+    )
