@@ -24,10 +24,12 @@ PACKAGES := build-essential chromium chromium-driver clang-format iso-codes libc
 
 C_WARNINGS := -Wall -Wextra -Wpedantic -Werror
 # How the tests' programs in C are compiled, and linked with the library that lies in a folder.
-C_TEST_FLAGS := -D_GNU_SOURCE -g -Wall -Wextra -Werror -Iinclude
+C_TEST_FLAGS := -D_GNU_SOURCE -g -Wall -Wextra -Werror -Iinclude -Ibindings/c/include
 linked_with = -L$(1) -lholdfast -Wl,-rpath,$(1)
 LINKED := $(call linked_with,$(LIBRARY_DIRECTORY))
 HEADERS := $(wildcard include/holdfast/*.h)
+# What is no part of the library: for the tests of programs that use it.
+TEST_HEADERS := bindings/c/include/holdfast/testing.h
 DOCUMENTED := $(wildcard include/guides/*.md) LICENSE bindings/c/holdfast.supp
 C_FILES = $(shell find include Sources Tests bindings -name '*.[ch]' -not -path '*/build/*')
 ABI_SHARED := $(addprefix Tests/ABI/,support.c actions.c indexes.c listener.c members.c scene.c shelf.c state_table.c \
@@ -85,7 +87,7 @@ install: library ## Installs library, headers, guides and holdfast.pc under PREF
 	install -m 644 $(LIBRARY).debug "$(DESTDIR)$(LIBDIR)/"
 	ln -sf $(notdir $(LIBRARY)) "$(DESTDIR)$(LIBDIR)/$(SONAME)"
 	ln -sf $(SONAME) "$(DESTDIR)$(LIBDIR)/libholdfast.so"
-	install -m 644 $(HEADERS) "$(DESTDIR)$(INCLUDES)/"
+	install -m 644 $(HEADERS) $(TEST_HEADERS) "$(DESTDIR)$(INCLUDES)/"
 	install -m 644 include/holdfast.h "$(DESTDIR)$(PREFIX)/include/"
 	install -m 644 $(DOCUMENTED) "$(DESTDIR)$(DOCUMENTS)/"
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' -e 's|@VERSION@|$(VERSION)|' bindings/c/holdfast.pc.in \
@@ -96,7 +98,7 @@ install: library ## Installs library, headers, guides and holdfast.pc under PREF
 uninstall: ## Removes what install put there
 	cd "$(DESTDIR)$(LIBDIR)" && rm -f libholdfast.so $(SONAME) $(notdir $(LIBRARY)) $(notdir $(LIBRARY)).debug \
 	    pkgconfig/holdfast.pc
-	cd "$(DESTDIR)$(INCLUDES)" && rm -f ../holdfast.h $(notdir $(HEADERS))
+	cd "$(DESTDIR)$(INCLUDES)" && rm -f ../holdfast.h $(notdir $(HEADERS) $(TEST_HEADERS))
 	cd "$(DESTDIR)$(DOCUMENTS)" && rm -f $(notdir $(DOCUMENTED))
 	cd "$(DESTDIR)/" && rmdir --parents --ignore-fail-on-non-empty ".$(LIBDIR)/pkgconfig" ".$(INCLUDES)" ".$(DOCUMENTS)"
 
@@ -177,7 +179,8 @@ test-abi: library $(addprefix $(BUILD)/abi/,$(ABI_TESTS)) ## The C contract, aga
 	done; \
 	if [ -n "$$failed" ]; then echo "FAILED:$$failed" >&2; exit 1; fi
 
-$(BUILD)/abi/%: Tests/ABI/%.c $(ABI_SHARED) $(wildcard Tests/ABI/*.h) include/holdfast.h $(HEADERS)
+$(BUILD)/abi/%: Tests/ABI/%.c $(ABI_SHARED) $(wildcard Tests/ABI/*.h) include/holdfast.h $(HEADERS) \
+    $(TEST_HEADERS)
 	@mkdir -p $(BUILD)/abi
 	$(CC) -std=c99 -O1 $(C_TEST_FLAGS) -DHOLDFAST_VERSION='"$(VERSION)"' $< $(ABI_SHARED) -o $@ \
 	    $(LINKED) -lcmocka -ljansson -pthread

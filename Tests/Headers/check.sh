@@ -10,12 +10,12 @@ compile() { # compiler, language, standard, header
     command -v "$1" > /dev/null || return 0
     # $warnings is a list of words.
     # shellcheck disable=SC2086
-    echo "#include <$4>" | "$1" -x "$2" "-std=$3" $warnings -Iinclude -fsyntax-only - ||
+    echo "#include <$4>" | "$1" -x "$2" "-std=$3" $warnings -Iinclude -Ibindings/c/include -fsyntax-only - ||
         { echo "$4 does not compile with $1 as $3" >&2; exit 1; }
     count=$((count + 1))
 }
 
-for header in holdfast.h $(cd include && ls holdfast/*.h); do
+for header in holdfast.h $(cd include && ls holdfast/*.h) $(cd bindings/c/include && ls holdfast/*.h); do
     compile gcc c c99 "$header"
     compile clang c c99 "$header"
     compile g++ c++ c++17 "$header"

@@ -19,7 +19,7 @@ where=(DESTDIR="$root" PREFIX="$prefix" LIBDIR="$libraries")
 mkdir -p "$root$prefix/include"
 touch "$root$prefix/include/other.h"
 make --no-print-directory install "${where[@]}" > /dev/null
-for file in "include/holdfast/status.h" "share/doc/holdfast/LICENSE" "share/doc/holdfast/holdfast.supp" \
+for file in "include/holdfast/status.h" "include/holdfast/testing.h" "share/doc/holdfast/LICENSE" "share/doc/holdfast/holdfast.supp" \
     "lib 64/libholdfast.so" "lib 64/pkgconfig/holdfast.pc"; do
     [ -s "$root$prefix/$file" ] || fail "$file is not installed"
 done
@@ -27,7 +27,7 @@ done
 export PKG_CONFIG_PATH="$root$libraries/pkgconfig" PKG_CONFIG_SYSROOT_DIR="$root"
 # The names with spaces come quoted.
 eval "flags=($(pkg-config --cflags --libs holdfast))"
-cc -Wall -Wextra -Werror Tests/Install/program.c -o "$folder/program" "${flags[@]}"
+cc -Wall -Wextra -Werror -pthread Tests/Install/program.c -o "$folder/program" "${flags[@]}"
 export LD_LIBRARY_PATH="$root$libraries"
 "$folder/program" "$folder/songs.db" || fail "the program ended with $?"
 valgrind --quiet --error-exitcode=9 --leak-check=full --show-leak-kinds=all --errors-for-leak-kinds=all \

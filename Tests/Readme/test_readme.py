@@ -35,7 +35,8 @@ def ran_c(directory, program):
     (directory / "app.c").write_text(program)
     # The linker wants the library under its short name, which stands beside the versioned one.
     command = "cc -std=c99 -Wall -Wextra -Wpedantic -Werror app.c -o app".split()
-    command += [f"-I{ROOT}/include", f"-L{LIBRARY.parent}", "-lholdfast"]
+    command += [f"-I{ROOT}/include", f"-I{ROOT}/bindings/c/include", "-pthread"]
+    command += [f"-L{LIBRARY.parent}", "-lholdfast"]
     command += [f"-Wl,-rpath,{LIBRARY.parent}"]
     subprocess.run(command, cwd=directory, check=True)
     return subprocess.run(
@@ -160,6 +161,12 @@ def test_actions_in_c_lead_to_the_state_that_they_should(tmp_path):
     assert set(told) <= {"request", "save", "received", "changed", "saved"}
     assert [song["id"] for song in state["request"]["elements"]] == ["s1", "s5"]
     assert state["persist"]["state"] == "succeeded"
+
+
+def test_a_mock_in_c_fails_where_it_is_told_to(tmp_path):
+    (functions,) = (block for block in blocks("c") if "hf_mock_storage" in block)
+    end = 'puts(nothing_is_left_of_half_a_commit() ? "nothing" : "something");'
+    assert run_c(tmp_path, C_BEGINNING + functions + C_END % end) == "nothing\n"
 
 
 def test_the_python_program_runs_and_counts_its_plays(tmp_path):
