@@ -83,6 +83,35 @@ static void waiting_inside_an_asynchronous_function_would_deadlock_and_says_so(r
     hf_operation_free(operation);
 }
 
+static hf_status note_thread(hf_transaction *transaction, hf_buffer *result, void *thread,
+                             hf_error **out_error) {
+    (void)transaction, (void)result, (void)out_error;
+    *(pthread_t *)thread = pthread_self();
+    return HF_OK;
+}
+
+static void *perform_here(void *operation) {
+    expect_ok(hf_operation_perform, operation, NULL, NULL, NULL);
+    return NULL;
+}
+
+static void what_is_performed_runs_on_the_thread_that_calls_and_what_is_started_on_another(room r) {
+    pthread_t thread, caller;
+    hf_operation *operation = NULL;
+    hf_future *future = NULL;
+    expect_ok(hf_operation_create_function, r.store, note_thread, &thread, NULL, NULL, &operation);
+    perform_here(operation);
+    assert_true(pthread_equal(thread, pthread_self()));
+    assert_int_equal(pthread_create(&caller, NULL, perform_here, operation), 0);
+    pthread_join(caller, NULL);
+    assert_true(pthread_equal(thread, caller));
+    expect_ok(hf_operation_start, operation, NULL, &future);
+    expect_ok(hf_future_wait, future, NULL, 120000, NULL, NULL);
+    assert_false(pthread_equal(thread, pthread_self()));
+    hf_future_free(future);
+    hf_operation_free(operation);
+}
+
 /* --- Subscriptions, cancelling, closing
  * --------------------------------------------------------------------------- */
 
@@ -259,6 +288,38 @@ static void what_has_not_begun_or_not_reached_its_commit_can_be_cancelled(room r
     hf_operation_free(fetch);
 }
 
+static void a_subscription_that_is_cancelled_brings_its_end_and_nothing_else(room r) {
+    gate g = {PTHREAD_MUTEX_INITIALIZER, 0, 0};
+    heard cancelled = {0}, ended = {0};
+    hf_operation *blocker = NULL, *add = describe_operation(r, ADD_ONE);
+    hf_future *future = NULL;
+    expect_ok(hf_operation_create_function, r.store, hold, &g, NULL, NULL, &blocker);
+    pthread_mutex_lock(&g.lock);
+    expect_ok(hf_operation_subscribe, blocker, NULL, hear, &cancelled, note_freed, &future);
+    while (!g.entered)
+        sleep_milliseconds(1);
+    expect_ok(hf_future_cancel, future);
+    expect(HF_INVALID_STATE, hf_future_cancel, future);
+    wait_for_end(&cancelled);
+    pthread_mutex_unlock(&g.lock);
+    while (!g.left)
+        sleep_milliseconds(1);
+    hf_future_free(future);
+
+    /* What has come to its end is not cancelled any more. */
+    expect_ok(hf_operation_subscribe, add, NULL, hear, &ended, note_freed, &future);
+    wait_for_end(&ended);
+    expect(HF_INVALID_STATE, hf_future_cancel, future);
+    hf_future_free(future);
+    hf_operation_free(blocker), hf_operation_free(add);
+    expect_ok(hf_store_close, r.store, -1);
+    assert_int_equal(cancelled.values, 0);
+    assert_int_equal(cancelled.ends, 1);
+    assert_int_equal(cancelled.last_status, HF_CANCELLED);
+    assert_int_equal(cancelled.freed, 1);
+    assert_int_equal(ended.values + ended.ends + ended.freed, 3);
+}
+
 typedef struct stubborn {
     gate gate;
     atomic_int runs;
@@ -395,7 +456,9 @@ int main(void) {
     static const scenario scenarios[] = {
         EACH_ENGINE(a_function_of_the_host_is_an_operation_too),
         ONCE(waiting_inside_an_asynchronous_function_would_deadlock_and_says_so),
+        ONCE(what_is_performed_runs_on_the_thread_that_calls_and_what_is_started_on_another),
         EACH_ENGINE(a_subscription_brings_one_value_and_an_end_or_one_failure),
+        ONCE(a_subscription_that_is_cancelled_brings_its_end_and_nothing_else),
         EACH_ENGINE(under_queue_delivery_a_subscription_is_two_events),
         ONCE(events_that_are_taken_one_by_one_keep_their_order),
         ONCE(what_was_cancelled_while_it_ran_does_not_run_again),

@@ -174,6 +174,28 @@ static void making_an_operation_does_nothing_and_each_run_runs_again(room r) {
     expect_count(r.things, NULL, NULL, 3);
 }
 
+static void whether_an_entity_is_there_is_a_run_s_affair(room r) {
+    static const char *const descriptions[] = {
+        STEP("update", ",\"entity\":{\"id\":\"s1\",\"n\":1}"),
+        STEP("patch", ",\"id\":\"s1\",\"patch\":{\"n\":2}"),
+        STEP("modify", ",\"id\":\"s1\",\"update\":{\"$inc\":{\"n\":1}}"),
+        STEP("update_many", ",\"entities\":[{\"id\":\"s1\",\"n\":4}]"),
+        STEP("delete", ",\"id\":\"s1\""),
+    };
+    hf_operation *operations[COUNT_OF(descriptions)];
+    for (size_t i = 0; i < COUNT_OF(descriptions); i++) {
+        operations[i] = describe_operation(r, descriptions[i]);
+        expect(HF_NOT_FOUND, hf_operation_perform, operations[i], NULL, NULL, NULL);
+    }
+    expect_count(r.things, NULL, NULL, 0);
+    save(r.things, NULL, "{\"id\":\"s1\"}");
+    for (size_t i = 0; i < COUNT_OF(descriptions); i++) {
+        expect_ok(hf_operation_perform, operations[i], NULL, NULL, NULL);
+        hf_operation_free(operations[i]);
+    }
+    expect_absent(r.things, NULL, "s1");
+}
+
 static void what_is_wrong_with_a_description_is_named(room r) {
     static const struct {
         const char *json;
@@ -305,6 +327,7 @@ int main(void) {
         EACH_ENGINE(each_call_of_a_repository_can_be_described),
         EACH_ENGINE(asynchronous_runs_answer_what_performing_answers),
         EACH_ENGINE(making_an_operation_does_nothing_and_each_run_runs_again),
+        EACH_ENGINE(whether_an_entity_is_there_is_a_run_s_affair),
         ONCE(what_is_wrong_with_a_description_is_named),
         EACH_ENGINE(an_operation_outlives_its_store_and_says_that_it_is_closed),
         EACH_ENGINE(one_value_is_performed_by_several_threads_as_independent_runs),
