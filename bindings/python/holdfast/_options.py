@@ -7,7 +7,7 @@ refuse every other name.
 import inspect
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Callable, Optional, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Literal, Optional, TypedDict, TypeVar
 
 if TYPE_CHECKING:
     from .tree import Transactable
@@ -15,13 +15,46 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+Durability = Literal["full", "relaxed"]
+
+
+class StoreOptions(TypedDict, total=False):
+    """How a store is opened: `hf_store_open` in holdfast/store.h tells of each."""
+
+    create: bool
+    read_only: bool
+    durability: Durability
+    max_in_flight: int
+    max_entity_bytes: int
+    max_depth: int
+    cache_bytes: int
+    max_snapshots: int
+    snapshot_max_age_ms: int
+    wal_limit_bytes: int
+    lock_timeout_ms: int
+    idempotency_max_age_ms: int
+    idempotency_max_count: int
+    log_retention: int
+    log_max_age_ms: int
+    log_max_bytes: int
+    slow_commit_ms: int
+    allow_unsafe_location: bool
+    mode: str
+
+
+class ProviderOptions(StoreOptions, total=False):
+    """How a store over a provider is opened: `hf_store_open_provider` in holdfast/provider.h tells of it."""
+
+    concurrent_calls: bool
+
+
 class CommitOptions(TypedDict, total=False):
     """How a transaction is run, as often as wanted."""
 
     timeout: Optional[float]
-    isolation: Optional[str]
-    durability: Optional[str]
-    on_error: Optional[str]
+    isolation: Optional[Literal["serializable", "snapshot"]]
+    durability: Optional[Durability]
+    on_error: Optional[Literal["continue", "abort"]]
 
 
 class TransactionOptions(CommitOptions, total=False):

@@ -32,6 +32,10 @@ from .store import Store
 if TYPE_CHECKING:
     from ctypes import _Pointer
 
+    from typing_extensions import Unpack
+
+    from ._options import ProviderOptions
+
 
 class ProviderWrite(NamedTuple):
     """One write of a commit, for `apply`."""
@@ -82,7 +86,7 @@ class StorageProvider:
         raise NotImplementedError
 
 
-def open_provider(provider: StorageProvider, **options: Any) -> Store:
+def open_provider(provider: StorageProvider, **options: "Unpack[ProviderOptions]") -> Store:
     """Opens a store whose entities live with a provider of the program's own.
 
     The options are those of `open`, without `create` and what belongs to SQLite, and `concurrent_calls`:

@@ -20,7 +20,14 @@ from ._handles import Handle, OfOneProcess, Registry, call
 from ._interrupts import untold
 from ._library import lib
 from ._limits import LIMITS
-from ._options import CommitOptions, TransactionOptions, TransactOptions, takes, transaction_options
+from ._options import (
+    CommitOptions,
+    StoreOptions,
+    TransactionOptions,
+    TransactOptions,
+    takes,
+    transaction_options,
+)
 from ._signatures import HF_TIMEOUT, hf_store
 from .cache import Cache, Clock, set_clock
 from .events import CommitFuture, Events, Submission
@@ -44,7 +51,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _open_stores: "Registry[weakref.ref[Store]]" = Registry()
 
 
-def open(url: Union[str, "os.PathLike[str]"], **options: Any) -> "Store":
+def open(url: Union[str, "os.PathLike[str]"], **options: "Unpack[StoreOptions]") -> "Store":
     """Opens a store, creating it where there is none.
 
     `url` is the path of an SQLite file ("music.db", "sqlite:music.db") or "memory:". The options are those of
@@ -75,7 +82,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
 
     _max_in_flight: int
 
-    def __init__(self, url: Union[str, "os.PathLike[str]"], **options: Any) -> None:
+    def __init__(self, url: Union[str, "os.PathLike[str]"], **options: "Unpack[StoreOptions]") -> None:
         self._start(os.fspath(url), functools.partial(lib.hf_store_open, native_text(url)), options)
 
     @classmethod

@@ -4,6 +4,7 @@ import ctypes
 import ctypes.util
 import inspect
 import re
+import typing
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 import holdfast
 from holdfast import _library, _log, _signatures, repository
+from holdfast._options import ProviderOptions, StoreOptions
 from holdfast.cache import TrimLevel
 
 CONTRACT = headers.read()
@@ -50,6 +52,28 @@ def test_the_reader_finds_the_contract() -> None:
 
 def test_the_table_names_every_function_of_the_headers_and_no_other() -> None:
     assert set(_signatures.FUNCTIONS) == set(CONTRACT.functions)
+
+
+def options_of(header: str, function: str) -> "dict[str, str]":
+    """The options that a function's comment tells of, with their forms."""
+    text = (headers.HEADERS / header).read_text()
+    comment = text[: text.index(f"{function}(")].rpartition("/**")[2]
+    return dict(re.findall(r'^ \*   "(\w+)": (bool|[0-9]+\.\.|")', comment, re.MULTILINE))
+
+
+def test_the_options_of_stores_are_those_of_the_headers() -> None:
+    told = options_of("store.h", "hf_store_open")
+    del told["delivery"]
+    kinds = {
+        name: "bool" if it is bool else "" if it is int else '"' for name, it in _hints(StoreOptions).items()
+    }
+    assert {name: "" if ".." in form else form for name, form in told.items()} == kinds
+    more = options_of("provider.h", "hf_store_open_provider")
+    assert _hints(ProviderOptions).keys() == told.keys() | more.keys()
+
+
+def _hints(options: type) -> "dict[str, Any]":
+    return typing.get_type_hints(options)
 
 
 def test_the_first_header_lists_all_headers_and_all_handles() -> None:

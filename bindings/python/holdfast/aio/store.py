@@ -36,19 +36,20 @@ from .transaction import Transaction
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from .._options import ProviderOptions, StoreOptions
     from ..tree import Transactable
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def open(url: Union[str, "os.PathLike[str]"], **options: Any) -> "Opening":
+def open(url: Union[str, "os.PathLike[str]"], **options: "Unpack[StoreOptions]") -> "Opening":
     """Opens a store for the running loop: `async with holdfast.aio.open(...) as store`, or with `await`, and
     `await store.close()` at the end. Parameters as of `holdfast.open`."""
     return Opening(functools.partial(blocking_open, url, **options))
 
 
-def open_provider(provider: StorageProvider, **options: Any) -> "Opening":
+def open_provider(provider: StorageProvider, **options: "Unpack[ProviderOptions]") -> "Opening":
     """As `open`, for a store whose entities live with a provider. Parameters as of `holdfast.open_provider`.
     The provider's methods are called on threads of the library's."""
     return Opening(functools.partial(blocking_open_provider, provider, **options))

@@ -104,6 +104,10 @@ def transact(store: holdfast.Store, songs: holdfast.Repository[Song]) -> None:
 
 async def main() -> None:
     assert_type(holdfast.aio.open("memory:"), holdfast.aio.Opening)
+    assert_type(holdfast.open("m.db", read_only=True, cache_bytes=0, durability="relaxed"), holdfast.Store)
+    assert_type(holdfast.aio.open("m.db", mode="0600", max_in_flight=10), holdfast.aio.Opening)
+    provider = holdfast.StorageProvider()
+    assert_type(holdfast.open_provider(provider, concurrent_calls=True, max_depth=3), holdfast.Store)
     with holdfast.open("memory:") as blocking:
         assert_type(blocking.aio, holdfast.aio.Store)
         assert_type(blocking.aio.blocking, holdfast.Store)

@@ -54,6 +54,13 @@ def blocking(store: holdfast.Store, songs: holdfast.Repository[Song]) -> None:
     songs.set_validator()  # wrong
     store.verify(progress=3)  # wrong
     holdfast.opne("memory:")  # wrong
+    holdfast.open("memory:", cash_bytes=0)  # wrong
+    holdfast.open("memory:", cache_bytes="1 MiB")  # wrong
+    holdfast.open("memory:", durability="medium")  # wrong
+    holdfast.open("memory:", concurrent_calls=True)  # wrong
+    holdfast.open_provider(holdfast.StorageProvider(), concurrent_call=True)  # wrong
+    holdfast.aio.open("memory:", read_only="no")  # wrong
+    store.begin(isolation="snapshots")  # wrong
     with holdfast.aio.open("memory:") as other:  # wrong
         del other
     del song, number, text
