@@ -7,7 +7,7 @@ import holdfast
 
 
 def test_parents_begin_and_validate_first_and_end_last(family: Family) -> None:
-    down, up = ["root", "first", "leaf", "second"], ["second", "leaf", "first", "root"]
+    down, up = ["root", "first", "leaf", "second"], ["leaf", "first", "second", "root"]
     for ending, calls in (("commit", up), ("rollback", up)):
         family.calls.clear()
         family.leaf.begin_transaction()
@@ -15,10 +15,22 @@ def test_parents_begin_and_validate_first_and_end_last(family: Family) -> None:
         expected = [f"begin {name}" for name in down]
         expected += [f"validate {name}" for name in down] if ending == "commit" else []
         assert family.calls[: len(expected)] == expected
-        ended = family.calls[len(expected) :]
-        assert sorted(ended) == sorted(f"{ending} {name}" for name in calls)
-        order = [call.split()[1] for call in ended]
-        assert order.index("leaf") < order.index("first") < order.index("root") == 3
+        assert family.calls[len(expected) :] == [f"{ending} {name}" for name in calls]
+
+
+def test_siblings_come_in_the_order_in_which_they_were_attached_at_both_ends() -> None:
+    root = Node("root")
+    names = [f"{number * 7 % 50}" for number in range(50)]
+    children = [Node(name, root) for name in names]
+    children[10].detach()
+    children[10].attach(root)
+    names.append(names.pop(10))
+    for ending in ("commit", "rollback"):
+        root.calls.clear()
+        root.begin_transaction()
+        getattr(root, f"{ending}_transaction")()
+        assert [name for call, name in map(str.split, root.calls) if call == "begin"] == ["root", *names]
+        assert [name for call, name in map(str.split, root.calls) if call == ending] == [*names, "root"]
 
 
 def test_a_commit_from_a_leaf_commits_every_member_once(family: Family) -> None:

@@ -105,6 +105,28 @@ def test_what_joins_in_validation_is_validated_too(family: Family) -> None:
     assert [node.counts() for node in late] == [[1, 1, 1, 0]] * 3
 
 
+def test_validation_that_would_never_end_is_ended_and_can_be_repaired(family: Family) -> None:
+    late: list[Node] = []
+
+    def grow() -> None:
+        late.append(Node("late", family.root))
+        late[-1].hooks["validate"] = grow
+
+    family.leaf.hooks["validate"] = grow
+    family.root.begin_transaction()
+    with pytest.raises(holdfast.InvalidStateError):
+        family.root.commit_transaction()
+    assert family.root.transaction_is_active
+    assert not [call for call in family.calls if call.startswith(("commit", "rollback"))]
+    assert late
+    late[-1].hooks.clear()
+    family.leaf.hooks.clear()
+    for node in late:
+        node.detach()
+    family.root.commit_transaction()
+    assert family.leaf.counts()[2:] == [1, 0]
+
+
 def test_what_cannot_be_attached_is_told(family: Family) -> None:
     with pytest.raises(holdfast.CycleError):
         family.root.attach(family.leaf)
@@ -193,7 +215,7 @@ def test_a_tree_may_be_very_large(shape: str) -> None:
             Small.commits += 1
 
     nodes = [Small()]
-    for _ in range(20_000):
+    for _ in range(100_000):
         node = Small()
         node.attach(nodes[0] if shape == "wide" else nodes[-1])
         nodes.append(node)

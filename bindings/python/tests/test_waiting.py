@@ -115,14 +115,89 @@ def test_two_threads_may_wait_for_one_result() -> None:
     assert found == [17, 17]
 
 
-def test_five_hundred_may_wait_at_once() -> None:
+def test_a_thousand_may_wait_at_once() -> None:
     found: list[Any] = []
+    waiting: list[Done] = []
+    all_wait = threading.Event()
 
-    def wait() -> None:
-        found.append(holdfast.await_result(later(0.2, 1)))
+    def starter(done: Done) -> None:
+        waiting.append(done)
+        if len(waiting) == 1000:
+            all_wait.set()
 
-    in_threads(lambda _: wait(), range(500))
-    assert found == [1] * 500
+    def answer() -> None:
+        all_wait.wait(120)
+        for number, done in enumerate(waiting):
+            done(number)
+
+    answering = threading.Thread(target=answer)
+    answering.start()
+    in_threads(lambda _: found.append(holdfast.await_result(starter, timeout=300)), range(1000))
+    answering.join()
+    assert sorted(found) == list(range(1000))
+
+
+def test_an_error_wins_over_a_later_success_and_the_success_is_told() -> None:
+    answers = []
+
+    def starter(done: Done) -> None:
+        answers.extend([done(error=LookupError("first")), done("second")])
+
+    with pytest.raises(LookupError, match="first"):
+        holdfast.await_result(starter)
+    assert answers == [True, False]
+
+
+def test_handlers_of_signals_that_return_end_no_wait() -> None:
+    handled = []
+    before = signal.signal(signal.SIGALRM, lambda *_: handled.append(1))
+    signal.setitimer(signal.ITIMER_REAL, 0.002, 0.002)
+    try:
+
+        def starter(done: Done) -> None:
+            def answer() -> None:
+                while len(handled) < 50:
+                    time.sleep(0.001)
+                done("at last")
+
+            threading.Thread(target=answer).start()
+
+        assert holdfast.await_result(starter, timeout=300) == "at last"
+        began = time.monotonic()
+        with pytest.raises(holdfast.TimeoutError):
+            holdfast.await_result(lambda done: None, timeout=0.1)
+        assert time.monotonic() - began >= 0.1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_a_result_that_comes_just_at_the_deadline_is_returned_or_kept_for_the_next_wait() -> None:
+    for number in range(300):
+        answers: list[bool] = []
+        # From well before the deadline to well behind it, on any machine.
+        starter = later_noted(0.0005 * (number % 20), number, answers)
+        try:
+            assert holdfast.await_result(starter, timeout=0.005) == number
+        except holdfast.TimeoutError as error:
+            assert error.future.result(120) == number
+        assert has_counted(answers)
+
+
+def later_noted(seconds: float, result: Any, answers: "list[bool]") -> Callable[[Done], None]:
+    """A starter that completes on another thread, and notes whether that was the first completion."""
+
+    def starter(done: Done) -> None:
+        threading.Timer(seconds, lambda: answers.append(done(result))).start()
+
+    return starter
+
+
+def has_counted(answers: "list[bool]") -> bool:
+    """Whether the completion counted, as soon as its thread has noted that."""
+    while not answers:
+        time.sleep(0.0001)
+    return answers == [True]
 
 
 def test_waits_may_be_nested() -> None:
