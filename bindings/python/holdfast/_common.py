@@ -14,6 +14,7 @@ from .difference import Difference as Difference
 from .difference import Moved as Moved
 from .difference import Placed as Placed
 from .difference import Removed as Removed
+from .difference import Section as Section
 from .difference import Snapshot as Snapshot
 from .difference import apply_difference as apply_difference
 from .errors import *  # noqa: F403

@@ -1,8 +1,10 @@
 """Differences: what a live query tells, and how a result follows it."""
 
-from collections.abc import Sequence
+import functools
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, Union
+from typing import Any, Callable, Generic, TypeVar, Union
 
 from . import errors
 
@@ -40,8 +42,29 @@ class Placed(Generic[T]):
     entity: T
 
 
+@dataclass(frozen=True)
+class Section(Generic[T]):
+    """A part of a result: neighbours that have something in common."""
+
+    #: What that is.
+    value: Any
+    #: In the result's order.
+    entities: list[T]
+
+
+def _member(name: str, entity: Any) -> Any:
+    return entity.get(name) if isinstance(entity, Mapping) else getattr(entity, name)
+
+
 class _Event(Generic[T]):
     entities: list[T]
+
+    def sections(self, by: Union[str, Callable[[T], Any]]) -> "list[Section[T]]":
+        """The result in sections: neighbours that have one value of a member, or of a function, are one. For
+        one section a value, sort by that first. `by` names a member of dicts, or an attribute."""
+        value_of = by if callable(by) else functools.partial(_member, by)
+        entities = [it for it in self.entities if not isinstance(it, errors.CorruptError)]
+        return [Section(value, list(group)) for value, group in itertools.groupby(entities, value_of)]
 
     @property
     def errors(self) -> "tuple[errors.CorruptError, ...]":

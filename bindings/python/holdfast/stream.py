@@ -5,6 +5,7 @@ import functools
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar, overload
 
 from . import errors
@@ -14,6 +15,7 @@ from ._handles import Closing, Handle, OfOneProcess, call, native_buffer, text_o
 from ._inbox import Inbox
 from ._interrupts import OnError, OnFinished, tell, tell_error
 from ._library import lib
+from ._limits import LIMITS
 from ._options import takes
 from ._query import Filter, query_options
 from ._sources import ChangeOptions, ChangeSource, QuerySource, Source, as_members, change_options, decoder
@@ -215,6 +217,28 @@ class ChangeStream(Stream[ChangeBatch[T]], Generic[T]):
 class LiveQuery(Stream[QueryEvent[T]], Generic[T]):
     """A query's result as it changes: a `Stream` whose first event is a `Snapshot`, and each after it a
     `Difference`, or another `Snapshot` where the consumer could not keep up."""
+
+    def throttle(self, seconds: float) -> Iterator[list[T]]:
+        """The results of the events, at most one in so many seconds: the first at once, then the newest each
+        time. What came between is not told; the last one is."""
+        at = time.monotonic()
+        for event in self:
+            newest = self._newest(event, at)
+            at = time.monotonic() + seconds
+            yield newest.entities
+
+    def debounce(self, seconds: float) -> Iterator[list[T]]:
+        """The results of the events, each once no other has come for so many seconds, or a thousand have come
+        faster. What came between is not told; the last one is."""
+        for event in self:
+            yield self._newest(event, None, seconds).entities
+
+    def _newest(self, event: "QueryEvent[T]", until: Optional[float], wait: float = 0.0) -> "QueryEvent[T]":
+        """The newest event from this one on: of those that come until then, or each after so long a wait."""
+        with suppress(errors.TimeoutError, errors.ClosedError):
+            for _ in range(LIMITS.inbox_events):
+                event = self.next(wait if until is None else max(0.0, until - time.monotonic()))
+        return event
 
 
 class StoreHistory:

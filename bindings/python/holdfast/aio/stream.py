@@ -3,6 +3,8 @@
 import asyncio
 import functools
 import time
+from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar, overload
 
 from .. import errors
@@ -13,6 +15,7 @@ from .._handles import Handle, OfOneProcess, call
 from .._inbox import Inbox
 from .._interrupts import OnError, OnFinished, tell, tell_error
 from .._library import lib
+from .._limits import LIMITS
 from .._options import takes
 from .._query import Filter, query_options
 from .._sources import ChangeOptions, ChangeSource, QuerySource, Source, as_members, change_options, decoder
@@ -219,6 +222,27 @@ class ChangeStream(Stream[ChangeBatch[T]], Generic[T]):
 
 class LiveQuery(Stream[QueryEvent[T]], Generic[T]):
     """A query's result as it changes: see `holdfast.LiveQuery`."""
+
+    async def throttle(self, seconds: float) -> AsyncIterator[list[T]]:
+        """The results, at most one in so many seconds: see `holdfast.LiveQuery.throttle`."""
+        at = time.monotonic()
+        async for event in self:
+            newest = await self._newest(event, at)
+            at = time.monotonic() + seconds
+            yield newest.entities
+
+    async def debounce(self, seconds: float) -> AsyncIterator[list[T]]:
+        """The results, each once no other has come for so long: see `holdfast.LiveQuery.debounce`."""
+        async for event in self:
+            yield (await self._newest(event, None, seconds)).entities
+
+    async def _newest(
+        self, event: "QueryEvent[T]", until: Optional[float], wait: float = 0.0
+    ) -> "QueryEvent[T]":
+        with suppress(errors.TimeoutError, errors.ClosedError):
+            for _ in range(LIMITS.inbox_events):
+                event = await self.next(wait if until is None else max(0.0, until - time.monotonic()))
+        return event
 
 
 class StoreStreams(Awaited, blocking.StoreHistory):

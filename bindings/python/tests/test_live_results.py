@@ -1,0 +1,149 @@
+"""Live results as views want them: in sections, and no more often than they can be shown."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from loops import Run
+
+import holdfast
+import holdfast.aio
+
+Songs = holdfast.Repository[dict[str, Any]]
+COMMITS = 60
+
+
+@dataclass
+class Song:
+    id: str
+    album: str = ""
+
+
+def test_a_result_has_sections_of_neighbours(store: holdfast.Store) -> None:
+    songs = store.repository("songs", cls=Song)
+    songs.save_many([Song("a", "Horses"), Song("b", "Easter"), Song("c", "Easter"), Song("d", "Horses")])
+    with songs.observe(sort={"album": 1, "id": -1}) as query:
+        sections = query.next(120).sections("album")
+        assert [(it.value, [song.id for song in it.entities]) for it in sections] == [
+            ("Easter", ["c", "b"]),
+            ("Horses", ["d", "a"]),
+        ]
+        songs.save(Song("e", "Wave"))
+        event = query.next(120)
+        assert [it.value for it in event.sections(lambda song: song.album[0])] == ["E", "H", "W"]
+    with songs.observe({"id": "none"}) as query:
+        assert query.next(120).sections("album") == []
+
+
+def test_sections_of_dicts_leave_out_what_is_no_entity_and_know_what_is_missing(songs: Songs) -> None:
+    songs.save_many([{"id": "a"}, {"id": "b", "album": "Wave"}])
+    typed = songs.store.repository("songs", cls=Song)
+    with songs.observe() as query:
+        assert [it.value for it in query.next(120).sections("album")] == [None, "Wave"]
+    songs.save({"id": "c", "album": 3, "surplus": 1})
+    with typed.observe() as typed_query:
+        event = typed_query.next(120)
+        told = [song.id for section in event.sections("album") for song in section.entities]
+        assert told == [it.id for it in event.entities if isinstance(it, Song)]
+
+
+@pytest.fixture
+def writer(songs: Songs) -> Iterator[threading.Thread]:
+    """A thread that commits many times, soon after each other."""
+
+    def write() -> None:
+        for number in range(COMMITS):
+            songs.save({"id": f"{number:03}"})
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=write)
+    yield thread
+    thread.join()
+
+
+@pytest.mark.parametrize("way", ["throttle", "debounce"])
+def test_the_last_result_comes_and_none_is_older_than_one_before(
+    songs: Songs, writer: threading.Thread, way: str
+) -> None:
+    with songs.observe() as query:
+        told, moments, began = [], [], time.monotonic()
+        writer.start()
+        for result in getattr(query, way)(0.02):
+            moments.append(time.monotonic())
+            told.append(len(result))
+            if len(result) == COMMITS:
+                break
+    assert told == sorted(set(told))
+    if way == "throttle":
+        assert all(moment - began >= 0.02 * number for number, moment in enumerate(moments))
+
+
+def test_the_first_result_of_a_throttled_query_waits_for_nothing(songs: Songs) -> None:
+    songs.save({"id": "a"})
+    with songs.observe() as query:
+        results = query.throttle(10**9)
+        assert next(results) == [{"id": "a"}]
+        for id in "bcd":
+            songs.save({"id": id})
+        # What comes between is told as one, at the end, too.
+        threading.Timer(0.05, songs.store.close).start()
+        assert [[it["id"] for it in result] for result in results] == [["a", "b", "c", "d"]]
+
+
+def test_what_follows_closely_is_told_once_when_it_is_over(songs: Songs) -> None:
+    with songs.observe() as query:
+        results = query.debounce(10**9)
+        for id in "abc":
+            songs.save({"id": id})
+        threading.Timer(0.05, songs.store.close).start()
+        assert [[it["id"] for it in result] for result in results] == [["a", "b", "c"]]
+
+
+@pytest.mark.parametrize("way", ["throttle", "debounce"])
+async def test_it_is_so_in_a_loop_too(run: Run, path: str, way: str) -> None:
+    async with holdfast.aio.open(path) as store:
+        songs = store.repository("songs")
+        await songs.save({"id": "first"})
+
+        async def write() -> None:
+            for number in range(COMMITS - 1):
+                await songs.save({"id": f"{number:03}"})
+
+        told = []
+        async with songs.observe() as query:
+            writing = asyncio.ensure_future(write())
+            async for result in getattr(query, way)(0.02):
+                told.append(len(result))
+                if len(result) == COMMITS:
+                    break
+        await writing
+        assert told == sorted(set(told))
+
+
+async def test_in_a_loop_too_what_is_held_back_comes_when_the_store_is_closed(run: Run, path: str) -> None:
+    store = await holdfast.aio.open(path)
+    songs = store.repository("songs")
+    await songs.save({"id": "a"})
+    told: dict[str, list[int]] = {"throttle": [], "debounce": []}
+
+    async def follow(way: str) -> None:
+        async with songs.observe() as query:
+            opened.release()
+            async for result in getattr(query, way)(10**6):
+                told[way].append(len(result))
+
+    opened = asyncio.Semaphore(0)
+    following = [asyncio.ensure_future(follow(way)) for way in told]
+    for _ in told:
+        await opened.acquire()
+    while not told["throttle"]:
+        await asyncio.sleep(0.001)
+    for id in "bcd":
+        await songs.save({"id": id})
+    await store.close()
+    await asyncio.gather(*following)
+    assert told == {"throttle": [1, 4], "debounce": [4]}
