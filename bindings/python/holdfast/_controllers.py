@@ -6,7 +6,7 @@ import weakref
 from collections.abc import Mapping
 from enum import Enum
 from typing import Any, Callable, Optional, Protocol, TypeVar, Union
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from . import errors
 from ._callbacks import answer, native
@@ -51,6 +51,30 @@ def action_of(action: Union[Action, bytes], codec: Codec[Any]) -> bytes:
     return json_of(action)
 
 
+#: The member that names an action of each of these kinds among others.
+_NAMES = {"save": "id", "delete": "id", "request": "token"}
+
+
+def named(action: Union[Action, bytes]) -> tuple[Union[Action, bytes], Any]:
+    """An action, and its token or id: a new one where it begins something and has none, so that no two have
+    one in common by chance. Raises InvalidOptionError for a cancellation that names nothing."""
+    try:
+        members: Any = action if isinstance(action, Mapping) else load(action)
+    except ValueError:
+        return action, None  # the library tells where it is no JSON
+    kind = members.get("action") if isinstance(members, Mapping) else None
+    if kind == "cancelRequest" and members.get("token") is None:
+        raise errors.InvalidOptionError('A "cancelRequest" has the "token" of the request that it ends.')
+    name = _NAMES.get(kind) if isinstance(kind, str) else None
+    if name is None:
+        return action, None
+    if members.get(name) is not None:
+        return action, members[name]
+    token = str(uuid4())
+    members = {**members, name: token}
+    return (members if isinstance(action, Mapping) else _dump(members)), token
+
+
 def reduced(action: bytes, state: Optional[bytes]) -> bytes:
     """What an action makes of a state."""
     with native_buffer() as buffer:
@@ -68,6 +92,8 @@ def entities_of(codec: Codec[T], repository: str, token: Any, state: Union[State
     """The elements of a request, as entities of a repository's class."""
     if isinstance(state, bytes):
         state = codec.loader()(state)
+    if token is None:
+        token = state["request"].get("token")
     request = state["requests"].get(str(token), {})
     decode = as_members if request.get("request", {}).get("fields") else decoder(codec)
     return [

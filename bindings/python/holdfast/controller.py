@@ -15,6 +15,7 @@ from ._controllers import (
     action_of,
     entities_of,
     json_of,
+    named,
     reduced,
 )
 from ._handles import Closing, OfOneProcess
@@ -28,7 +29,8 @@ T = TypeVar("T")
 def reduce(action: Union[Action, bytes], state: Union[State, bytes, None] = None) -> dict[str, Any]:
     """What an action makes of a state; None is the first one.
 
-    Pure: it knows no store, changes neither argument, and answers the same for the same.
+    Pure: it knows no store, changes neither argument, and answers the same for the same. So what has no token
+    has "default" here, while `dispatch` gives it one of its own.
     """
     return load(reduced(json_of(action), None if state is None else json_of(state)))
 
@@ -78,23 +80,29 @@ class Controller(OfOneProcess, Closing, Generic[T]):
         """The state as it is now; inside the middleware, as it is before the action."""
         return load(self._native.state())
 
-    def dispatch(self, action: Union[Action, bytes]) -> None:
+    def dispatch(self, action: Union[Action, bytes]) -> Any:
         """Dispatches an action. When this returns the state is the new one and effects have begun; inside the
         middleware that is so after its call.
 
-        When a "cancelRequest" returns, the middleware and `on_state` hear of its request no more, except in
-        a call that this is called from. Raises only for what is no action, such as InvalidOptionError;
+        Answers the "token" of a request, the "id" of a save or delete: a new one where it has none, so that
+        two have none in common unless they are to. None for other actions.
+
+        When a "cancelRequest" returns, the middleware and `on_state` hear of its request no more, except in a
+        call that this is called from. Raises only for what is no action, such as InvalidOptionError;
         everything else is told by the state.
         """
+        action, name = named(action)
         text = action_of(action, self._repository._codec)
         self._native.dispatch(text)
         # An element that holds this word is waited for in vain.
         if b'"cancelRequest"' in text:
             self._wait_for_call()
+        return name
 
-    def entities(self, token: Union[str, int] = "default", state: Optional[State] = None) -> list[T]:
-        """The result of a request as entities of the repository's class; a CorruptError in the place of one
-        that is not. Empty where none has come, or the request has ended. `state` is by default the one now.
+    def entities(self, token: Union[str, int, None] = None, state: Optional[State] = None) -> list[T]:
+        """The result of a request, by default the latest, as entities of the repository's class; a
+        CorruptError in the place of one that is not. Empty where none has come, or the request has ended.
+        `state` is by default the one now.
         """
         repository = self._repository
         given = self._native.state() if state is None else state

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Callable, Optional
 
 from ._codec import load
-from ._controllers import Action, initial
+from ._controllers import Action, initial, named
 from ._handles import Closing, OfOneProcess
 from .controller import Controller, reduce
 from .repository import Repository
@@ -39,8 +39,12 @@ class Middleware(OfOneProcess):
 
         def wrap(next: Dispatch) -> Dispatch:
             def dispatch(action: Any) -> Any:
+                is_wish = self._is_own(action) and action.get("action") in _WISHES
+                if is_wish:
+                    # The reducer is to know it by the name that its outcome will have.
+                    action, _ = named(action)
                 answer = next(action)
-                if self._is_own(action) and action.get("action") in _WISHES:
+                if is_wish:
                     self._carry_out(_without_type(action))
                 return answer
 

@@ -156,7 +156,8 @@ class Repository(
         return self._codec.decode(text)
 
     def __setitem__(self, id: Id, entity: EntityLike) -> None:
-        """Saves an entity under this id, which it may leave out but not contradict."""
+        """Saves an entity under this id, which it may leave out but not contradict. None is no entity, and
+        deletes none: raises InvalidEntityError."""
         self.save(self._under(id, entity))
 
     def __delitem__(self, id: Id) -> None:
@@ -173,6 +174,11 @@ class Repository(
         return iter(self.fetch_all())
 
     def _under(self, id: Id, entity: EntityLike) -> dict[str, Any]:
+        if entity is None:
+            told = plain_id(id)
+            raise errors.InvalidEntityError(
+                f'None is no entity; `del songs["{told}"]` deletes the one there.'
+            )
         members = self._codec.members(entity)
         own = members.get(self.key, id)
         if id_of(own) != id_of(id):

@@ -6,7 +6,7 @@ import threading
 from typing import Any, Callable, Optional
 
 import pytest
-from actions import INITIAL, WAIT, Diary, delete, eventually, is_in, request, row, save
+from actions import INITIAL, WAIT, Diary, cancel, delete, eventually, is_in, request, row, save, shows
 from threads import in_threads
 
 import holdfast
@@ -24,11 +24,11 @@ def test_a_save_goes_through_processing_to_succeeded_with_the_id_that_was_assign
         **dict.fromkeys(("request", "persist", "delete"), INITIAL),
         **{"requests": {}, "saves": {}, "deletes": {}},
     }
-    controller.dispatch({"action": "save", "element": {"n": 1.5}})
+    id = controller.dispatch({"action": "save", "element": {"n": 1.5}})
     state = controller.wait_for(is_in("succeeded", "persist"), WAIT)
     (stored,) = songs
     _, version = songs.fetch_versioned(stored["id"])  # type: ignore[misc]
-    assert state["persist"] == {"id": "default", "state": "succeeded", "version": version, "element": stored}
+    assert state["persist"] == {"id": id, "state": "succeeded", "version": version, "element": stored}
     assert diary.lane("persist", state) == ["initial", "processing", "succeeded"]
     assert state["delete"] == state["request"] == INITIAL
     # What it answered can be saved again: an update of the same.
@@ -64,9 +64,9 @@ def test_deleting_what_is_missing_fails_unless_that_is_allowed(
 ) -> None:
     songs.save({"id": "a"})
     element = {"id": "a", "whatever": 1}
-    controller.dispatch({"action": "delete", "element": element})
+    id = controller.dispatch({"action": "delete", "element": element})
     state = controller.wait_for(is_in("succeeded", "delete"), WAIT)
-    assert state["delete"] == {"id": "default", "state": "succeeded", "element": element}
+    assert state["delete"] == {"id": id, "state": "succeeded", "element": element}
     assert songs.count() == 0
     controller.dispatch(delete("a"))
     state = controller.wait_for(is_in("failed", "delete"), WAIT)
@@ -105,6 +105,32 @@ def test_two_saves_of_one_id_under_way_at_once_both_tell_their_outcomes(
 
 
 # --- What is no action, what is no entity --------------------------------------------------------------
+
+
+def test_what_has_no_token_gets_one_of_its_own_and_dispatch_answers_it(controller: Any, songs: Songs) -> None:
+    songs.save(row("a", 1))
+    requests = [
+        controller.dispatch({"action": "request", "request": {"filter": {"n": 1}}}),
+        controller.dispatch(b'{"action":"request","request":{"filter":{"n":2}}}'),
+        controller.dispatch({"action": "request", "token": None}),
+    ]
+    saves = [controller.dispatch({"action": "save", "element": row(id, 2)}) for id in "bc"]
+    controller.wait_for(
+        lambda it: [save["state"] for save in it["saves"].values()] == ["succeeded"] * 2, WAIT
+    )
+    controller.wait_for(shows(requests[0], [row("a", 1)]), WAIT)
+    controller.wait_for(shows(requests[1], [row("b", 2), row("c", 2)]), WAIT)
+    state = controller.wait_for(shows(requests[2], [row("a", 1), row("b", 2), row("c", 2)]), WAIT)
+    assert set(state["requests"]) == set(requests)
+    assert set(state["saves"]) == set(saves)
+    assert len({*requests, *saves}) == 5
+    assert controller.entities() == controller.entities(requests[2])
+    assert controller.dispatch(request("t")) == "t"
+    assert controller.dispatch(cancel("t")) is None
+    assert controller.dispatch(save(row("d", 1), 7)) == 7
+    for action in ({"action": "cancelRequest"}, b'{"action":"cancelRequest"}'):
+        with pytest.raises(holdfast.InvalidOptionError, match="token"):
+            controller.dispatch(action)
 
 
 def test_what_is_no_entity_fails_in_the_state_and_what_is_no_action_in_the_call(

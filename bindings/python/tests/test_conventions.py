@@ -55,6 +55,19 @@ def test_a_mapping_is_joined_as_a_dict_is(songs: "holdfast.Repository[dict[str, 
     assert songs.ids() == list("abcde")
 
 
+@pytest.mark.parametrize("way", ["repository", "mapping", "update"])
+def test_none_is_no_entity_and_deletes_none(songs: "holdfast.Repository[dict[str, Any]]", way: str) -> None:
+    songs.add({"id": "a"})
+    with pytest.raises(holdfast.InvalidEntityError, match=r'`del songs\["a"\]` deletes'):
+        if way == "repository":
+            songs["a"] = None
+        elif way == "mapping":
+            songs.as_mapping()["a"] = None  # type: ignore[assignment]
+        else:
+            songs.as_mapping().update(b={}, a=None)
+    assert songs.ids() == ["a"]
+
+
 def test_a_mapping_takes_over_all_or_nothing(songs: "holdfast.Repository[dict[str, Any]]") -> None:
     mapping = songs.as_mapping()
     with pytest.raises(holdfast.InvalidIdError):

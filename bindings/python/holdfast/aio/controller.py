@@ -15,6 +15,7 @@ from .._controllers import (
     action_of,
     entities_of,
     initial,
+    named,
 )
 from .._handles import OfOneProcess
 from .._interrupts import tell
@@ -61,13 +62,16 @@ class Controller(OfOneProcess, Closing, Generic[T]):
         """The state as it is now; inside the middleware, as it is before the action."""
         return load(self._state())
 
-    async def dispatch(self, action: Union[Action, bytes]) -> None:
+    async def dispatch(self, action: Union[Action, bytes]) -> Any:
         """Dispatches an action: see `holdfast.Controller.dispatch`. Once opened this waits for nothing."""
+        action, name = named(action)
         await self._open()
         self._dispatch(action)
+        return name
 
-    def entities(self, token: Union[str, int] = "default", state: Optional[State] = None) -> list[T]:
-        """The result of a request as entities of the class: see `holdfast.Controller.entities`."""
+    def entities(self, token: Union[str, int, None] = None, state: Optional[State] = None) -> list[T]:
+        """The result of a request, by default the latest, as entities of the class: see
+        `holdfast.Controller.entities`."""
         repository = self._repository
         given = self._state() if state is None else state
         return entities_of(repository._codec, repository.name, token, given)
