@@ -76,13 +76,18 @@ static hf_status with_operation(handles h, results *r, hf_error **e,
     return status;
 }
 
-static hf_status perform(hf_operation *operation, handles h, results *r, hf_error **e) {
-    return hf_operation_perform(operation, h.transaction, &r->entity, &r->buffer, e);
-}
+#define CALL_OPERATION(name, ...)                                                                            \
+    static hf_status name(hf_operation *operation, handles h, results *r, hf_error **e) {                    \
+        (void)r;                                                                                             \
+        return hf_operation_##name(operation, h.transaction, __VA_ARGS__, e);                                \
+    }                                                                                                        \
+    static hf_status call_operation_##name(handles h, results *r, hf_error **e) {                            \
+        return with_operation(h, r, e, name);                                                                \
+    }
 
-static hf_status call_operation_perform(handles h, results *r, hf_error **e) {
-    return with_operation(h, r, e, perform);
-}
+CALL_OPERATION(perform, &r->entity, &r->buffer)
+CALL_OPERATION(submit, NULL, NULL, NULL, NULL)
+CALL_OPERATION(subscribe, NULL, NULL, NULL, NULL)
 
 static hf_status start(hf_operation *operation, handles h, results *r, hf_error **e) {
     (void)r;
@@ -96,15 +101,6 @@ static hf_status start(hf_operation *operation, handles h, results *r, hf_error 
 
 static hf_status call_operation_start(handles h, results *r, hf_error **e) {
     return with_operation(h, r, e, start);
-}
-
-static hf_status subscribe(hf_operation *operation, handles h, results *r, hf_error **e) {
-    (void)r;
-    return hf_operation_subscribe(operation, h.transaction, NULL, NULL, NULL, NULL, e);
-}
-
-static hf_status call_operation_subscribe(handles h, results *r, hf_error **e) {
-    return with_operation(h, r, e, subscribe);
 }
 
 static hf_status call_transaction_submit_future(handles h, results *r, hf_error **e) {
@@ -428,6 +424,7 @@ const function functions[] = {
     ENTRY(operation_create_function, STORE, ANY),
     ENTRY(operation_perform, STORE | TRANSACTION, COMMIT | ENDED),
     ENTRY(operation_start, STORE | TRANSACTION, CLOSED | STATUS(HF_BUSY)),
+    ENTRY(operation_submit, STORE | TRANSACTION, CLOSED | STATUS(HF_BUSY)),
     ENTRY(operation_subscribe, STORE | TRANSACTION, CLOSED | STATUS(HF_BUSY)),
     ENTRY(transaction_cancel, TRANSACTION, ANY | ENDED),
     ENTRY(transaction_rollback, TRANSACTION, ANY | ENDED),
