@@ -8,20 +8,28 @@ import os
 import signal
 import sys
 from importlib.util import find_spec
+from typing import Any
 
 NEEDED = ("click", "rich", "prompt_toolkit")
 
 
+def _tell_unless_interrupted(unraisable: Any) -> None:
+    """Tells what was raised where nobody could catch it, but for Ctrl-C: the library's call raises that."""
+    if not isinstance(unraisable.exc_value, KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)
+
+
 def main() -> None:
     """Runs the command with the program's arguments, and ends the program."""
-    missing = [name for name in NEEDED if find_spec(name) is None]
-    if missing:
-        sys.exit(f"holdfast: the command needs {', '.join(missing)}: pip install 'holdfast[command]'")
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        # Whoever closed it wants nothing there; a file of the store must not take its number.
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode))
+    sys.unraisablehook = _tell_unless_interrupted
     try:
+        missing = [name for name in NEEDED if find_spec(name) is None]
+        if missing:
+            sys.exit(f"holdfast: the command needs {', '.join(missing)}: pip install 'holdfast[command]'")
+        for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+            # Whoever closed it wants nothing there; a file of the store must not take its number.
+            if getattr(sys, name) is None:
+                setattr(sys, name, open(os.devnull, mode))
         from .program import program
 
         program(prog_name="holdfast")

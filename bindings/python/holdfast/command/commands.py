@@ -64,6 +64,13 @@ class Commands(click.Group):
             code = INTERRUPTED
         sys.exit(code or 0)
 
+    def make_context(self, *arguments: Any, **extra: Any) -> click.Context:
+        """Reads a command line."""
+        try:
+            return super().make_context(*arguments, **extra)
+        except KeyboardInterrupt as error:
+            raise Failure.of(error) from error
+
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command that was named."""
         try:
