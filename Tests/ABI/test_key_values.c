@@ -10,8 +10,7 @@ static hf_operation *get(room r, const char *key) {
 
 static hf_operation *put(room r, const char *key, const char *value) {
     hf_operation *operation = NULL;
-    expect_ok(hf_operation_create_put, r.store, "things", key, HF_NTS, value, value == NULL ? 0 : HF_NTS,
-              &operation);
+    expect_ok(hf_operation_create_put, r.store, "things", key, HF_NTS, value, HF_NTS, &operation);
     return operation;
 }
 

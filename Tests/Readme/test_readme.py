@@ -163,6 +163,26 @@ def test_actions_in_c_lead_to_the_state_that_they_should(tmp_path):
     assert state["persist"]["state"] == "succeeded"
 
 
+def test_a_setting_in_c_is_kept_until_it_is_forgotten(tmp_path):
+    (functions,) = (
+        block for block in blocks("c") if "hf_operation_create_put" in block
+    )
+    end = """
+    hf_repository *settings;
+    uint64_t count = 0;
+    check(remember(store, "theme", "\\"dark\\""));
+    check(hf_repository_open(store, "settings", NULL, &settings, NULL));
+    const char *filter = "{\\"id\\":\\"theme\\",\\"value\\":\\"dark\\"}";
+    check(hf_repository_count(settings, NULL, filter, HF_NTS, NULL, &count, NULL));
+    printf("%d ", (int)count);
+    check(remember(store, "theme", NULL));
+    check(hf_repository_count(settings, NULL, NULL, 0, NULL, &count, NULL));
+    printf("%d", (int)count);
+    hf_repository_free(settings);
+    """
+    assert run_c(tmp_path, C_BEGINNING + functions + C_END % end) == "1 0"
+
+
 def test_a_mock_in_c_fails_where_it_is_told_to(tmp_path):
     (functions,) = (block for block in blocks("c") if "hf_mock_storage" in block)
     end = 'puts(nothing_is_left_of_half_a_commit() ? "nothing" : "something");'

@@ -98,8 +98,8 @@ HF_EXPORT HF_WARN_UNUSED hf_status hf_operation_create_get(hf_store *store, cons
 /**
  * Makes an operation that stores a value under a key, whether that has one or not, and answers the entity.
  *
- * value: JSON, copied; NULL, or the JSON null, removes the key's value, if there is one, and the answer is
- * null. length: in bytes, or HF_NTS. Everything else as hf_operation_create_get. Errors: also
+ * value: JSON, copied; NULL of any length, or the JSON null, removes the key's value, if there is one, and
+ * the answer is null. length: in bytes, or HF_NTS. Everything else as hf_operation_create_get. Errors: also
  * HF_INVALID_JSON. A run answers HF_INVALID_OPTION where the repository has another key than "id".
  */
 HF_EXPORT HF_WARN_UNUSED hf_status hf_operation_create_put(hf_store *store, const char *repository,
