@@ -106,8 +106,10 @@ HF_EXPORT hf_status hf_repository_indexes(hf_repository *repository, hf_buffer *
  * as a read. out_report: receives a JSON object; must not be NULL. Readers ignore other members than these:
  *
  *   "access"     "id" (the filter names ids, or says between which texts they lie or with what they begin),
- *                "index", or "scan" (every entity of the repository)
+ *                "index", "alternatives" (each of a "$or" by itself), or "scan" (every entity of the
+ *                repository)
  *   "index"      the name of the index, or null
+ *   "alternatives"  with that access: an object with "access", "index" and "bounds" for each
  *   "bounds"     what of the filter the index, or the ids, were asked for: {"age": {"$gte": 18}}
  *   "exact"      whether that is the whole filter, so that no document was held against it
  *   "sort"       "index" or "id" (it comes in the order asked for), "memory", or null (none was asked for)

@@ -11,6 +11,8 @@ public struct QueryExplanation: Sendable, Hashable {
         case id
         /// Along an index.
         case index
+        /// Each alternative of `||` by itself, along an index or by ids.
+        case alternatives
         /// Every entity of the repository is looked at.
         case scan
     }

@@ -42,19 +42,25 @@ struct IDPlan {
             }
         }
         let isSorted = areTexts && sort.first.map { $0.path.leads(to: key) } ?? false
-        plan = Plan(
-            index: nil, ranges: ranges, isReversed: isSorted && sort[0].descending, isExact: filter.isAll,
-            meetsTwice: false, isSorted: isSorted, bounds: bounds.isEmpty ? [] : [(tests[0].path, bounds)])
+        let part = Plan.Part(
+            index: nil, ranges: ranges, isReversed: isSorted && sort[0].descending,
+            bounds: bounds.isEmpty ? [] : [(tests[0].path, bounds)])
+        plan = Plan(parts: [part], isExact: filter.isAll, isSorted: isSorted)
     }
 
     /// The shortest list of values of which the id must be one, if there is one that is not too long.
     private static func fewest(_ tests: [Filter.Test]) -> (values: [JSONValue], test: Filter.Test)? {
         var fewest: (values: [JSONValue], test: Filter.Test)?
         for test in tests {
-            guard case .in(let set) = test, set.values.count <= Limits.inForce.planRanges,
-                set.values.count < fewest?.values.count ?? .max
-            else { continue }
-            fewest = (set.values, test)
+            let values: [JSONValue]
+            switch test {
+            case .equal(let value): values = [value]
+            case .in(let set): values = set.values
+            default: continue
+            }
+            if values.count <= min(Limits.inForce.planRanges, (fewest?.values.count ?? .max) - 1) {
+                fewest = (values, test)
+            }
         }
         return fewest
     }

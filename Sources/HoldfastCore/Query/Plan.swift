@@ -2,44 +2,72 @@ internal import HoldfastEnvironment
 internal import HoldfastQuery
 internal import HoldfastStorage
 
-/// How a query finds its candidates: those in some ranges of ids, or of an index. The ranges hold every entity that
-/// matches, and perhaps others; where they hold no others, the filter need not be asked.
+/// How a query finds its candidates: those in some ranges of ids, or of an index; or what several of these lead to
+/// together. The ranges hold every entity that matches, and perhaps others; where they hold no others, the filter need
+/// not be asked.
 struct Plan: Sendable {
-    /// Nil for the entities themselves, by their ids.
-    let index: Index?
-    /// In order, none overlapping another. Of an index's keys, or of ids.
-    let ranges: [KeyRange]
-    let isReversed: Bool
+    /// Walked one behind the other.
+    let parts: [Part]
     /// Whether the ranges imply the filter.
     let isExact: Bool
-    /// Whether an entity may be met more than once.
-    let meetsTwice: Bool
     /// Whether the candidates come in the order that the query asks for.
     let isSorted: Bool
-    /// What the ranges stand for, as conditions on the index's paths: for `explain`.
-    let bounds: [(path: Path, tests: [Filter.Test])]
 
-    static func everything(_ filter: Filter) -> Plan {
-        Plan(
-            index: nil, ranges: [.all], isReversed: false, isExact: filter.isAll, meetsTwice: false, isSorted: false,
-            bounds: [])
+    struct Part: Sendable {
+        /// Nil for the entities themselves, by their ids.
+        let index: Index?
+        /// In order, none overlapping another. Of an index's keys, or of ids.
+        let ranges: [KeyRange]
+        var isReversed = false
+        /// Whether an entity may be met more than once.
+        var meetsTwice = false
+        /// What the ranges stand for, as conditions on the index's paths: for `explain`.
+        var bounds: [(path: Path, tests: [Filter.Test])] = []
+
+        /// Whether every entity is a candidate.
+        var isEverything: Bool { index == nil && ranges == [.all] }
     }
 
-    /// Whether every entity is a candidate.
-    var isEverything: Bool { index == nil && ranges == [.all] }
+    static func everything(_ filter: Filter) -> Plan {
+        Plan(parts: [Part(index: nil, ranges: [.all])], isExact: filter.isAll, isSorted: false)
+    }
+
+    var isReversed: Bool { parts[0].isReversed }
+    var meetsTwice: Bool { parts.count > 1 || parts[0].meetsTwice }
+
+    /// Whether the candidates come in the order of their ids, or against it.
+    var isByID: Bool { parts.count == 1 && parts[0].index == nil }
+
+    /// Whether an index has all that the filter asks.
+    var isOfKeysAlone: Bool { isExact && parts.allSatisfy { $0.index != nil } }
 
     /// The plan that looks at the fewest candidates, as far as that can be told from the filter alone: that of listed ids;
     /// the index with the longest run of fields held to single values, then one with a range behind them, or a range of
-    /// ids. `sort` is what the query asks for, empty if nothing; `isLimited` tells whether it ends early, which makes walking
-    /// a whole index in order worth while. `ids` is what the repository's own order can do.
+    /// ids; and where none helps, but one for each alternative of a `$or`, those. `sort` is what the query asks for, empty if
+    /// nothing; `isLimited` tells whether it ends early, which makes walking a whole index in order worth while. `key` is what
+    /// the id is called where the repository's own order may be walked.
     static func best(
-        for filter: Filter, among indexes: [Index], ids: IDPlan? = nil, sort: [SortOrder.Field] = [],
-        isLimited: Bool = false
+        for filter: Filter, among indexes: [Index], key: String? = nil, sort: [SortOrder.Field] = [],
+        sortOfIndexes: [SortOrder.Field] = [], isLimited: Bool = false
     ) -> Plan {
+        let ready = indexes.filter { $0.record.state == .ready }
+        var (best, score) = best(
+            for: filter, ready, key: key, sort: sort, sortOfIndexes: sortOfIndexes, isLimited: isLimited)
+        if let alternatives = alternatives(of: filter, ready, key), alternatives.score > score {
+            best = alternatives.plan
+        }
+        return best
+    }
+
+    private static func best(
+        for filter: Filter, _ indexes: [Index], key: String?, sort: [SortOrder.Field] = [],
+        sortOfIndexes: [SortOrder.Field] = [], isLimited: Bool = false
+    ) -> (plan: Plan, score: Int) {
+        let ids = key.map { IDPlan(filter, key: $0, sort: sort) }
         var best = ids?.plan ?? everything(filter)
         var bestScore = ids?.score ?? 0
-        for index in indexes where index.record.state == .ready {
-            let choice = IndexChoice(index, for: filter, sort: sort)
+        for index in indexes {
+            let choice = IndexChoice(index, for: filter, sort: sortOfIndexes)
             var score = choice.score
             if score == 0 && !(choice.plan.isSorted && isLimited) { continue }
             if choice.plan.isSorted { score += 1 }
@@ -48,9 +76,35 @@ struct Plan: Sendable {
                 bestScore = score
             }
         }
-        return best
+        return (best, bestScore)
     }
 
+    /// Of one of the filter's `$or`: what the best plans for each alternative, with what must hold beside it, lead to.
+    /// The score is that of the worst; nil where one has to look at every entity.
+    private static func alternatives(
+        of filter: Filter, _ indexes: [Index], _ key: String?
+    ) -> (plan: Plan, score: Int)? {
+        var best: (plan: Plan, score: Int)?
+        let conjuncts = filter.conjuncts
+        for (number, node) in conjuncts.enumerated() {
+            guard case .any(let nodes) = node, nodes.count <= Limits.inForce.planRanges else { continue }
+            let rest = conjuncts.enumerated().filter { $0.offset != number }.map(\.element)
+            var parts: [Part] = []
+            var worst = Int.max
+            for node in nodes where worst > best?.score ?? 0 {
+                let (plan, score) = self.best(for: Filter(root: .conjunction([node] + rest)), indexes, key: key)
+                worst = min(worst, score)
+                parts += plan.parts
+            }
+            if worst > best?.score ?? 0, !parts.isEmpty {
+                best = (Plan(parts: parts, isExact: false, isSorted: false), worst)
+            }
+        }
+        return best
+    }
+}
+
+extension Plan.Part {
     /// Lends the entities in ranges of ids until `body` answers false. `after` is the id behind which an earlier walk goes
     /// on. Those that do not match the filter may be left out.
     func walk(
@@ -60,9 +114,8 @@ struct Plan: Sendable {
         var goesOn = true
         for range in isReversed ? ranges.reversed() : ranges where goesOn {
             guard let rest = range.rest(behind: after, isReversed: isReversed) else { continue }
-            try snapshot.scan(
-                EntityScan(repository, rest, isReversed: isReversed, filter: filter)
-            ) { view throws(HoldfastError) in
+            let scan = EntityScan(repository, rest, isReversed: isReversed, filter: filter)
+            try snapshot.scan(scan) { view throws(HoldfastError) in
                 goesOn = try body(view)
                 return goesOn
             }
@@ -70,11 +123,10 @@ struct Plan: Sendable {
     }
 
     /// Lends the candidates in ranges of an index until `body` answers false. `after` is the entry behind which an earlier
-    /// walk goes on. `met` holds those that were met, where that can be twice. With `keysAlone` the entities have no texts.
+    /// walk goes on. With `keysAlone` the entities have no texts.
     func walk(
         _ index: Index, of repository: RepositoryID, on snapshot: any StorageSnapshot, keysAlone: Bool,
-        after: IndexScan.Position? = nil, met: inout Set<EntityID>,
-        _ body: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
+        after: IndexScan.Position?, _ body: (UnsafeRawBufferPointer, EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
         var goesOn = true
         for range in isReversed ? ranges.reversed() : ranges where goesOn {
@@ -89,12 +141,7 @@ struct Plan: Sendable {
                 index: index.record.id, repository: repository, range: range, isReversed: isReversed,
                 after: isBegun == true ? after : nil,
                 parts: keysAlone ? .key : index.hasArrays ? .keyAndEntity : .entity)
-            // A closure cannot capture an inout parameter across a throwing call.
-            var seen = met
-            met = []
-            defer { met = seen }
             try snapshot.scan(scan) { key, view throws(HoldfastError) in
-                if meetsTwice, !seen.insert(EntityID(unchecked: Array(view.id))).inserted { return true }
                 goesOn = try body(key, view)
                 return goesOn
             }
@@ -173,10 +220,10 @@ private struct IndexChoice {
 
         let direction =
             ranges.count <= 1 && !index.hasArrays ? Self.direction(of: sort, index, fixed: fixed) : nil
-        plan = Plan(
-            index: index, ranges: ranges, isReversed: direction == .reversed, isExact: implied.count == conjuncts.count,
-            meetsTwice: index.hasArrays && (ranges.count > 1 || fixed < index.definition.fields.count),
-            isSorted: direction != nil, bounds: bounds)
+        let part = Plan.Part(
+            index: index, ranges: ranges, isReversed: direction == .reversed,
+            meetsTwice: index.hasArrays && (ranges.count > 1 || fixed < index.definition.fields.count), bounds: bounds)
+        plan = Plan(parts: [part], isExact: implied.count == conjuncts.count, isSorted: direction != nil)
     }
 
     /// The values that a field is held to by one of the conditions, with that condition's number.

@@ -38,7 +38,9 @@ package struct QueryScan {
     private var isPlanned = false
     /// Whether the snapshot's candidates were all met.
     private var hasWalked = false
-    /// The candidate at which the scan was stopped.
+    /// Which part of the plan is walked.
+    private var part = 0
+    /// The candidate in it at which the scan was stopped.
     private var stopped: IndexScan.Position?
     /// Those that were met, where that can be twice.
     private var met: Set<EntityID> = []
@@ -71,21 +73,30 @@ package struct QueryScan {
         defer { self = scan }
         if hasWalked {
             // Only own writes are left.
-        } else if let index = plan.index {
-            let overlaid = Set(own.map(\.key.id))
-            var met = met
-            let keysAlone = readsKeysAlone
-            try plan.walk(index, of: repository, on: snapshot, keysAlone: keysAlone, after: stopped, met: &met) {
-                key, view throws(HoldfastError) in
-                let isOverlaid = !overlaid.isEmpty && overlaid.contains(EntityID(unchecked: Array(view.id)))
-                return try scan.meet(key, view, check, isOverlaid: isOverlaid, visit)
-            }
-            scan.met = met
-        } else {
-            try plan.walk(repository, on: snapshot, after: stopped?.id, filter: filter) {
+        } else if plan.isByID {
+            try plan.parts[0].walk(repository, on: snapshot, after: stopped?.id, filter: filter) {
                 view throws(HoldfastError) in
                 let isOverlaid = try scan.visitOwn(upTo: view.id, visit)
                 return scan.goesOn ? try scan.meet(noKey, view, check, isOverlaid: isOverlaid, visit) : false
+            }
+        } else {
+            let overlaid = Set(own.map(\.key.id))
+            func meet(_ key: UnsafeRawBufferPointer, _ view: EntityView) throws(HoldfastError) -> Bool {
+                if overlaid.isEmpty && !plan.meetsTwice { return try scan.meet(key, view, check, visit) }
+                let id = EntityID(unchecked: Array(view.id))
+                if plan.meetsTwice, !scan.met.insert(id).inserted { return true }
+                return try scan.meet(key, view, check, isOverlaid: overlaid.contains(id), visit)
+            }
+            for number in plan.parts.indices.dropFirst(part) where scan.goesOn {
+                if number > scan.part { (scan.part, scan.stopped) = (number, nil) }
+                if let index = plan.parts[number].index {
+                    try plan.parts[number].walk(
+                        index, of: repository, on: snapshot, keysAlone: readsKeysAlone, after: scan.stopped, meet)
+                } else {
+                    try plan.parts[number].walk(
+                        repository, on: snapshot, after: scan.stopped?.id, filter: filter
+                    ) { view throws(HoldfastError) in try meet(noKey, view) }
+                }
             }
         }
         scan.hasWalked = scan.hasWalked || scan.goesOn
@@ -101,7 +112,7 @@ package struct QueryScan {
     }
 
     /// Whether the index tells all that is wanted: then no entity is read.
-    private var readsKeysAlone: Bool { plan.index != nil && plan.isExact && !wantsBodies && !skipsDamaged }
+    private var readsKeysAlone: Bool { plan.isOfKeysAlone && !wantsBodies && !skipsDamaged }
 
     /// What the transaction had written of this entity when the scan began, if it had.
     func ownEntry(of id: EntityID) -> WriteBuffer.Entry? {
@@ -113,16 +124,19 @@ package struct QueryScan {
         _ repository: RepositoryID, _ key: String, on snapshot: any StorageSnapshot
     ) throws(HoldfastError) {
         if isPlanned {
-            guard let index = plan.index, try !snapshot.indexes().contains(index.record) else { return }
-            throw HoldfastError(
-                .conflict,
-                "the index \"\(index.record.name)\", along which a cursor goes, has changed: open the cursor again",
-                detail: [("index", .text(index.record.name))])
+            let known = plan.parts.contains { $0.index != nil } ? try snapshot.indexes() : []
+            for case let index? in plan.parts.map(\.index) where !known.contains(index.record) {
+                throw HoldfastError(
+                    .conflict,
+                    "the index \"\(index.record.name)\", along which a cursor goes, has changed: open the cursor again",
+                    detail: [("index", .text(index.record.name))])
+            }
+            return
         }
         // Own writes come behind what is walked along an index, and so in no order; by ids they come in theirs.
         plan = Plan.best(
-            for: filter, among: try snapshot.indexes(of: repository), ids: IDPlan(filter, key: key, sort: sort),
-            sort: own.isEmpty ? sort : [], isLimited: isLimited)
+            for: filter, among: try snapshot.indexes(of: repository), key: key, sort: sort,
+            sortOfIndexes: own.isEmpty ? sort : [], isLimited: isLimited)
         if plan.isReversed { own.reverse() }
         matched = matchedLimit != nil && !filter.isAll ? FoundIDs() : nil
         isPlanned = true
@@ -130,7 +144,7 @@ package struct QueryScan {
 
     /// A candidate of the snapshot's.
     private mutating func meet(
-        _ key: UnsafeRawBufferPointer, _ view: EntityView, _ check: EntityCheck, isOverlaid: Bool,
+        _ key: UnsafeRawBufferPointer, _ view: EntityView, _ check: EntityCheck, isOverlaid: Bool = false,
         _ visit: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) -> Bool {
         if !plan.isExact { examined += 1 }
@@ -181,11 +195,11 @@ package struct QueryScan {
         _ key: UnsafeRawBufferPointer, _ view: EntityView
     ) throws(HoldfastError) -> IndexScan.Position {
         let id = EntityID(unchecked: Array(view.id))
-        guard let index = plan.index, !index.hasArrays, !readsKeysAlone else {
+        guard let index = plan.parts[part].index, !index.hasArrays, !readsKeysAlone else {
             return IndexScan.Position(key: Array(key), id: id)
         }
         let position = IndexScan.Position(key: try index.keys(of: view.body, id, in: "the entity").keys[0], id: id)
-        if let stopped, !plan.goes(from: stopped, to: position) {
+        if let stopped, !plan.parts[part].goes(from: stopped, to: position) {
             throw HoldfastError(
                 .corrupt, "the index \"\(index.record.name)\" is damaged: drop it and create it again",
                 detail: [("index", .text(index.record.name)), ("id", .text(id.text))])

@@ -20,28 +20,41 @@ extension Repository {
             return !endsEarly || matched < options.skip + options.limit
         }
         return JSONWriter.object { writer in
-            writer.member("access")
             let isPointRead = filter.idEquality(key: record.key) != nil
-            let isByID = isPointRead || scan.plan.index == nil && !scan.plan.isEverything
-            writer.string(scan.plan.index != nil ? "index" : isByID ? "id" : "scan")
-            writer.member("index")
-            if let index = scan.plan.index { writer.string(index.record.name) } else { writer.null() }
-            writer.member("bounds") { writer in
-                for (path, tests) in scan.plan.bounds {
-                    writer.member(path.text) { writer in
-                        for test in tests { test.write(to: &writer) }
-                    }
-                }
+            let parts = scan.plan.parts
+            if parts.count == 1 {
+                parts[0].write(to: &writer, isPointRead: isPointRead)
+            } else {
+                writer.member("access", "alternatives")
+                writer.member("alternatives", objects: parts) { writer, part in part.write(to: &writer) }
+                writer.member("index")
+                writer.null()
+                writer.member("bounds") { _ in }
             }
             writer.member("exact", !isPointRead && scan.plan.isExact)
             writer.member("sort")
             if options.sort == nil {
                 writer.null()
             } else {
-                writer.string(!scan.plan.isSorted ? "memory" : scan.plan.index == nil ? "id" : "index")
+                writer.string(!scan.plan.isSorted ? "memory" : scan.plan.isByID ? "id" : "index")
             }
             writer.member("examined", scan.examined)
             writer.member("matched", matched)
+        }
+    }
+}
+
+extension Plan.Part {
+    fileprivate func write(to writer: inout JSONWriter, isPointRead: Bool = false) {
+        writer.member("access", index != nil ? "index" : isEverything && !isPointRead ? "scan" : "id")
+        writer.member("index")
+        if let index { writer.string(index.record.name) } else { writer.null() }
+        writer.member("bounds") { writer in
+            for (path, tests) in bounds {
+                writer.member(path.text) { writer in
+                    for test in tests { test.write(to: &writer) }
+                }
+            }
         }
     }
 }

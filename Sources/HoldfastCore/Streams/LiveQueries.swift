@@ -101,14 +101,14 @@ struct LiveQueries {
         for case .path(let path, _) in filter.conjuncts {
             indexes.append(Index(imagined: IndexDefinition(path), in: repository))
         }
-        let plan = Plan.best(for: filter, among: indexes)
-        guard let index = plan.index, let tests = plan.bounds.first?.tests else { return nil }
+        let parts = Plan.best(for: filter, among: indexes).parts
+        guard parts.count == 1, let index = parts[0].index, let tests = parts[0].bounds.first?.tests else { return nil }
         let isValues =
             switch tests.first {
             case .equal, .in: true
             default: false
             }
-        return (index.definition, plan.ranges, isValues)
+        return (index.definition, parts[0].ranges, isValues)
     }
 
     // MARK: Changes

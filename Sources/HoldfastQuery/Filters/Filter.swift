@@ -85,7 +85,7 @@ public struct Filter: Sendable, Equatable {
 
 extension Filter.Node {
     /// All of them, with those that are conjunctions themselves taken apart.
-    static func conjunction(_ nodes: [Filter.Node]) -> Filter.Node {
+    package static func conjunction(_ nodes: [Filter.Node]) -> Filter.Node {
         var flat: [Filter.Node] = []
         for node in nodes {
             if case .all(let inner) = node { flat += inner } else { flat.append(node) }

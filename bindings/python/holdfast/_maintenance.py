@@ -142,9 +142,10 @@ class RepositoryMaintenance:
     def explain(self, filter: Filter = None, **options: "Unpack[ExplainOptions]") -> dict[str, Any]:
         """How `find` carries the query out, found by carrying it out.
 
-        "access" is "id", "index" or "scan"; "index" its name; "bounds" what of the filter it, or the ids,
-        were asked for; "exact" whether that is all of it; "sort" "index", "id", "memory" or None;
-        "examined" how many documents were held against the filter; "matched" how many were found.
+        "access" is "id", "index", "scan" or "alternatives", of which each is told; "index" its name;
+        "bounds" what of the filter it, or the ids, were asked for; "exact" whether that is all of it; "sort"
+        "index", "id", "memory" or None; "examined" how many documents were held against the filter;
+        "matched" how many were found.
         """
         given = query_options(fields=None, **options)
         return self._ask("explain", Json(), filter=filter_text(filter), options=given)

@@ -54,6 +54,11 @@ def condition(rng: random.Random) -> Any:
     return {name: operands.get(name, lambda: value(rng, 1))() for name in operators}
 
 
+def conditions(rng: random.Random) -> dict[str, Any]:
+    names = rng.sample([*PATHS, "id"], rng.randint(0, 2))
+    return {name: rng.choice(["3", {"$gt": "2"}]) if name == "id" else condition(rng) for name in names}
+
+
 def change_some(rng: random.Random, repositories: list[Any]) -> None:
     for _ in range(25):
         names = [name for name in "abc" if rng.random() < 0.7]
@@ -66,7 +71,9 @@ def change_some(rng: random.Random, repositories: list[Any]) -> None:
 
 
 def compare(rng: random.Random, plain: Any, indexed: list[Any]) -> None:
-    filter = {path: condition(rng) for path in rng.sample(PATHS, rng.randint(0, 2))}
+    filter = conditions(rng)
+    if rng.random() < 0.4:
+        filter["$or"] = [conditions(rng) or {"a": 1} for _ in range(rng.randint(1, 3))]
     sort = {path: rng.choice([1, -1]) for path in rng.sample(PATHS, rng.randint(1, 2))}
     limit = rng.choice([0, 1, 5])
     found = sorted(json.dumps(entity, sort_keys=True) for entity in plain.find(filter))

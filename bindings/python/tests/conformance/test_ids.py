@@ -95,6 +95,42 @@ def test_ids_that_are_listed_or_in_a_range_are_all_that_is_looked_at(open_store:
         assert songs.explain({"id": {"$regex": "^0012"}})["examined"] == 10
 
 
+def test_alternatives_are_looked_up_one_by_one(open_store: Any) -> None:
+    with open_store() as store:
+        songs = store.repository("songs")
+        songs.save_many([{"id": f"{n:04}", "n": n, "m": n % 500} for n in range(1000)])
+        songs.create_index("n")
+        songs.create_index("m")
+        query = {"$or": [{"n": {"$lt": 2}}, {"m": 1}, {"id": {"$in": ["0001", "0002"]}}], "m": {"$ne": 501}}
+        report = songs.explain(query)
+        assert report.pop("examined") == report.pop("matched") == 4
+        assert report == {
+            "access": "alternatives",
+            "alternatives": [
+                {"access": "index", "index": "n", "bounds": {"n": {"$lt": 2}}},
+                {"access": "index", "index": "m", "bounds": {"m": {"$eq": 1}}},
+                {"access": "id", "index": None, "bounds": {"id": {"$in": ["0001", "0002"]}}},
+            ],
+            "index": None,
+            "bounds": {},
+            "exact": False,
+            "sort": None,
+        }
+        expected = ["0000", "0001", "0002", "0501"]
+        assert sorted(song["id"] for song in songs.find(query)) == expected
+        assert [song["id"] for song in songs.find(query, sort={"id": 1})] == expected
+        assert [song["id"] for song in songs.iterate(query, sort={"id": -1}, limit=3)] == expected[:0:-1]
+        assert songs.count(query) == 4
+        # One that nothing helps with makes the others useless.
+        assert songs.explain({"$or": [*query["$or"], {"x": 1}]})["access"] == "scan"
+        with store.transaction():
+            songs.save({"id": "0501", "n": 5000, "m": 7})
+            songs.delete("0002")
+            songs.save({"id": "new", "n": 1, "m": 1})
+            assert sorted(song["id"] for song in songs.find(query)) == ["0000", "0001", "new"]
+            assert sorted(song["id"] for song in songs.iterate(query)) == ["0000", "0001", "new"]
+
+
 def test_a_transaction_that_listed_ids_conflicts_with_a_change_of_one_of_them(open_store: Any) -> None:
     with open_store() as store:
         songs = store.repository("songs")
