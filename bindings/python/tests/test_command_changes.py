@@ -84,6 +84,7 @@ def test_delete_tells_what_it_would_delete_and_deletes_it(filled: str) -> None:
     words = ("delete", filled, "songs", "--filter", '{"plays": {"$lt": 4}}')
     assert lines(run(*words, "--dry-run").stdout) == [{"matched": 1000, "deleted": 0}]
     assert "say --yes" in run(*words, code=2).stderr
+    assert lines(call(*words, "--dry-run", "--quiet").stdout) == [{"matched": 1000, "deleted": 0}]
     assert len(found(filled)) == 2500
     assert lines(run(*words, "--yes").stdout) == [{"matched": 1000, "deleted": 1000}]
     assert found(filled) == [song for song in SONGS if int(str(song["plays"])) >= 4]
@@ -116,6 +117,7 @@ def test_delete_asks_whoever_is_at_the_terminal(filled: str, spawn: Spawn) -> No
 
 
 def test_indexes_are_created_listed_and_dropped(filled: str) -> None:
+    call("index", "create", filled, "songs", "title", "plays:-1", "--name", "mine")
     words = ("index", "create", filled, "songs", "title", "plays:-1", "--unique")
     (made,) = lines(run(*words).stdout)
     assert made["fields"] == {"title": 1, "plays": -1} and made["unique"]
@@ -123,6 +125,7 @@ def test_indexes_are_created_listed_and_dropped(filled: str) -> None:
     call("index", "create", filled, "songs", "seen", "--expire-after", "3.5", "--name", "old")
     listed = lines(run("index", "list", filled, "songs").stdout)
     assert {it["name"]: it.get("expire_after_ms") for it in listed} == {
+        "mine": None,
         "old": 3500,
         "plays": None,
         made["name"]: None,

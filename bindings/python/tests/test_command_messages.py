@@ -189,3 +189,40 @@ def test_options_of_a_line_in_the_shell_are_for_that_line(scene: dict[str, Any])
     assert json.loads(told)["error"] == "not_found"
     told = run("shell", scene["store"], "--json", input="get 'none\n", code=2).stderr
     assert json.loads(told)["exit_code"] == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "info {store}",
+        "stats {store} --entries",
+        "find {store} songs --count",
+        "find {store} songs --explain",
+        'put {store} songs {{"id":"s3"}}',
+        'patch {store} songs s1 {{"plays":2}}',
+        'modify {store} songs s1 {{"$inc":{{"plays":2}}}}',
+        'modify {store} songs --filter {{}} {{"$inc":{{"plays":2}}}}',
+        "delete {store} songs s1",
+        "index list {store}",
+        "index create {store} songs seen --expire-after 3600",
+        "index drop {store} songs plays",
+        "import {store} {tmp}/taken --repository new",
+        "export {store} {tmp}/exported",
+        "copy {store} {tmp}/new.db",
+        "backup {store} {tmp}/new.db",
+        "restore {store} {tmp}/new.db",
+        "verify {store}",
+        "compact {store}",
+        "watch {store} songs --initial --count 1",
+    ],
+)
+def test_what_an_answer_has_is_told_by_the_help(scene: dict[str, Any], words: str) -> None:
+    arguments = words.format(**scene).split(" ")
+    command = arguments[: 2 if arguments[0] == "index" else 1]
+    if command == ["index", "create"]:
+        command = ["index", "list"]
+    help = " ".join(call(*command, "--help").stdout.split())
+    answers = lines(call(*arguments, "--json").stdout)
+    assert answers
+    for name in {name for answer in answers for name in answer}:
+        assert f'"{name}"' in help, name

@@ -38,7 +38,7 @@ def copy(
 
     Or some of its repositories, or with --as one repository under another name, also in the same store; with
     versions and indexes, and as of one commit. TARGET is created where there is none. What was stored there
-    before a failure or Ctrl-C stays.
+    before a failure or Ctrl-C stays. Answers "entities" (how many were read), "stored" and "skipped".
 
     \b
     Examples:

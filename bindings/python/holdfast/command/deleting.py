@@ -33,8 +33,8 @@ def delete(
 ) -> None:
     """Delete entities, all of them or none.
 
-    Those of the ids, each of which must be there; or with --filter those that match, after a question. Prints
-    how many there were and how many were deleted.
+    Those of the ids, each of which must be there; or with --filter those that match, after a question.
+    Answers "matched" and "deleted", how many of each.
 
     \b
     Examples:
@@ -55,7 +55,9 @@ def delete(
                 confirm(f"Delete {matched} of the {target.count()} entities of {repository}?", yes=yes)
                 with progress(session, "Deleting", total=matched) as tell:
                     matched = _delete(opened, target, filter, tell)
-        session.output.done({"matched": matched, "deleted": 0 if dry_run else matched})
+        # Where it is only looked, that is what was asked for.
+        told = session.output.report if dry_run else session.output.done
+        told({"matched": matched, "deleted": 0 if dry_run else matched})
 
 
 def _delete(store: Store, target: "Repository[Any]", filter: "dict[str, Any]", tell: Tell) -> int:

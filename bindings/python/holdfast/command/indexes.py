@@ -30,6 +30,10 @@ def index() -> None:
 def list_(session: Session, store: str, repository: Optional[str]) -> None:
     """Print the indexes of a repository, or of all.
 
+    Answers a list of "repository", "name", "fields" (1 ascending, -1 descending), "unique", "state" and
+    "arrays" (whether an entity has one there), "expire_after_ms" where entities expire by it, and "outdated"
+    where it is to be created again.
+
     \b
     Example:
         holdfast index list music.db songs
@@ -65,7 +69,7 @@ def create(
     """Create an index over one or several paths.
 
     Returns when queries use it; others read and write meanwhile. Where there is an equal one, nothing is
-    done; where it fails or is interrupted, there is none.
+    done; where it fails or is interrupted, there is none. Answers what holdfast index list does.
 
     \b
     Examples:
@@ -79,7 +83,8 @@ def create(
         target = opened.repository(repository, create=False)
         with progress(session, "Indexing", total=target.count()) as tell:
             target.create_index(fields, **options, progress=tell)
-        made = next(it for it in target.indexes() if (it["name"] == name if name else it["fields"] == fields))
+        usual = "_".join(path if direction > 0 else f"-{path}" for path, direction in fields.items())
+        made = next(it for it in target.indexes() if it["name"] == (name or usual))
         session.output.done({"repository": repository, **made})
 
 
@@ -90,6 +95,8 @@ def create(
 @click.pass_obj
 def drop(session: Session, store: str, repository: str, name: str) -> None:
     """Take an index away, never what it is over.
+
+    Answers "repository" and "dropped", its name.
 
     \b
     Example:

@@ -18,7 +18,7 @@ def inspect(session: Session, store: str, port: int) -> None:
 
     Prints the address of a page that lists the repositories, runs queries, tells how they are carried out,
     and shows entities change. It is served on this machine alone, to who knows the address; the store is
-    opened read-only. Goes on until Ctrl-C.
+    opened read-only. Goes on until Ctrl-C. In JSON the address is the "url".
 
     \b
     Example:

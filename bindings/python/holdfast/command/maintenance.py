@@ -19,7 +19,8 @@ def backup(session: Session, store: str, target: str) -> None:
     """Copy a store into a new file.
 
     It has the newest committed state, and others go on writing meanwhile. The copy is checked. Ends with 5
-    where the store is damaged: without a copy where the file is, with one where only entities are.
+    where the store is damaged: without a copy where the file is, with one where only entities are. Answers
+    "path", "sequence" (of the newest commit in it) and "bytes".
 
     \b
     Example:
@@ -45,12 +46,15 @@ def backup(session: Session, store: str, target: str) -> None:
 def restore(session: Session, source: str, store: str, replace: bool) -> None:
     """Make a store from a backup.
 
+    Answers "backup" and "store", as they were named.
+
     \b
     Example:
         holdfast restore music-monday.db music.db --replace
     """
     with progress(session, "Restoring", unit="bytes") as tell:
         maintenance.restore(source, store, replace=replace, progress=tell)
+    session.output.done({"backup": source, "store": store})
 
 
 @click.command()
@@ -59,7 +63,9 @@ def restore(session: Session, source: str, store: str, replace: bool) -> None:
 def verify(ctx: click.Context, store: str) -> None:
     """Check the file, entities and indexes.
 
-    Ends with 5 where something is wrong.
+    Ends with 5 where something is wrong. Answers "ok", "problems" (sentences about the file), and
+    "repositories", each with "name", "ok", "entities", "damaged" (how many of them are), "damaged_ids" and
+    "indexes", each with "name", "entries", "wrong" and "missing" (how many).
 
     \b
     Example:
@@ -80,7 +86,7 @@ def verify(ctx: click.Context, store: str) -> None:
 def compact(session: Session, store: str) -> None:
     """Give unused space back.
 
-    No other process may have the store open.
+    No other process may have the store open. Answers "bytes_before" and "bytes_after", of the file.
 
     \b
     Example:

@@ -18,7 +18,7 @@ from .session import Session
 def get(session: Session, store: str, repository: str, ids: tuple[str, ...]) -> None:
     """Print the entities of these ids.
 
-    Ends with 3 where one is missing, after printing the others.
+    Ends with 3 where one is missing, after printing the others. Answers a list of entities.
 
     \b
     Example:
@@ -58,7 +58,9 @@ def find(
 ) -> None:
     """Print the entities that match a filter.
 
-    It is JSON in MongoDB's language; without one all match.
+    It is JSON in MongoDB's language; without one all match. Answers a list of entities; with --count a
+    number, in JSON under "count"; with --explain "access" ("id", "index" or "scan"), "index", "bounds",
+    "exact", "sort", "examined" and "matched".
 
     \b
     Examples:

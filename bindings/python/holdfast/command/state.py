@@ -17,6 +17,11 @@ def info(session: Session, store: str) -> None:
 
     That is its state, and for each repository the number of entities and the indexes.
 
+    Answers "url", "engine", "format", "read_only", "incarnation", "sequence" and "position" (of the newest
+    commit), "schema_version" (null where none is recorded), "in_flight", "queue", "snapshots",
+    "open_snapshots", "transactions", "sizes", "cache", "handles" (of this process), and "repositories" with
+    "name", "key", "entities" and "indexes".
+
     \b
     Example:
         holdfast info music.db
@@ -39,10 +44,11 @@ def info(session: Session, store: str) -> None:
 def stats(session: Session, store: str, entries: bool) -> None:
     """Tell how large a store is, and how busy in this process.
 
-    Sizes in bytes ("store_bytes" of the file, "log_bytes" of the log beside it, "free_bytes" unused in the
-    file), the number of entities and indexes in all and by repository, the queue of commits, how many
-    snapshots are held, and what the cache has done since the store was opened: much of it is of interest in a
-    shell only.
+    Answers "sequence" (of the newest commit), "sizes" in bytes ("store_bytes" of the file, "log_bytes" of the
+    log beside it, "free_bytes" unused in the file), "entities" (how many in all), "repositories" ("name",
+    "entities") and "indexes" ("repository", "name", "state", and with --entries "entries"); and of this
+    process, of interest in a shell, "queue" and "in_flight" (commits), "transactions", "snapshots" and
+    "open_snapshots" (held), and "cache" (what it has done since the store was opened).
 
     \b
     Examples:

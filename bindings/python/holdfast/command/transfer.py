@@ -37,7 +37,8 @@ def export(
 ) -> None:
     """Write a store as JSON Lines.
 
-    With ids and versions, and as of one commit.
+    With ids and versions, and as of one commit. To a file it answers "sequence" (of that commit), "entities"
+    (how many were written) and "skipped".
 
     \b
     Examples:
@@ -98,7 +99,8 @@ def import_(
     """Store an export, lines of JSON, or a table.
 
     The store is created where there is none. SOURCE is a file, or - for the standard input; with --table it
-    is an SQLite file, and each row becomes an entity. What was stored before a failure stays.
+    is an SQLite file, and each row becomes an entity. What was stored before a failure or Ctrl-C stays.
+    Answers "entities" (how many were read), "stored" and "skipped".
 
     \b
     Examples:

@@ -34,6 +34,9 @@ def upgrade(session: Session, store: str, steps: Any, backup: bool) -> None:
     with a "filter". What was done before is not done again; each version is stored as a whole or not at all.
     A store in which no version is recorded has version 0, and a new one gets the newest at once.
 
+    Answers "from", "to", "backup" (its path, or null), and "changes": a list of "to" (the version),
+    "repository", "change", and "matched" and "modified", "deleted", or "saved".
+
     \b
     Example:
         holdfast upgrade music.db steps.json

@@ -29,8 +29,9 @@ def watch(
 ) -> None:
     """Print changes as any process commits them.
 
-    Goes on until Ctrl-C. With a filter, an entity that no longer matches counts as removed. Of changes of an
-    entity that follow each other closely the last may be the only one seen.
+    Answers a list of "change" ("added", "changed" or "removed"), "id", and unless it was removed "version"
+    and "entity". Goes on until Ctrl-C. With a filter, an entity that no longer matches counts as removed. Of
+    changes of an entity that follow each other closely the last may be the only one seen.
 
     \b
     Example:

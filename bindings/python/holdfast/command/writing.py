@@ -21,9 +21,9 @@ from .session import Session
 def put(session: Session, store: str, repository: str, source: str, way: str, key: Optional[str]) -> None:
     """Store entities, all or none.
 
-    Prints their ids and versions. They are JSON objects, one after the other or in an array, in a file, on
-    the standard input (-), or written as the argument itself. Without an id they get one. The store and the
-    repository are created where there are none. For more than fits in memory there is import.
+    They are JSON objects, one after the other or in an array, in a file, on the standard input (-), or
+    written as the argument itself. Without an id they get one. The store and the repository are created where
+    there are none. For more than fits in memory there is import. Answers a list of "id" and "version".
 
     \b
     Examples:
@@ -48,7 +48,7 @@ def patch(session: Session, store: str, repository: str, id: str, changes: str) 
     """Change some members of an entity.
 
     CHANGES is a JSON merge patch (RFC 7396): its members replace those of the entity, null removes them, and
-    objects merge. Prints id and version.
+    objects merge. Answers a list of "id" and "version".
 
     \b
     Examples:
@@ -80,8 +80,8 @@ def modify(
     """Change entities by an update, all of them or none.
 
     UPDATE is JSON in MongoDB's operators: $set, $unset, $inc, $mul, $min, $max, $push, $pull, $addToSet,
-    $rename. The entities are those of the ids, whose ids and versions are printed; or with --filter those
-    that match, and then it is printed how many matched and how many of them were changed.
+    $rename. The entities are those of the ids, and then it answers a list of "id" and "version"; or with
+    --filter those that match, and then it answers "matched" and "modified" (how many were not so already).
 
     \b
     Examples:
