@@ -1,6 +1,7 @@
 public import CHoldfast
 internal import HoldfastCore
 internal import HoldfastEnvironment
+internal import HoldfastQuery
 
 private typealias OutEntity = UnsafeMutablePointer<hf_entity>
 private typealias OutList = UnsafeMutablePointer<hf_entity_list>
@@ -26,6 +27,43 @@ public func hf_repository_open(
 @_cdecl("hf_repository_free") @implementation
 public func hf_repository_free(_ repository: OpaquePointer?) {
     _ = HandleTable.remove(repository, as: Repository.self)
+}
+
+// MARK: Which there are, dropping, renaming
+
+@_cdecl("hf_store_repositories") @implementation
+public func hf_store_repositories(
+    _ store: OpaquePointer?, _ out_names: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
+) -> hf_status {
+    answer(store, out_names, "out_names", out_error) { (store: Store) throws(HoldfastError) in
+        let names = try store.repositories()
+        var writer = JSONWriter()
+        writer.beginArray()
+        for name in names { writer.string(name) }
+        writer.endArray()
+        return writer.bytes
+    }
+}
+
+@_cdecl("hf_store_drop") @implementation
+public func hf_store_drop(
+    _ store: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        let name = try text(name, "name")
+        try HandleTable.use(store) { (store: Store) throws(HoldfastError) in try store.drop(name) }
+    }
+}
+
+@_cdecl("hf_store_rename") @implementation
+public func hf_store_rename(
+    _ store: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ new_name: UnsafePointer<CChar>?,
+    _ out_error: OutError?
+) -> hf_status {
+    answer(out_error) { () throws(HoldfastError) in
+        let (name, newName) = (try text(name, "name"), try text(new_name, "new_name"))
+        try HandleTable.use(store) { (store: Store) throws(HoldfastError) in try store.rename(name, to: newName) }
+    }
 }
 
 // MARK: Writing one

@@ -84,6 +84,8 @@ public struct Limits: Sendable, Equatable {
 
     /// So many entries of a dropped index are taken away in one commit. At 1 each has a commit of its own.
     public var clearedIndexEntries = 500
+    /// So many entities of a repository that is dropped are deleted before it is asked whether to go on. At 1 one by one.
+    public var droppedEntities = 4_096
     /// About so many bytes a run of an index build takes, of one snapshot; what is left comes in the next. At 1 each run is
     /// of one entity.
     public var indexRunBytes = 32 << 20
@@ -289,7 +291,8 @@ extension Limits {
             ("interruptSteps", \.interruptSteps), ("interruptStepBytes", \.interruptStepBytes),
             ("namedConflicts", \.namedConflicts), ("validationRounds", \.validationRounds),
             ("passedPlaces", \.passedPlaces),
-            ("clearedIndexEntries", \.clearedIndexEntries), ("indexRunBytes", \.indexRunBytes),
+            ("clearedIndexEntries", \.clearedIndexEntries), ("droppedEntities", \.droppedEntities),
+            ("indexRunBytes", \.indexRunBytes),
             ("indexPieceEntries", \.indexPieceEntries), ("indexPieceBytes", \.indexPieceBytes),
             ("matchedIDs", \.matchedIDs), ("filterTemplates", \.filterTemplates), ("pieceBytes", \.pieceBytes),
             ("tendInterval", \.tendInterval), ("cachedTransactions", \.cachedTransactions),

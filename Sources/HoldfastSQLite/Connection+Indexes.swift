@@ -6,12 +6,8 @@ internal import HoldfastStorage
 
 /// Indexes, as snapshots and write transactions use them.
 extension Connection {
-    /// The catalogue in this transaction. It is read anew only where its mark says that it is another.
-    func indexes() throws(HoldfastError) -> [IndexRecord] {
-        let mark = try mark(.catalogue) ?? 0
-        if let known = catalogue, known.mark == mark { return known.indexes }
-        // A newer library may have entered one of a new kind, beside this one.
-        try checkReader()
+    /// Those in the catalogue's table.
+    func readIndexes() throws(HoldfastError) -> [IndexRecord] {
         let statement = try statement(.indexes)
         defer { statement.reset() }
         var records: [IndexRecord] = []
@@ -26,7 +22,6 @@ extension Connection {
                     id: id, repository: repository, name: String(decoding: name, as: UTF8.self),
                     definition: Array(definition), state: state, hasArrays: hasArrays != 0))
         }
-        catalogue = (mark, records)
         return records
     }
 
@@ -129,17 +124,12 @@ extension Connection {
                 }
             }
         }
-        let reader = batch.indexes.map(\.minimumReader).max() ?? 1
-        if try reader > mark(.minimumReader) ?? 1 { try setMark(.minimumReader, reader) }
         for index in batch.removedIndexes {
             let statement = try statement(.removeIndex)
             try statement.bind(1, index)
             try statement.run("writing")
             forgetStatements(of: index)
             try execute("DROP TABLE holdfast_index_\(index)", "writing")
-        }
-        if !batch.indexes.isEmpty || !batch.removedIndexes.isEmpty {
-            try setMark(.catalogue, Int64(clamping: batch.commitLog.last?.sequence ?? 0))
         }
         for (index, entity) in batch.unindexed {
             try entity.id.bytes.withBytes { id throws(HoldfastError) in

@@ -154,20 +154,6 @@ extension Connection {
         }
     }
 
-    func repositories() throws(HoldfastError) -> [RepositoryRecord] {
-        let statement = try statement(.repositories)
-        defer { statement.reset() }
-        var records: [RepositoryRecord] = []
-        while try statement.step() {
-            guard let id = statement.integer(0), let name = statement.text(1), let key = statement.text(2)
-            else { throw corrupt("the catalogue") }
-            records.append(
-                RepositoryRecord(
-                    id: id, name: String(decoding: name, as: UTF8.self), key: String(decoding: key, as: UTF8.self)))
-        }
-        return records
-    }
-
     // MARK: Marks
 
     func mark(_ mark: Mark) throws(HoldfastError) -> Int64? {

@@ -6,9 +6,10 @@ internal import HoldfastStorage
 /// What only write transactions do.
 extension Connection {
     func apply(_ batch: WriteBatch) throws(HoldfastError) {
-        for repository in batch.createdRepositories { try insert(repository) }
+        try applyRepositories(batch)
         try apply(batch.changes, unless: batch.isUnwanted)
         try applyIndexes(batch)
+        try markCatalogue(batch)
         try append(batch.commitLog)
         for record in batch.idempotency { try insert(record) }
         if let reserved = batch.reservedThrough { try setMark(.reserved, Int64(clamping: reserved)) }
@@ -71,22 +72,6 @@ extension Connection {
                 }
             }
         }
-    }
-
-    private func insert(_ repository: RepositoryRecord) throws(HoldfastError) {
-        let name = Array(repository.name.utf8)
-        let key = Array(repository.key.utf8)
-        try name.withBytes { name throws(HoldfastError) in
-            try key.withBytes { key throws(HoldfastError) in
-                let statement = try statement(.insertRepository)
-                defer { statement.reset() }
-                try statement.bind(1, repository.id)
-                try statement.bind(2, text: name)
-                try statement.bind(3, text: key)
-                _ = try statement.step("writing")
-            }
-        }
-        try execute(Schema.view(of: repository.id, named: repository.name), "writing")
     }
 
     private func insert(_ record: IdempotencyRecord) throws(HoldfastError) {

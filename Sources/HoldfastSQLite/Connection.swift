@@ -33,6 +33,9 @@ final class Connection: @unchecked Sendable {
     /// So many entries of an index are inserted by one statement. SQLite takes 32,766 parameters in one, three each.
     var indexRows = 1
 
+    /// So many rows of a repository that is dropped are deleted by one statement.
+    var deletedRows = 1
+
     let handle: OpaquePointer
     private let mode: Mode
     private let busyTimeout: Int
@@ -42,8 +45,8 @@ final class Connection: @unchecked Sendable {
     /// By the number of the query.
     private let statements: UnsafeMutableBufferPointer<OpaquePointer?>
     private var indexStatements: [IndexID: [OpaquePointer?]] = [:]
-    /// The catalogue of indexes as it was read last, with its mark.
-    var catalogue: (mark: Int64, indexes: [IndexRecord])?
+    /// The catalogue as it was read last.
+    var catalogue: Catalogue?
     /// Of the connection that writes: whether nobody can have changed it since, so that the mark need not be read.
     var catalogueIsCurrent = false
     private var isOpen = true

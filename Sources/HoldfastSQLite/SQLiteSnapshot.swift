@@ -36,6 +36,10 @@ final class SQLiteSnapshot: StorageSnapshot {
         }
     }
 
+    func repositories() throws(HoldfastError) -> [RepositoryRecord] {
+        try read { connection throws(HoldfastError) in try connection.repositories() }
+    }
+
     func indexes() throws(HoldfastError) -> [IndexRecord] {
         try read { connection throws(HoldfastError) in try connection.indexes() }
     }

@@ -72,6 +72,7 @@ extension SQLiteStorage {
             connection.whenSyncFails = { doubt.noteFailedSync() }
             connection.watchCommits()
             connection.indexRows = min(limits.indexRows, 10_000)
+            connection.deletedRows = limits.droppedEntities
             return connection
         }
         let writer = try Interrupt.whileAsking(limits, stop: stop.set) { () throws(HoldfastError) in

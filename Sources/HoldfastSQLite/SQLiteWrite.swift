@@ -66,13 +66,15 @@ final class SQLiteWrite: StorageWrite {
         return records
     }
 
-    func repositories() throws(HoldfastError) -> [RepositoryRecord] { try connection.repositories() }
+    func repositories() throws(HoldfastError) -> [RepositoryRecord] { try catalogue().repositories }
 
-    func indexes() throws(HoldfastError) -> [IndexRecord] {
-        if connection.catalogueIsCurrent, let known = connection.catalogue { return known.indexes }
-        let indexes = try connection.indexes()
+    func indexes() throws(HoldfastError) -> [IndexRecord] { try catalogue().indexes }
+
+    private func catalogue() throws(HoldfastError) -> Connection.Catalogue {
+        if connection.catalogueIsCurrent, let known = connection.catalogue { return known }
+        let catalogue = try connection.readCatalogue()
         connection.catalogueIsCurrent = true
-        return indexes
+        return catalogue
     }
 
     func ids(
@@ -88,7 +90,7 @@ final class SQLiteWrite: StorageWrite {
     func apply(_ batch: WriteBatch) throws(HoldfastError) {
         try requireTransaction()
         // Read anew by the next, whatever becomes of this.
-        if !batch.indexes.isEmpty || !batch.removedIndexes.isEmpty { connection.catalogueIsCurrent = false }
+        if batch.changesCatalogue { connection.catalogueIsCurrent = false }
         try connection.apply(batch)
         if let last = batch.commitLog.last { newest = last.sequence }
     }

@@ -9,12 +9,16 @@ internal import HoldfastStorage
 ///                                            open, the store was not closed, and a row without changes is put into
 ///                                            the log at this sequence, so that the log alone tells the head
 ///                              log_start     log entries below this sequence were trimmed
-///                              catalogue     the sequence at which the catalogue of indexes changed last
+///                              catalogue     the sequence at which the catalogue, of repositories or of indexes, changed
+///                                            last
+///                              repository_N  what became of the repository whose id is N since it was created, as JSON:
+///                                            {"changed","dropped","names"}, see RepositoryRecord
 ///                              minimum_reader  what a library must understand of format 1 to use the file, as a
 ///                                            number; no row stands for 1. A later 1.x that puts something into a
 ///                                            file which earlier ones would misread, as an index of a new kind, sets
 ///                                            it in the same commit, and they refuse the file from then on
-///     holdfast_repository    the catalogue. `id` is never reused. Each row has a view of the repository's name
+///     holdfast_repository    the catalogue. `id` is never reused. Each row has a view of the repository's name, unless it
+///                            was dropped: then the row keeps the number, and the name until another takes it
 ///     holdfast_entity        one row an entity. `body` is the text as it was given, byte for byte. A rowid table
 ///                            with a unique key, because documents in the key's own tree double the price of a write.
 ///                            `number` is the rowid by a name of its own, which VACUUM leaves alone
@@ -36,8 +40,10 @@ enum Schema {
     static let applicationID: Int64 = 0x484F_4C44
     static let format: Int64 = 1
     /// How much this library understands of the format. Greater with each version that puts something new into files: 2
-    /// with the present kind of index entries (see IndexDefinition.swift).
-    static let reader: Int64 = 2
+    /// with the present kind of index entries (see IndexDefinition.swift), 3 with repositories that are dropped and renamed.
+    static let reader: Int64 = 3
+    /// Who understands a file in which a repository was dropped or renamed.
+    static let changedRepositories: Int64 = 3
 
     /// Without `auto_vacuum`, because pages that move about make a checkpoint larger. EXTRA syncs the directory when
     /// the rollback journal, with which SQLite turns to the write-ahead log, is removed: were it there again after a
@@ -108,7 +114,7 @@ enum Query: Int, CaseIterable {
     case begin, beginImmediate, commit, rollback
     case scanAll, scanFrom, scanRange, scanAllReversed, scanFromReversed, scanRangeReversed
     case head, meta, repositories, indexes, fetch, commitLog, commitLogSizes, idempotency
-    case upsert, delete, insertCommitLog, insertRepository, setIndex, removeIndex, insertIdempotency, setMeta
+    case upsert, delete, deleteSome, insertCommitLog, setRepository, setIndex, removeIndex, insertIdempotency, setMeta
     case trimCommitLog, trimIdempotencyByTime, trimIdempotencyByCount
 
     var sql: String {
@@ -119,7 +125,9 @@ enum Query: Int, CaseIterable {
         case .rollback: "ROLLBACK"
         case .head: "SELECT max(sequence) FROM holdfast_log"
         case .meta: "SELECT value FROM holdfast_meta WHERE name = ?1"
-        case .repositories: "SELECT id, name, key FROM holdfast_repository ORDER BY id"
+        case .repositories:
+            "SELECT r.id, r.name, r.key, m.value FROM holdfast_repository AS r "
+                + "LEFT JOIN holdfast_meta AS m ON m.name = 'repository_' || r.id ORDER BY r.id"
         case .indexes:
             "SELECT id, repository, name, definition, state, has_arrays FROM holdfast_index ORDER BY id"
         case .fetch: "SELECT version, body FROM holdfast_entity WHERE repository = ?1 AND id = ?2"
@@ -138,8 +146,14 @@ enum Query: Int, CaseIterable {
             "INSERT INTO holdfast_entity (repository, id, version, body) VALUES (?1, ?2, ?3, ?4) "
                 + "ON CONFLICT (repository, id) DO UPDATE SET version = excluded.version, body = excluded.body"
         case .delete: "DELETE FROM holdfast_entity WHERE repository = ?1 AND id = ?2"
+        // By their ids, which are in the index with the rows' numbers.
+        case .deleteSome:
+            "DELETE FROM holdfast_entity WHERE number IN "
+                + "(SELECT number FROM holdfast_entity WHERE repository = ?1 ORDER BY id LIMIT ?2)"
         case .insertCommitLog: "INSERT INTO holdfast_log (sequence, commit_id, time, changes) VALUES (?1, ?2, ?3, ?4)"
-        case .insertRepository: "INSERT INTO holdfast_repository (id, name, key) VALUES (?1, ?2, ?3)"
+        case .setRepository:
+            "INSERT INTO holdfast_repository (id, name, key) VALUES (?1, ?2, ?3) "
+                + "ON CONFLICT (id) DO UPDATE SET name = excluded.name"
         case .setIndex:
             "INSERT INTO holdfast_index (id, repository, name, definition, state, has_arrays) "
                 + "VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (id) DO UPDATE SET "

@@ -179,11 +179,34 @@ public struct RepositoryRecord: Sendable, Equatable {
     public var name: String
     /// The member that holds an entity's id.
     public var key: String
+    /// Whether it was dropped: it has no entities and no indexes, and nobody is told of it. Its number stays, so that
+    /// who opened it before, in whatever process, has it again when it is created anew.
+    public var isDropped = false
+    /// The commit that dropped or renamed it, or brought it back; 0 for none.
+    public var changed: CommitSequence = 0
+    /// What it was called before, oldest first: commits in the log are told under the names that they had.
+    public var formerNames: [FormerName] = []
+
+    public struct FormerName: Sendable, Equatable {
+        public var name: String
+        /// The commit that renamed it.
+        public var through: CommitSequence
+
+        public init(_ name: String, through: CommitSequence) {
+            self.name = name
+            self.through = through
+        }
+    }
 
     public init(id: RepositoryID, name: String, key: String) {
         self.id = id
         self.name = name
         self.key = key
+    }
+
+    /// What it was called when this commit came.
+    public func name(at sequence: CommitSequence) -> String {
+        formerNames.first { sequence <= $0.through }?.name ?? name
     }
 }
 
@@ -197,6 +220,11 @@ public struct EntityKey: Hashable, Comparable, Sendable {
         self.repository = repository
         self.id = id
     }
+
+    /// Stands for a repository as a whole, where changes are told. Before all of its entities.
+    public init(whole repository: RepositoryID) { self.init(repository, EntityID(unchecked: [])) }
+
+    public var isWhole: Bool { id.bytes.isEmpty }
 
     // What the compiler would make of these two could not be inlined in other targets.
     @inlinable

@@ -24,6 +24,11 @@ public protocol StorageSnapshot: AnyObject, Sendable {
     ///                  WHERE repository = $1 AND id >= $2 AND id < $3 ORDER BY id         (PostgreSQL: COLLATE "C")
     func scan(_ scan: EntityScan, _ body: (EntityView) throws(HoldfastError) -> Bool) throws(HoldfastError)
 
+    /// The catalogue as it is in this snapshot.
+    ///
+    ///     both         as `indexes`
+    func repositories() throws(HoldfastError) -> [RepositoryRecord]
+
     /// The catalogue of indexes as it is in this snapshot.
     ///
     ///     both         SELECT value FROM holdfast_meta WHERE name = 'catalogue', and where that is news

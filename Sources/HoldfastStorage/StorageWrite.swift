@@ -58,8 +58,9 @@ public protocol StorageWrite: AnyObject {
     /// Stores everything of a batch. Nothing of it is left when it fails, or is rolled back; an engine that cannot keep that
     /// says so by the error's commit state, and is recovered.
     ///
-    ///     SQLite       INSERT INTO holdfast_entity … ON CONFLICT (repository, id) DO UPDATE SET …; DELETE …;
-    ///                  INSERT INTO holdfast_log …; INSERT INTO holdfast_repository …; CREATE VIEW …;
+    ///     SQLite       INSERT INTO holdfast_repository … ON CONFLICT (id) DO UPDATE SET …; DROP VIEW …; CREATE VIEW …;
+    ///                  INSERT INTO holdfast_entity … ON CONFLICT (repository, id) DO UPDATE SET …; DELETE …;
+    ///                  INSERT INTO holdfast_log …;
     ///                  DELETE FROM holdfast_index_N WHERE id = …;
     ///                  INSERT INTO or DELETE FROM holdfast_index_N …; INSERT OR REPLACE INTO holdfast_index …;
     ///                  INSERT OR REPLACE INTO holdfast_idempotency …; UPDATE holdfast_meta …; DELETE of old log
@@ -94,10 +95,12 @@ public struct WriteBatch: Sendable {
     public var changes: [EntityChange] = []
     /// One entry for each commit, in order.
     public var commitLog: [CommitLogEntry] = []
-    public var createdRepositories: [RepositoryRecord] = []
+    /// Repositories that are new, or known otherwise from now on. Of one that is dropped the entities go, before anything
+    /// else of the batch is stored.
+    public var repositories: [RepositoryRecord] = []
     /// Indexes that are new, or known otherwise from now on.
     public var indexes: [IndexRecord] = []
-    /// Indexes that are no more. Their entries are gone already.
+    /// Indexes that are no more. Entries that are left go with them.
     public var removedIndexes: [IndexID] = []
     /// Entities of which an index may have any entries, which all go before `indexEntries` are applied: what was stored of
     /// them was damaged, and tells no keys.
@@ -136,6 +139,7 @@ public struct EntityChange: Sendable {
 
 /// One commit in the commit log: which ids it changed, without their bodies.
 public struct CommitLogEntry: Sendable, Equatable {
+    /// Of an entity; with an empty id, which no entity has, of a whole repository: deleted, which is dropped, or renamed.
     public struct Change: Sendable, Equatable {
         public var key: EntityKey
         public var isDeletion: Bool

@@ -222,6 +222,9 @@ static hf_status call_repository_contains(handles h, results *r, hf_error **e) {
 CALL(store_close, h.store, 0)
 CALL(store_sync, h.store)
 CALL(store_describe, h.store, &r->buffer)
+CALL(store_repositories, h.store, &r->buffer)
+CALL(store_drop, h.store, "scratch")
+CALL(store_rename, h.store, "scratch", "scratched")
 CALL(store_transact, h.store, save_thing, h.repository, NULL, &r->buffer)
 CALL(transaction_commit, h.transaction, &r->buffer)
 CALL(transaction_submit, h.transaction, NULL, NULL, NULL)
@@ -410,6 +413,9 @@ const function functions[] = {
     ENTRY(store_wake, STORE, ANY | STATUS(HF_UNSUPPORTED)),
     ENTRY(store_event_fd, STORE, ANY | STATUS(HF_UNSUPPORTED)),
     ENTRY(store_describe, STORE, CLOSED),
+    ENTRY(store_repositories, STORE, CLOSED),
+    ENTRY(store_drop, STORE, COMMIT | MISSING),
+    ENTRY(store_rename, STORE, COMMIT | MISSING | TAKEN),
     ENTRY(store_transact, STORE, COMMIT),
     ENTRY(repository_open, STORE, COMMIT),
     ENTRY(transaction_begin, STORE, CLOSED),

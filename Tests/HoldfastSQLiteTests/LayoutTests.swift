@@ -26,7 +26,7 @@ import Testing
         let storage = try directory.open()
         let names = ["a-b", "select", "_", "Order_2"]
         var batch = WriteBatch()
-        batch.createdRepositories = names.enumerated().map { index, name in
+        batch.repositories = names.enumerated().map { index, name in
             RepositoryRecord(id: RepositoryID(index + 1), name: name, key: "id")
         }
         let write = try storage.beginWrite(durable: true)

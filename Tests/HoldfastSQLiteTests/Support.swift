@@ -122,7 +122,7 @@ extension Storage {
     func store(_ bodies: [String: String?], at sequence: CommitSequence, durable: Bool = true) throws(HoldfastError) {
         var batch = WriteBatch()
         if sequence == 1 {
-            batch.createdRepositories = [RepositoryRecord(id: songs, name: "songs", key: "id")]
+            batch.repositories = [RepositoryRecord(id: songs, name: "songs", key: "id")]
             batch.reservedThrough = 1_000
         }
         batch.changes = bodies.map { id, body in

@@ -23,7 +23,7 @@ struct MemoryStorageTests {
         let before = storage.state
         let write = try storage.beginWrite(durable: true)
         var batch = WriteBatch()
-        batch.createdRepositories = [RepositoryRecord(id: 1, name: "songs", key: "id")]
+        batch.repositories = [RepositoryRecord(id: 1, name: "songs", key: "id")]
         try write.apply(batch)
         try write.commit()
         #expect(before.repositories.isEmpty)

@@ -163,6 +163,11 @@ final class FaultySnapshot: StorageSnapshot, @unchecked Sendable {
         try snapshot.scan(scan, body)
     }
 
+    func repositories() throws(HoldfastError) -> [RepositoryRecord] {
+        try storage.call("repositories", failsPermille: 3)
+        return try snapshot.repositories()
+    }
+
     func indexes() throws(HoldfastError) -> [IndexRecord] {
         try storage.call("indexes", failsPermille: 3)
         return try snapshot.indexes()

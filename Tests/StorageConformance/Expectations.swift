@@ -96,7 +96,7 @@ extension Storage {
     /// Creates the two repositories that checks use, and stores the changes with sequence 1.
     func begin(with changes: [EntityChange] = []) throws(HoldfastError) {
         var batch = WriteBatch(at: 1, changes)
-        batch.createdRepositories = [
+        batch.repositories = [
             RepositoryRecord(id: songs, name: "songs", key: "id"),
             RepositoryRecord(id: albums, name: "albums", key: "id"),
         ]

@@ -66,7 +66,7 @@ extension StorageConformance {
             try storage.begin(with: [EntityChange(songs, "a", 1, "{}")])
             let write = try storage.beginWrite(durable: true)
             var batch = WriteBatch(at: 2, [EntityChange(songs, "a", 2, nil), EntityChange(songs, "b", 2, "{}")])
-            batch.createdRepositories = [RepositoryRecord(id: 3, name: "never", key: "id")]
+            batch.repositories = [RepositoryRecord(id: 3, name: "never", key: "id")]
             batch.idempotency = [IdempotencyRecord(key: [1], fingerprint: 1, sequence: 2, time: 1, receipt: [])]
             batch.reservedThrough = 5_000
             try write.apply(batch)
@@ -101,7 +101,7 @@ extension StorageConformance {
                 RepositoryRecord(id: 70_000_000_000, name: "\u{65e5}\u{672c}", key: "\u{e9}"),
             ]
             var batch = WriteBatch(at: 2)
-            batch.createdRepositories = records
+            batch.repositories = records
             try storage.store(batch)
             try expect(storage.readState().repositories.suffix(2), is: records[...], "repositories")
             try storage.close(head: 2)

@@ -30,7 +30,9 @@ public enum StorageConformance {
         public let description: String
     }
 
-    public static let checks: [Check] = opening + reading + snapshots + writing + indexes + commitLog + idempotency
+    public static let checks: [Check] =
+        opening + reading + snapshots + writing + repositories + indexes + commitLog
+        + idempotency
 
     /// Runs every check, each at a place of its own.
     public static func run(_ makePlace: () throws -> any StoragePlace) throws {

@@ -68,6 +68,77 @@ HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_open(hf_store *store, const cha
 /** Frees the handle; the entities stay. NULL and a freed handle do nothing. Cannot fail. */
 HF_EXPORT void hf_repository_free(hf_repository *repository);
 
+/* --- Which there are, dropping, renaming ------------------------------------------------------- */
+
+/**
+ * The names of the store's repositories, in the order of their bytes, as a JSON array of texts.
+ *
+ * A repository is there from when it was first opened with "create", with entities or without, in whatever
+ * process, until it is dropped; of a provider's store, where this process has opened it. (hf_store_describe
+ * tells their keys too, hf_repository_count how many entities one has.)
+ *
+ * out_names: see hf_buffer. Errors: HF_CLOSED, HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED, HF_IO,
+ * HF_CORRUPT, HF_NO_MEMORY. Any thread; reads from the storage.
+ */
+HF_EXPORT HF_WARN_UNUSED hf_status hf_store_repositories(hf_store *store, hf_buffer *out_names,
+                                                         hf_error **out_error);
+
+/**
+ * Drops a repository: all its entities, its indexes (also those being built, and those after which entities
+ * expire) and the repository itself go, in one commit, durable as the store's others.
+ *
+ * name: NUL-terminated, as at its creation.
+ *
+ * Handles of it stay good, in every process. They find an empty repository, which is there again as soon as
+ * something is stored in it or it is opened with "create": then with another key, if wanted, and handles from
+ * before answer HF_NOT_FOUND to what would store. Validators and cache policies stay, as they belong to the
+ * process and not to what is stored; no validator is asked whether the entities may go. What was cached of it
+ * is gone everywhere.
+ *
+ * It is a commit of its own, also while the thread has a transaction open, and never meets a conflict. A
+ * transaction that has read an entity of the repository, or a query that found one, answers HF_CONFLICT when
+ * it commits behind the drop; one that only saves there comes after it, and brings the repository back. What
+ * reads a snapshot from before sees it as it was. An entity that is added again has a greater version than
+ * any before, so none is taken for another.
+ *
+ * Streams tell it as one change, {"repository": "songs", "operation": "drop"}, without an entity for each
+ * that is gone; live queries tell that their rows are.
+ *
+ * The storage deletes the entities one by one while other commits wait, about 2 to 5 seconds for a million
+ * small ones, in little memory (the write-ahead log grows by what is touched); hf_interrupt_set_check can
+ * end it, with nothing gone. Who cannot have commits wait deletes them in pieces first, with
+ * hf_repository_delete_all and filters.
+ *
+ * Errors: HF_NOT_FOUND (no such repository), HF_INVALID_NAME, HF_READ_ONLY, HF_UNSUPPORTED (of a provider's
+ * store, whose host keeps the entities by this name: see hf_repository_delete_all), HF_FULL, HF_IO,
+ * HF_CORRUPT, HF_BUSY, HF_CANCELLED, HF_CLOSED, HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED,
+ * HF_NO_MEMORY. Any thread. Blocks for the commit.
+ */
+HF_EXPORT HF_WARN_UNUSED hf_status hf_store_drop(hf_store *store, const char *name, hf_error **out_error);
+
+/**
+ * Gives a repository another name, in one commit, durable as the store's others, however many entities it
+ * has. They keep their versions, indexes go on, also where they are being built.
+ *
+ * name: NUL-terminated, as at its creation. new_name: NUL-terminated, as hf_repository_open has it; the same
+ * in other case is another name.
+ *
+ * Handles of it stay good, in every process, and so do streams and live queries of it: they are of the
+ * repository, by whatever name. The old name is free from then on: who opens it, in whatever process, or runs
+ * an operation that names it, creates another repository. It is a commit of its own, also while the thread
+ * has a transaction open, and conflicts with none, for no entity is another.
+ *
+ * Streams tell it as {"repository": "songs", "operation": "rename", "to": "tracks"}, and each commit under
+ * the name that the repository had then, so that who follows in order arrives at the same.
+ *
+ * Errors: HF_NOT_FOUND (no such repository), HF_EXISTS (there is one of the new name, be it this one),
+ * HF_INVALID_NAME, HF_READ_ONLY, HF_UNSUPPORTED (of a provider's store), HF_FULL, HF_IO, HF_CORRUPT, HF_BUSY,
+ * HF_CLOSED, HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED, HF_NO_MEMORY. Any thread. Blocks for the
+ * commit.
+ */
+HF_EXPORT HF_WARN_UNUSED hf_status hf_store_rename(hf_store *store, const char *name, const char *new_name,
+                                                   hf_error **out_error);
+
 /* --- Writing one ------------------------------------------------------------------------------- */
 
 /**

@@ -28,9 +28,18 @@
  *      {"sequence": 42, "time": 1790000000000,        milliseconds since 1970
  *       "changes": [
  *         {"repository": "songs", "id": "s1",
- *          "operation": "update",                     insert, update, delete; put: one of the first two
+ *          "operation": "update",                     insert, update, delete; put: one of the first two;
+ *                                                     drop, rename: see below
  *          "entity": {…},                             the new form, where known
  *          "old": {…}}]}]}                            the former one, where known and asked for
+ *
+ * A repository that was dropped or renamed is one change of its own, alone in its commit:
+ *
+ *         {"repository": "songs", "operation": "drop"}                   all its entities are gone
+ *         {"repository": "songs", "operation": "rename", "to": "tracks"}
+ *
+ * An observer of a repository hears of both, whatever else it asks for, and goes on with it under the new
+ * name. A commit from before is told under the name from before, as long as the log has it.
  *
  * Of this process's commits every form is known. Of others' the log has the ids alone: the new form is known
  * where the entity was not changed again since, and the later change brings it otherwise. What needs a

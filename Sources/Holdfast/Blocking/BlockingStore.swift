@@ -143,7 +143,7 @@ public struct BlockingStore: Sendable {
         return (value, Receipt(receipt, attempts: receipt.attempts))
     }
 
-    private func now<Value>(_ body: () throws(CoreError) -> Value) throws -> Value {
+    func now<Value>(_ body: () throws(CoreError) -> Value) throws -> Value {
         try store.requireBlocking()
         return try translatingErrors(body)
     }

@@ -52,7 +52,7 @@ public struct CommittedChanges: Sendable, Hashable {
     public var changes: [EntityChange]
 }
 
-/// What became of one entity in a commit.
+/// What became of one entity in a commit, or of a repository as a whole.
 public struct EntityChange: Sendable, Hashable {
     /// What was done.
     public enum Operation: String, Sendable, Hashable, Codable {
@@ -64,11 +64,15 @@ public struct EntityChange: Sendable, Hashable {
         case delete
         /// It was stored; whether there was one of its id before is not known.
         case put
+        /// The repository was dropped, with all its entities.
+        case drop
+        /// The repository has another name from here on: ``EntityChange/newName``.
+        case rename
     }
 
     /// The name of its repository.
     public var repository: String
-    /// Its id, as text.
+    /// Its id, as text; empty where the repository was dropped or renamed.
     public var id: String
     /// What was done.
     public var operation: Operation
@@ -76,6 +80,8 @@ public struct EntityChange: Sendable, Hashable {
     public var entity: Data?
     /// Its form before as JSON; nil of a new one, and where it is not known or was not asked for.
     public var old: Data?
+    /// The new name of a repository that was renamed.
+    public var newName: String?
 
     init(_ core: HoldfastCore.ChangeBatch.Change) {
         repository = core.repository
@@ -86,13 +92,16 @@ public struct EntityChange: Sendable, Hashable {
             case .update: .update
             case .delete: .delete
             case .put: .put
+            case .drop: .drop
+            case .rename: .rename
             }
         entity = core.entity.map { Data($0) }
         old = core.old.map { Data($0) }
+        newName = core.newName
     }
 
-    /// The new form as an entity of this repository; nil where it is another's, and where there is none. Throws `.corrupt`
-    /// for what is no such entity.
+    /// The new form as an entity of this repository; nil where it is another's, or of a time when the repository had another
+    /// name, and where there is none. Throws `.corrupt` for what is no such entity.
     public func entity<Entity>(in repository: Repository<Entity>) throws -> Entity? {
         try decode(entity, in: repository)
     }

@@ -129,6 +129,12 @@ struct CacheState: Sendable {
         return dropped
     }
 
+    /// All of a repository.
+    mutating func invalidate(_ repository: RepositoryID) {
+        let index = index(of: repository)
+        repositories[index].counts.invalidations += UInt64(drop(.max, at: index))
+    }
+
     mutating func invalidateAll() {
         general.removeAll()
         for index in repositories.indices where repositories[index].entries > 0 {
@@ -143,6 +149,10 @@ struct CacheState: Sendable {
     mutating func advance(to head: CommitSequence, _ token: ChangeToken?, _ changes: [CommitLogEntry]?) {
         if let changes {
             for change in changes.lazy.flatMap(\.changes) {
+                if change.key.isWhole {
+                    if change.isDeletion { invalidate(change.key.repository) }
+                    continue
+                }
                 let index = index(of: change.key.repository)
                 if remove(change.key, at: index) { repositories[index].counts.invalidations += 1 }
             }

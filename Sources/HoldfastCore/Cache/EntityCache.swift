@@ -187,13 +187,15 @@ package final class EntityCache: Sendable {
     }
 
     /// After it: the entries that it changed follow. `token`: nil where somebody else may have committed behind it.
-    /// `keepsVersions`: some changes have smaller versions than the commit's.
+    /// `dropping`: repositories that are empty by it. `keepsVersions`: some changes have smaller versions than the commit's.
     func endCommit(
-        _ changes: [EntityChange], head: CommitSequence, _ token: ChangeToken?, keepsVersions: Bool = false
+        _ changes: [EntityChange], dropping dropped: [RepositoryID] = [], head: CommitSequence, _ token: ChangeToken?,
+        keepsVersions: Bool = false
     ) {
         let now = now()
         state.withLock { state in
             if keepsVersions { state.floor = head }
+            for repository in dropped { state.invalidate(repository) }
             state.follow(changes, now)
             state.head = head
             state.token = token
@@ -237,10 +239,7 @@ package final class EntityCache: Sendable {
 
     /// All of a repository.
     func invalidate(_ repository: RepositoryID) {
-        state.withLock { state in
-            let index = state.index(of: repository)
-            state.repositories[index].counts.invalidations += UInt64(state.drop(.max, at: index))
-        }
+        state.withLock { $0.invalidate(repository) }
     }
 
     func trim(_ repository: RepositoryID, _ level: CacheTrim) {

@@ -5,8 +5,11 @@ package import HoldfastStorage
 /// The repositories of a store, as this process knows them.
 package final class Catalogue: Sendable {
     private struct State {
-        var byName: [String: RepositoryRecord] = [:]
-        var names: [RepositoryID: String] = [:]
+        var records: [RepositoryID: RepositoryRecord] = [:]
+        /// Those that are there.
+        var byName: [String: RepositoryID] = [:]
+        /// What the storage said before the records were read: while it says so, they are the newest.
+        var token: ChangeToken?
         var filters: [RepositoryID: FilterCache] = [:]
         var checks: [RepositoryID: EntityCheck] = [:]
     }
@@ -20,27 +23,44 @@ package final class Catalogue: Sendable {
         add(records)
     }
 
-    func add(_ records: [RepositoryRecord]) {
+    /// What is known to be newer stays. `token`: what the storage says, or said before they were read, and nothing more is to
+    /// be known; nil: what it says is not known.
+    func add(_ records: [RepositoryRecord], _ token: ChangeToken? = nil) {
         state.withLock { state in
+            if let token { state.token = token }
             for record in records {
-                state.byName[record.name.lowercased()] = record
-                state.names[record.id] = record.name
+                if let known = state.records[record.id] {
+                    if known.changed >= record.changed { continue }
+                    if state.byName[known.name.lowercased()] == record.id {
+                        state.byName[known.name.lowercased()] = nil
+                    }
+                }
+                state.records[record.id] = record
+                if !record.isDropped { state.byName[record.name.lowercased()] = record.id }
                 state.checks[record.id] = EntityCheck(record)
             }
         }
     }
 
-    /// By name, in any case.
-    func find(_ name: String) -> RepositoryRecord? { state.withLock { $0.byName[name.lowercased()] } }
+    /// Whether no other process has stored anything since the records were read.
+    func isCurrent(_ token: ChangeToken?) -> Bool { token != nil && state.withLock { $0.token } == token }
 
-    package func record(of repository: RepositoryID) -> RepositoryRecord? {
-        state.withLock { state in state.names[repository].flatMap { state.byName[$0.lowercased()] } }
+    /// By name, in any case.
+    func find(_ name: String) -> RepositoryRecord? {
+        state.withLock { state in state.byName[name.lowercased()].flatMap { state.records[$0] } }
     }
+
+    package func record(of repository: RepositoryID) -> RepositoryRecord? { state.withLock { $0.records[repository] } }
 
     /// What holds the entities of a repository against what they must be; nil of one that is not known here.
     func check(of repository: RepositoryID) -> EntityCheck? { state.withLock { $0.checks[repository] } }
 
-    func name(of repository: RepositoryID) -> String { state.withLock { $0.names[repository] ?? "" } }
+    func name(of repository: RepositoryID) -> String { record(of: repository)?.name ?? "" }
+
+    /// What it was called when this commit came.
+    func name(of repository: RepositoryID, at sequence: CommitSequence) -> String {
+        record(of: repository)?.name(at: sequence) ?? ""
+    }
 
     /// The compiled filters that all who work on a repository share.
     func filters(of repository: RepositoryID) -> FilterCache {
@@ -53,11 +73,15 @@ package final class Catalogue: Sendable {
     }
 
     /// By name. Without the library's own.
-    package var all: [RepositoryRecord] {
-        state.withLock { state in
-            state.byName.values.filter { !Self.isReserved($0.name) }.sorted { $0.name < $1.name }
-        }
+    package var all: [RepositoryRecord] { Self.listed(state.withLock { Array($0.records.values) }) }
+
+    /// Those that are there, by name. Without the library's own.
+    package static func listed(_ records: [RepositoryRecord]) -> [RepositoryRecord] {
+        records.filter { !$0.isDropped && !isReserved($0.name) }.sorted { $0.name < $1.name }
     }
+
+    /// Of a repository that was dropped and whose name another has.
+    static func hidden(_ repository: RepositoryID) -> String { "holdfast_dropped_\(repository)" }
 
     static func isReserved(_ name: String) -> Bool {
         ["holdfast_", "sqlite_"].contains { name.lowercased().hasPrefix($0) }

@@ -17,6 +17,8 @@ extension BatchCommitter {
         let began = environment.time.monotonicNanoseconds()
         for (member, commit) in batch.enumerated() {
             if member > 0 && stored.isTimeUp(since: began) { return member }
+            let isAlone = commit.catalogueChange?.isAlone ?? false
+            if isAlone && !overlay.isEmpty { return member }
             if commit.writes.isEmpty && commit.catalogueChange == nil {
                 // Nothing was written, so nothing can conflict.
                 commit.end(.success(.empty(attempts: commit.attempts)))
@@ -36,6 +38,7 @@ extension BatchCommitter {
                     commit, as: sequence, at: now, isDurable: isDurable, evaluator, in: write, &overlay, &upkeep)
                 lastSequence = sequence
                 survivors.append((commit, receipt))
+                if isAlone { return member + 1 }
             } catch {
                 switch error {
                 case .member(let reason): refused.append((commit, reason))
@@ -113,6 +116,21 @@ extension BatchCommitter {
         for (key, version) in zip(seen, versions) { check.compare(key, with: version) }
     }
 
+    /// The repositories that were dropped and that a commit stores something in.
+    private func revivals(
+        by commit: Commit, as sequence: CommitSequence, _ overlay: BatchOverlay
+    ) throws(Refusal) -> [RepositoryRecord] {
+        if droppedRepositories.isEmpty { return [] }
+        var revived: [RepositoryRecord] = []
+        for write in commit.writes {
+            if case .delete = write.action { continue }
+            let repository = write.key.repository
+            if revived.contains(where: { $0.id == repository }) { continue }
+            if let record = try revival(of: repository, as: sequence, overlay) { revived.append(record) }
+        }
+        return revived
+    }
+
     /// Checks the preconditions, works out the final texts, and takes the commit into the batch.
     private func accept(
         _ commit: Commit, as sequence: CommitSequence, at now: UInt64, isDurable: Bool, _ evaluator: WriteEvaluator,
@@ -122,8 +140,9 @@ extension BatchCommitter {
         var entry = CommitLogEntry(
             sequence: sequence, commitIdentifier: commit.commitIdentifier, time: now, changes: [])
         var evaluator = evaluator
+        let revived = try revivals(by: commit, as: sequence, overlay)
         if let change = commit.catalogueChange {
-            try carryOut(change, of: commit, as: sequence, in: write, &overlay, &upkeep)
+            entry.changes = try carryOut(change, of: commit, as: sequence, in: write, &overlay, &upkeep)
             overlay.add(entry)
         } else if commit.writes.count == 1 {
             let body = try evaluator.evaluateOne(&overlay)
@@ -136,6 +155,7 @@ extension BatchCommitter {
             try upkeep.accept(changes, bodies, of: commit, in: write)
             overlay.add(entry, bodies)
         }
+        for record in revived { overlay.set(record) }
         if let kept = commit.keptVersions { overlay.keep(kept, at: sequence) }
         let receipt = Receipt(of: entry, isDurable: isDurable, attempts: commit.attempts, origin: origin)
         if let key = commit.idempotencyKey {

@@ -69,6 +69,7 @@ final class BatchCommitter {
     private var commitLogSizes: CommitLogSizes
     var recent: RecentCommits
     private var knownIndexes = KnownIndexes()
+    private(set) var droppedRepositories = DroppedRepositories()
     let names: Catalogue
     let cache: EntityCache
     let follower: CommitLogFollower
@@ -225,6 +226,8 @@ final class BatchCommitter {
             // What is kept of each write until the batch is stored, and the engine's pages.
             try Memory.ask(for: batch.reduce(0) { $0 + 2 * $1.size + 512 * $1.writes.count })
             try knownIndexes.update(to: write.indexes())
+            let newest = try write.repositories()
+            if droppedRepositories.update(to: newest) { names.add(newest) }
             var upkeep = IndexUpkeep(knownIndexes, names: names, environment.limits)
             try requireWanted()
             validated = try validate(batch, in: write, isDurable: isDurable, &overlay, &upkeep, &survivors, &refused)
@@ -256,7 +259,11 @@ final class BatchCommitter {
                 }
                 snapshots.pinBeforeCommit()
                 let token = try write.commit()
-                cache.endCommit(stored.changes, head: lastSequence, token, keepsVersions: overlay.keepsVersions)
+                let dropped = stored.repositories.filter(\.isDropped).map(\.id)
+                cache.endCommit(
+                    stored.changes, dropping: dropped, head: lastSequence, token, keepsVersions: overlay.keepsVersions)
+                // Who follows tells of it by these names.
+                names.add(stored.repositories, token)
                 follower.stored(token)
             } catch {
                 cache.clear()
@@ -277,7 +284,7 @@ final class BatchCommitter {
         }
         storage.releaseWriteLock()
         storedHead = lastSequence
-        finish(survivors, overlay.commitLog, overlay.createdRepositories)
+        finish(survivors, overlay.commitLog)
         for (commit, reason) in refused { commit.end(.failure(reason)) }
         return batch[validated...]
     }
@@ -352,14 +359,13 @@ final class BatchCommitter {
 
     /// Makes what is stored visible, then ends the commits, in order.
     private func finish(
-        _ survivors: [(commit: Commit, receipt: Receipt)], _ entries: [CommitLogEntry], _ created: [RepositoryRecord]
+        _ survivors: [(commit: Commit, receipt: Receipt)], _ entries: [CommitLogEntry]
     ) {
         if mustRemember {
             recent.append(entries)
         } else {
             recent.restart(at: storedHead)
         }
-        names.add(created)
         snapshots.releaseStale()
         for (commit, receipt) in survivors { commit.end(.success(receipt)) }
     }
@@ -412,8 +418,8 @@ final class BatchCommitter {
                     lost.append(commit)
                 }
             }
-            let state = try storage.readState()
-            finish(stored, [], state.repositories)
+            names.add(try storage.readState().repositories)
+            finish(stored, [])
             for commit in lost { commit.end(.failure(error)) }
             return lost.isEmpty
         } catch {

@@ -5,6 +5,9 @@ package import HoldfastStorage
 /// What a commit does to the catalogue, instead of writing entities.
 package enum CatalogueChange: Sendable {
     case createRepository(name: String, key: String)
+    /// Takes its entities and its indexes away, and the repository from the catalogue.
+    case dropRepository(name: String)
+    case renameRepository(name: String, to: String)
     /// Every later commit is greater than this.
     case advance(to: CommitSequence)
     /// Enters an index, which every later commit keeps.
@@ -17,6 +20,14 @@ package enum CatalogueChange: Sendable {
     case retireIndex(IndexID, onlyIfBuilding: Bool)
     /// Takes a piece of its entries away; with the last piece the index itself.
     case clearIndex(IndexID)
+
+    /// Whether no other commit may be stored together with it: what it changes, they may have changed before it.
+    var isAlone: Bool {
+        switch self {
+        case .dropRepository, .renameRepository: true
+        default: false
+        }
+    }
 
     var size: Int {
         switch self {
@@ -33,13 +44,21 @@ struct IndexProgress: Sendable {
 }
 
 extension BatchCommitter {
+    /// Answers what the commit log tells of it.
     func carryOut(
         _ change: CatalogueChange, of commit: Commit, as sequence: CommitSequence, in write: any StorageWrite,
         _ overlay: inout BatchOverlay, _ upkeep: inout IndexUpkeep
-    ) throws(Refusal) {
+    ) throws(Refusal) -> [CommitLogEntry.Change] {
         switch change {
         case .createRepository(let name, let key):
-            overlay.add(try newRepository(name, key: key, in: write, overlay))
+            try createRepository(name, key: key, as: sequence, in: write, &overlay)
+        case .dropRepository(let name):
+            let record = try dropRepository(name, as: sequence, in: write, &overlay)
+            for index in try known(in: write, overlay) where index.repository == record.id { overlay.remove(index.id) }
+            return [CommitLogEntry.Change(key: EntityKey(whole: record.id), isDeletion: true)]
+        case .renameRepository(let name, let newName):
+            let record = try renameRepository(name, to: newName, as: sequence, in: write, &overlay)
+            return [CommitLogEntry.Change(key: EntityKey(whole: record.id), isDeletion: false)]
         case .advance:
             // The commit has its sequence, and that is all.
             break
@@ -59,6 +78,7 @@ extension BatchCommitter {
                 }
                 commit.indexProgress = IndexProgress(record: known)
             } else {
+                if let record = try revival(of: repository, as: sequence, overlay) { overlay.set(record) }
                 let record = IndexRecord(
                     id: IndexID(clamping: sequence), repository: repository, name: name, definition: definition.json)
                 overlay.set(record)
@@ -90,6 +110,7 @@ extension BatchCommitter {
             if isDone { overlay.remove(id) }
             commit.indexProgress = IndexProgress(isDone: isDone)
         }
+        return []
     }
 
     /// Whether an index is what one of this definition would be, of whatever kind its entries are.
@@ -97,22 +118,6 @@ extension BatchCommitter {
         do throws(HoldfastError) { return try IndexDefinition(record.definition).renewed == definition } catch {
             throw .member(error)
         }
-    }
-
-    private func newRepository(
-        _ name: String, key: String, in write: any StorageWrite, _ overlay: BatchOverlay
-    ) throws(Refusal) -> RepositoryRecord {
-        let existing: [RepositoryRecord]
-        do { existing = try write.repositories() + overlay.createdRepositories } catch { throw .storage(error) }
-        // Names that differ only in case name one repository.
-        if let same = existing.first(where: { $0.name.lowercased() == name.lowercased() }) {
-            throw .member(HoldfastError(.exists, "there is a repository \"\(same.name)\" already"))
-        }
-        let newest = existing.map(\.id).max() ?? 0
-        guard newest < RepositoryID.max else {
-            throw .member(HoldfastError(.corrupt, "the catalogue of repositories is damaged: restore a backup"))
-        }
-        return RepositoryRecord(id: newest + 1, name: name, key: key)
     }
 
     /// The catalogue as this batch stands.

@@ -117,7 +117,7 @@ struct OperationStep: Sendable {
 
     /// The repository if opening it needs no I/O.
     func openKnown(in store: Store) throws(HoldfastError) -> Repository? {
-        store.catalogue.find(repository) == nil ? nil : try open(in: store)
+        store.knows(repository) ? try open(in: store) : nil
     }
 
     func run(on repository: Repository, in transaction: Transaction?) throws(HoldfastError) -> FutureValue {

@@ -101,7 +101,8 @@ public final class Store: Sendable {
     public func repository(_ name: String, options: RepositoryOptions = .init()) throws(HoldfastError) -> Repository {
         try Catalogue.check(name)
         try requireOpen()
-        if catalogue.find(name) == nil { try refreshCatalogue() }
+        // Another process may have created it, or what this one knows by the name may be dropped or renamed.
+        if !knows(name) { try refreshCatalogue() }
         if catalogue.find(name) == nil {
             guard options.create else {
                 throw HoldfastError(.notFound, "the store has no repository \"\(name)\": open it with \"create\": true")
@@ -139,9 +140,15 @@ public final class Store: Sendable {
         return Repository(store: self, record: record)
     }
 
-    /// Takes note of the repositories that other processes have created.
+    /// Whether what this process knows by a name is what has it now. Of a provider's store nobody else can change that.
+    func knows(_ name: String) -> Bool {
+        catalogue.find(name) != nil && (isOfProvider || catalogue.isCurrent(storage.changeToken))
+    }
+
+    /// Takes note of what other processes have done to the catalogue.
     package func refreshCatalogue() throws(HoldfastError) {
-        catalogue.add(try storage.readState().repositories)
+        let token = isOfProvider ? nil : storage.changeToken
+        catalogue.add(try storage.readState().repositories, token)
     }
 
     /// The newest commit's sequence, of whatever process.

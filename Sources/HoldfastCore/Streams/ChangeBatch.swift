@@ -6,16 +6,23 @@ public struct ChangeBatch: Sendable {
         case insert, update, delete
         /// One of the first two: what was there before is not known.
         case put
+        /// All that was in a repository, and the repository itself, was deleted.
+        case drop
+        /// A repository has another name.
+        case rename
     }
 
     public struct Change: Sendable {
         public var repository: String
+        /// Empty of a repository as a whole.
         public var id: EntityID
         public var operation: Operation
         /// The new form, where known and asked for.
         public var entity: [UInt8]?
         /// The before-image, where known and asked for.
         public var old: [UInt8]?
+        /// Of a repository that was renamed: its new name.
+        public var newName: String?
     }
 
     public struct Commit: Sendable {
@@ -59,10 +66,11 @@ extension ChangeBatch.Commit {
         writer.member("time", time)
         writer.member("changes", objects: changes) { writer, change in
             writer.member("repository", change.repository)
-            writer.member("id", utf8: change.id.bytes)
+            if !change.id.bytes.isEmpty { writer.member("id", utf8: change.id.bytes) }
             writer.member("operation", change.operation.rawValue)
             if let entity = change.entity { writer.member("entity", raw: entity) }
             if let old = change.old { writer.member("old", raw: old) }
+            if let name = change.newName { writer.member("to", name) }
         }
         writer.endObject()
     }

@@ -54,7 +54,7 @@ final class ChangeObserver {
     ) -> ChangeBatch {
         var batch = ChangeBatch(position: StreamPosition.text(incarnation, last))
         for entry in entries where entry.sequence > sequence && entry.sequence <= last {
-            let changes = known(entry).compactMap(selection.change)
+            let changes = known(entry).compactMap { selection.change($0, at: entry.sequence) }
             if !changes.isEmpty {
                 batch.commits.append(ChangeBatch.Commit(sequence: entry.sequence, time: entry.time, changes: changes))
             }

@@ -22,15 +22,20 @@ struct ChangeSelection: Sendable {
     }
 
     func mayConcern(_ key: EntityKey) -> Bool {
-        if let repository { return key.repository == repository && (id == nil || id == key.id) }
+        if let repository { return key.repository == repository && (id == nil || id == key.id || key.isWhole) }
         return true
     }
 
-    /// What is told of a change; nil for nothing. What cannot be decided is told.
-    func change(_ known: Known) -> ChangeBatch.Change? {
+    /// What is told of a change by this commit; nil for nothing. What cannot be decided is told.
+    func change(_ known: Known, at sequence: CommitSequence) -> ChangeBatch.Change? {
         guard mayConcern(known.key) else { return nil }
-        let name = names.name(of: known.key.repository)
+        let name = names.name(of: known.key.repository, at: sequence)
         if repository == nil, Catalogue.isReserved(name) { return nil }
+        if known.key.isWhole {
+            return ChangeBatch.Change(
+                repository: name, id: known.key.id, operation: known.isDeletion ? .drop : .rename,
+                newName: known.isDeletion ? nil : names.name(of: known.key.repository, at: sequence + 1))
+        }
         let old: [UInt8]? = if case .body(let body) = known.beforeImage { body } else { nil }
         guard passesFilter(known, old), differs(known.new, old) else { return nil }
         let operation: ChangeBatch.Operation =

@@ -116,6 +116,10 @@ final class FollowedStreams {
         let sequence = commit.entry.sequence
         var touched: [LiveQuery] = []
         for change in commit.changes where queries[change.key.repository] != nil {
+            if change.key.isWhole {
+                if change.body == nil { touched += empty(change.key.repository, at: sequence) }
+                continue
+            }
             touched += follow(change.key, change.body, change.version, at: sequence)
         }
         touch(touched, at: sequence)
@@ -128,6 +132,13 @@ final class FollowedStreams {
         let touched = queries[key.repository]!.follow(key.id, body, version, at: sequence) { failures.append(($0, $1)) }
         for (query, error) in failures { fail(query, error) }
         return touched
+    }
+
+    /// Of a repository that was dropped nothing is left: its queries are read anew.
+    private func empty(_ repository: RepositoryID, at sequence: CommitSequence) -> [LiveQuery] {
+        let emptied = queries[repository]!.all.filter { $0.sequence < sequence }
+        for query in emptied { query.needsReading = true }
+        return emptied
     }
 
     /// One commit, or what stands for several, has touched these.
@@ -202,7 +213,9 @@ final class FollowedStreams {
         _ entries: [CommitLogEntry], through last: CommitSequence, from snapshot: any StorageSnapshot,
         _ own: [CommitSequence: [ChangeSelection.Known]], _ touched: inout TouchedQueries
     ) throws(HoldfastError) {
-        if entries.contains(where: { $0.changes.contains { catalogue.record(of: $0.key.repository) == nil } }) {
+        if entries.contains(where: {
+            $0.changes.contains { $0.key.isWhole || catalogue.record(of: $0.key.repository) == nil }
+        }) {
             catalogue.add(try storage.readState().repositories)
         }
         let wanted = observers.filter { $0.selection.includesEntities || $0.selection.filter != nil }.map(\.selection)
@@ -212,6 +225,10 @@ final class FollowedStreams {
         var touchedBy: [EntityKey: [LiveQuery]] = [:]
         for entry in entries {
             for change in entry.changes where queries[change.key.repository] != nil && touchedBy[change.key] == nil {
+                if change.key.isWhole {
+                    if change.isDeletion { touchedBy[change.key] = empty(change.key.repository, at: entry.sequence) }
+                    continue
+                }
                 let newest = bodies.newest(change.key)
                 touchedBy[change.key] = follow(change.key, newest?.body, newest?.version ?? 0, at: snapshot.sequence)
             }

@@ -8,6 +8,7 @@ extension Store {
         _ options: StreamOptions, _ observer: any StreamObserver
     ) throws(HoldfastError) -> ChangeStream {
         try requireOpen()
+        try refreshCatalogue()
         let selection = try selection(options)
         try checkDurableName(options)
         try follower.begin(options.durableName)
@@ -46,7 +47,7 @@ extension Store {
             let last = entries.last?.sequence ?? sequence ?? snapshot.sequence
             var batch = ChangeBatch(position: StreamPosition.text(incarnation, last))
             for entry in entries {
-                let changes = texts.known(entry).compactMap(selection.change)
+                let changes = texts.known(entry).compactMap { selection.change($0, at: entry.sequence) }
                 if changes.isEmpty { continue }
                 batch.commits.append(ChangeBatch.Commit(sequence: entry.sequence, time: entry.time, changes: changes))
             }

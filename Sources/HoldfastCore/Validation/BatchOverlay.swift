@@ -10,7 +10,8 @@ struct BatchOverlay {
     private var last: [EntityKey: Int]?
     private(set) var commitLog: [CommitLogEntry] = []
     private(set) var idempotency: [[UInt8]: IdempotencyRecord] = [:]
-    private(set) var createdRepositories: [RepositoryRecord] = []
+    /// Repositories as they are known from now on, in the order in which they take their names.
+    private(set) var repositories: [RepositoryRecord] = []
     /// Indexes as they are known from now on.
     private(set) var indexes: [IndexRecord] = []
     private(set) var removedIndexes: [IndexID] = []
@@ -65,7 +66,11 @@ struct BatchOverlay {
     var keepsVersions: Bool { !kept.isEmpty }
 
     mutating func add(_ record: IdempotencyRecord) { idempotency[record.key] = record }
-    mutating func add(_ repository: RepositoryRecord) { createdRepositories.append(repository) }
+
+    mutating func set(_ repository: RepositoryRecord) {
+        repositories.removeAll { $0.id == repository.id }
+        repositories.append(repository)
+    }
 
     mutating func set(_ index: IndexRecord) {
         indexes.removeAll { $0.id == index.id }
@@ -86,8 +91,11 @@ struct BatchOverlay {
         }
     }
 
-    /// Of a commit without changes.
-    mutating func add(_ entry: CommitLogEntry) { commitLog.append(entry) }
+    /// Of a commit without changes of entities.
+    mutating func add(_ entry: CommitLogEntry) {
+        for change in entry.changes { add(change.key, entry.sequence, change.isDeletion ? nil : []) }
+        commitLog.append(entry)
+    }
 
     private mutating func add(_ key: EntityKey, _ version: CommitSequence, _ body: [UInt8]?) {
         last?[key] = changes.count
@@ -98,10 +106,11 @@ struct BatchOverlay {
     func writeBatch() -> WriteBatch {
         var batch = WriteBatch()
         batch.changes = finalChanges()
+        if !repositories.isEmpty { batch.changes.removeAll { $0.key.isWhole } }
         if keepsVersions { batch.changes = batch.changes.map(final) }
         batch.commitLog = commitLog
         batch.idempotency = Array(idempotency.values)
-        batch.createdRepositories = createdRepositories
+        batch.repositories = repositories
         batch.indexes = indexes
         batch.removedIndexes = removedIndexes
         return batch

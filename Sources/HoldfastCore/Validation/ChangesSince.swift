@@ -12,17 +12,21 @@ struct ChangesSince {
     /// Those that changed something, oldest first.
     private(set) var entries: [CommitLogEntry] = []
     private var lastWrites: [EntityKey: CommitSequence] = [:]
+    /// When repositories were dropped, which wrote all that was in them.
+    private var drops: [RepositoryID: CommitSequence] = [:]
     private var newest: [RepositoryID: (key: EntityKey, sequence: CommitSequence)] = [:]
 
     init(start: CommitSequence) { self.start = start }
 
     /// Takes in the commit behind all that are here.
     mutating func append(_ entry: CommitLogEntry) {
-        if entry.changes.isEmpty { return }
+        // Nobody can have read what a repository is called.
+        if !entry.changes.contains(where: { $0.isDeletion || !$0.key.isWhole }) { return }
         entries.append(entry)
         count += entry.changes.count
         for change in entry.changes {
             lastWrites[change.key] = entry.sequence
+            if change.key.isWhole { drops[change.key.repository] = entry.sequence }
             if newest[change.key.repository]?.sequence != entry.sequence {
                 newest[change.key.repository] = (change.key, entry.sequence)
             }
@@ -35,13 +39,16 @@ struct ChangesSince {
         count = 0
         entries.removeAll(keepingCapacity: true)
         lastWrites.removeAll(keepingCapacity: true)
+        drops.removeAll(keepingCapacity: true)
         newest.removeAll(keepingCapacity: true)
     }
 
     /// When the key was last written, if that is behind `start`, else 0.
     func lastWrite(_ key: EntityKey) -> CommitSequence {
         // Without hashing the key where there is nothing to find.
-        lastWrites.isEmpty ? 0 : lastWrites[key] ?? 0
+        if lastWrites.isEmpty { return 0 }
+        let written = lastWrites[key] ?? 0
+        return drops.isEmpty ? written : max(written, drops[key.repository] ?? 0)
     }
 
     /// A key that the newest commit has changed which changed anything there.

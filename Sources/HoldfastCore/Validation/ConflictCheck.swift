@@ -80,13 +80,15 @@ struct ConflictCheck {
         let changed = changed.sorted { $0.key < $1.key }
         guard let first = changed.first else { return nil }
         let others = changed.count > 1 ? " and \(changed.count - 1) more" : ""
+        let repository = repositoryName(first.key.repository)
+        let what =
+            first.key.isWhole ? "\(repository) was dropped" : "\(repository) \"\(first.key.id.text)\"\(others) changed"
+        let ids = changed.lazy.filter { !$0.key.isWhole }.prefix(Limits.inForce.namedConflicts).map(\.key.id.text)
         var error = HoldfastError(
-            .conflict,
-            "\(repositoryName(first.key.repository)) \"\(first.key.id.text)\"\(others) changed since the transaction "
-                + "read it: run the transaction again",
+            .conflict, "\(what) since the transaction read it: run the transaction again",
             detail: [
-                ("repository", .text(repositoryName(first.key.repository))),
-                ("ids", .texts(changed.prefix(Limits.inForce.namedConflicts).map(\.key.id.text))),
+                ("repository", .text(repository)),
+                ("ids", .texts(Array(ids))),
                 ("snapshot", .number(reads.snapshot)),
                 ("actual", .number(first.actual)),
             ])

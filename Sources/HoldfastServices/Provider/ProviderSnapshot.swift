@@ -174,6 +174,8 @@ final class ProviderSnapshot: StorageSnapshot {
         try current().state.commitLog(after: sequence, limit: limit)
     }
 
+    func repositories() throws(HoldfastError) -> [RepositoryRecord] { try current().state.repositories }
+
     func commitLogStart() throws(HoldfastError) -> CommitSequence { try current().state.commitLogBegins }
 
     func idempotencyRecord(_ key: [UInt8]) throws(HoldfastError) -> IdempotencyRecord? {

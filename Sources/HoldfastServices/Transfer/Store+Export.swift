@@ -21,8 +21,9 @@ extension Store {
         // Of its own, which nobody takes back: what was written cannot be taken back either.
         let snapshot = try storage.beginSnapshot()
         defer { if !isForeign { snapshot.close() } }
+        // The library's own may be news.
         try refreshCatalogue()
-        let records = try exported(options)
+        let records = try exported(options, on: snapshot)
         if let after = options.after { try check(after, goesOnWith: records, on: snapshot) }
         var lines = LineBuffer()
         if options.after == nil { try writeHeader(of: records, on: snapshot, options, to: &lines) }
@@ -119,8 +120,10 @@ extension Store {
         return count
     }
 
-    private func exported(_ options: ExportOptions) throws(HoldfastError) -> [RepositoryRecord] {
-        let all = catalogue.all
+    private func exported(
+        _ options: ExportOptions, on snapshot: any StorageSnapshot
+    ) throws(HoldfastError) -> [RepositoryRecord] {
+        let all = Catalogue.listed(try snapshot.repositories())
         guard let names = options.repositories else { return all }
         var records: [RepositoryRecord] = []
         for name in names {

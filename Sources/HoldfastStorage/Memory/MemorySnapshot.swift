@@ -29,6 +29,8 @@ final class MemorySnapshot: StorageSnapshot {
         try current().scan(scan, body)
     }
 
+    func repositories() throws(HoldfastError) -> [RepositoryRecord] { try current().repositories }
+
     func indexes() throws(HoldfastError) -> [IndexRecord] { try current().indexes }
 
     func scan(

@@ -95,6 +95,7 @@ extension MemoryState {
                 indexes.append(record)
             }
         }
+        for index in batch.removedIndexes { _ = removeEntries(of: index, limit: .max) }
         indexes.removeAll { batch.removedIndexes.contains($0.id) }
         for (index, entity) in batch.unindexed {
             var entries: [IndexEntry] = []

@@ -109,7 +109,7 @@ extension MemoryState.Entity {
 extension MemoryState {
     /// See `StorageWrite.apply`.
     package mutating func apply(_ batch: WriteBatch) {
-        repositories += batch.createdRepositories
+        for record in batch.repositories { set(record) }
         applyIndexes(batch)
         for change in batch.changes {
             entities[change.key] = change.body.map { Entity(version: change.version, body: $0) }
@@ -122,6 +122,21 @@ extension MemoryState {
         if let mark = batch.reservedThrough { reservedThrough = mark }
         if let mark = batch.trimCommitLogBelow { trimCommitLog(below: mark) }
         trimIdempotency(before: batch.trimIdempotencyBefore ?? 0, keeping: batch.keepIdempotency ?? .max)
+    }
+
+    private mutating func set(_ record: RepositoryRecord) {
+        if let known = repositories.firstIndex(where: { $0.id == record.id }) {
+            repositories[known] = record
+        } else {
+            repositories.append(record)
+        }
+        guard record.isDropped else { return }
+        var keys: [EntityKey] = []
+        entities.walk(from: EntityKey(whole: record.id)) { key, _ in
+            if key.repository == record.id { keys.append(key) }
+            return key.repository == record.id
+        }
+        for key in keys { entities[key] = nil }
     }
 
     /// After an unclean end: puts an entry without changes at the end of the block of sequences that was reserved, so

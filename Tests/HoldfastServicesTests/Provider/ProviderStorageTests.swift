@@ -28,6 +28,6 @@ struct ProviderStorageTests {
     }
 
     @Test func `only checks of what lasts beyond the process are left out`() {
-        #expect(StorageConformance.checks.count - Self.checks.count == 11)
+        #expect(StorageConformance.checks.count - Self.checks.count == 15)
     }
 }

@@ -20,17 +20,21 @@ def loader_of(decode: Decode) -> Load:
 
 @dataclass(frozen=True)
 class EntityChange(Generic[T]):
-    """What a commit did to one entity."""
+    """What a commit did to one entity, or to a repository as a whole."""
 
     repository: str
+    #: Empty where it was dropped or renamed.
     id: str
-    #: "insert", "update" or "delete"; "put" where it is not known which of the first two.
+    #: "insert", "update" or "delete"; "put" where it is not known which of the first two. "drop" where the
+    #: repository was dropped with all its entities, "rename" where it has another name from then on.
     operation: str
     #: The new form. None where it is deleted, not known or not asked for; a CorruptError where it is not one
     #: of the repository's class.
     entity: Optional[T]
     #: The former form, as `entity`.
     old: Optional[T]
+    #: The new name, of "rename".
+    new_name: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -83,9 +87,9 @@ class ChangeBatch(Generic[T]):
 
 
 def _change(change: Any, decode: Decode) -> EntityChange[Any]:
-    repository, id = change["repository"], change["id"]
+    repository, id = change["repository"], change.get("id", "")
     entity, old = (
         None if members is None else decode(repository, id, members)
         for members in (change.get("entity"), change.get("old"))
     )
-    return EntityChange(repository, id, change["operation"], entity, old)
+    return EntityChange(repository, id, change["operation"], entity, old, change.get("to"))

@@ -19,7 +19,7 @@ from ._limits import LIMITS
 from ._progress import Progress
 from ._query import Damaged
 from ._signatures import HF_CONFLICT, HF_OK
-from .transaction import Transaction
+from .transaction import Transaction, open_transaction
 
 if TYPE_CHECKING:
     from .store import Store
@@ -79,6 +79,53 @@ class StoreMaintenance:
         """The store's state, for people and programs that watch over it; `hf_store_describe` in
         holdfast/store.h tells each member."""
         return self._report(lib.hf_store_describe)
+
+    # --- Repositories ----------------------------------------------------------------------------
+
+    @threaded
+    def repositories(self) -> list[str]:
+        """The names of the repositories that are there, in order: those that were opened once, in whatever
+        process, with entities or without, and were not dropped."""
+        names: list[str] = self._report(lib.hf_store_repositories)
+        return names
+
+    @threaded
+    def drop(self, name: str) -> None:
+        """Drops a repository: its entities and indexes and the repository itself, in one commit.
+
+        `Repository` objects of it stay good, in every process: they find an empty repository, which is there
+        again as soon as something is stored in it or it is opened anew, then also with another key. A
+        transaction that has read entities of it raises ConflictError when it commits afterwards. Streams
+        tell it as one change, "drop". No validator is asked. Other commits wait while the entities are
+        deleted, some seconds for a million.
+
+        It is a commit of its own and refused inside a transaction: InvalidStateError. Raises NotFoundError,
+        and UnsupportedError where the entities lie with a provider.
+        """
+        self._outside("drop")
+        call(lib.hf_store_drop, self.pointer, native_text(name), stored=nothing)
+
+    @threaded
+    def rename(self, name: str, new_name: str) -> None:
+        """Gives a repository another name, in one commit, however many entities it has.
+
+        `Repository` objects, streams and live queries of it stay good, in every process, and are of it by
+        its new name; the old name is free. What goes by the name (`deferred`, `delete` with `missing_ok`,
+        all of `holdfast.aio`) then means what has the name when it is run. Streams tell it as one change,
+        "rename", and what was committed before under the name from before.
+
+        It is a commit of its own and refused inside a transaction: InvalidStateError. Raises NotFoundError,
+        ExistsError where there is one of the new name, and UnsupportedError where the entities lie with a
+        provider.
+        """
+        self._outside("rename")
+        call(lib.hf_store_rename, self.pointer, native_text(name), native_text(new_name), stored=nothing)
+
+    def _outside(self, what: str) -> None:
+        if open_transaction(self) is not None:  # type: ignore[arg-type]
+            raise errors.InvalidStateError(
+                f"`{what}` is a commit of its own and cannot be a part of a transaction; call it outside."
+            )
 
     # --- Backup and checking ---------------------------------------------------------------------
 
