@@ -152,7 +152,9 @@ extension Store {
         case .inLine(let line): contention = line
         }
         let grant = Future<Bool, any Error>(identifier: "grant")
-        ticket = core.retries.enter(contention) { grant.complete(.success($0)) }
+        let entered = RetryQueue.Ticket(contention) { grant.complete(.success($0)) }
+        ticket = entered
+        core.retries.enter(entered)
         do {
             _ = try await grant.value(until: deadline)
             return true

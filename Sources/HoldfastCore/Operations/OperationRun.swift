@@ -189,7 +189,7 @@ final class OperationRun: CommitOwner, Withdrawable {
         case .afterPause(let pause): return (try? store.operations.enqueue(self, after: pause)) != nil
         case .inLine(let line): contention = line
         }
-        let ticket = store.retries.enter(contention, until: deadline) { [self] isInTime in
+        let ticket = RetryQueue.Ticket(contention, until: deadline) { [self] isInTime in
             do throws(HoldfastError) {
                 if isInTime { return try store.operations.enqueue(self) }
                 end(.failure(store.closing.hasBegun ? HoldfastError.storeClosed : finalError(conflict)))
@@ -197,7 +197,9 @@ final class OperationRun: CommitOwner, Withdrawable {
                 end(.failure(error))
             }
         }
+        // Before it enters: once it is granted another thread goes on, and may meet the next conflict.
         hold(ticket)
+        store.retries.enter(ticket)
         return true
     }
 

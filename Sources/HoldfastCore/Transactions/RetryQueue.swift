@@ -19,10 +19,14 @@ package final class RetryQueue: Sendable {
         fileprivate let onGrant: @Sendable (_ isInTime: Bool) -> Void
         /// When it was granted; nil while it waits.
         fileprivate var begun: UInt64?
+        fileprivate var isInLine = false
         fileprivate var hasLeft = false
 
-        fileprivate init(
-            _ contention: Contention, _ deadline: UInt64, _ onGrant: @escaping @Sendable (_ isInTime: Bool) -> Void
+        /// `onGrant` is called once after `enter`, unless it is left meanwhile, on whatever thread, perhaps at once: when it is
+        /// granted, or when the deadline has passed, or the store closes, which is not in time.
+        package init(
+            _ contention: Contention, until deadline: UInt64 = .max,
+            _ onGrant: @escaping @Sendable (_ isInTime: Bool) -> Void
         ) {
             self.contention = contention
             self.deadline = deadline
@@ -111,33 +115,30 @@ package final class RetryQueue: Sendable {
         return now &+ pause < deadline ? .afterPause(pause) : .over
     }
 
-    /// Gets in line. `onGrant` is called once, on whatever thread, perhaps at once: when it is granted, or when the
-    /// deadline has passed, or the store closes, which is not in time. Whoever got in calls `leave` in the end.
-    package func enter(
-        _ contention: Contention, until deadline: UInt64 = .max,
-        _ onGrant: @escaping @Sendable (_ isInTime: Bool) -> Void
-    ) -> Ticket {
-        let ticket = Ticket(contention, deadline, onGrant)
+    /// Gets in line. Whoever does calls `leave` in the end. Where others may end what waits, and leave for it, they know the
+    /// ticket before.
+    package func enter(_ ticket: Ticket) {
         let now = time.monotonicNanoseconds()
         let (isGranted, isClosed, mustWake) = state.withLock { state in
+            if ticket.hasLeft { return (true, false, false) }
             if state.isClosed {
                 ticket.hasLeft = true
                 return (false, true, false)
             }
-            state.lines[contention, default: Line()].append(ticket)
-            let isGranted = state.lines[contention]!.count == 1
+            ticket.isInLine = true
+            state.lines[ticket.contention, default: Line()].append(ticket)
+            let isGranted = state.lines[ticket.contention]!.count == 1
             if isGranted { begin(ticket, now, &state) }
-            state.due = min(state.due, deadline)
+            state.due = min(state.due, ticket.deadline)
             let mustWake = state.due < state.nextSweep ?? .max
             if mustWake { state.nextSweep = state.due }
             return (isGranted, false, mustWake)
         }
         if mustWake { wakeSweeper() }
-        if isGranted || isClosed { onGrant(isGranted) }
-        return ticket
+        if isGranted || isClosed { ticket.onGrant(isGranted) }
     }
 
-    /// Gives up the ticket, and grants the retry to the next. May be called again.
+    /// Gives up the ticket, and grants the retry to the next. May be called again, and before `enter`.
     package func leave(_ ticket: Ticket) {
         let now = time.monotonicNanoseconds()
         let next = state.withLock { state -> Ticket? in remove(ticket, now, &state) }
@@ -151,10 +152,11 @@ package final class RetryQueue: Sendable {
     func wait(in contention: Contention, until deadline: UInt64) throws(HoldfastError) -> Ticket? {
         let gate = Gate()
         let granted = Lock<Bool?>(nil)
-        let ticket = enter(contention, until: deadline) { isInTime in
+        let ticket = Ticket(contention, until: deadline) { isInTime in
             granted.withLock { $0 = isInTime }
             gate.advance()
         }
+        enter(ticket)
         while true {
             let seen = gate.number
             if let granted = granted.withLock({ $0 }) {
@@ -169,6 +171,9 @@ package final class RetryQueue: Sendable {
             }
         }
     }
+
+    /// Whether nobody waits, or has a grant.
+    package var isEmpty: Bool { state.withLock { $0.lines.isEmpty } }
 
     // MARK: For the committer
 
@@ -219,6 +224,7 @@ package final class RetryQueue: Sendable {
     private func remove(_ ticket: Ticket, _ now: UInt64, _ state: inout State) -> Ticket? {
         if ticket.hasLeft { return nil }
         ticket.hasLeft = true
+        guard ticket.isInLine else { return nil }
         state.lines[ticket.contention]!.noteLeft()
         guard let next = state.lines[ticket.contention]!.first else {
             state.lines[ticket.contention] = nil

@@ -26,13 +26,24 @@ extension Transaction {
         if case .inLine(let contention) = store.retries.next(
             after: 0, of: .max, at: contention, &ticket, until: .max)
         {
-            ticket = store.retries.enter(contention) { isInTime in
+            let entered = RetryQueue.Ticket(contention) { isInTime in
                 grant.complete(isInTime ? .success(FutureValue(bytes: [])) : .failure(HoldfastError.storeClosed))
             }
+            next.hold(entered)
+            store.retries.enter(entered)
         } else {
+            if let ticket { next.hold(ticket) }
             grant.complete(.success(FutureValue(bytes: [])))
         }
-        next.state.withLock { $0.ticket = ticket }
+    }
+
+    /// Until it has ended, which the host, who has it by now, may have done meanwhile.
+    private func hold(_ ticket: RetryQueue.Ticket) {
+        let hasEnded = state.withLock { state in
+            if !state.current.hasEnded { state.ticket = ticket }
+            return state.current.hasEnded
+        }
+        if hasEnded { store.retries.leave(ticket) }
     }
 
     private static func contention(in state: State) -> Contention? {
