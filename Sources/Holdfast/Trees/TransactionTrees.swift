@@ -158,7 +158,9 @@ final class TransactionTrees: Sendable {
     func savepoint(of store: Store, isolation: isolated (any Actor)? = #isolation) async throws -> UInt64 {
         let areThere = try require(Place(isolation))
         let (number, trees) = try await store.waiting { [core] () throws(CoreError) in try core.markSavepoint() }
-        if areThere { try translatingErrors { () throws(CoreError) in try trees?.savepoint(number) } }
+        if areThere {
+            try translatingErrors { () throws(CoreError) in try core.callMembers(of: trees, atSavepoint: number) }
+        }
         return number
     }
 
@@ -177,7 +179,9 @@ final class TransactionTrees: Sendable {
     func savepointNow() throws -> UInt64 {
         let areThere = try require(.thread)
         let (number, trees) = try translatingErrors { () throws(CoreError) in try core.markSavepoint() }
-        if areThere { try translatingErrors { () throws(CoreError) in try trees?.savepoint(number) } }
+        if areThere {
+            try translatingErrors { () throws(CoreError) in try core.callMembers(of: trees, atSavepoint: number) }
+        }
         return number
     }
 
@@ -209,7 +213,7 @@ final class TransactionTrees: Sendable {
         let (number, trees) = try await store.waiting { [core] () throws(CoreError) in
             try core.markScope(in: outer, mayCall: mayCall)
         }
-        try translatingErrors { () throws(CoreError) in try trees?.savepoint(number) }
+        try translatingErrors { () throws(CoreError) in try core.callMembers(of: trees, atScope: number) }
         return number
     }
 
@@ -229,7 +233,7 @@ final class TransactionTrees: Sendable {
     func beginScopeNow(in outer: UInt64) throws -> UInt64 {
         try translatingErrors { () throws(CoreError) in
             let (number, trees) = try core.markScope(in: outer, mayCall: isThere(.thread))
-            try trees?.savepoint(number)
+            try core.callMembers(of: trees, atScope: number)
             return number
         }
     }

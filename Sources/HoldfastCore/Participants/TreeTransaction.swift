@@ -290,7 +290,10 @@ public final class TreeTransaction: @unchecked Sendable {
             savepoints.append(savepointsMade)
             return savepointsMade
         }
-        try savepoint(number)
+        do throws(HoldfastError) { try savepoint(number) } catch {
+            TreeLock.withLock { savepoints.removeAll { $0 == number } }
+            throw error
+        }
         return number
     }
 
@@ -354,7 +357,12 @@ public final class TreeTransaction: @unchecked Sendable {
             scopes.append((savepointsMade, isNotified))
             return savepointsMade
         }
-        if isNotified { try callAll(childrenFirst: false) { $0.savepoint(number) } }
+        do throws(HoldfastError) {
+            if isNotified { try callAll(childrenFirst: false) { $0.savepoint(number) } }
+        } catch {
+            TreeLock.withLock { scopes.removeAll { $0.number == number } }
+            throw error
+        }
         return number
     }
 

@@ -30,8 +30,16 @@ extension Transaction {
     /// Begins a part, and answers its number. `outer`: the scope in which it lies; nil: the newest one.
     public func beginScope(in outer: UInt64? = nil) throws(HoldfastError) -> UInt64 {
         let (scope, trees) = try markScope(in: outer)
-        try trees?.savepoint(scope)
+        try callMembers(of: trees, atScope: scope)
         return scope
+    }
+
+    /// Has the members of the trees make their savepoint for a part that was marked. Where they cannot, it was never begun.
+    public func callMembers(of trees: TreeTransaction?, atScope scope: UInt64) throws(HoldfastError) {
+        do throws(HoldfastError) { try trees?.savepoint(scope) } catch {
+            _ = unmarkScope(scope, succeeded: true)
+            throw error
+        }
     }
 
     /// Ends a part, which stays a part of the transaction, or goes back. Throws what dooms a part that would stay, which

@@ -74,8 +74,16 @@ extension Transaction {
 
     public func savepoint() throws(HoldfastError) -> UInt64 {
         let (number, trees) = try markSavepoint()
-        try trees?.savepoint(number)
+        try callMembers(of: trees, atSavepoint: number)
         return number
+    }
+
+    /// Has the members of the trees make theirs for a savepoint that was marked. Where they cannot, there is none.
+    public func callMembers(of trees: TreeTransaction?, atSavepoint number: UInt64) throws(HoldfastError) {
+        do throws(HoldfastError) { try trees?.savepoint(number) } catch {
+            try? release(number)
+            throw error
+        }
     }
 
     public func rollBack(to savepoint: UInt64) throws(HoldfastError) {
