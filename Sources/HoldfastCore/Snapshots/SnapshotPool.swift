@@ -189,26 +189,26 @@ package final class SnapshotPool: CommitSnapshots {
         defer { state.withLock { $0.opening -= 1 } }
         makeRoom()
         let opened = try storage.beginSnapshot()
-        let (kept, superfluous) = state.withLock { state -> ((any StorageSnapshot)?, Bool) in
-            if shared.isRevoked { return (nil, true) }
+        let (kept, superfluous) = state.withLock { state -> ((any StorageSnapshot)?, [any StorageSnapshot]) in
+            if shared.isRevoked { return (nil, [opened]) }
             // Another holder may have been faster.
-            if let storage = shared.storage { return (storage, true) }
+            if let storage = shared.storage { return (storage, [opened]) }
             guard opened.changeToken != nil, opened.changeToken == shared.token else {
                 Self.revoke([shared], &state)
-                return (nil, true)
+                return (nil, [opened])
             }
             shared.storage = opened
-            return (opened, false)
+            return (opened, makeRoom(beside: shared, &state))
         }
-        if superfluous { opened.close() }
+        for snapshot in superfluous { snapshot.close() }
         return kept
     }
 
     /// Makes it the current one, held once. Answers whether the pool is closed instead.
     private func adopt(_ shared: Shared) -> Bool {
         let newest = storage.changeToken
-        let (isClosed, unused, mustWake) = state.withLock { state -> (Bool, (any StorageSnapshot)?, Bool) in
-            if state.isClosed { return (true, nil, false) }
+        let (isClosed, superfluous, mustWake) = state.withLock { state -> (Bool, [any StorageSnapshot], Bool) in
+            if state.isClosed { return (true, [], false) }
             shared.holders = 1
             // One that was opened meanwhile, by somebody faster, may show a newer state.
             let place = state.open.lastIndex { $0.sequence <= shared.sequence } ?? -1
@@ -216,9 +216,10 @@ package final class SnapshotPool: CommitSnapshots {
             let before = state.current
             if before == nil || before!.sequence <= shared.sequence { state.current = shared }
             defer { state.isSweepScheduled = true }
-            return (false, Self.removeIfUnused(before, newest: newest, &state), !state.isSweepScheduled)
+            let unused = Self.removeIfUnused(before, newest: newest, &state)
+            return (false, [unused].compactMap(\.self) + makeRoom(beside: shared, &state), !state.isSweepScheduled)
         }
-        unused?.close()
+        for snapshot in superfluous { snapshot.close() }
         if mustWake { wakeSweeper() }
         return isClosed
     }
@@ -280,13 +281,19 @@ package final class SnapshotPool: CommitSnapshots {
         for snapshot in closing { snapshot.close() }
     }
 
-    /// Takes the oldest back while there are as many as allowed.
+    /// For one that is to be opened.
     private func makeRoom() {
-        let closing = state.withLock { state -> [any StorageSnapshot] in
-            guard state.open.count >= limit, state.open.count(where: { $0.storage != nil }) >= limit else { return [] }
-            return Self.revoke([state.open.first { $0.storage != nil }!], &state)
-        }
+        let closing = state.withLock { makeRoom(beside: nil, &$0) }
         for snapshot in closing { snapshot.close() }
+    }
+
+    /// Takes the oldest back while there are too many beside this one, or beside one that is to be opened: others may have
+    /// opened theirs at the same time. Answers what the caller has to close.
+    private func makeRoom(beside shared: Shared?, _ state: inout State) -> [any StorageSnapshot] {
+        guard state.open.count >= limit else { return [] }
+        let others = state.open.filter { $0.storage != nil && $0 !== shared }
+        let most = shared == nil || shared!.storage != nil ? limit - 1 : limit
+        return Self.revoke(Array(others.prefix(max(0, others.count - most))), &state)
     }
 
     /// Answers what the caller has to close.

@@ -5,7 +5,7 @@
 
 /// A storage in memory that counts what it is asked for, and whose calls others may hold up or let fail.
 final class HookedStorage: Storage {
-    enum Call { case beginWrite, fetch, commitLog, apply, compact }
+    enum Call { case beginSnapshot, beginWrite, fetch, commitLog, apply, compact }
 
     private struct State {
         /// Keys, of fetches.
@@ -39,6 +39,9 @@ final class HookedStorage: Storage {
             return state.counts
         }
     }
+
+    /// The same since then.
+    func count(of call: Call) -> Int { state.withLock { $0.counts[call] ?? 0 } }
 
     /// The next such call goes on when it is let go.
     func hold(_ call: Call) { state.withLock { $0.held = call } }
@@ -89,7 +92,12 @@ final class HookedStorage: Storage {
     }
 
     func readState() throws(HoldfastError) -> StorageState { try memory.readState() }
-    func beginSnapshot() throws(HoldfastError) -> any StorageSnapshot { try memory.beginSnapshot() }
+
+    func beginSnapshot() throws(HoldfastError) -> any StorageSnapshot {
+        note(.beginSnapshot)
+        return try memory.beginSnapshot()
+    }
+
     func acquireWriteLock(until deadline: UInt64) throws(HoldfastError) -> Bool { true }
     func releaseWriteLock() {}
 
