@@ -14,6 +14,8 @@ struct SlotLine {
     /// Nobody with a smaller number is in line.
     private var first: UInt64 = 1
     private var last: UInt64 = 0
+    /// No deadline is earlier; `.max` where nobody has waited since they were looked at.
+    private(set) var nextDeadline = UInt64.max
 
     var count: Int { claims.count }
     var isEmpty: Bool { claims.isEmpty }
@@ -22,6 +24,7 @@ struct SlotLine {
     mutating func append(_ claim: SlotClaim) -> UInt64 {
         last += 1
         claims[last] = claim
+        nextDeadline = min(nextDeadline, claim.deadline)
         return last
     }
 
@@ -37,10 +40,9 @@ struct SlotLine {
     }
 
     mutating func removeLate(_ now: UInt64) -> [SlotClaim] {
+        if nextDeadline > now { return [] }
         let late = claims.filter { $0.value.deadline <= now }.keys.sorted()
+        defer { nextDeadline = claims.values.lazy.map(\.deadline).min() ?? .max }
         return late.compactMap { claims.removeValue(forKey: $0) }
     }
-
-    /// `.max` where nobody waits.
-    var nextDeadline: UInt64 { claims.values.lazy.map(\.deadline).min() ?? .max }
 }
