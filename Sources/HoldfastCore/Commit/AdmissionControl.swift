@@ -131,17 +131,19 @@ extension CommitQueue {
     /// next is due, `.max` for never.
     func withdrawLateSubmitted() -> UInt64 {
         let now = time.monotonicNanoseconds()
-        let (next, refused, isClosing) = state.withLock { state in
+        let (next, late, refused, isClosing) = state.withLock { state in
             let late = state.waiting.filter { $0.owner != nil && $0.isLate(now) }
             if !late.isEmpty { state.waiting.removeAll { $0.owner != nil && $0.isLate(now) } }
             for commit in late {
                 noteLeaving(commit, &state)
-                end(commit, Self.timedOut)
+                commit.stage = .ended
             }
+            state.ending += late.count
             let refused = state.claims.removeLate(now)
             let next = state.waiting.lazy.filter { $0.owner != nil }.compactMap(\.deadline).min() ?? .max
-            return (min(next, state.claims.nextDeadline), refused, state.isClosing)
+            return (min(next, state.claims.nextDeadline), late, refused, state.isClosing)
         }
+        end(late, Self.timedOut)
         if isClosing { wakeCommitter() }
         for claim in refused { claim.call(full) }
         return next

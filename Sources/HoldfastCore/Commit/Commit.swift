@@ -18,7 +18,7 @@ extension CommitObserver {
 
 /// Learns of a commit's end at once, before anybody else hears of it, and says what is to be delivered.
 public protocol CommitOwner: AnyObject, Sendable {
-    /// On the thread that ends the commit, which may hold the queue's lock: to be short, and without the host's code.
+    /// On the thread that ends the commit, and leads the queue where it was stored: to be short, and without the host's code.
     func ended(_ commit: Commit, _ events: inout [Event])
 }
 

@@ -38,6 +38,8 @@ package final class CommitQueue: Sendable {
         /// A bit of the gate, another one for each batch: what the owners of the commits that are queued now wait for.
         var batchBit: UInt32 = 1
         var isClosing = false
+        /// How many withdrawn commits are just being ended: a closing store delivers what their owners are to hear, too.
+        var ending = 0
         /// How many were accepted from owners that do not wait.
         var accepted = 0
         /// Who waits to be accepted.
@@ -196,7 +198,7 @@ package final class CommitQueue: Sendable {
 
     /// After `beginClosing`: whether everything that was accepted has ended.
     var isDrained: Bool {
-        state.withLock { $0.isClosing && $0.waiting.isEmpty && $0.syncs.isEmpty && !$0.isLed }
+        state.withLock { $0.isClosing && $0.waiting.isEmpty && $0.syncs.isEmpty && !$0.isLed && $0.ending == 0 }
     }
 
     /// The newest sequence, once the queue is drained.
@@ -404,22 +406,28 @@ package final class CommitQueue: Sendable {
             }
             state.waiting.remove(at: index)
             noteLeaving(commit, &state)
-            end(commit, reason)
+            commit.stage = .ended
+            state.ending += 1
             // The leader may have stepped down counting on this owner to lead on (invariant 2).
             return state.isLed ? (false, 0) : (Self.needsCommitter(state), Self.sleepers(state))
         }
         guard let left else { return false }
+        end([commit], reason)
         if left.owners != 0 { batches.advance(waking: 0, andOneOf: left.owners) }
         if left.committerIsNeeded { wakeCommitter() }
         return true
     }
 
-    /// Ends a commit that is not queued any more. Under the lock: a closing store that found the queue empty before would
-    /// deliver no more.
-    func end(_ commit: Commit, _ reason: HoldfastError) {
-        commit.stage = .ended
-        commit.end(.failure(reason))
-        post([commit])
+    /// Ends withdrawn commits, which `ending` counts. Not under the lock: their owners may let others go on.
+    func end(_ commits: [Commit], _ reason: HoldfastError) {
+        if commits.isEmpty { return }
+        for commit in commits { commit.end(.failure(reason)) }
+        post(commits)
+        let isClosing = state.withLock { state in
+            state.ending -= commits.count
+            return state.isClosing
+        }
+        if isClosing { wakeCommitter() }
     }
 
     /// Why somebody is not let in.
