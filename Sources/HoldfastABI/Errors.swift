@@ -107,6 +107,8 @@ func accept(
     if status == hf_status.HF_OK { return }
     guard var own else { throw hostError(status, lead(), unknown: unknown ?? .hostError) }
     own.status = Status(rawValue: Int32(bitPattern: status.rawValue)) ?? unknown ?? own.status
+    // It may tell of a commit elsewhere, which says nothing of the one that this failure ends.
+    own.commitState = .none
     throw own
 }
 

@@ -1,4 +1,5 @@
 /* What the body of a transaction hands over with its answer is what its caller is told. */
+#include "shelf.h"
 #include "support.h"
 
 /* What a body does, and what it was called for. */
@@ -146,6 +147,29 @@ static void an_error_that_was_freed_is_as_good_as_none(room r) {
     hf_error_free(error);
 }
 
+/* A commit in a store on this shelf of which nobody knows what became of it. */
+static hf_status commit_elsewhere(hf_transaction *t, void *user_data, hf_error **out_error) {
+    (void)t;
+    shelf *s = user_data;
+    room other = begin_shelf_with_one(s);
+    s->fail_from = s->writes + 2;
+    s->fail_to = s->fail_from + 2;
+    hf_status status = hf_repository_save_many(other.things, NULL, "[{\"id\":\"a\",\"n\":2},{\"id\":\"b\"}]",
+                                               HF_NTS, NULL, out_error);
+    assert_int_equal(hf_error_commit_state(*out_error), HF_COMMIT_UNKNOWN);
+    close_room(other);
+    end_shelf(s);
+    return status;
+}
+
+static void what_became_of_another_commit_is_not_told_as_what_became_of_this_one(room r) {
+    shelf s;
+    hf_error *error = NULL;
+    assert_int_equal(hf_store_transact(r.store, commit_elsewhere, &s, NULL, NULL, &error), HF_HOST_ERROR);
+    assert_int_equal(hf_error_commit_state(error), HF_COMMIT_NONE);
+    hf_error_free(error);
+}
+
 int main(void) {
     static const scenario scenarios[] = {
         EACH_ENGINE(what_a_body_makes_is_what_its_caller_is_told),
@@ -154,6 +178,7 @@ int main(void) {
         EACH_ENGINE(what_is_handed_over_with_success_is_let_go),
         EACH_ENGINE(a_conflict_that_is_passed_on_has_the_body_run_again),
         EACH_ENGINE(an_error_that_was_freed_is_as_good_as_none),
+        EACH_ENGINE(what_became_of_another_commit_is_not_told_as_what_became_of_this_one),
     };
     return run_scenarios("body errors", scenarios, COUNT_OF(scenarios));
 }

@@ -240,8 +240,10 @@ HF_EXPORT void hf_transaction_free(hf_transaction *transaction);
  * the library takes it over. So a body may hand out_error on to the calls that it makes, and what one of them
  * fails with is what hf_store_transact fails with. Answers HF_OK to commit; HF_CONFLICT to run again; any
  * other status to roll back and have hf_store_transact return it, with that error, or with one that the
- * library makes. When it forks, it commits in the parent alone: in the child hf_store_transact answers
- * HF_FORKED whatever the body answered.
+ * library makes. Its hf_error_commit_state is HF_COMMIT_NONE, whatever it was of another commit. A call that
+ * is given out_error forgets what stands there: a body that goes on after a failure frees its error before.
+ * When it forks, it commits in the parent alone: in the child hf_store_transact answers HF_FORKED whatever
+ * the body answered.
  */
 typedef hf_status (*hf_transaction_fn)(hf_transaction *transaction, void *user_data, hf_error **out_error);
 
