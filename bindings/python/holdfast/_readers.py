@@ -1,5 +1,6 @@
 """Readers: what turns JSON's values into those that a class's annotations name."""
 
+import datetime
 import enum
 import functools
 import types
@@ -317,6 +318,9 @@ def _union_reader(arguments: tuple[Any, ...], names: Names, is_of_model: bool) -
     """The first type that reads a value gives it. Which of several classes of objects a value stands for is
     not written in it: such is left as it is."""
     hints = [_records.bare(it, names) for it in arguments if it is not type(None)]
+    if datetime.date in hints:
+        # Which reads moments as such, and only those.
+        hints = [it for it in hints if it is not datetime.datetime]
     candidates = [_Candidate(_types_of(it), _reader(it, names, is_of_model)) for it in hints]
     if sum(it.types == (dict,) for it in candidates) > 1:
         candidates = [it if it.types != (dict,) else it._replace(reader=None) for it in candidates]
@@ -385,7 +389,7 @@ def _key_reader(hint: Any, names: Names) -> Optional[Reader]:
         return _named_reader(list(hint), hint.__name__)
     if issubclass(hint, (bool, type(None))):
         return _named_reader((True, False) if issubclass(hint, bool) else (None,), hint.__name__)
-    if hint in (int, float):
+    if issubclass(hint, (int, float)):
         return _number_key(hint)
     leaf = leaf_of(hint)
     if leaf is not None and str not in leaf.types:
