@@ -103,7 +103,7 @@ func hostError(_ status: hf_status, _ lead: String, unknown: Status = .hostError
 func accept(
     _ status: hf_status, _ error: OpaquePointer?, _ lead: @autoclosure () -> String, unknown: Status? = nil
 ) throws(HoldfastError) {
-    let own = HandleTable.remove(error, as: ErrorObject.self)?.error
+    let own = taken(error)
     if status == hf_status.HF_OK { return }
     guard var own else { throw hostError(status, lead(), unknown: unknown ?? .hostError) }
     own.status = Status(rawValue: Int32(bitPattern: status.rawValue)) ?? unknown ?? own.status
@@ -111,6 +111,9 @@ func accept(
     own.commitState = .none
     throw own
 }
+
+/// An error that the host has handed over, which is the library's from here on; nil for none.
+func taken(_ error: OpaquePointer?) -> HoldfastError? { HandleTable.remove(error, as: ErrorObject.self)?.error }
 
 private func read<Result>(
     _ error: OpaquePointer?, else fallback: @autoclosure () -> Result, _ body: (ErrorObject) -> Result

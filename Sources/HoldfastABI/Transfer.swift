@@ -15,10 +15,11 @@ public func hf_store_export(
             let options = try ExportOptions(json: HoldfastABI.options(options))
             let report = try store.export(options) { lines throws(HoldfastError) in
                 guard let start = lines.baseAddress else { return }
+                var error: OpaquePointer?
                 let answer = status(of: write) {
-                    write(start.assumingMemoryBound(to: CChar.self), lines.count, user_data)
+                    write(start.assumingMemoryBound(to: CChar.self), lines.count, user_data, &error)
                 }
-                if answer != hf_status.HF_OK { throw hostError(answer, "the export's write function answered") }
+                try accept(answer, error, "the export's write function answered")
             } progress: { done, total throws(HoldfastError) in
                 try HoldfastABI.progress(progress, user_data)(done, total)
             }
@@ -37,13 +38,16 @@ public func hf_store_import(
         try HandleTable.use(store) { (store: Store) throws(HoldfastError) in
             let options = try ImportOptions(json: HoldfastABI.options(options))
             let report = try store.importLines(options) { buffer throws(HoldfastError) in
+                var error: OpaquePointer?
                 let count = number(of: read, or: -1) {
-                    read(buffer.baseAddress!.assumingMemoryBound(to: CChar.self), buffer.count, user_data)
+                    read(buffer.baseAddress!.assumingMemoryBound(to: CChar.self), buffer.count, user_data, &error)
                 }
+                let own = taken(error)
                 guard (0...Int64(buffer.count)).contains(count) else {
-                    throw HoldfastError(
-                        .hostError, "the import's read function answered \(count)",
-                        detail: [("code", .json(Array(String(count).utf8)))])
+                    throw own
+                        ?? HoldfastError(
+                            .hostError, "the import's read function answered \(count)",
+                            detail: [("code", .json(Array(String(count).utf8)))])
                 }
                 return Int(count)
             } progress: { done, total throws(HoldfastError) in

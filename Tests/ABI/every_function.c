@@ -326,12 +326,13 @@ CALL(store_verify, h.store, NULL, NULL, &r->buffer)
 CALL(store_compact, h.store, &r->buffer)
 CALL(store_import_table, h.store, "/dev/null/other.db", "things", NULL, NULL, NULL, &r->buffer)
 
-static hf_status take_lines(const char *bytes, size_t length, void *user_data) {
-    (void)bytes, (void)length, (void)user_data;
+static hf_status take_lines(const char *bytes, size_t length, void *user_data, hf_error **out_error) {
+    (void)bytes, (void)length, (void)user_data, (void)out_error;
     return HF_OK;
 }
 
-static int64_t give_lines(char *buffer, size_t capacity, void *user_data) {
+static int64_t give_lines(char *buffer, size_t capacity, void *user_data, hf_error **out_error) {
+    (void)out_error;
     static const char line[] = "{\"id\":\"imported\"}\n";
     size_t *given = user_data;
     if (*given > 0 || capacity < sizeof line)

@@ -38,8 +38,8 @@ static room damaged_room(fixture *f, const char *body) {
         hf_error_free(damage_);                                                                              \
     } while (0)
 
-static hf_status drop(const char *bytes, size_t length, void *user_data) {
-    (void)bytes, (void)length, (void)user_data;
+static hf_status drop(const char *bytes, size_t length, void *user_data, hf_error **out_error) {
+    (void)bytes, (void)length, (void)user_data, (void)out_error;
     return HF_OK;
 }
 

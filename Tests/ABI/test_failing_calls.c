@@ -127,7 +127,8 @@ static void a_compaction_that_does_not_learn_whether_it_is_alone_shuts_nobody_ou
     close_room(r);
 }
 
-static int64_t give_a_line(char *buffer, size_t capacity, void *at) {
+static int64_t give_a_line(char *buffer, size_t capacity, void *at, hf_error **out_error) {
+    (void)out_error;
     int *line = at;
     return *line == 0 ? snprintf(buffer, capacity, "{\"id\":%d}\n", ++*line) : 0;
 }

@@ -75,13 +75,14 @@ static void an_index_is_given_up_without_waiting_for_another_program(fixture *f)
     close_room(r);
 }
 
-static hf_status swallow(const char *bytes, size_t length, void *user_data) {
-    (void)bytes;
+static hf_status swallow(const char *bytes, size_t length, void *user_data, hf_error **out_error) {
+    (void)bytes, (void)out_error;
     *(size_t *)user_data += length;
     return HF_OK;
 }
 
-static int64_t give_lines(char *buffer, size_t capacity, void *user_data) {
+static int64_t give_lines(char *buffer, size_t capacity, void *user_data, hf_error **out_error) {
+    (void)out_error;
     int *left = user_data;
     size_t length = 0;
     while (*left > 0 && capacity - length > 64)

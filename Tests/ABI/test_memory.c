@@ -288,7 +288,8 @@ static hf_status completes_a_future_with_much(room r, size_t bytes) {
 
 static const char *imported;
 
-static int64_t read_import(char *buffer, size_t capacity, void *user_data) {
+static int64_t read_import(char *buffer, size_t capacity, void *user_data, hf_error **out_error) {
+    (void)out_error;
     (void)user_data;
     size_t left = strlen(imported), count = left < capacity ? left : capacity;
     memcpy(buffer, imported, count);
@@ -304,8 +305,8 @@ static hf_status imports_a_large_line(room r, size_t bytes) {
                    &report);
 }
 
-static hf_status discard(const char *lines, size_t length, void *user_data) {
-    (void)lines, (void)length, (void)user_data;
+static hf_status discard(const char *lines, size_t length, void *user_data, hf_error **out_error) {
+    (void)lines, (void)length, (void)user_data, (void)out_error;
     return HF_OK;
 }
 

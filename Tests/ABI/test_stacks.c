@@ -132,7 +132,8 @@ typedef struct line {
     const char *rest;
 } line;
 
-static int64_t give(char *buffer, size_t capacity, void *user_data) {
+static int64_t give(char *buffer, size_t capacity, void *user_data, hf_error **out_error) {
+    (void)out_error;
     line *l = user_data;
     size_t length = strnlen(l->rest, capacity);
     memcpy(buffer, l->rest, length);

@@ -9,7 +9,8 @@ typedef struct text {
     hf_repository *writes_to;
 } text;
 
-static hf_status take(const char *bytes, size_t length, void *user_data) {
+static hf_status take(const char *bytes, size_t length, void *user_data, hf_error **out_error) {
+    (void)out_error;
     text *t = user_data;
     t->bytes = realloc(t->bytes, t->length + length + 1);
     memcpy(t->bytes + t->length, bytes, length);
@@ -20,7 +21,8 @@ static hf_status take(const char *bytes, size_t length, void *user_data) {
     return t->fails_behind > 0 && t->length > t->fails_behind ? HF_FULL : HF_OK;
 }
 
-static int64_t give(char *buffer, size_t capacity, void *user_data) {
+static int64_t give(char *buffer, size_t capacity, void *user_data, hf_error **out_error) {
+    (void)out_error;
     text *t = user_data;
     size_t length = t->length - t->read;
     length = length < 1000 ? length : 1000;
@@ -210,8 +212,34 @@ static void what_is_there_is_refused_replaced_or_left(room r) {
     free(t.bytes);
 }
 
+/* Hand over what a call of theirs has failed with. */
+static hf_status take_nothing(const char *bytes, size_t length, void *store, hf_error **out_error) {
+    (void)bytes, (void)length;
+    hf_status status = hf_transaction_begin(store, NULL, NULL, out_error);
+    return status == HF_INVALID_ARGUMENT ? HF_FULL : status;
+}
+
+static int64_t give_nothing(char *buffer, size_t capacity, void *store, hf_error **out_error) {
+    (void)buffer, (void)capacity;
+    return hf_transaction_begin(store, NULL, NULL, out_error) == HF_OK ? 0 : -1;
+}
+
+static void what_a_function_of_the_host_has_failed_with_is_what_its_caller_is_told(room r) {
+    save(r.things, NULL, "{\"id\":\"a\"}");
+    hf_error *errors[] = {
+        error_of(HF_FULL, hf_store_export, r.store, NULL, take_nothing, NULL, r.store, NULL),
+        error_of(HF_INVALID_ARGUMENT, hf_store_import, r.store, "{\"repository\":\"things\"}", give_nothing,
+                 NULL, r.store, NULL),
+    };
+    for (size_t i = 0; i < COUNT_OF(errors); i++) {
+        assert_non_null(strstr(hf_error_message(errors[i]), "out_transaction is NULL"));
+        hf_error_free(errors[i]);
+    }
+}
+
 /* Hands over a line at a time. The entity is changed once the first line was read. */
-static int64_t give_beside_a_change(char *buffer, size_t capacity, void *user_data) {
+static int64_t give_beside_a_change(char *buffer, size_t capacity, void *user_data, hf_error **out_error) {
+    (void)out_error;
     text *t = user_data;
     if (t->read > 0 && t->writes_to != NULL) {
         save(t->writes_to, NULL, "{\"id\":\"a\",\"n\":-1}");
@@ -453,6 +481,7 @@ static void generated_columns_are_imported_like_others(fixture *f) {
 
 int main(void) {
     static const scenario scenarios[] = {
+        ONCE(what_a_function_of_the_host_has_failed_with_is_what_its_caller_is_told),
         EACH_ENGINE(what_is_exported_is_imported_with_ids_and_versions),
         EACH_ENGINE(an_export_shows_one_state_while_others_write),
         EACH_ENGINE(an_export_that_was_cut_short_is_gone_on_with),

@@ -51,11 +51,13 @@ static void fill_store(void) {
 
 /* --- The work --------------------------------------------------------------------------------------- */
 
-static hf_status to_file(const char *bytes, size_t length, void *file) {
+static hf_status to_file(const char *bytes, size_t length, void *file, hf_error **out_error) {
+    (void)out_error;
     return fwrite(bytes, 1, length, file) == length ? HF_OK : HF_IO;
 }
 
-static int64_t from_file(char *buffer, size_t capacity, void *file) {
+static int64_t from_file(char *buffer, size_t capacity, void *file, hf_error **out_error) {
+    (void)out_error;
     return (int64_t)fread(buffer, 1, capacity, file);
 }
 

@@ -350,7 +350,8 @@ typedef struct lines {
     size_t length, position;
 } lines;
 
-static hf_status take_lines(const char *bytes, size_t length, void *user_data) {
+static hf_status take_lines(const char *bytes, size_t length, void *user_data, hf_error **out_error) {
+    (void)out_error;
     lines *l = user_data;
     l->bytes = realloc(l->bytes, l->length + length);
     memcpy(l->bytes + l->length, bytes, length);
@@ -358,7 +359,8 @@ static hf_status take_lines(const char *bytes, size_t length, void *user_data) {
     return HF_OK;
 }
 
-static int64_t give_lines(char *buffer, size_t capacity, void *user_data) {
+static int64_t give_lines(char *buffer, size_t capacity, void *user_data, hf_error **out_error) {
+    (void)out_error;
     lines *l = user_data;
     size_t left = l->length - l->position, length = left < capacity ? left : capacity;
     if (length > 0)

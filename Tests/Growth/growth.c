@@ -362,12 +362,13 @@ static void verify(void) {
     must(hf_store_verify(store, NULL, NULL, &report, &error));
     hf_buffer_free(&report);
 }
-static hf_status take(const char *bytes, size_t length, void *unused) {
-    (void)bytes, (void)length, (void)unused;
+static hf_status take(const char *bytes, size_t length, void *unused, hf_error **out_error) {
+    (void)bytes, (void)length, (void)unused, (void)out_error;
     return HF_OK;
 }
 static void export(void) { must(hf_store_export(store, NULL, take, NULL, NULL, NULL, &error)); }
-static int64_t give(char *buffer, size_t capacity, void *line) {
+static int64_t give(char *buffer, size_t capacity, void *line, hf_error **out_error) {
+    (void)out_error;
     int *number = line;
     if (*number == size)
         return 0;

@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static hf_status keep(const char *bytes, size_t length, void *user_data) {
+static hf_status keep(const char *bytes, size_t length, void *user_data, hf_error **out_error) {
+    (void)out_error;
     (void)user_data;
     if (told->exported_bytes + length > COPIED_BYTES)
         return HF_NO_MEMORY;
@@ -38,7 +39,8 @@ void run_exporting(void) {
     process_end(ENDED);
 }
 
-static int64_t give(char *buffer, size_t capacity, void *user_data) {
+static int64_t give(char *buffer, size_t capacity, void *user_data, hf_error **out_error) {
+    (void)out_error;
     size_t *given = user_data, left = told->exported_bytes - *given, part = left < capacity ? left : capacity;
     memcpy(buffer, told->exported_text + *given, part);
     *given += part;

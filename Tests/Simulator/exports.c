@@ -51,7 +51,8 @@ typedef struct writing {
     int pieces; /* with which it is cut short; below 0: never */
 } writing;
 
-static hf_status write_piece(const char *bytes, size_t length, void *user_data) {
+static hf_status write_piece(const char *bytes, size_t length, void *user_data, hf_error **out_error) {
+    (void)out_error;
     writing *w = user_data;
     char *text = strndup(bytes, length);
     for (char *line = text, *end; (end = strchr(line, '\n')) != NULL; line = end + 1) {

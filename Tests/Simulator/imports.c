@@ -23,7 +23,8 @@ static void write_line(source *s) {
                                  e, n, 1 + (n * 37 + i * 17) % 300, 0);
 }
 
-static int64_t read_lines(char *buffer, size_t capacity, void *user_data) {
+static int64_t read_lines(char *buffer, size_t capacity, void *user_data, hf_error **out_error) {
+    (void)out_error;
     source *s = user_data;
     size_t length = 0;
     while (length < capacity) {

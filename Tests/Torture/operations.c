@@ -178,7 +178,8 @@ static progress look_for_version(room *r) {
     return version == 1 && is_saved ? DONE : version != 1 && !is_saved ? NOT_DONE : HALF;
 }
 
-static int64_t give_lines(char *buffer, size_t capacity, void *at) {
+static int64_t give_lines(char *buffer, size_t capacity, void *at, hf_error **out_error) {
+    (void)out_error;
     int *line = at;
     if (*line == MEMBERS)
         return 0;
@@ -195,7 +196,8 @@ typedef struct text {
     size_t length;
     char end[64];
 } text;
-static hf_status take_lines(const char *bytes, size_t length, void *to) {
+static hf_status take_lines(const char *bytes, size_t length, void *to, hf_error **out_error) {
+    (void)out_error;
     text *t = to;
     size_t kept = length < sizeof t->end - 1 ? length : sizeof t->end - 1;
     memcpy(t->end, bytes + length - kept, kept);

@@ -29,15 +29,17 @@ HF_BEGIN_DECLS
 
 /**
  * Takes a piece of an export: one or more whole lines. bytes: borrowed for this call, not closed with NUL.
- * Called on the exporting thread, without a lock. Answers HF_OK, or a status with which the export ends.
+ * Called on the exporting thread, without a lock. out_error: as of hf_transaction_fn. Answers HF_OK, or a
+ * status with which the export ends, and with that error.
  */
-typedef hf_status (*hf_write_fn)(const char *bytes, size_t length, void *user_data);
+typedef hf_status (*hf_write_fn)(const char *bytes, size_t length, void *user_data, hf_error **out_error);
 
 /**
  * Gives an import its next bytes. buffer: for at most `capacity` bytes. Called on the importing thread,
- * without a lock. Answers how many were put there, 0 at the end, or -1 when they cannot be had.
+ * without a lock. out_error: as of hf_transaction_fn. Answers how many were put there, 0 at the end, or -1
+ * when they cannot be had: then the import ends with that error, or with HF_HOST_ERROR.
  */
-typedef int64_t (*hf_read_fn)(char *buffer, size_t capacity, void *user_data);
+typedef int64_t (*hf_read_fn)(char *buffer, size_t capacity, void *user_data, hf_error **out_error);
 
 /**
  * Exports a store, all of it as of one commit, while others go on writing.
@@ -92,7 +94,7 @@ HF_EXPORT hf_status hf_store_export(hf_store *store, const char *options, hf_wri
  *
  * Errors, with the detail's `line`: HF_INVALID_JSON (also an export that was cut short, or has a line that is
  * none of an export), HF_INVALID_ENTITY, HF_INVALID_ID (also where an export's line names another id than its
- * entity has), HF_EXISTS, HF_UNIQUE_VIOLATION, HF_KEY_REUSED, HF_HOST_ERROR (read answered -1), HF_CANCELLED,
+ * entity has), HF_EXISTS, HF_UNIQUE_VIOLATION, HF_KEY_REUSED, what read has failed with, HF_CANCELLED,
  * HF_INVALID_OPTION, HF_INVALID_NAME, HF_READ_ONLY, and those of hf_transaction_commit. Any thread.
  */
 HF_EXPORT hf_status hf_store_import(hf_store *store, const char *options, hf_read_fn read,

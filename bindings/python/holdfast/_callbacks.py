@@ -259,13 +259,13 @@ def index_progress(done: int, token: int) -> int:
 
 
 @native(hf_write_fn, HF_HOST_ERROR)
-def write(text: Any, length: int, token: int) -> int:
+def write(text: Any, length: int, token: int, _out_error: Any) -> int:
     """Takes a piece of an export."""
     return _calls[token].do(HF_HOST_ERROR, text, length)
 
 
 @native(hf_read_fn, -1)
-def read(buffer: Any, capacity: int, token: int) -> int:
+def read(buffer: Any, capacity: int, token: int, _out_error: Any) -> int:
     """Gives a piece of an import."""
     return _calls[token].do(-1, buffer, capacity)
 

@@ -155,8 +155,8 @@ hf_transaction_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_transaction), c_void_
 hf_index_progress_fn = ctypes.CFUNCTYPE(c_bool, c_uint64, c_void_p)
 hf_progress_fn = ctypes.CFUNCTYPE(c_bool, c_uint64, c_uint64, c_void_p)
 hf_upgrade_fn = ctypes.CFUNCTYPE(hf_status, POINTER(hf_transaction), c_int64, c_int64, c_void_p, _out_error)
-hf_write_fn = ctypes.CFUNCTYPE(hf_status, POINTER(c_char), c_size_t, c_void_p)
-hf_read_fn = ctypes.CFUNCTYPE(c_int64, POINTER(c_char), c_size_t, c_void_p)
+hf_write_fn = ctypes.CFUNCTYPE(hf_status, POINTER(c_char), c_size_t, c_void_p, _out_error)
+hf_read_fn = ctypes.CFUNCTYPE(c_int64, POINTER(c_char), c_size_t, c_void_p, _out_error)
 hf_log_fn = ctypes.CFUNCTYPE(None, hf_log_level, c_char_p, c_char_p, c_void_p)
 hf_operation_fn = ctypes.CFUNCTYPE(
     hf_status, POINTER(hf_transaction), POINTER(hf_buffer), c_void_p, _out_error
