@@ -185,7 +185,8 @@ def test_put_adds_or_updates_all_or_none(filled: str) -> None:
     call("put", filled, "songs", "--update", input='{"id": "s001", "plays": -1}{"id": "new"}', code=3)
     call("put", filled, "songs", "--update", input='{"id": "s002", "plays": -2}')
     call("put", filled, "songs", "--add", input='{"id": "newer"}')
-    found = lines(call("find", filled, "songs", '{"$or": [{"plays": {"$lt": 0}}, {"plays": null}]}').output)
+    filter = '{"$or": [{"plays": {"$lt": 0}}, {"plays": null}]}'
+    found = lines(call("find", filled, "songs", filter, "--sort", "id").output)
     assert found == [{"id": "newer"}, {"id": "s002", "plays": -2}]
 
 

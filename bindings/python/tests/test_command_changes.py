@@ -1,4 +1,4 @@
-"""The commands that change what is stored: patch, modify, delete, index, copy, upgrade; and stats."""
+"""The commands that change what is stored: from patch to upgrade; and stats."""
 
 import json
 import os
@@ -91,7 +91,7 @@ def test_delete_tells_what_it_would_delete_and_deletes_it(filled: str) -> None:
     assert lines(call(*words).stdout) == [{"matched": 0, "deleted": 0}]
     ids = ("delete", filled, "songs", "s0004", "s0005", "s0004")
     assert lines(call(*ids, "--dry-run").stdout) == [{"matched": 2, "deleted": 0}]
-    assert lines(call(*ids[:-1]).stdout) == [{"matched": 2, "deleted": 2}]
+    assert lines(call(*ids).stdout) == [{"matched": 2, "deleted": 2}]
     call("delete", filled, "songs", "s0006", "s0004", code=3)
     assert len(found(filled, '{"id": "s0006"}')) == 1
 
@@ -120,10 +120,16 @@ def test_indexes_are_created_listed_and_dropped(filled: str) -> None:
     call("index", "create", filled, "songs", "title", "plays:-1", "--name", "mine")
     words = ("index", "create", filled, "songs", "title", "plays:-1", "--unique")
     (made,) = lines(run(*words).stdout)
-    assert made["fields"] == {"title": 1, "plays": -1} and made["unique"]
+    assert made == {
+        "repository": "songs",
+        "name": "title_-plays",
+        "fields": {"title": 1, "plays": -1},
+        "unique": True,
+    }
     assert lines(call(*words).stdout) == [made], "an equal one is left as it is"
     call("index", "create", filled, "songs", "seen", "--expire-after", "3.5", "--name", "old")
     listed = lines(run("index", "list", filled, "songs").stdout)
+    assert made.items() <= next(it for it in listed if it["name"] == made["name"]).items()
     assert {it["name"]: it.get("expire_after_ms") for it in listed} == {
         "mine": None,
         "old": 3500,
@@ -144,6 +150,34 @@ def test_indexes_are_created_listed_and_dropped(filled: str) -> None:
         "--expire-after"
         in call("index", "create", filled, "songs", "a", "b", "--expire-after", "1", code=1).stderr
     )
+
+
+# --- drop and rename ---------------------------------------------------------------------------------
+
+
+def test_a_repository_is_dropped_after_a_question(filled: str, spawn: Spawn) -> None:
+    assert "say --yes" in run("drop", filled, "songs", code=2).stderr
+    for answer, code in (("n\r", 1), (CONTROL_C, 130)):
+        child = spawn("drop", filled, "songs")
+        child.expect("Drop songs with its 2500 entities\\? \\[y/N\\] ")
+        child.send(answer)
+        finish(child, code)
+        assert len(found(filled)) == 2500
+    assert lines(run("drop", filled, "songs", "--yes").stdout) == [{"dropped": "songs", "entities": 2500}]
+    assert [it["name"] for it in json.loads(call("info", filled).stdout)["repositories"]] == ["singers"]
+    call("drop", filled, "songs", "--yes", code=3)
+    assert lines(run("shell", filled, input="drop singers --yes\n").stdout)[0]["dropped"] == "singers"
+
+
+def test_a_repository_is_renamed(filled: str) -> None:
+    before = found(filled)
+    assert lines(run("rename", filled, "songs", "tracks").stdout) == [{"renamed": "songs", "name": "tracks"}]
+    assert lines(call("find", filled, "tracks").stdout) == before
+    call("find", filled, "songs", code=3)
+    call("rename", filled, "songs", "other", code=3)
+    call("rename", filled, "tracks", "singers", code=4)
+    call("rename", filled, "tracks", "no/name", code=1)
+    assert "--read-only" in run("--read-only", "rename", filled, "tracks", "songs", code=1).stderr
 
 
 # --- copy --------------------------------------------------------------------------------------------

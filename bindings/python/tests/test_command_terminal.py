@@ -102,6 +102,7 @@ def test_on_a_terminal_an_answer_is_a_table(filled: str, spawn: Spawn) -> None:
         ("index create {store} songs title", "Indexing .* 100% 5000 entities 0:00:"),
         ("copy {store} {tmp}/new.db", "Copying .* 100% 5001 entities"),
         ("delete {store} songs --yes --filter {{}}", "Deleting .* 100% 5000 entities"),
+        ("upgrade {store} {tmp}/steps", "Upgrading .* 100% [0-9.]+ [kM]B of"),
         ("stats {store} --entries", "Counting .* 100% 5001 entities"),
     ],
 )
@@ -110,6 +111,7 @@ def test_long_work_shows_a_bar_on_a_terminal(
 ) -> None:
     call("export", filled, tmp_path / "exported")
     call("backup", filled, tmp_path / "backup.db")
+    (tmp_path / "steps").write_text('{"0": []}')
     text = words.format(store=filled, tmp=tmp_path)
     assert re.search(told, finish(spawn(*text.split())))
     # And nowhere else.

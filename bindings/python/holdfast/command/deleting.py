@@ -46,9 +46,10 @@ def delete(
     with session.open(store, write=not dry_run) as opened:
         target: Repository[Any] = opened.repository(repository, create=False)
         if filter is None:
-            matched = len({id for id in ids if target.contains(id)}) if dry_run else len(set(ids))
+            named = list(dict.fromkeys(ids))
+            matched = sum(map(target.contains, named)) if dry_run else len(named)
             if not dry_run:
-                target.delete_many(ids)
+                target.delete_many(named)
         else:
             matched = target.count(filter)
             if matched and not dry_run:

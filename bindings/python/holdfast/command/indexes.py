@@ -39,7 +39,7 @@ def list_(session: Session, store: str, repository: Optional[str]) -> None:
         holdfast index list music.db songs
     """
     with session.open(store) as opened:
-        names = [repository] if repository else [it["name"] for it in opened.describe()["repositories"]]
+        names = [repository] if repository else opened.repositories()
         found = {name: opened.repository(name, create=False).indexes() for name in names}
     session.output.rows({"repository": name, **index} for name in found for index in found[name])
 
@@ -69,7 +69,8 @@ def create(
     """Create an index over one or several paths.
 
     Returns when queries use it; others read and write meanwhile. Where there is an equal one, nothing is
-    done; where it fails or is interrupted, there is none. Answers what holdfast index list does.
+    done; where it fails or is interrupted, there is none. Answers "repository",
+    "name", "fields" and "unique".
 
     \b
     Examples:
@@ -78,14 +79,14 @@ def create(
         holdfast index create music.db sessions seen --expire-after 3600
     """
     fields = {path: direction for part in paths for path, direction in part.items()}
+    name = name or "_".join(path if direction > 0 else f"-{path}" for path, direction in fields.items())
     options: dict[str, Any] = {"unique": unique, "name": name, "expire_after": expire_after}
     with session.open(store, write=True) as opened:
         target = opened.repository(repository, create=False)
         with progress(session, "Indexing", total=target.count()) as tell:
             target.create_index(fields, **options, progress=tell)
-        usual = "_".join(path if direction > 0 else f"-{path}" for path, direction in fields.items())
-        made = next(it for it in target.indexes() if it["name"] == (name or usual))
-        session.output.done({"repository": repository, **made})
+        # At once: Ctrl-C from here on must not hide that it is there.
+        session.output.done({"repository": repository, "name": name, "fields": fields, "unique": unique})
 
 
 @index.command()

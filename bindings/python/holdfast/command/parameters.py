@@ -31,8 +31,7 @@ def store_of(ctx: click.Context) -> Iterator[Store]:
 def complete_repository(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The names of repositories that begin so. Where there is no store, there are none."""
     with suppress(Exception), store_of(ctx) as store:
-        names = [repository["name"] for repository in store.describe()["repositories"]]
-        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+        return [CompletionItem(name) for name in store.repositories() if name.startswith(incomplete)]
     return []
 
 

@@ -13,6 +13,7 @@ from .indexes import index
 from .inspect import inspect
 from .maintenance import backup, compact, restore, verify
 from .reading import find, get
+from .repositories import drop, rename
 from .session import Session
 from .shell import shell
 from .state import info, stats
@@ -55,6 +56,8 @@ for command in (
     import_,
     export,
     copy,
+    drop,
+    rename,
     upgrade,
     backup,
     restore,

@@ -12,9 +12,8 @@ from .session import Session
 
 def entities_of(store: Store, names: "Sequence[str]" = ()) -> int:
     """How many entities a store, or some of its repositories, have; 0 where damage hides it."""
-    names = names or [repository["name"] for repository in store.describe()["repositories"]]
     with suppress(errors.CorruptError):
-        return sum(store.repository(name, create=False).count() for name in names)
+        return sum(store.repository(name, create=False).count() for name in names or store.repositories())
     return 0
 
 

@@ -21,6 +21,7 @@ from .indexes import index
 from .maintenance import backup, compact, verify
 from .parameters import store_argument
 from .reading import find, get
+from .repositories import drop, rename
 from .session import Session
 from .state import info, stats
 from .transfer import export, import_
@@ -44,6 +45,8 @@ COMMANDS: "tuple[click.Command, ...]" = (
     import_,
     export,
     copy,
+    drop,
+    rename,
     upgrade,
     backup,
     verify,

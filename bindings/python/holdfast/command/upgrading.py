@@ -56,7 +56,7 @@ def upgrade(session: Session, store: str, steps: Any, backup: bool) -> None:
         return run
 
     with session.open(store, write=True) as opened:
-        with progress(session, "Backing up", unit="bytes") as tell:
+        with progress(session, "Upgrading", unit="bytes") as tell:
             try:
                 report = opened.upgrade(
                     {version: step(version) for version in chain}, backup=backup, progress=tell
