@@ -70,7 +70,7 @@ public func hf_controller_dispatch(
     _ controller: OpaquePointer?, _ action: UnsafePointer<CChar>?, _ length: Int, _ out_error: OutError?
 ) -> hf_status {
     answer(controller, out_error) { (controller: Controller) throws(HoldfastError) in
-        try controller.dispatch(ControllerAction(json: bytes(action, length, "action")))
+        try controller.dispatch(json: bytes(action, length, "action"))
     }
 }
 

@@ -17,7 +17,7 @@ static void a_save_goes_through_processing_to_succeeded_with_the_id_that_was_ass
     expect_part(d, "persist.element", stored.data);
     char version[32];
     snprintf(version, sizeof version, "%d", (int)stored.version);
-    expect_part(d, "saves.default.version", version);
+    expect_part(d, "persist.version", version);
     /* What it answered can be saved again: an update of the same. */
     char *element = state_part(d, "persist.element"), action[256];
     snprintf(action, sizeof action, "{\"action\":\"save\",\"id\":\"again\",\"element\":%s}", element);
@@ -26,6 +26,35 @@ static void a_save_goes_through_processing_to_succeeded_with_the_id_that_was_ass
     expect_count(r.things, NULL, NULL, 1);
     free(element);
     hf_entity_free(&stored);
+}
+
+static void what_has_no_id_or_token_gets_one_of_its_own_and_what_is_to_end_is_named(room r, diary *d) {
+    dispatch(d, "{\"action\":\"save\",\"element\":{\"id\":\"a\"}}");
+    dispatch(d, "{\"action\":\"save\",\"element\":{\"id\":\"b\"}}");
+    dispatch(d, "{\"action\":\"request\"}");
+    dispatch(d, "{\"action\":\"request\",\"request\":{\"limit\":1}}");
+    await_part(d, "request.elements", "[{\"id\":\"a\"}]");
+    await_part(d, "persist.state", "\"succeeded\"");
+    hf_buffer text = HF_BUFFER_INIT;
+    expect_ok(hf_controller_state, d->controller, &text);
+    json_t *state = json_loads(text.data, 0, NULL);
+    assert_int_equal(json_object_size(json_object_get(state, "saves")), 2);
+    assert_int_equal(json_object_size(json_object_get(state, "requests")), 2);
+    json_decref(state);
+    expect(HF_INVALID_OPTION, hf_controller_dispatch, d->controller, "{\"action\":\"cancelRequest\"}",
+           HF_NTS);
+    expect(HF_INVALID_OPTION, hf_controller_dispatch, d->controller, "{\"action\":\"cancelSave\"}", HF_NTS);
+    expect(HF_INVALID_OPTION, hf_controller_dispatch, d->controller, "{\"action\":\"cancelDelete\"}", HF_NTS);
+    expect(HF_INVALID_ID, hf_controller_dispatch, d->controller, "{\"action\":\"cancelSave\",\"id\":\"\"}",
+           HF_NTS);
+    /* What is over, or was never there, stays as it is. */
+    dispatch(d, "{\"action\":\"cancelSave\",\"id\":\"nobody's\"}");
+    hf_buffer after = HF_BUFFER_INIT;
+    expect_ok(hf_controller_state, d->controller, &after);
+    assert_string_equal(after.data, text.data);
+    expect_count(r.things, NULL, NULL, 2);
+    hf_buffer_free(&after);
+    hf_buffer_free(&text);
 }
 
 static hf_status refuse(hf_transaction *transaction, const char *id, size_t id_length, const char *entity,
@@ -68,9 +97,9 @@ static void what_is_no_entity_fails_in_the_state_and_what_is_no_action_in_the_ca
 
 static void deleting_what_is_missing_fails_unless_that_is_allowed(room r, diary *d) {
     save(r.things, NULL, "{\"id\":\"a\"}");
-    dispatch(d, "{\"action\":\"delete\",\"element\":{\"id\":\"a\",\"whatever\":1}}");
+    dispatch(d, "{\"action\":\"delete\",\"id\":\"d\",\"element\":{\"id\":\"a\",\"whatever\":1}}");
     await_part(d, "delete",
-               "{\"id\":\"default\",\"state\":\"succeeded\","
+               "{\"id\":\"d\",\"state\":\"succeeded\","
                "\"element\":{\"id\":\"a\",\"whatever\":1}}");
     expect_lane(d, "delete", "initial processing succeeded");
     expect_absent(r.things, NULL, "a");
@@ -375,9 +404,9 @@ static void a_closed_store_is_a_result_and_a_controller_of_one_opened_anew_works
     room r = open_room(f, NULL);
     diary *d = keep_diary(r.things);
     expect_ok(hf_store_close, r.store, -1);
-    dispatch(d, "{\"action\":\"save\",\"element\":{\"id\":\"a\"}}");
+    dispatch(d, "{\"action\":\"save\",\"id\":\"s\",\"element\":{\"id\":\"a\"}}");
     expect_part(d, "persist",
-                "{\"id\":\"default\",\"state\":\"failed\",\"error\":{\"status\":\"HF_CLOSED\","
+                "{\"id\":\"s\",\"state\":\"failed\",\"error\":{\"status\":\"HF_CLOSED\","
                 "\"message\":\"the store is closed: open it again\",\"retryable\":false,"
                 "\"commit_state\":\"none\",\"detail\":{}},\"element\":{\"id\":\"a\"}}");
     hf_controller *none = NULL;
@@ -414,6 +443,7 @@ static void a_failed_opening_is_a_result_and_opening_again_may_succeed(fixture *
 int main(void) {
     static const scenario scenarios[] = {
         EACH_ENGINE(a_save_goes_through_processing_to_succeeded_with_the_id_that_was_assigned),
+        ONCE(what_has_no_id_or_token_gets_one_of_its_own_and_what_is_to_end_is_named),
         EACH_ENGINE(a_failed_save_holds_its_element_and_is_tried_again_only_when_it_is_dispatched),
         ONCE(what_is_no_entity_fails_in_the_state_and_what_is_no_action_in_the_call),
         EACH_ENGINE(deleting_what_is_missing_fails_unless_that_is_allowed),

@@ -120,10 +120,10 @@ static void a_stream_and_a_controller_of_the_parent_are_forked_in_a_child(fixtur
     expect_ok(hf_stream_open, h.store, NULL, NULL, NULL, NULL, &stream);
     diary *d = keep_diary(h.repository);
     hf_controller *controller = d->controller;
-    dispatch(d, "{\"action\":\"request\"}");
+    dispatch(d, "{\"action\":\"request\",\"token\":\"t\"}");
     pid_t child;
     hf_buffer state = HF_BUFFER_INIT;
-    const char *action = "{\"action\":\"cancelRequest\"}";
+    const char *action = "{\"action\":\"cancelRequest\",\"token\":\"t\"}";
     if (fork_child(&child) == CHILD) {
         check(hf_stream_acknowledge(stream, "position", NULL) == HF_FORKED, "hf_stream_acknowledge");
         check(hf_controller_dispatch(controller, action, HF_NTS, NULL) == HF_FORKED, "dispatching");

@@ -45,6 +45,20 @@ struct ControllerTests {
         }
     }
 
+    @Test("leaves what has ended as it is when that is cancelled")
+    func late() async throws {
+        try await withSongs(.memory) { _, songs in
+            let controller = try await Controller(songs)
+            try await controller.dispatch(.save(Song(id: "s1", title: "Gloria"), token: "first"))
+            _ = try await state(of: controller) { if case .succeeded = $0.save("first") { true } else { false } }
+            for action in [ControllerAction<Song>.cancelSave("first"), .cancelDelete("first"), .cancelSave("none")] {
+                try await controller.dispatch(action)
+                if case .succeeded = controller.state.save() {} else { Issue.record("it had been saved") }
+            }
+            try await controller.close()
+        }
+    }
+
     @Test("tells why something failed, and tries nothing again by itself")
     func failures() async throws {
         try await withSongs(.memory) { _, songs in

@@ -15,12 +15,17 @@
  *       insert or update; an id is assigned where the entity has none
  *   {"action": "delete", "id": "a", "element": {"id": "s1"}, "missing_ok": false}
  *       of the element only the repository's key is looked at; a missing one is HF_NOT_FOUND by default
+ *   {"action": "cancelSave", "id": "a"}, {"action": "cancelDelete", "id": "a"}
+ *       withdraws those of this id that are still queued: they fail with HF_CANCELLED. What is being stored,
+ *       or has ended, goes on as if nobody had asked
  *   {"action": "request", "token": "t", "request": {"filter": {…}, "sort": {…}, "limit": 20}}
  *       a live query, as of hf_stream_open_query: beside "filter" stand the options of hf_repository_find
  *   {"action": "cancelRequest", "token": "t"}
  *
  * "id" names a save or delete among others of its kind, "token" a request; both are texts, or integers, as
- * ids of entities are (see entity.h), and "default" where they are left out. A request with a token that is
+ * ids of entities are (see entity.h). Where they are left out a new one is assigned, which the middleware and
+ * the state's lanes tell; what cancels names them (else HF_INVALID_OPTION). hf_reduce, which assigns nothing,
+ * takes "default" for those that are left out. A request with a token that is
  * in use ends the former request first. Two saves of one id may be under way at once: both outcomes are told.
  *
  * The actions by which effects tell what happened. A host may dispatch them too, or hand them to hf_reduce:

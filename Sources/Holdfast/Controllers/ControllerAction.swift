@@ -10,6 +10,7 @@ public struct ControllerAction<Entity: Codable & Identifiable & Sendable>: Senda
     private enum Kind {
         case save(Entity)
         case delete(Entity.ID, missingOK: Bool)
+        case cancelSave, cancelDelete
         case request(Query<Entity>)
         case cancelRequest
     }
@@ -27,6 +28,17 @@ public struct ControllerAction<Entity: Codable & Identifiable & Sendable>: Senda
     public static func delete(
         id: Entity.ID, missingOK: Bool = false, token: String = UUID().uuidString
     ) -> ControllerAction { ControllerAction(kind: .delete(id, missingOK: missingOK), token: token) }
+
+    /// Withdraws the saves of this token that are still queued: they fail with `.cancelled`. What is being stored, or has ended,
+    /// stays as it is.
+    public static func cancelSave(_ token: String) -> ControllerAction {
+        ControllerAction(kind: .cancelSave, token: token)
+    }
+
+    /// As ``cancelSave(_:)``, of deletes.
+    public static func cancelDelete(_ token: String) -> ControllerAction {
+        ControllerAction(kind: .cancelDelete, token: token)
+    }
 
     /// Asks for what a query finds, and to be told of changes until it is cancelled. Another request of this token ends first.
     public static func request(_ query: Query<Entity> = .init(), token: String = UUID().uuidString) -> ControllerAction
@@ -55,6 +67,8 @@ public struct ControllerAction<Entity: Codable & Identifiable & Sendable>: Senda
             let element = [repository.key: try repository.text(of: id).text]
             let text = try repository.coding.encode(element, what: "id", status: .invalidID)
             return .begin(.delete, token, element: text, isMissingAllowed: missingOK)
+        case .cancelSave: return .cancel(.save, token)
+        case .cancelDelete: return .cancel(.delete, token)
         case .request(let query): return .request(token, request: try query.json(repository.coding))
         case .cancelRequest: return .cancelRequest(token)
         }

@@ -219,7 +219,7 @@ public final class Store: Sendable {
         environment.time.monotonicNanoseconds() &+ milliseconds &* 1_000_000
     }
 
-    func assignID() -> EntityID {
+    package func assignID() -> EntityID {
         let now = environment.time.wallMilliseconds()
         let random = (high: environment.random.next(), low: environment.random.next())
         return ids.withLock { $0.next(milliseconds: now, random: random) }

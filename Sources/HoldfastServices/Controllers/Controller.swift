@@ -35,6 +35,8 @@ public final class Controller: Sendable {
         var handler: UInt64?
         var limit: UInt64 = 0
         var live: [EntityID: LiveRequest] = [:]
+        /// The saves and deletes that are under way.
+        var runs: [ProcessRun.Name: [ObjectIdentifier: ProcessRun]] = [:]
         var host: (any ControllerHost)?
         var isClosed = false
 
@@ -88,6 +90,11 @@ public final class Controller: Sendable {
     public var state: ControllerState { work.withLock { $0.state } }
 
     // MARK: Dispatching
+
+    /// An action of the host's; what begins without a token or id gets a new one.
+    public func dispatch(json: UnsafeRawBufferPointer) throws(HoldfastError) {
+        try dispatch(ControllerAction(json: json, assigning: store.assignID))
+    }
 
     /// Returns when the action was handled, or at once inside the middleware, after which it is handled. It is handled all
     /// the same where the host ends the wait.
@@ -185,15 +192,26 @@ public final class Controller: Sendable {
         switch action {
         case .begin(let process, let id, let element, let isMissingAllowed):
             let run = ProcessRun(self, process, id, element)
+            work.withLock { $0.runs[run.name, default: [:]][ObjectIdentifier(run)] = run }
             do throws(HoldfastError) {
                 try run.begin(isMissingAllowed: isMissingAllowed)
             } catch { run.fail(error) }
+        case .cancel(let process, let id):
+            let runs = work.withLock { $0.runs[ProcessRun.Name(process: process, id: id)] } ?? [:]
+            for run in runs.values { run.cancel() }
         case .request(let token, let request):
             replaceLive(token, by: LiveRequest(self, token, request))?.end()
             work.withLock { $0.live[token] }?.begin()
         case .cancelRequest(let token), .received(let token, _), .requestFailed(let token, _, _):
             endWhatIsOver(token, action)
         case .succeeded, .failed: break
+        }
+    }
+
+    func hasEnded(_ run: ProcessRun) {
+        work.withLock { work in
+            work.runs[run.name]?.removeValue(forKey: ObjectIdentifier(run))
+            if work.runs[run.name]?.isEmpty == true { work.runs[run.name] = nil }
         }
     }
 

@@ -8,6 +8,8 @@ public enum ControllerAction: Sendable {
     public enum Process: Sendable { case save, delete }
 
     case begin(Process, EntityID, element: [UInt8], isMissingAllowed: Bool)
+    /// Withdraws what is still queued, which then fails.
+    case cancel(Process, EntityID)
     case succeeded(Process, EntityID, element: [UInt8], version: CommitSequence)
     case failed(Process, EntityID, element: [UInt8], error: [UInt8])
 
@@ -17,7 +19,7 @@ public enum ControllerAction: Sendable {
     case received(EntityID, ResultChange)
     case requestFailed(EntityID, request: [UInt8], error: [UInt8])
 
-    /// The token or id of those that are given none.
+    /// The token or id of those that are given none, and of whom nobody makes one.
     static let defaultID = EntityID(unchecked: Array("default".utf8))
 
     /// The request that it is about.
@@ -26,7 +28,7 @@ public enum ControllerAction: Sendable {
         case .request(let token, _), .cancelRequest(let token), .received(let token, _),
             .requestFailed(let token, _, _):
             token
-        case .begin, .succeeded, .failed: nil
+        case .begin, .cancel, .succeeded, .failed: nil
         }
     }
 
@@ -37,11 +39,12 @@ public enum ControllerAction: Sendable {
 
 extension ControllerAction {
     fileprivate enum Name: String, CaseIterable {
-        case save, delete, request, cancelRequest
+        case save, delete, cancelSave, cancelDelete, request, cancelRequest
         case saved, saveFailed, deleted, deleteFailed, received, changed, requestFailed
     }
 
-    public init(json: UnsafeRawBufferPointer) throws(HoldfastError) {
+    /// `assigning` makes the token or id of what begins without one; what is to end is named then.
+    public init(json: UnsafeRawBufferPointer, assigning: (() -> EntityID)? = nil) throws(HoldfastError) {
         try JSONValue.check(json, what: "action", limits: ControllerState.limits)
         var reader = try PayloadReader(json, what: "action")
         guard let text = try reader.options.text("action", oneOf: Name.allCases.map(\.rawValue)),
@@ -50,8 +53,10 @@ extension ControllerAction {
             throw HoldfastError(.invalidOption, "the action has no \"action\"", detail: [("option", .text("action"))])
         }
         switch name {
-        case .save: self = try Self.begin(.save, &reader)
-        case .delete: self = try Self.begin(.delete, &reader)
+        case .save: self = try Self.begin(.save, &reader, assigning)
+        case .delete: self = try Self.begin(.delete, &reader, assigning)
+        case .cancelSave: self = .cancel(.save, try Self.named("id", &reader, isMeant: assigning != nil))
+        case .cancelDelete: self = .cancel(.delete, try Self.named("id", &reader, isMeant: assigning != nil))
         case .saved:
             self = .succeeded(
                 .save, try Self.id(&reader), element: try Self.element(&reader),
@@ -60,8 +65,10 @@ extension ControllerAction {
             self = .succeeded(.delete, try Self.id(&reader), element: try Self.element(&reader), version: 0)
         case .saveFailed: self = try Self.failed(.save, &reader)
         case .deleteFailed: self = try Self.failed(.delete, &reader)
-        case .request: self = .request(try Self.token(&reader), request: try Self.request(&reader))
-        case .cancelRequest: self = .cancelRequest(try Self.token(&reader))
+        case .request:
+            self = .request(
+                try reader.id("token") ?? assigning?() ?? Self.defaultID, request: try Self.request(&reader))
+        case .cancelRequest: self = .cancelRequest(try Self.named("token", &reader, isMeant: assigning != nil))
         case .received, .changed:
             let ids = reader.text("ids")
             let result = try ResultChange(json: reader.required("result"), ids: ids)
@@ -79,9 +86,22 @@ extension ControllerAction {
         try reader.finish()
     }
 
-    private static func begin(_ process: Process, _ reader: inout PayloadReader) throws(HoldfastError) -> Self {
+    private static func begin(
+        _ process: Process, _ reader: inout PayloadReader, _ assigning: (() -> EntityID)?
+    ) throws(HoldfastError) -> Self {
         let isMissingAllowed = process == .delete ? try reader.options.boolean("missing_ok") ?? false : false
-        return .begin(process, try id(&reader), element: try element(&reader), isMissingAllowed: isMissingAllowed)
+        let id = try reader.id("id") ?? assigning?() ?? defaultID
+        return .begin(process, id, element: try element(&reader), isMissingAllowed: isMissingAllowed)
+    }
+
+    /// Of what is to end.
+    private static func named(
+        _ name: String, _ reader: inout PayloadReader, isMeant: Bool
+    ) throws(HoldfastError) -> EntityID {
+        if let id = try reader.id(name) { return id }
+        guard isMeant else { return defaultID }
+        throw HoldfastError(
+            .invalidOption, "a cancellation has the \"\(name)\" of what it ends", detail: [("option", .text(name))])
     }
 
     private static func failed(_ process: Process, _ reader: inout PayloadReader) throws(HoldfastError) -> Self {
@@ -116,6 +136,8 @@ extension ControllerAction {
                 writer.begin(process == .save ? .save : .delete, "id", id)
                 writer.member("element", raw: element)
                 if isMissingAllowed { writer.member("missing_ok", true) }
+            case .cancel(let process, let id):
+                writer.begin(process == .save ? .cancelSave : .cancelDelete, "id", id)
             case .succeeded(let process, let id, let element, let version):
                 writer.begin(process == .save ? .saved : .deleted, "id", id)
                 writer.member("element", raw: element)

@@ -5,10 +5,17 @@ internal import HoldfastStorage
 
 /// A save or delete of a controller's under way: an operation whose outcome becomes an action.
 final class ProcessRun: FutureObserver {
+    struct Name: Hashable {
+        let process: ControllerAction.Process
+        let id: EntityID
+    }
+
     private let controller: Controller
     private let process: ControllerAction.Process
     private let id: EntityID
     private let element: [UInt8]
+    /// There from its beginning to its end.
+    private let future = Lock<Future?>(nil)
 
     init(_ controller: Controller, _ process: ControllerAction.Process, _ id: EntityID, _ element: [UInt8]) {
         self.controller = controller
@@ -19,6 +26,8 @@ final class ProcessRun: FutureObserver {
 
     var isHost: Bool { false }
 
+    var name: Name { Name(process: process, id: id) }
+
     /// What it throws has begun nothing.
     func begin(isMissingAllowed: Bool) throws(HoldfastError) {
         let repository = controller.repository
@@ -28,8 +37,11 @@ final class ProcessRun: FutureObserver {
             case .delete:
                 Operation(.delete, of: repository, try entityID(in: repository), isMissingAllowed: isMissingAllowed)
             }
-        _ = try operation.start(observer: self, waitsForSlot: false)
+        _ = try operation.start(observer: self, waitsForSlot: false) { future in self.future.withLock { $0 = future } }
     }
+
+    /// Withdraws what is still queued; its failure is told as any other. What is too late for that goes on.
+    func cancel() { try? future.withLock { $0 }?.cancel() }
 
     /// Of the element, which is looked at no further.
     private func entityID(in repository: Repository) throws(HoldfastError) -> EntityID {
@@ -46,11 +58,20 @@ final class ProcessRun: FutureObserver {
     func completed(_ completion: Completion) {
         switch completion.outcome {
         case .success(let value):
+            end()
             controller.tell(
                 .succeeded(process, id, element: process == .save ? value.bytes : element, version: value.version))
         case .failure(let error): fail(error)
         }
     }
 
-    func fail(_ error: HoldfastError) { controller.tell(.failed(process, id, element: element, error: error.json)) }
+    func fail(_ error: HoldfastError) {
+        end()
+        controller.tell(.failed(process, id, element: element, error: error.json))
+    }
+
+    private func end() {
+        future.withLock { $0 = nil }
+        controller.hasEnded(self)
+    }
 }

@@ -10,6 +10,8 @@ extension ControllerState {
         switch action {
         case .begin(.save, let id, let element, _): saves.begin(id, ProcessEntry(element: element))
         case .begin(.delete, let id, let element, _): deletes.begin(id, ProcessEntry(element: element))
+        // Whether it was in time, the outcome tells.
+        case .cancel: return false
         case .succeeded(let process, let id, let element, let version):
             return change(process, id, ProcessEntry(element: element, phase: .succeeded(version: version)))
         case .failed(let process, let id, let element, let error):

@@ -56,15 +56,12 @@ _NAMES = {"save": "id", "delete": "id", "request": "token"}
 
 
 def named(action: Union[Action, bytes]) -> tuple[Union[Action, bytes], Any]:
-    """An action, and its token or id: a new one where it begins something and has none, so that no two have
-    one in common by chance. Raises InvalidOptionError for a cancellation that names nothing."""
+    """An action, and its token or id: a new one where it begins something and has none."""
     try:
         members: Any = action if isinstance(action, Mapping) else load(action)
     except ValueError:
         return action, None  # the library tells where it is no JSON
     kind = members.get("action") if isinstance(members, Mapping) else None
-    if kind == "cancelRequest" and members.get("token") is None:
-        raise errors.InvalidOptionError('A "cancelRequest" has the "token" of the request that it ends.')
     name = _NAMES.get(kind) if isinstance(kind, str) else None
     if name is None:
         return action, None

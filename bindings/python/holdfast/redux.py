@@ -13,7 +13,7 @@ from .repository import Repository
 Dispatch = Callable[[Any], Any]
 
 # What has effects; the other actions tell of outcomes.
-_WISHES = ("save", "delete", "request", "cancelRequest")
+_WISHES = ("save", "delete", "cancelSave", "cancelDelete", "request", "cancelRequest")
 
 
 class Middleware(OfOneProcess):

@@ -36,9 +36,9 @@ class Logged(logging.Handler):
 
 
 ACTIONS = [
-    {"action": "request", "request": {"limit": 1}},
+    {"action": "request", "token": "t", "request": {"limit": 1}},
     {"action": "save", "element": {"id": "s0", "plays": -1}},
-    {"action": "cancelRequest"},
+    {"action": "cancelRequest", "token": "t"},
 ]
 
 

@@ -46,6 +46,7 @@ ACTIONS = st.one_of(
     *(action(name, "id", element=ELEMENTS, error=ERRORS) for name in ("saveFailed", "deleteFailed")),
     action("request", "token", request=REQUESTS),
     action("cancelRequest", "token"),
+    *(action(name, "id") for name in ("cancelSave", "cancelDelete")),
     action("received", "token", result=results()),
     action("changed", "token", result=CHANGES),
     action("requestFailed", "token", request=REQUESTS, error=ERRORS),
