@@ -66,6 +66,8 @@ class StoreMaintenance:
 
     pointer: Any
     schema_version: Any
+    #: The members that hold the ids of the repositories that are known: what is awaited cannot ask.
+    _keys: dict[str, str]
 
     # --- State -----------------------------------------------------------------------------------
 
@@ -104,6 +106,7 @@ class StoreMaintenance:
         """
         self._outside("drop")
         call(lib.hf_store_drop, self.pointer, native_text(name), stored=nothing)
+        self._keys.pop(name, None)
 
     @threaded
     def rename(self, name: str, new_name: str) -> None:
@@ -120,6 +123,8 @@ class StoreMaintenance:
         """
         self._outside("rename")
         call(lib.hf_store_rename, self.pointer, native_text(name), native_text(new_name), stored=nothing)
+        if (key := self._keys.pop(name, None)) is not None:
+            self._keys[new_name] = key
 
     def _outside(self, what: str) -> None:
         if open_transaction(self) is not None:  # type: ignore[arg-type]

@@ -100,8 +100,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         self._handle = Handle(store, lib.hf_store_free)
         self._events = Events(store)
         self._url = url
-        # The members that hold the ids of the repositories that are known: what is awaited cannot ask.
-        self._keys: dict[str, str] = {}
+        self._keys = {}
         try:
             # Nobody tells whether it was there before.
             call(open_native, dump({**options, "delivery": "queue"}), ctypes.byref(store), stored=untold)

@@ -303,6 +303,22 @@ async def test_a_face_knows_the_key_of_a_repository_that_the_other_has_made(run:
         assert awaited.repository("discs").key == "ean"
 
 
+async def test_a_face_knows_the_key_of_a_repository_that_was_renamed_or_made_anew(
+    run: Run, kind: str, path: str
+) -> None:
+    store, awaited = await opened(kind, path)
+    store.repository("books", key="isbn").add({"isbn": "b1"})
+    await awaited.rename("books", "tomes")
+    assert awaited.repository("tomes").key == "isbn"
+    assert await awaited.repository("tomes").fetch("b1") == {"isbn": "b1"}
+    assert awaited.repository("books").key == "id"
+    await awaited.drop("tomes")
+    tomes = awaited.repository("tomes")
+    assert tomes.key == "id"
+    assert await tomes.add({"id": "t1"}) == {"id": "t1"}
+    await awaited.close()
+
+
 def test_a_face_for_a_loop_is_asked_for_in_one(path: str) -> None:
     with holdfast.open(path) as store, pytest.raises(holdfast.InvalidStateError, match="coroutine"):
         _ = store.aio
