@@ -378,6 +378,23 @@ static void a_reopened_store_knows_what_was_dropped_and_renamed(fixture *f) {
     hf_store_free(store);
 }
 
+static void damage_in_the_catalogue_is_told(fixture *f) {
+    room r = open_room(f, NULL);
+    expect_ok(hf_store_rename, r.store, "things", "tracks");
+    close_room(r);
+    static const char *const damaged[] = {"'{'", "'{\"changed\":1}'", "x'00'",
+                                          "'{\"changed\":1,\"dropped\":false,\"names\":[1]}'"};
+    for (size_t i = 0; i < COUNT_OF(damaged); i++) {
+        char path[160], sql[200];
+        snprintf(path, sizeof path, "%s/store.db", f->directory);
+        snprintf(sql, sizeof sql, "UPDATE holdfast_meta SET value = %s WHERE name LIKE 'repository%%'",
+                 damaged[i]);
+        run_sqlite(path, sql);
+        hf_store *store = NULL;
+        expect(HF_CORRUPT, hf_store_open, f->url, NULL, &store);
+    }
+}
+
 static bool always(void *user_data) {
     (void)user_data;
     return true;
@@ -412,6 +429,7 @@ int main(void) {
         EACH_ENGINE(a_live_query_tells_that_its_rows_are_gone),
         SQLITE_ONLY(what_another_process_drops_and_renames_is_so_here),
         SQLITE_ONLY(a_reopened_store_knows_what_was_dropped_and_renamed),
+        SQLITE_ONLY(damage_in_the_catalogue_is_told),
         EACH_ENGINE(a_drop_can_be_ended_with_nothing_gone),
     };
     return run_scenarios("repositories", scenarios, COUNT_OF(scenarios));

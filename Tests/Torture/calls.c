@@ -311,6 +311,7 @@ static void make_files(const operation *o, call_fault is_killed, long nth) {
     must("making", hf_repository_create_index(r.things, "{\"fields\":{\"n\":1}}", NULL, NULL, &error),
          &error);
     must("making", save_many(&r, "e", ENTITIES, 400, &error), &error);
+    make_scratch(&r);
     /* Leaves room, which compacting gives back. */
     must("making", save_many(&r, "gone", 100, 2000, &error), &error);
     must("making",

@@ -47,6 +47,16 @@ hf_status save_many(room *r, const char *prefix, int count, size_t padding, hf_e
     return status;
 }
 
+void make_scratch(room *r) {
+    room s = {r->store, NULL};
+    hf_error *error = NULL;
+    must("making", hf_repository_open(s.store, "scratch", NULL, &s.things, &error), &error);
+    must("making", hf_repository_create_index(s.things, "{\"fields\":{\"n\":1}}", NULL, NULL, &error),
+         &error);
+    must("making", save_many(&s, "m", MEMBERS, 400, &error), &error);
+    hf_repository_free(s.things);
+}
+
 long count_of(room *r, const char *prefix) {
     char filter[80];
     uint64_t count = 0;
@@ -160,6 +170,37 @@ static progress look_for_dropped(room *r) {
     bool is_there = strstr(indexes.data, "\"name\":\"n\"") != NULL;
     hf_buffer_free(&indexes);
     return is_there ? NOT_DONE : DONE;
+}
+
+static hf_status drop_repository(room *r, hf_error **error) {
+    return hf_store_drop(r->store, "scratch", error);
+}
+static hf_status rename_repository(room *r, hf_error **error) {
+    return hf_store_rename(r->store, "scratch", "sketches", error);
+}
+/* Whether there is a repository of this name, with all that it had. */
+static progress look_for_repository(room *r, const char *name) {
+    room found = {r->store, NULL};
+    hf_error *error = NULL;
+    hf_status status = hf_repository_open(r->store, name, "{\"create\":false}", &found.things, &error);
+    if (status == HF_NOT_FOUND) {
+        hf_error_free(error);
+        return NOT_DONE;
+    }
+    must("looking for the repository", status, &error);
+    bool is_whole = count_of(&found, "m") == MEMBERS && look_for_dropped(&found) == NOT_DONE;
+    hf_repository_free(found.things);
+    return is_whole ? DONE : HALF;
+}
+static progress look_for_drop(room *r) {
+    progress scratch = look_for_repository(r, "scratch");
+    return scratch == DONE ? NOT_DONE : scratch == NOT_DONE ? DONE : HALF;
+}
+static progress look_for_rename(room *r) {
+    progress before = look_for_repository(r, "scratch"), after = look_for_repository(r, "sketches");
+    return before == DONE && after == NOT_DONE ? NOT_DONE
+           : before == NOT_DONE                ? after == DONE ? DONE : HALF
+                                               : HALF;
 }
 
 static hf_status to_version(hf_transaction *t, int64_t from, int64_t to, void *r, hf_error **out_error) {
@@ -293,6 +334,8 @@ const operation operations[] = {
     {"reading", AT_AN_OPEN_STORE, read_all, NULL},
     {"indexing", AT_AN_OPEN_STORE, create_index, look_for_index},
     {"dropping", AT_AN_OPEN_STORE, drop_index, look_for_dropped},
+    {"dropping-a-repository", AT_AN_OPEN_STORE, drop_repository, look_for_drop},
+    {"renaming-a-repository", AT_AN_OPEN_STORE, rename_repository, look_for_rename},
     {"upgrading", AT_AN_OPEN_STORE, upgrade, look_for_version},
     {"importing", AT_AN_OPEN_STORE, import, look_for_many},
     {"exporting", AT_AN_OPEN_STORE, export, NULL},

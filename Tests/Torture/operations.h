@@ -39,6 +39,8 @@ hf_status enter(room *r, const char *at, hf_error **error);
 void leave(room *r);
 /* A call that nothing stands in the way of; it names `error`. */
 void must(const char *doing, hf_status status, hf_error **error);
+/* A repository beside the things, with an index and as many entities as an operation concerns. */
+void make_scratch(room *r);
 hf_status save_many(room *r, const char *prefix, int count, size_t padding, hf_error **error);
 /* How many entities have an id that begins so. */
 long count_of(room *r, const char *prefix);

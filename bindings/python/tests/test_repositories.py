@@ -1,12 +1,14 @@
 """Repositories as a whole: which there are, dropping and renaming them."""
 
 import random
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Optional
 
 import pytest
 from loops import Run
-from programs import Writer
+from programs import Writer, start_program
 
 import holdfast
 import holdfast.aio
@@ -152,6 +154,56 @@ def test_changes_tell_both(path: str) -> None:
             ("songs", "", "rename", "tracks"),
             ("tracks", "", "drop", None),
         ]
+
+
+# Ends when it is told to by its input.
+CHANGER = """
+    import sys, threading, holdfast
+    ended = threading.Event()
+    threading.Thread(target=lambda: (sys.stdin.read(), ended.set())).start()
+    with holdfast.open(sys.argv[1]) as store:
+        print("begun", flush=True)
+        while not ended.is_set():
+            for change in (lambda: store.rename("pairs", "twins"), lambda: store.rename("twins", "pairs"),
+                           lambda: store.drop("pairs")):
+                try:
+                    change()
+                except holdfast.NotFoundError:
+                    pass
+"""
+
+
+def test_nobody_sees_a_half_of_what_is_dropped_and_renamed_meanwhile(path: str) -> None:
+    with holdfast.open(path) as store:
+        pairs = store.repository("pairs")
+        # Brought back by its handle alone, so that there is one repository, whatever it is called.
+        changer = start_program(CHANGER, path, development=False, stdin=subprocess.PIPE)
+        assert changer.wait_for_line() == "begun"
+
+        def write() -> None:
+            for number in range(60):
+
+                def both(number: int = number) -> None:
+                    one, other = pairs.fetch("one"), pairs.fetch("other")
+                    assert (one and one["n"]) == (other and other["n"])
+                    pairs.save_many([{"id": "one", "n": number}, {"id": "other", "n": number}])
+                    assert pairs.count() == 2
+
+                store.transact(both, max_attempts=1000, timeout=300)
+
+        def read() -> None:
+            for _ in range(200):
+                found = {it["id"]: it["n"] for it in pairs.find()}
+                assert set(found) in (set(), {"one", "other"}) and len(set(found.values())) < 2
+                assert len(store.repositories()) <= 1
+
+        with ThreadPoolExecutor() as executor:
+            for future in [executor.submit(work) for work in (write, write, read, store.verify)]:
+                future.result()
+        assert changer.wait().returncode == 0
+        assert store.verify()["ok"]
+        pairs.save({"id": "last"})
+        assert len(store.repositories()) == 1
 
 
 class Model:
