@@ -400,16 +400,18 @@ static bool always(void *user_data) {
     return true;
 }
 
+/* It is asked every 20 ms, and may be done before: then there are to be more of them. */
 static void a_drop_can_be_ended_with_nothing_gone(room r) {
-    save_in_one(r, 20000, "{\"id\":\"%d\",\"n\":%d}", 1000);
-    hf_interrupt_set_check(always, NULL);
-    hf_error *error = NULL;
-    hf_status status = hf_store_drop(r.store, "things", &error);
-    hf_interrupt_set_check(NULL, NULL);
-    hf_error_free(error);
-    assert_true(status == HF_CANCELLED || status == HF_OK);
-    expect_count(r.things, NULL, NULL, status == HF_OK ? 0 : 20000);
-    expect_names(r.store, status == HF_OK ? "[]" : "[\"things\"]");
+    hf_status status = HF_OK;
+    for (int count = 20000; status == HF_OK; count *= 4) {
+        save_in_one(r, count, "{\"id\":\"%d\",\"n\":%d}", 1000);
+        hf_interrupt_set_check(always, NULL);
+        status = hf_store_drop(r.store, "things", NULL);
+        hf_interrupt_set_check(NULL, NULL);
+        expect_count(r.things, NULL, NULL, status == HF_OK ? 0 : count);
+        expect_names(r.store, status == HF_OK ? "[]" : "[\"things\"]");
+    }
+    assert_int_equal(status, HF_CANCELLED);
 }
 
 int main(void) {
@@ -430,7 +432,7 @@ int main(void) {
         SQLITE_ONLY(what_another_process_drops_and_renames_is_so_here),
         SQLITE_ONLY(a_reopened_store_knows_what_was_dropped_and_renamed),
         SQLITE_ONLY(damage_in_the_catalogue_is_told),
-        EACH_ENGINE(a_drop_can_be_ended_with_nothing_gone),
+        SQLITE_ONLY(a_drop_can_be_ended_with_nothing_gone),
     };
     return run_scenarios("repositories", scenarios, COUNT_OF(scenarios));
 }

@@ -29,6 +29,9 @@ package enum CatalogueChange: Sendable {
         }
     }
 
+    /// Whether storing it may take long, however little it is.
+    var takesLong: Bool { if case .dropRepository = self { true } else { false } }
+
     var size: Int {
         switch self {
         case .buildIndex(_, let piece): 256 + piece.bytes

@@ -101,7 +101,7 @@ package final class CommitQueue: Sendable {
     /// Commits and waits for the outcome.
     package func commit(_ commit: Commit) throws(HoldfastError) -> Receipt {
         let began = Interrupt.isWanted ? time.monotonicNanoseconds() : 0
-        if commit.size > limits.largeCommitBytes && Interrupt.isWanted {
+        if (commit.size > limits.largeCommitBytes || commit.catalogueChange?.takesLong == true) && Interrupt.isWanted {
             commit.ownerLeads = false
             commit.canBeGivenUp = true
         }
