@@ -29,6 +29,13 @@ public struct EntityID: Hashable, Comparable, Sendable {
         }
     }
 
+    /// Whether the text is that of an integer, as which an entity may have it.
+    package var mayBeNumber: Bool {
+        let digits = bytes.first == UInt8(ascii: "-") ? bytes.dropFirst() : bytes[...]
+        return !digits.isEmpty && digits.count < 20
+            && digits.allSatisfy { $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }
+    }
+
     // Both in one go; what the compiler would make goes byte by byte.
     @inlinable
     public static func == (left: EntityID, right: EntityID) -> Bool {

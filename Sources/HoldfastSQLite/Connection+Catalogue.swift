@@ -50,11 +50,15 @@ extension Connection {
 
     func applyRepositories(_ batch: WriteBatch) throws(HoldfastError) {
         for record in batch.repositories {
-            if let known = try repositories().first(where: { $0.id == record.id }) {
-                try execute("DROP VIEW IF EXISTS \(Schema.quoted(known.name))", "writing")
-            }
+            let known = try repositories().first { $0.id == record.id }
             if record.isDropped { try deleteEntities(of: record.id, unless: batch.isUnwanted) }
+            if let known, known.changed == record.changed {
+                try setHistory(record)
+                continue
+            }
+            if let known { try execute("DROP VIEW IF EXISTS \(Schema.quoted(known.name))", "writing") }
             try set(record)
+            try setHistory(record)
             if !record.isDropped { try execute(Schema.view(of: record.id, named: record.name), "writing") }
         }
     }
@@ -84,7 +88,9 @@ extension Connection {
                 _ = try statement.step("writing")
             }
         }
-        if record.changed == 0 { return }
+    }
+
+    private func setHistory(_ record: RepositoryRecord) throws(HoldfastError) {
         try Array("repository_\(record.id)".utf8).withBytes { name throws(HoldfastError) in
             try RepositoryHistory.encode(record).withBytes { history throws(HoldfastError) in
                 let statement = try statement(.setMeta)
@@ -100,7 +106,7 @@ extension Connection {
     func markCatalogue(_ batch: WriteBatch) throws(HoldfastError) {
         guard batch.changesCatalogue else { return }
         var reader = batch.indexes.map(\.minimumReader).max() ?? 1
-        if batch.repositories.contains(where: { $0.changed > 0 }) { reader = max(reader, Schema.changedRepositories) }
+        if !batch.repositories.isEmpty { reader = max(reader, Schema.repositories) }
         if try reader > mark(.minimumReader) ?? 1 { try setMark(.minimumReader, reader) }
         try setMark(.catalogue, Int64(clamping: batch.commitLog.last?.sequence ?? 0))
     }
@@ -116,6 +122,7 @@ private enum RepositoryHistory {
         JSONWriter.object { writer in
             writer.member("changed", record.changed)
             writer.member("dropped", record.isDropped)
+            writer.member("texts", record.idsAreTexts)
             writer.member("names", objects: record.formerNames) { writer, former in
                 writer.member("name", former.name)
                 writer.member("through", former.through)
@@ -137,6 +144,7 @@ private enum RepositoryHistory {
             case .array(let names)? = value.member("names")
         else { return false }
         (record.isDropped, record.changed) = (isDropped, CommitSequence(clamping: changed))
+        if case .bool(true)? = value.member("texts") { record.idsAreTexts = true }
         for former in names {
             guard case .string(let name)? = former.member("name"),
                 case .integer(let through)? = former.member("through")

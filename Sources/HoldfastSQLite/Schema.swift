@@ -12,7 +12,7 @@ internal import HoldfastStorage
 ///                              catalogue     the sequence at which the catalogue, of repositories or of indexes, changed
 ///                                            last
 ///                              repository_N  what became of the repository whose id is N since it was created, as JSON:
-///                                            {"changed","dropped","names"}, see RepositoryRecord
+///                                            {"changed","dropped","names","texts"}, see RepositoryRecord
 ///                              minimum_reader  what a library must understand of format 1 to use the file, as a
 ///                                            number; no row stands for 1. A later 1.x that puts something into a
 ///                                            file which earlier ones would misread, as an index of a new kind, sets
@@ -40,10 +40,11 @@ enum Schema {
     static let applicationID: Int64 = 0x484F_4C44
     static let format: Int64 = 1
     /// How much this library understands of the format. Greater with each version that puts something new into files: 2
-    /// with the present kind of index entries (see IndexDefinition.swift), 3 with repositories that are dropped and renamed.
+    /// with the present kind of index entries (see IndexDefinition.swift), 3 with repositories that are dropped and renamed, and that
+    /// know whether their ids are texts.
     static let reader: Int64 = 3
-    /// Who understands a file in which a repository was dropped or renamed.
-    static let changedRepositories: Int64 = 3
+    /// Who understands a file in which a repository was created, dropped or renamed by this library.
+    static let repositories: Int64 = 3
 
     /// Without `auto_vacuum`, because pages that move about make a checkpoint larger. EXTRA syncs the directory when
     /// the rollback journal, with which SQLite turns to the write-ahead log, is removed: were it there again after a

@@ -1,6 +1,6 @@
 internal import CHoldfastPayload
 package import HoldfastEnvironment
-internal import HoldfastQuery
+package import HoldfastQuery
 
 /// Holds what a storage lends against what was stored there: a JSON object with the id under which it is kept. What is not
 /// that is told with its repository and id wherever it is read, and never handed to anybody. There is no other notion of
@@ -31,6 +31,17 @@ package struct EntityCheck: Sendable {
             default: return false
             }
         } catch { return false }
+    }
+
+    /// Whether the id under which an entity is kept is a number in its text.
+    package func hasNumber(_ id: EntityID, _ text: [UInt8]) -> Bool {
+        guard id.mayBeNumber else { return false }
+        return text.withBytes { text in
+            let walker = JSONWalker(text)
+            // What cannot be read is taken for one, which costs no more than an order that is worked out.
+            guard let found = try? self.id(in: walker) else { return true }
+            return (try? walker.kind(at: found)) != .string
+        }
     }
 
     /// Whether the text is JSON, from one end to the other.

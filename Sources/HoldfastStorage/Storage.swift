@@ -184,6 +184,9 @@ public struct RepositoryRecord: Sendable, Equatable {
     public var isDropped = false
     /// The commit that dropped or renamed it, or brought it back; 0 for none.
     public var changed: CommitSequence = 0
+    /// Whether no entity has, or had, a number for an id, so that the order of the ids is that of their bytes. False where
+    /// nobody knows.
+    public var idsAreTexts = false
     /// What it was called before, oldest first: commits in the log are told under the names that they had.
     public var formerNames: [FormerName] = []
 

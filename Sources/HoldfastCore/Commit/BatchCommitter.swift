@@ -246,6 +246,7 @@ final class BatchCommitter {
             let entryBytes = CommitLogSizes.bytes(of: stored.commitLog)
             try trimWhenDue(&stored, entryBytes, commits: survivors.count, in: write)
             try upkeep.complete(&stored, in: write)
+            noteNumbers(in: &stored, newest)
             if let needsBeforeImages = follower.needsBeforeImages {
                 follower.announce(try CommittedBatch(overlay, in: write, needsBeforeImages: needsBeforeImages))
             }

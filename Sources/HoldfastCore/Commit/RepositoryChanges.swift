@@ -26,14 +26,16 @@ extension BatchCommitter {
         guard newest < RepositoryID.max else {
             throw .member(HoldfastError(.corrupt, "the catalogue of repositories is damaged: restore a backup"))
         }
-        overlay.set(RepositoryRecord(id: newest + 1, name: name, key: key))
+        var record = RepositoryRecord(id: newest + 1, name: name, key: key)
+        record.idsAreTexts = true
+        overlay.set(record)
     }
 
     func dropRepository(
         _ name: String, as sequence: CommitSequence, in write: any StorageWrite, _ overlay: inout BatchOverlay
     ) throws(Refusal) -> RepositoryRecord {
         var record = try present(name, in: repositories(in: write, overlay))
-        (record.isDropped, record.changed) = (true, sequence)
+        (record.isDropped, record.changed, record.idsAreTexts) = (true, sequence, true)
         overlay.set(record)
         return record
     }
@@ -73,6 +75,23 @@ extension BatchCommitter {
         }
         (record.isDropped, record.changed) = (false, sequence)
         return record
+    }
+
+    /// Notes of repositories in which all ids were texts where the batch stores an entity whose id is a number.
+    func noteNumbers(in batch: inout WriteBatch, _ known: [RepositoryRecord]) {
+        var looked: (record: RepositoryRecord, check: EntityCheck)?
+        for change in batch.changes {
+            guard let body = change.body, change.key.id.mayBeNumber else { continue }
+            if looked?.record.id != change.key.repository {
+                let record = (batch.repositories + known).first { $0.id == change.key.repository }
+                looked = record.map { ($0, EntityCheck($0)) }
+            }
+            guard let record = looked?.record, record.idsAreTexts, looked!.check.hasNumber(change.key.id, body)
+            else { continue }
+            looked!.record.idsAreTexts = false
+            batch.repositories.removeAll { $0.id == record.id }
+            batch.repositories.append(looked!.record)
+        }
     }
 
     // MARK: Names

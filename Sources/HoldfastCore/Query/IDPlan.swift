@@ -11,22 +11,25 @@ struct IDPlan {
     /// As that of an index: more than any has for ids that are listed, 1 for a range.
     private(set) var score = 0
     let plan: Plan
+    /// Whether all ids that are found are texts.
+    let areTexts: Bool
 
     private static let listedScore = 2 * IndexDefinition.maxFields + 1
 
-    init(_ filter: Filter, key: String, sort: [SortOrder.Field]) {
+    /// `idsAreTexts` tells it of all that the repository has.
+    init(_ filter: Filter, key: String, _ idsAreTexts: Bool, sort: [SortOrder.Field]) {
         let tests = filter.conjuncts.compactMap { node -> (path: Path, test: Filter.Test)? in
             guard case .path(let path, let test) = node, path.leads(to: key) else { return nil }
             return (path, test)
         }
         var ranges = [KeyRange.all]
         var bounds: [Filter.Test] = []
-        var areTexts = false
+        var areTexts = idsAreTexts
         if let (values, test) = Self.fewest(tests.map(\.test)) {
             let ids = Set(values.compactMap(EntityID.init(of:))).sorted()
             ranges = ids.map { KeyRange($0) }
             bounds = [test]
-            areTexts = values.allSatisfy { $0.kind == .string }
+            areTexts = areTexts || values.allSatisfy { $0.kind == .string }
             score = Self.listedScore
         } else {
             var range = KeyRange.all
@@ -41,6 +44,7 @@ struct IDPlan {
                 score = 1
             }
         }
+        self.areTexts = areTexts
         let isSorted = areTexts && sort.first.map { $0.path.leads(to: key) } ?? false
         let part = Plan.Part(
             index: nil, ranges: ranges, isReversed: isSorted && sort[0].descending,

@@ -44,15 +44,15 @@ struct Plan: Sendable {
     /// The plan that looks at the fewest candidates, as far as that can be told from the filter alone: that of listed ids;
     /// the index with the longest run of fields held to single values, then one with a range behind them, or a range of
     /// ids; and where none helps, but one for each alternative of a `$or`, those. `sort` is what the query asks for, empty if
-    /// nothing; `isLimited` tells whether it ends early, which makes walking a whole index in order worth while. `key` is what
-    /// the id is called where the repository's own order may be walked.
+    /// nothing, and `indexSort` what an index may come in; `isLimited` tells whether it ends early, which makes walking a
+    /// whole index in order worth while. `key` is what the id is called where the repository's own order may be walked.
     static func best(
-        for filter: Filter, among indexes: [Index], key: String? = nil, sort: [SortOrder.Field] = [],
-        sortOfIndexes: [SortOrder.Field] = [], isLimited: Bool = false
+        for filter: Filter, among indexes: [Index], key: String? = nil, idsAreTexts: Bool = false,
+        sort: [SortOrder.Field] = [], indexSort: [SortOrder.Field] = [], isLimited: Bool = false
     ) -> Plan {
         let ready = indexes.filter { $0.record.state == .ready }
         var (best, score) = best(
-            for: filter, ready, key: key, sort: sort, sortOfIndexes: sortOfIndexes, isLimited: isLimited)
+            for: filter, ready, key, idsAreTexts, sort: sort, indexSort: indexSort, isLimited: isLimited)
         if let alternatives = alternatives(of: filter, ready, key), alternatives.score > score {
             best = alternatives.plan
         }
@@ -60,14 +60,16 @@ struct Plan: Sendable {
     }
 
     private static func best(
-        for filter: Filter, _ indexes: [Index], key: String?, sort: [SortOrder.Field] = [],
-        sortOfIndexes: [SortOrder.Field] = [], isLimited: Bool = false
+        for filter: Filter, _ indexes: [Index], _ key: String?, _ idsAreTexts: Bool = false,
+        sort: [SortOrder.Field] = [], indexSort: [SortOrder.Field] = [], isLimited: Bool = false
     ) -> (plan: Plan, score: Int) {
-        let ids = key.map { IDPlan(filter, key: $0, sort: sort) }
+        let ids = key.map { IDPlan(filter, key: $0, idsAreTexts, sort: sort) }
         var best = ids?.plan ?? everything(filter)
         var bestScore = ids?.score ?? 0
+        if best.isSorted && bestScore > 0 { bestScore += 1 }
+        let wanted = IndexOrder(indexSort, key, idsAreTexts: ids?.areTexts ?? false)
         for index in indexes {
-            let choice = IndexChoice(index, for: filter, sort: sortOfIndexes)
+            let choice = IndexChoice(index, for: filter, sort: wanted)
             var score = choice.score
             if score == 0 && !(choice.plan.isSorted && isLimited) { continue }
             if choice.plan.isSorted { score += 1 }
@@ -92,7 +94,7 @@ struct Plan: Sendable {
             var parts: [Part] = []
             var worst = Int.max
             for node in nodes where worst > best?.score ?? 0 {
-                let (plan, score) = self.best(for: Filter(root: .conjunction([node] + rest)), indexes, key: key)
+                let (plan, score) = self.best(for: Filter(root: .conjunction([node] + rest)), indexes, key)
                 worst = min(worst, score)
                 parts += plan.parts
             }
@@ -173,7 +175,7 @@ private struct IndexChoice {
     private(set) var score = 0
     let plan: Plan
 
-    init(_ index: Index, for filter: Filter, sort: [SortOrder.Field]) {
+    init(_ index: Index, for filter: Filter, sort: IndexOrder?) {
         let conjuncts = filter.conjuncts
         var implied: Set<Int> = []
         var prefixes: [[UInt8]] = [[]]
@@ -219,7 +221,7 @@ private struct IndexChoice {
         ranges.sort { $0.lower.precedes($1.lower) }
 
         let direction =
-            ranges.count <= 1 && !index.hasArrays ? Self.direction(of: sort, index, fixed: fixed) : nil
+            ranges.count <= 1 && !index.hasArrays ? sort?.direction(in: index, fixed: fixed) : nil
         let part = Plan.Part(
             index: index, ranges: ranges, isReversed: direction == .reversed,
             meetsTwice: index.hasArrays && (ranges.count > 1 || fixed < index.definition.fields.count), bounds: bounds)
@@ -253,15 +255,31 @@ private struct IndexChoice {
         }
     }
 
-    private enum Direction { case forward, reversed }
+}
 
-    /// How the index has to be walked to come in the order asked for, if it can. Entries with the same key are ordered by
-    /// id, which is the order of equal entities where the first field asked for is ascending.
-    private static func direction(of sort: [SortOrder.Field], _ index: Index, fixed: Int) -> Direction? {
+/// An order in which indexes can be walked: by some fields, and then by the ids, as entries with the same key are.
+private struct IndexOrder {
+    /// Those before the id.
+    private let fields: ArraySlice<SortOrder.Field>
+    /// Where nothing else is asked for, the order of equal entities is by their ids as the first field is.
+    private let isReversed: Bool
+
+    enum Direction { case forward, reversed }
+
+    /// Nil where there is none.
+    init?(_ sort: [SortOrder.Field], _ key: String?, idsAreTexts: Bool) {
+        guard let first = sort.first else { return nil }
+        let id = key.flatMap { key in sort.firstIndex { $0.path.leads(to: key) } }
+        if id != nil && !idsAreTexts { return nil }
+        fields = sort[..<(id ?? sort.count)]
+        isReversed = id.map { sort[$0].descending } ?? first.descending
+    }
+
+    /// How an index has to be walked, of which the first fields are held to one value each; nil where it has another order.
+    func direction(in index: Index, fixed: Int) -> Direction? {
         let rest = index.definition.fields.dropFirst(fixed)
-        guard let first = sort.first, sort.count == rest.count else { return nil }
-        let isReversed = first.descending
-        for (wanted, field) in zip(sort, rest)
+        guard fields.count == rest.count else { return nil }
+        for (wanted, field) in zip(fields, rest)
         where wanted.path != field.path || (wanted.descending != field.descending) != isReversed { return nil }
         return isReversed ? .reversed : .forward
     }

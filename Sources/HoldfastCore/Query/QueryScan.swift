@@ -63,7 +63,7 @@ package struct QueryScan {
         _ repository: RepositoryID, _ check: EntityCheck, on snapshot: any StorageSnapshot, begin: (Plan) -> Void,
         _ visit: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
-        try choosePlan(repository, check.key, on: snapshot)
+        try choosePlan(repository, check, on: snapshot)
         begin(plan)
         goesOn = true
         isPaused = false
@@ -121,8 +121,9 @@ package struct QueryScan {
     }
 
     private mutating func choosePlan(
-        _ repository: RepositoryID, _ key: String, on snapshot: any StorageSnapshot
+        _ repository: RepositoryID, _ check: EntityCheck, on snapshot: any StorageSnapshot
     ) throws(HoldfastError) {
+        let key = check.key
         if isPlanned {
             let known = plan.parts.contains { $0.index != nil } ? try snapshot.indexes() : []
             for case let index? in plan.parts.map(\.index) where !known.contains(index.record) {
@@ -135,11 +136,22 @@ package struct QueryScan {
         }
         // Own writes come behind what is walked along an index, and so in no order; by ids they come in theirs.
         plan = Plan.best(
-            for: filter, among: try snapshot.indexes(of: repository), key: key, sort: sort,
-            sortOfIndexes: own.isEmpty ? sort : [], isLimited: isLimited)
+            for: filter, among: try snapshot.indexes(of: repository), key: key,
+            idsAreTexts: try idsAreTexts(repository, check, on: snapshot), sort: sort,
+            indexSort: own.isEmpty ? sort : [], isLimited: isLimited)
         if plan.isReversed { own.reverse() }
         matched = matchedLimit != nil && !filter.isAll ? FoundIDs() : nil
         isPlanned = true
+    }
+
+    /// Whether ids are known to be texts, where an order by them is asked for.
+    private func idsAreTexts(
+        _ repository: RepositoryID, _ check: EntityCheck, on snapshot: any StorageSnapshot
+    ) throws(HoldfastError) -> Bool {
+        guard sort.contains(where: { $0.path.leads(to: check.key) }),
+            let record = try snapshot.repositories().first(where: { $0.id == repository }), record.idsAreTexts
+        else { return false }
+        return !own.contains { key, entry in entry.body.map { check.hasNumber(key.id, $0) } ?? false }
     }
 
     /// A candidate of the snapshot's.

@@ -174,7 +174,14 @@ final class ProviderSnapshot: StorageSnapshot {
         try current().state.commitLog(after: sequence, limit: limit)
     }
 
-    func repositories() throws(HoldfastError) -> [RepositoryRecord] { try current().state.repositories }
+    /// The provider may have any ids.
+    func repositories() throws(HoldfastError) -> [RepositoryRecord] {
+        try current().state.repositories.map { record in
+            var record = record
+            record.idsAreTexts = false
+            return record
+        }
+    }
 
     func commitLogStart() throws(HoldfastError) -> CommitSequence { try current().state.commitLogBegins }
 
