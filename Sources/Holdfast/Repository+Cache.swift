@@ -102,24 +102,3 @@ extension CacheStatistics {
             policy: CachePolicy(core.policy), isShared: core.isShared)
     }
 }
-
-extension Store {
-    /// Replaces the clock by which entities expire in the cache, for tests: a function that tells the time since some moment,
-    /// and never goes back. Nil for the system's clock.
-    ///
-    /// It is called on any thread, by several at once, and must not use the store.
-    public func setClock(_ now: (@Sendable () -> Duration)?) throws {
-        try translatingErrors { () throws(CoreError) in try core.setClock(now.map(FunctionClock.init)) }
-    }
-}
-
-private final class FunctionClock: HostClock {
-    private let function: @Sendable () -> Duration
-
-    init(_ function: @escaping @Sendable () -> Duration) { self.function = function }
-
-    func now() -> UInt64 {
-        let (seconds, attoseconds) = function().components
-        return UInt64(clamping: seconds) &* 1_000_000_000 &+ UInt64(clamping: attoseconds / 1_000_000_000)
-    }
-}

@@ -15,6 +15,8 @@ public final class Store: Sendable {
     /// Of the host's, where one keeps the entities.
     let provider: (any StoreProvider)?
     private let threads: WaitingThreads
+    /// The host's, or the system's.
+    let clock = Lock<any Clock<Duration>>(ContinuousClock())
 
     private init(_ core: HoldfastCore.Store, provider: (any StoreProvider)?, threads: WaitingThreads) {
         self.core = core

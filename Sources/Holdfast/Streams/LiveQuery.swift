@@ -8,6 +8,13 @@ internal import HoldfastQuery
     public import OpenCombine
 #endif
 
+/// How fast results are told.
+private enum Pace: Sendable {
+    case none
+    case debounce(Duration)
+    case throttle(Duration)
+}
+
 /// A query whose result is told again whenever a commit changes it, of whatever process:
 ///
 ///     for try await result in songs.observe(Query(\.plays > 9, sort: [.descending(\.plays)], limit: 10)) {
@@ -26,11 +33,14 @@ public struct LiveQuery<Answer: Decodable & Sendable>: AsyncSequence, Sendable {
     public typealias Element = LiveResult<Answer>
 
     private let coding: EntityCoding
+    private let store: Store
     private let repository: String
     private let open: StreamConsumer.Opening
+    private var pace = Pace.none
 
     init<Entity>(_ repository: Repository<Entity>, _ query: Query<Entity>) {
         coding = repository.coding
+        store = repository.store
         self.repository = repository.name
         open = { mailbox in
             if query.limit == 0 {
@@ -47,23 +57,73 @@ public struct LiveQuery<Answer: Decodable & Sendable>: AsyncSequence, Sendable {
 
     /// A live query, which begins when its first result is asked for.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(result: FollowedResult(coding, repository: repository), consumer: StreamConsumer(open))
+        let clock: any Clock<Duration> = store.clock.withLock { $0 }
+        return Iterator(
+            result: FollowedResult(coding, repository: repository), consumer: StreamConsumer(open), pace: pace,
+            clock: ClockReading(clock))
     }
 
     /// One live query.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var result: FollowedResult<Answer>
         fileprivate let consumer: StreamConsumer
+        fileprivate let pace: Pace
+        fileprivate let clock: ClockReading
+        /// When a result was told last.
+        private var lastTold: Duration?
+
+        fileprivate init(
+            result: FollowedResult<Answer>, consumer: StreamConsumer, pace: Pace, clock: ClockReading
+        ) {
+            (self.result, self.consumer, self.pace, self.clock) = (result, consumer, pace, clock)
+        }
 
         /// The result, once it is there, or there is another. Nil after it has thrown.
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws -> LiveResult<Answer>? {
-            while let event = try await consumer.next() {
-                if case .result(let change) = event { return result.follow(change) }
+            var hasChanged = false
+            if case .throttle(let interval) = pace, let lastTold {
+                func left() -> Duration { lastTold + interval - clock.now() }
+                while left() > .zero, try await follow(within: left()) { hasChanged = true }
             }
-            return nil
+            if !hasChanged { guard try await follow(within: nil) else { return nil } }
+            if case .debounce(let interval) = pace, lastTold != nil {
+                while try await follow(within: interval) {}
+            }
+            lastTold = clock.now()
+            return result.tell()
         }
+
+        /// Takes in the next change; false at the end, and where none comes within the interval.
+        private nonisolated(nonsending) mutating func follow(within interval: Duration?) async throws -> Bool {
+            let sleep = interval.map { interval in { @Sendable [clock] in try await clock.sleep(interval) } }
+            while let event = try await consumer.next(within: sleep) {
+                if case .result(let change) = event {
+                    result.follow(change)
+                    return true
+                }
+            }
+            return false
+        }
+    }
+
+    /// The same, told only when it has not changed for so long: for what is costly to show while many commits follow one
+    /// another. The first result is told at once. While changes keep coming in less than that time, nothing is told: where
+    /// that may be, use ``throttle(for:)``.
+    ///
+    ///     for try await result in songs.observe().debounce(for: .milliseconds(300)) { index(result.elements) }
+    ///
+    /// Time passes by the store's clock (``Store/setClock(_:)``). The difference is to the result that was told before.
+    public func debounce(for interval: Duration) -> LiveQuery { paced(.debounce(interval)) }
+
+    /// The same, told once in so long at most: the newest then. The first result is told at once. As `debounce` otherwise.
+    public func throttle(for interval: Duration) -> LiveQuery { paced(.throttle(interval)) }
+
+    private func paced(_ pace: Pace) -> LiveQuery {
+        var query = self
+        query.pace = pace
+        return query
     }
 
     /// The same as a publisher: for each subscriber a live query of its own, which tells as much as is asked for and brings

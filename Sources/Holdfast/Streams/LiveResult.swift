@@ -27,35 +27,51 @@ struct FollowedResult<Entity: Decodable & Sendable> {
         var entity: Entity?
         var error: HoldfastError?
         var version: UInt64
-        /// Where it was in the result before; nil of a new one.
+        /// Where it was in the result that was told last; nil of a new one.
         var old: Int?
+        /// Whether it is in another place than that, among those that stayed, or another in its place.
+        var isChanged = false
     }
 
     private let coding: EntityCoding
     private let repository: String
     private var rows: [Row] = []
+    /// As they were told last; nil where how the rows differ from those is not known.
+    private var told: [Row]?
+    private var merged = 0
+    private var position = ""
 
     init(_ coding: EntityCoding, repository: String) {
         self.coding = coding
         self.repository = repository
     }
 
-    /// Takes in what the core tells, and answers the result from then on.
-    mutating func follow(_ change: ResultChange) -> LiveResult<Entity> {
+    /// Takes in what the core tells.
+    mutating func follow(_ change: ResultChange) {
+        (merged, position) = (merged + change.merged, change.position)
         if let snapshot = change.snapshot {
             rows = snapshot.map(row)
-            return result(change, difference: nil)
+            told = nil
+            return
         }
-        let before = rows
-        for index in rows.indices { rows[index].old = index }
         take(change)
-        let changed = Set(change.changed.map(\.position))
         for placed in change.changed {
             let old = rows[placed.position].old
             rows[placed.position] = row(placed.entity)
             rows[placed.position].old = old
+            rows[placed.position].isChanged = true
         }
-        return result(change, difference: difference(from: before, change, changed: changed))
+    }
+
+    /// The result as it is now, with how it differs from the one that was told last.
+    mutating func tell() -> LiveResult<Entity> {
+        let result = LiveResult(
+            elements: rows.compactMap(\.entity), versions: rows.compactMap { $0.entity == nil ? nil : $0.version },
+            unreadable: rows.compactMap(\.error), difference: told.flatMap(difference), mergedCommits: merged,
+            position: position)
+        for index in rows.indices { (rows[index].old, rows[index].isChanged) = (index, false) }
+        (told, merged) = (rows, 0)
+        return result
     }
 
     /// Takes out what is removed or moved, and puts in what is inserted or moved, in ascending order.
@@ -64,7 +80,11 @@ struct FollowedResult<Entity: Decodable & Sendable> {
         let gone = Set(change.removed.map(\.position)).union(change.moved.map(\.from))
         let arriving =
             change.inserted.map { (place: $0.position, row: row($0.entity)) }
-            + change.moved.map { (place: $0.to, row: before[$0.from]) }
+            + change.moved.map { move in
+                var row = before[move.from]
+                row.isChanged = true
+                return (place: move.to, row: row)
+            }
         var staying = before.indices.lazy.filter { !gone.contains($0) }.makeIterator()
         var new: [Row] = []
         new.reserveCapacity(before.count - gone.count + arriving.count)
@@ -88,27 +108,18 @@ struct FollowedResult<Entity: Decodable & Sendable> {
         }
     }
 
-    private func result(_ change: ResultChange, difference: CollectionDifference<Entity>?) -> LiveResult<Entity> {
-        LiveResult(
-            elements: rows.compactMap(\.entity), versions: rows.compactMap { $0.entity == nil ? nil : $0.version },
-            unreadable: rows.compactMap(\.error), difference: difference, mergedCommits: change.merged,
-            position: change.position)
-    }
-
     /// Of the elements alone, whose places are fewer where something is unreadable.
-    private func difference(
-        from before: [Row], _ change: ResultChange, changed: Set<Int>
-    ) -> CollectionDifference<Entity>? {
+    private func difference(from before: [Row]) -> CollectionDifference<Entity>? {
         let places = (before: Self.places(before), after: Self.places(rows))
-        let moved = Set(change.moved.map(\.to))
         var changes: [CollectionDifference<Entity>.Change?] = []
-        for removed in change.removed { changes.append(removal(removed.position)) }
+        let staying = Set(rows.compactMap(\.old))
+        for index in before.indices where !staying.contains(index) { changes.append(removal(index)) }
         for (index, row) in rows.enumerated() {
             guard let old = row.old else {
                 changes.append(insertion(index))
                 continue
             }
-            if moved.contains(index) || changed.contains(index) {
+            if row.isChanged {
                 let isThere = (before: before[old].entity != nil, after: row.entity != nil)
                 changes.append(removal(old, to: isThere.after ? index : nil))
                 changes.append(insertion(index, from: isThere.before ? old : nil))

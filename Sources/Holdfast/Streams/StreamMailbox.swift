@@ -9,6 +9,9 @@ final class StreamMailbox: StreamObserver {
         var waiter: CheckedContinuation<Void, Never>?
         var stream: HoldfastCore.ChangeStream?
         var isCancelled = false
+        /// Of the waits with an end of their own, the last, and whether that has come.
+        var alarm: UInt64 = 0
+        var isOver = false
     }
 
     private let state = Lock(State())
@@ -32,12 +35,40 @@ final class StreamMailbox: StreamObserver {
         waiter?.resume()
     }
 
-    /// Waits for an event and takes it. To be called by one task at a time, whose cancellation ends the stream.
-    func next() async throws -> StreamEvent {
+    /// Waits for an event and takes it; answers nil when `sleep` ends before there is one. To be called by one task at a time,
+    /// whose cancellation ends the stream.
+    func next(within sleep: (@Sendable () async throws -> Void)? = nil) async throws -> StreamEvent? {
+        guard let sleep else { return try await take() }
+        let alarm = state.withLock { state in
+            (state.alarm, state.isOver) = (state.alarm + 1, false)
+            return state.alarm
+        }
+        let sleeper = Task.detached { [self] in
+            // One that is woken by its cancellation is of no wait any more.
+            try await sleep()
+            ring(alarm)
+        }
+        defer {
+            sleeper.cancel()
+            state.withLock { ($0.alarm, $0.isOver) = ($0.alarm + 1, false) }
+        }
+        return try await take()
+    }
+
+    private func ring(_ alarm: UInt64) {
+        let waiter = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard state.alarm == alarm else { return nil }
+            defer { (state.waiter, state.isOver) = (nil, true) }
+            return state.waiter
+        }
+        waiter?.resume()
+    }
+
+    private func take() async throws -> StreamEvent? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isReady = state.withLock { state in
-                    if !state.events.isEmpty || state.isCancelled { return true }
+                    if !state.events.isEmpty || state.isCancelled || state.isOver { return true }
                     state.waiter = continuation
                     return false
                 }
@@ -48,10 +79,11 @@ final class StreamMailbox: StreamObserver {
             // So nothing is waited for here: the task itself lets go of the stream.
             stop()
         }
-        let (event, stream) = state.withLock { state in
-            (state.isCancelled ? nil : state.events.removeFirst(), state.stream)
+        let (event, stream) = try state.withLock { state in
+            if state.isCancelled { throw CancellationError() }
+            return (state.events.isEmpty ? nil : state.events.removeFirst(), state.stream)
         }
-        guard let event else { throw CancellationError() }
+        guard let event else { return nil }
         stream?.handled()
         return event
     }
@@ -97,8 +129,8 @@ final class StreamConsumer: Sendable {
     /// What it is, once it is open.
     var stream: HoldfastCore.ChangeStream? { stage.withLock { if case .open(let stream) = $0 { stream } else { nil } } }
 
-    /// The next event; nil after the end, which is thrown once.
-    func next() async throws -> StreamEvent? {
+    /// The next event; nil after the end, which is thrown once, and where none comes before `sleep` ends.
+    func next(within sleep: (@Sendable () async throws -> Void)? = nil) async throws -> StreamEvent? {
         do {
             try Task.checkCancellation()
             switch stage.withLock({ $0 }) {
@@ -109,7 +141,7 @@ final class StreamConsumer: Sendable {
                 mailbox.attach(stream)
                 stage.withLock { $0 = .open(stream) }
             }
-            let event = try await mailbox.next()
+            let event = try await mailbox.next(within: sleep)
             if case .ended(let error) = event { throw HoldfastError(error) }
             if case .lost(let error) = event { throw HoldfastError(error) }
             return event

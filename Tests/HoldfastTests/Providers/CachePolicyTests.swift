@@ -67,11 +67,33 @@ struct CachePolicyTests {
         try await #expect(isRead("s1", it))
     }
 
+    @Test("of so many bytes lets go of what was used longest ago until there is room, and takes in nothing larger")
+    func bytes() async throws {
+        try await withStore(.memory) { store in
+            let songs = store.repository(of: Song.self, cachePolicy: CachePolicy(maxBytes: 10_000))
+            for number in 1...50 {
+                try await songs.save(Song(id: "s\(number)", title: String(repeating: "x", count: 1000)))
+                try await #expect(songs.cacheStatistics().bytes <= 10_000)
+            }
+            let statistics = try await songs.cacheStatistics()
+            #expect((1...9).contains(statistics.entries))
+            #expect(statistics.evictions == 50 - UInt64(statistics.entries) && statistics.bytes > 5_000)
+            let hits = statistics.hits
+            _ = try await songs.fetch(id: "s50")
+            try await #expect(songs.cacheStatistics().hits == hits + 1)
+            _ = try await songs.fetch(id: "s1")
+            try await #expect(songs.cacheStatistics().hits == hits + 1)
+            try await songs.save(Song(id: "large", title: String(repeating: "x", count: 20_000)))
+            try await #expect(songs.cacheStatistics().bytes <= 10_000)
+            try await #expect(songs.fetch(id: "large")?.title.count == 20_000)
+        }
+    }
+
     @Test("with a time to live has an entity read again when it is older, which reading does not put off")
     func timeToLive() async throws {
         let it = try await repository(CachePolicy(timeToLive: .milliseconds(100)))
         let clock = MockClock()
-        try it.songs.store.setClock { clock.now }
+        try it.songs.store.setClock(clock)
         try await #expect(isRead("s1", it))
         clock.advance(by: .milliseconds(60))
         try await #expect(!isRead("s1", it))
@@ -88,7 +110,7 @@ struct CachePolicyTests {
     func noTimeToLive() async throws {
         let it = try await repository(CachePolicy(timeToLive: .zero))
         let clock = MockClock()
-        try it.songs.store.setClock { clock.now }
+        try it.songs.store.setClock(clock)
         try await #expect(isRead("s1", it))
         clock.advance(by: .seconds(1_000_000_000))
         try await #expect(!isRead("s1", it))

@@ -16,7 +16,7 @@ struct ExpiryTests {
             // The store's calendar moves with the clock from the moment when that is set.
             let now = Int(Date().timeIntervalSince1970 * 1000)
             let clock = MockClock()
-            try store.setClock { clock.now }
+            try store.setClock(clock)
             let sessions = store.repository(of: Session.self)
             try await sessions.createIndex(.ascending(\.seen), expireAfter: .seconds(60))
             try await #expect(sessions.indexes().map(\.expireAfter) == [.seconds(60)])
