@@ -16,6 +16,18 @@ private func find(
     }
 }
 
+/// The wait that is given back because its time was up.
+private nonisolated(nonsending) func timedOut(
+    _ body: nonisolated(nonsending) () async throws -> Int
+) async throws -> TimedOutWait {
+    do {
+        _ = try await body()
+    } catch AwaitError.timeOut(let wait) {
+        return wait
+    }
+    throw Missing()
+}
+
 @Suite("awaitResult")
 struct AwaitResultTests {
     @Test("returns what the work succeeded with, and throws what it failed with, unchanged")
@@ -56,8 +68,8 @@ struct AwaitResultTests {
         #expect(answers.withLock { $0 } == [true, false, false])
     }
 
-    @Test("keeps a failure that came first, and lets a late completion change nothing")
-    func lateCompletions() async throws {
+    @Test("keeps a failure that came first")
+    func firstFailure() async throws {
         await #expect(throws: Missing()) {
             try await onThread {
                 try awaitResult { (done: AwaitCompletion<Int, Missing>) in
@@ -66,21 +78,52 @@ struct AwaitResultTests {
                 }
             }
         }
+    }
+
+    @Test("gives a wait back whose time was up, to be made again until the result is there")
+    func waitingAgain() async throws {
         let late = Mutex<AwaitCompletion<Int, Missing>?>(nil)
-        await #expect(throws: AwaitError.timeOut(identifier: "late")) {
+        let first = try await timedOut {
             try await onThread {
                 try awaitResult(identifier: "late", timeout: .milliseconds(10)) { done in late.withLock { $0 = done } }
             }
         }
-        let done = late.withLock { $0 }
-        // Nobody would hear of it.
-        #expect(done?(.success(1)) == false)
-        await #expect(throws: AwaitError.timeOut(identifier: "late")) {
-            try await awaitResult(identifier: "late", timeout: .milliseconds(10)) { done in late.withLock { $0 = done }
+        let second = try await timedOut { try await first.value(timeout: .milliseconds(10)) }
+        let again = try await timedOut {
+            try await onThread { try second.result(of: Int.self, timeout: .zero) }
+        }
+        #expect(again.identifier == "late" && again == first)
+        #expect(late.withLock { $0 }?(.success(5)) == true)
+        #expect(late.withLock { $0 }?(.success(6)) == false)
+        for _ in 0..<2 {
+            let value: Int = try await again.value()
+            #expect(value == 5)
+        }
+        #expect(!again.cancel())
+        let other = try await timedOut {
+            try await awaitResult(timeout: .zero) { (done: AwaitCompletion<Int, Missing>) in late.withLock { $0 = done }
             }
         }
-        let other = late.withLock { $0 }
-        #expect(other?(.success(1)) == false)
+        late.withLock { $0 }?(.failure(Missing()))
+        await #expect(throws: Missing()) { _ = try await other.value(of: Int.self) }
+        let mistaken = await expectError(.invalidArgument) { _ = try await again.value(of: String.self) }
+        #expect(mistaken?.message.contains("has succeeded with Int, not with String") == true)
+    }
+
+    @Test("tells a result that nobody can hear of any more so, where the wait was cancelled or let go of")
+    func lateCompletions() async throws {
+        let late = Mutex<AwaitCompletion<Int, Missing>?>(nil)
+        let wait = try await timedOut {
+            try await awaitResult(identifier: "late", timeout: .zero) { done in late.withLock { $0 = done } }
+        }
+        #expect(wait.cancel())
+        #expect(late.withLock { $0 }?(.success(1)) == false)
+        await #expect(throws: AwaitError.cancelled(identifier: "late")) { _ = try await wait.value(of: Int.self) }
+
+        await #expect(throws: AwaitError.timeOut(identifier: "late")) {
+            try await awaitResult(identifier: "late", timeout: .zero) { done in late.withLock { $0 = done } } as Int
+        }
+        #expect(late.withLock { $0 }?(.success(1)) == false)
     }
 
     @Test("returns every result whose completion was accepted, also when it comes as the time is up")
@@ -90,14 +133,18 @@ struct AwaitResultTests {
             let ended = DispatchSemaphore(value: 0)
             let found = try await onThread { () -> Int? in
                 defer { ended.wait() }
-                return try? awaitResult(timeout: .milliseconds(2)) { (done: AwaitCompletion<Int, Missing>) in
-                    let due = ContinuousClock.now + .microseconds(1_900 + round)
-                    Thread.detachNewThread {
-                        while ContinuousClock.now < due {}
-                        let isAccepted = done(.success(round))
-                        wasAccepted.withLock { $0 = isAccepted }
-                        ended.signal()
+                do {
+                    return try awaitResult(timeout: .milliseconds(2)) { (done: AwaitCompletion<Int, Missing>) in
+                        let due = ContinuousClock.now + .microseconds(1_900 + round)
+                        Thread.detachNewThread {
+                            while ContinuousClock.now < due {}
+                            let isAccepted = done(.success(round))
+                            wasAccepted.withLock { $0 = isAccepted }
+                            ended.signal()
+                        }
                     }
+                } catch AwaitError.timeOut(let wait) {
+                    return wait.cancel() ? nil : try wait.result(timeout: .zero)
                 }
             }
             #expect(wasAccepted.withLock { $0 } == (found != nil))
@@ -177,6 +224,31 @@ struct AwaitResultTests {
         }
         await #expect(throws: CancellationError.self) { try await early.value }
         #expect(!hasRun.withLock { $0 })
+    }
+
+    @Test("inside one another, a thousand deep, comes out of all of them")
+    func nested() async throws {
+        @Sendable func deep(_ depth: Int) throws -> Int {
+            if depth == 0 { return 0 }
+            return try awaitResult(timeout: patience) { (done: AwaitCompletion<Int, any Error>) in
+                done(Result { try deep(depth - 1) + 1 })
+            }
+        }
+        let onThread = Holdfast.Future<Int, any Error>(identifier: "a thread with a deep stack")
+        let thread = Thread { onThread.complete(Result { try deep(1000) }) }
+        thread.stackSize = 64 << 20
+        thread.start()
+        try await #expect(onThread.value() == 1000)
+
+        @Sendable func deepInTasks(_ depth: Int) async throws -> Int {
+            if depth == 0 { return 0 }
+            return try await awaitResult(timeout: patience) { (done: AwaitCompletion<Int, any Error>) in
+                Task {
+                    do { done(.success(try await deepInTasks(depth - 1) + 1)) } catch { done(.failure(error)) }
+                }
+            }
+        }
+        try await #expect(deepInTasks(1000) == 1000)
     }
 
     @Test("a thousand times at once, in tasks and on threads, exhausts nothing")
