@@ -1,5 +1,6 @@
 import Foundation
 import Holdfast
+import Synchronization
 import Testing
 
 private struct Missing: Error, Equatable {}
@@ -45,6 +46,43 @@ struct FutureTests {
         #expect(pending.complete(.success(5)))
         let value = try await patient.value
         #expect(value == 5)
+    }
+
+    @Test("is waited for through signals: not in vain, and no shorter")
+    func signals() async throws {
+        // It does nothing, and has system calls end early: without SA_RESTART.
+        var action = sigaction()
+        action.__sigaction_handler.sa_handler = { _ in }
+        sigaction(SIGUSR2, &action, nil)
+        for completes in [false, true] {
+            let pending = Holdfast.Future<Int, Missing>(identifier: "zone")
+            let waiting = Mutex<pthread_t?>(nil)
+            let hasWaited = Mutex(false)
+            let isOver = Mutex(false)
+            async let outcome = onThread { () -> (value: Int?, waited: Duration) in
+                waiting.withLock { $0 = pthread_self() }
+                let start = ContinuousClock.now
+                let value = try? pending.wait(timeout: completes ? patience : .milliseconds(100))
+                let waited = start.duration(to: .now)
+                hasWaited.withLock { $0 = true }
+                // Whoever signals needs a thread that is there.
+                while !isOver.withLock({ $0 }) { usleep(500) }
+                return (value, waited)
+            }
+            var count = 0
+            while !hasWaited.withLock({ $0 }) {
+                if let thread = waiting.withLock({ $0 }) {
+                    pthread_kill(thread, SIGUSR2)
+                    count += 1
+                }
+                if completes && count == 20 { pending.complete(.success(5)) }
+                try await Task.sleep(for: .milliseconds(2))
+            }
+            isOver.withLock { $0 = true }
+            let (value, waited) = try await outcome
+            #expect(value == (completes ? 5 : nil))
+            if !completes { #expect(waited >= .milliseconds(100)) }
+        }
     }
 
     @Test("ends its waits when cancelled; cancelling after completion is too late")

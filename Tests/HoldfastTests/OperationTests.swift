@@ -52,6 +52,26 @@ struct OperationTests {
 
 @Suite("A deferred call")
 struct DeferredTests {
+    @Test("of an id that is none is made without any error, which its run throws", arguments: Engine.allCases)
+    func invalidIDs(_ engine: Engine) async throws {
+        try await withSongs(engine) { _, songs in
+            for id in ["", "a\nb", String(repeating: "x", count: 10_000)] {
+                let song = Song(id: id, title: "")
+                let (add, save, delete) = (
+                    songs.deferred.add(song), songs.deferred.save(song), songs.deferred.delete(id: id)
+                )
+                let (fetch, patch) = (songs.deferred.fetch(id: id), songs.deferred.patch(id: id, ["plays": 1]))
+                await expectError(.invalidID) { _ = try await add.performAsync() }
+                await expectError(.invalidID) { _ = try await save.performAsync() }
+                await expectError(.invalidID) { try await delete.performAsync() }
+                await expectError(.invalidID) { _ = try await fetch.performAsync() }
+                await expectError(.invalidID) { _ = try await patch.performAsync() }
+                expectRefusal(.invalidID) { _ = try add.perform() }
+            }
+            try await #expect(songs.count() == 0)
+        }
+    }
+
     @Test("is made without any error, and fails when it is run, in both ways", arguments: Engine.allCases)
     func lateErrors(_ engine: Engine) async throws {
         try await withSongs(engine) { _, songs in
