@@ -1,6 +1,9 @@
 """Commands for the maintenance of a store: backup, restore, verify, compact."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Optional
 
 import click
 
@@ -9,6 +12,27 @@ from .failures import DAMAGED, Failure
 from .parameters import store_argument
 from .progress import entities_of, progress
 from .session import Session
+
+
+def _file(url: str) -> Optional[tuple[int, int]]:
+    """Which file a path or URL leads to, if there is one."""
+    try:
+        status = os.stat(url[len("sqlite:") :] if url.startswith("sqlite:") else url)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+@contextmanager
+def _telling(url: str) -> Iterator[None]:
+    """Around what puts a whole file there: Ctrl-C in the last moment must not hide that it is there."""
+    before = _file(url)
+    try:
+        yield
+    except KeyboardInterrupt as interrupt:
+        if _file(url) not in (None, before):
+            raise Failure.of(interrupt).but(f"{url} is complete") from interrupt
+        raise
 
 
 @click.command()
@@ -27,8 +51,9 @@ def backup(session: Session, store: str, target: str) -> None:
         holdfast backup music.db music-monday.db
     """
     with session.open(store) as opened, progress(session, "Backing up", unit="bytes") as tell:
-        report = opened.backup(target, progress=tell)
-    session.output.done(report)
+        with _telling(target):
+            report = opened.backup(target, progress=tell)
+        session.output.done(report)
     with Session(session.output).open(f"sqlite:{os.path.abspath(target)}") as copy:
         with progress(session, "Checking", total=entities_of(copy)) as tell:
             found = copy.verify(progress=tell)
@@ -53,8 +78,9 @@ def restore(session: Session, source: str, store: str, replace: bool) -> None:
         holdfast restore music-monday.db music.db --replace
     """
     with progress(session, "Restoring", unit="bytes") as tell:
-        maintenance.restore(source, store, replace=replace, progress=tell)
-    session.output.done({"backup": source, "store": store})
+        with _telling(store):
+            maintenance.restore(source, store, replace=replace, progress=tell)
+        session.output.done({"backup": source, "store": store})
 
 
 @click.command()
