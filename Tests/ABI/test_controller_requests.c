@@ -110,6 +110,21 @@ static void of_a_hundred_commits_in_a_burst_the_changes_in_order_give_the_final_
     assert_int_equal(noted(d, "received", NULL), 1);
 }
 
+static void a_token_that_is_in_use_again_lives_however_many_others_end(room r, diary *d) {
+    char action[96];
+    save_rows(r.things, 1);
+    dispatch(d, REQUEST("t", BY_N));
+    dispatch(d, CANCEL("t"));
+    dispatch(d, REQUEST("t", BY_N));
+    for (int i = 0; i < 150; i++) {
+        snprintf(action, sizeof action, "{\"action\":\"request\",\"token\":%d}", i);
+        dispatch(d, action);
+        snprintf(action, sizeof action, "{\"action\":\"cancelRequest\",\"token\":%d}", i);
+        dispatch(d, action);
+    }
+    await_part(d, "requests.t.state", "\"received\"");
+}
+
 static void a_request_with_a_token_in_use_ends_the_former_and_lives(room r, diary *d) {
     save_rows(r.things, 3);
     dispatch(d, REQUEST("t", "\"filter\":{\"n\":0}"));
@@ -335,6 +350,7 @@ int main(void) {
         EACH_ENGINE(rollbacks_and_commits_that_change_nothing_relevant_send_nothing),
         EACH_ENGINE(entities_move_enter_leave_and_stand_at_the_edge_of_a_limit),
         EACH_ENGINE(of_a_hundred_commits_in_a_burst_the_changes_in_order_give_the_final_state),
+        EACH_ENGINE(a_token_that_is_in_use_again_lives_however_many_others_end),
         EACH_ENGINE(a_request_with_a_token_in_use_ends_the_former_and_lives),
         EACH_ENGINE(when_a_cancel_has_returned_nothing_of_its_token_is_told_any_more),
         ONCE(a_request_is_canceled_inside_its_own_event),

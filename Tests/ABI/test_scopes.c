@@ -114,6 +114,19 @@ static void a_scope_that_fails_beside_another_leaves_nothing_half_stored(room r)
     expect_count(r.things, NULL, NULL, 0);
 }
 
+static void a_scope_that_fails_after_another_beside_it_has_ended_takes_nothing_of_that(room r) {
+    hf_transaction *t = begin(r.store, NULL);
+    uint64_t one = 0, other = 0;
+    expect_ok(hf_transaction_begin_scope, t, HF_NO_SCOPE, &one);
+    expect_ok(hf_transaction_begin_scope, t, HF_NO_SCOPE, &other);
+    save(r.things, t, "{\"id\":\"other\"}");
+    expect_ok(hf_transaction_end_scope, t, other, true);
+    expect_ok(hf_transaction_end_scope, t, one, false);
+    expect(HF_INVALID_STATE, hf_transaction_commit, t, NULL);
+    hf_transaction_free(t);
+    expect_count(r.things, NULL, NULL, 0);
+}
+
 /* A scope that each change has for itself costs the memory of one change, in a scope around them too. */
 static void a_thousand_changes_of_one_large_entity_are_not_all_kept(room r) {
     enum { LENGTH = 300000, CHANGES = 1000 };
@@ -369,6 +382,7 @@ int main(void) {
         EACH_ENGINE(a_savepoint_that_is_rolled_back_to_inside_a_scope_leaves_the_scope),
         EACH_ENGINE(a_released_savepoint_is_gone_and_what_was_written_stays),
         EACH_ENGINE(a_scope_that_fails_beside_another_leaves_nothing_half_stored),
+        EACH_ENGINE(a_scope_that_fails_after_another_beside_it_has_ended_takes_nothing_of_that),
         ONCE(a_thousand_changes_of_one_large_entity_are_not_all_kept),
         EACH_ENGINE(a_scope_that_fails_brings_members_with_savepoints_back),
         EACH_ENGINE(where_a_member_cannot_go_back_everything_must),
