@@ -91,7 +91,7 @@ class HostObserver: UserData, CommitObserver, FutureObserver, StreamObserver, @u
         // Without memory the event goes without its texts rather than not at all.
         if let receipt {
             event.sequence = receipt.sequence
-            if receipt.sequence > 0 { try? fill(&event.position, with: Array(receipt.position.utf8)) }
+            if receipt.sequence > 0 { try? fill(&event.position, with: receipt.positionBytes) }
             try? fill(&event.receipt, with: receipt.json)
         }
         if let value { try? fill(&event.value, nil, with: value) }

@@ -16,14 +16,14 @@ public struct Receipt: Sendable {
         let incarnation: String
         let names: Catalogue
         let storageIsAtomic: Bool
-        /// How a receipt goes on after its sequence. The incarnation is hexadecimal digits: nothing to escape.
-        fileprivate let positionJSON: [UInt8]
+        /// What positions begin with. The incarnation is hexadecimal digits: nothing to escape.
+        fileprivate let positionStart: [UInt8]
 
         init(incarnation: String, names: Catalogue, storageIsAtomic: Bool) {
             self.incarnation = incarnation
             self.names = names
             self.storageIsAtomic = storageIsAtomic
-            positionJSON = Array(",\"position\":\"\(incarnation):".utf8)
+            positionStart = Array("\(incarnation):".utf8)
         }
     }
 
@@ -50,6 +50,18 @@ public struct Receipt: Sendable {
         switch content {
         case .logged(_, let origin): "\(origin.incarnation):\(sequence)"
         case .read(let position, _): position
+        }
+    }
+
+    /// The same in UTF-8: every event has it.
+    public var positionBytes: [UInt8] {
+        switch content {
+        case .logged(_, let origin):
+            var writer = JSONWriter(reservingCapacity: origin.positionStart.count + 20)
+            writer.verbatim(origin.positionStart)
+            writer.unsigned(sequence)
+            return writer.bytes
+        case .read(let position, _): return Array(position.utf8)
         }
     }
 
@@ -129,7 +141,8 @@ extension Receipt {
         writer.unsigned(sequence)
         switch content {
         case .logged(_, let origin):
-            writer.verbatim(origin.positionJSON)
+            writer.verbatim(",\"position\":\"")
+            writer.verbatim(origin.positionStart)
             writer.unsigned(sequence)
             writer.verbatim("\"")
         case .read(let position, _):
