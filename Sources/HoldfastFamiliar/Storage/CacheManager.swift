@@ -1,6 +1,6 @@
 public import Holdfast
 
-/// Values by key under a ``CachePolicy``, for repositories that are written by hand and keep what they have read.
+/// Values by key under a `CachePolicy`, for repositories that are written by hand and keep what they have read.
 ///
 ///     func fetch(id: Song.ID) async throws -> Song? {
 ///         try await cache.value(for: id) { try await storage.fetch(id: id) }
