@@ -11,8 +11,11 @@ public final class MockClock: Clock {
         /// Since the clock was made.
         public var elapsed: Duration
 
+        /// So much later.
         public func advanced(by duration: Duration) -> Instant { Instant(elapsed: elapsed + duration) }
+        /// How much later the other is.
         public func duration(to other: Instant) -> Duration { other.elapsed - elapsed }
+        /// Whether it is the earlier one.
         public static func < (left: Instant, right: Instant) -> Bool { left.elapsed < right.elapsed }
     }
 
@@ -51,6 +54,7 @@ public final class MockClock: Clock {
         for continuation in woken { continuation.resume() }
     }
 
+    /// Returns once it was advanced to the deadline. Throws `CancellationError` when the task is cancelled before.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
         let number = state.withLock { state in
             state.last += 1
