@@ -63,6 +63,11 @@ def test_an_index_of_the_present_kind_keeps_libraries_away_that_do_not_know_it(p
         assert minimum_reader() == 1
         songs.create_index("album.year")
         assert minimum_reader() == 2
+        store.rename("songs", "tracks")
+        assert minimum_reader() == 3
+        store.repository("songs").save({"id": "s"})
+        store.drop("songs")
+        assert store.repository("songs").count() == 0 and store.verify()["ok"]
     connection.close()
 
 
