@@ -75,6 +75,7 @@ extension Store {
             .conflict,
             "the transaction met a conflict in each of \(attempts) attempts: raise max_attempts or timeout_ms, or let it "
                 + "read less",
-            detail: conflict.detail + [("attempts", .number(UInt64(attempts)))], cause: conflict)
+            detail: conflict.detail.filter { $0.name != "attempts" } + [("attempts", .number(UInt64(attempts)))],
+            cause: conflict)
     }
 }
