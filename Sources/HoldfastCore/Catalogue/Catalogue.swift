@@ -10,6 +10,8 @@ package final class Catalogue: Sendable {
         var byName: [String: RepositoryID] = [:]
         /// What the storage said before the records were read: while it says so, they are the newest.
         var token: ChangeToken?
+        /// Whether this process is just storing something that leaves the catalogue as it is.
+        var isCommitting = false
         var filters: [RepositoryID: FilterCache] = [:]
         var checks: [RepositoryID: EntityCheck] = [:]
     }
@@ -42,8 +44,16 @@ package final class Catalogue: Sendable {
         }
     }
 
+    /// From here until `endCommit` the storage may say what only the commit's end lets this process know, and the records are
+    /// the newest all the same: no other process stores anything meanwhile.
+    func beginCommit() { state.withLock { $0.isCommitting = true } }
+
+    func endCommit() { state.withLock { $0.isCommitting = false } }
+
     /// Whether no other process has stored anything since the records were read.
-    func isCurrent(_ token: ChangeToken?) -> Bool { token != nil && state.withLock { $0.token } == token }
+    func isCurrent(_ token: ChangeToken?) -> Bool {
+        token != nil && state.withLock { $0.isCommitting || $0.token == token }
+    }
 
     /// By name, in any case.
     func find(_ name: String) -> RepositoryRecord? {

@@ -259,6 +259,8 @@ final class BatchCommitter {
                     try write.changes(since: token, behind: head, limit: limit)
                 }
                 snapshots.pinBeforeCommit()
+                if stored.repositories.isEmpty { names.beginCommit() }
+                defer { names.endCommit() }
                 let token = try write.commit()
                 let dropped = stored.repositories.filter(\.isDropped).map(\.id)
                 cache.endCommit(
