@@ -58,14 +58,15 @@ class Entity(Answer[T]):
         result = Result.take()
         try:
             entity = result.entity_reference if given is None else None
+            if self._writes and not is_part:
+                call(function, *arguments, entity, stored=lambda: self._of(result, given))
+                return self._of(result, given)
             status = function(*arguments, entity, result.error_reference)
             if status or kept:
                 if status == HF_NOT_FOUND and not self._writes:
                     raise_kept()  # not where the caller could take it for that failure
                     return self.read(None)
-                result.check(
-                    status, (lambda: self._of(result, given)) if self._writes and not is_part else None
-                )
+                result.check(status)
             return self._of(result, given)
         finally:
             result.put_back()

@@ -231,14 +231,20 @@ def call(
     """Calls a function that answers a status and takes the error last; raises what it tells. False for the
     status that is accepted, which is no failure here."""
     result = Result.take()
+    statuses: list[int] = []
     try:
-        status = function(*arguments, result.error_reference)
+        # No signal is handled before the status is in the list; one that came in the call is in the block.
+        statuses += map(function, *zip((*arguments, result.error_reference)))
+        status = statuses[0]
         if status and status == accepted:
             # Not where the caller could take it for that failure.
             _interrupts.raise_kept()
             return False
         result.check(status, stored, is_piecemeal)
         return True
+    except BaseException as error:
+        _interrupts.tell_late(error, statuses, stored)
+        raise
     finally:
         result.put_back()
 

@@ -52,12 +52,23 @@ def raise_kept_after(stored: Callable[[], Any]) -> None:
         return
     if stored is untold:
         raise interrupt
+    raise _with(interrupt, _ended(stored))
+
+
+def tell_late(error: BaseException, statuses: list[int], stored: Optional[Callable[[], Any]]) -> None:
+    """What a signal's handler has raised behind the library's last look whether one has, and before anything
+    was made of how the call ended, tells what was stored, too."""
+    if statuses == [0] and stored is not None and stored is not untold and not hasattr(error, "outcome"):
+        _with(error, _ended(stored))
+
+
+def _ended(stored: Callable[[], Any]) -> "concurrent.futures.Future[Any]":
     outcome: concurrent.futures.Future[Any] = concurrent.futures.Future()
     try:
         outcome.set_result(stored())
     except Exception as error:  # of the class that the answer was to be read as
         outcome.set_exception(error)
-    raise _with(interrupt, outcome)
+    return outcome
 
 
 def _with(interrupt: BaseException, outcome: Any) -> BaseException:

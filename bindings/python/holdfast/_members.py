@@ -5,14 +5,13 @@ import itertools
 import sys
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Callable, Optional
 
 from . import errors
 from ._callbacks import answer, native
 from ._handles import Handle, Result, call
-from ._interrupts import is_interrupt, raise_kept
+from ._interrupts import is_interrupt, raise_kept, tell_late
 from ._library import lib
 from ._signatures import (
     HF_CONFLICT,
@@ -65,27 +64,27 @@ def call_members(
     on_begin raised is in `raised`."""
     result = Result.take()
     raised = raised or Raised()
-    outer, _calls.raised = _calls.raised, raised
+    statuses: list[int] = []
     try:
-        status = function(*arguments, result.error_reference)
-    finally:
-        _calls.raised = outer
-    try:
+        ask_members(statuses, raised, function, *arguments, result.error_reference)
+        status = statuses[0]
         if status and raised.refusal is not None:
             lib.hf_error_free(result.error)
             raise_kept()
             raise raised.refusal
         result.check(status, stored)
+    except BaseException as error:
+        tell_late(error, statuses, stored)
+        raise
     finally:
         result.put_back()
 
 
-@contextmanager
-def calling(raised: Raised) -> Iterator[None]:
-    """For a native call that calls members."""
+def ask_members(statuses: list[int], raised: Raised, function: Callable[..., int], *arguments: Any) -> None:
+    """Makes a native call that calls members, and notes its status before a signal can be handled."""
     outer, _calls.raised = _calls.raised, raised
     try:
-        yield
+        statuses += map(function, *zip(arguments))
     finally:
         _calls.raised = outer
 

@@ -13,7 +13,7 @@ from . import _members, errors
 from ._callbacks import native
 from ._codec import options_of
 from ._handles import Registry, Result, native_buffer, text_of
-from ._interrupts import raise_kept
+from ._interrupts import raise_kept, tell_late
 from ._library import lib
 from ._signatures import HF_CONFLICT, HF_HOST_ERROR, HF_OK, hf_transaction_fn
 from .events import CommitFuture, Submission
@@ -85,24 +85,34 @@ def transact(
     value is in the body."""
     token = _bodies.add(body)
     result = Result.take()
+    statuses: list[int] = []
     try:
         with native_buffer() as receipt:
-            with _members.calling(body.raised):
-                status = lib.hf_store_transact(
-                    body.store.pointer,
-                    _trampoline,
-                    token,
-                    options_of(options),
+
+            def stored() -> Any:
+                return answer(text_of(receipt))
+
+            try:
+                arguments = (body.store.pointer, _trampoline, token, options_of(options))
+                _members.ask_members(
+                    statuses,
+                    body.raised,
+                    lib.hf_store_transact,
+                    *arguments,
                     ctypes.byref(receipt),
                     result.error_reference,
                 )
-            exception = body.exception or body.raised.refusal
-            if exception is not None and status not in (HF_OK, HF_CONFLICT):
-                lib.hf_error_free(result.error)
-                raise_kept()
-                raise exception
-            raise_from(status, result, body.conflict, lambda: answer(text_of(receipt)))
-            return answer(text_of(receipt))
+                status = statuses[0]
+                exception = body.exception or body.raised.refusal
+                if exception is not None and status not in (HF_OK, HF_CONFLICT):
+                    lib.hf_error_free(result.error)
+                    raise_kept()
+                    raise exception
+                raise_from(status, result, body.conflict, stored)
+            except BaseException as error:
+                tell_late(error, statuses, stored)
+                raise
+            return stored()
     finally:
         _bodies.remove(token)
         result.put_back()

@@ -90,16 +90,8 @@ class Operation(OfOneProcess, Generic[T]):
 
         try:
             with native_buffer() as receipt:
-                result.check(
-                    lib.hf_operation_perform(
-                        native(self).pointer,
-                        transaction,
-                        result.entity_reference,
-                        ctypes.byref(receipt),
-                        result.error_reference,
-                    ),
-                    None if is_part else answer,
-                )
+                arguments = native(self).pointer, transaction, result.entity_reference, ctypes.byref(receipt)
+                call(lib.hf_operation_perform, *arguments, stored=None if is_part else answer)
             return answer()
         finally:
             result.put_back()

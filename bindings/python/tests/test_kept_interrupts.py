@@ -1,9 +1,12 @@
 """Ctrl-C that the library's calls had to keep: they tell what was stored all the same, and keep no more."""
 
 import contextlib
+import ctypes
+import functools
 import gc
 import inspect
 import io
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +16,7 @@ import pytest
 from actions import eventually
 
 import holdfast
-from holdfast import _interrupts
+from holdfast import _calls, _interrupts
 from holdfast._library import lib
 
 Songs = holdfast.Repository[dict[str, Any]]
@@ -45,17 +48,17 @@ def transact(songs: Songs) -> object:
     return songs.store.transact(body)
 
 
-WRITES: dict[str, tuple[Callable[[Songs], object], Any]] = {
-    "save": (after_kept(lambda songs: songs.save({"id": "a", "n": 1})), {"id": "a", "n": 1}),
-    "patch": (after_kept(lambda songs: songs.patch("b", {"n": 2})), {"id": "b", "n": 2}),
-    "save_many": (after_kept(lambda songs: songs.save_many([{"id": "a"}])), [{"id": "a"}]),
-    "delete": (after_kept(lambda songs: songs.delete("b")), None),
-    "delete_many": (after_kept(lambda songs: songs.delete_many(["b"])), None),
-    "delete_all": (after_kept(lambda songs: songs.delete_all()), 1),
-    "modify_all": (
-        after_kept(lambda songs: songs.modify_all(None, {"$set": {"n": 2}})),
-        holdfast.ModifyResult(1, 1),
-    ),
+SINGLE: dict[str, tuple[Callable[[Songs], object], Any]] = {
+    "save": (lambda songs: songs.save({"id": "a", "n": 1}), {"id": "a", "n": 1}),
+    "patch": (lambda songs: songs.patch("b", {"n": 2}), {"id": "b", "n": 2}),
+    "save_many": (lambda songs: songs.save_many([{"id": "a"}]), [{"id": "a"}]),
+    "delete": (lambda songs: songs.delete("b"), None),
+    "delete_many": (lambda songs: songs.delete_many(["b"]), None),
+    "delete_all": (lambda songs: songs.delete_all(), 1),
+    "modify_all": (lambda songs: songs.modify_all(None, {"$set": {"n": 2}}), holdfast.ModifyResult(1, 1)),
+}
+WRITES = {
+    **{name: (after_kept(work), expected) for name, (work, expected) in SINGLE.items()},
     "operation": (perform, {"id": "a"}),
     "transact": (transact, "answer"),
 }
@@ -315,3 +318,44 @@ def test_no_transaction_stays_current_where_its_end_was_interrupted(
         assert store.current_transaction is None
         songs.save({"id": "c"})
     assert songs.ids() == ["c"]
+
+
+def interrupted_at_its_end(function: Any) -> Any:
+    """The library's function, but a signal arrives when it has ended and before anything of Python's runs."""
+    own = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.cast(function, ctypes.c_void_p).value or 0)
+    own.argtypes = function.argtypes
+    # Is called with the status, too, which it leaves alone, and answers 0.
+    own.restype = functools.partial(ctypes.CDLL(None)["raise"], signal.SIGINT)
+    return own
+
+
+@pytest.mark.parametrize("write", SINGLE)
+def test_ctrl_c_in_a_write_s_last_moment_tells_what_was_stored(
+    write: str, songs: Songs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    songs.save({"id": "b"})
+    work, expected = SINGLE[write]
+    before = songs.find()
+    for functions in (_calls._functions, _calls._fast_functions):
+        monkeypatch.setitem(functions, write, interrupted_at_its_end(functions[write]))
+    with pytest.raises(KeyboardInterrupt) as raised:
+        work(songs)
+    assert raised.value.outcome.result() == expected  # type: ignore[attr-defined]
+    assert songs.find() != before
+
+
+def test_ctrl_c_in_a_commit_s_last_moment_has_its_answer(
+    store: holdfast.Store, songs: Songs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("hf_transaction_commit", "hf_store_transact", "hf_operation_perform"):
+        monkeypatch.setattr(lib, name, interrupted_at_its_end(getattr(lib, name)))
+    with pytest.raises(KeyboardInterrupt) as raised, store.transaction() as transaction:
+        songs.save({"id": "a"})
+    assert raised.value.outcome.result() is transaction.receipt  # type: ignore[attr-defined]
+    with pytest.raises(KeyboardInterrupt) as raised:
+        store.transact(lambda: songs.save({"id": "b"})["id"])
+    assert raised.value.outcome.result() == "b"  # type: ignore[attr-defined]
+    with pytest.raises(KeyboardInterrupt) as raised:
+        songs.deferred.save({"id": "c"}).perform()
+    assert raised.value.outcome.result() == {"id": "c"}  # type: ignore[attr-defined]
+    assert songs.ids() == ["a", "b", "c"]
