@@ -53,7 +53,10 @@ class _Entries:
             self._waiting.append(entry)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="holdfast-log", daemon=True)
-                self._thread.start()
+                try:
+                    self._thread.start()
+                except RuntimeError:  # there are too many; with the next entry it is tried again
+                    self._thread = None
 
     def finish(self) -> None:
         """Waits until all is logged, for a limited time."""

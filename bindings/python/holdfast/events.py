@@ -357,7 +357,11 @@ class Events:
             if self._thread is not None:
                 return
             self._thread = threading.Thread(target=self._run, name="holdfast-events", daemon=True)
-            self._thread.start()
+            try:
+                self._thread.start()
+            except RuntimeError:  # there are too many; it is begun again for whoever asks next
+                self._thread = None
+                raise
         for loop in self.loops():
             loop.stop_taking()
 

@@ -366,3 +366,36 @@ def test_what_is_said_last_is_heard_before_the_program_ends_and_in_a_forked_chil
     assert "INFO store opened" in child
     assert "INFO store opened" in parent
     assert not ended.stderr
+
+
+@pytest.fixture
+def no_more_threads(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """As where the process has as many as it may, until the patch is undone."""
+
+    def fail(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", fail)
+    return monkeypatch
+
+
+def test_events_are_taken_once_there_is_a_thread_for_them(
+    path: str, no_more_threads: pytest.MonkeyPatch
+) -> None:
+    with holdfast.open(path) as store:
+        songs = store.repository("songs")
+        with pytest.raises(RuntimeError, match="new thread"):
+            store.submit(lambda: songs.save({"id": "s1"}))
+        assert songs.ids() == []
+        no_more_threads.undo()
+        store.submit(lambda: songs.save({"id": "s2"})).result(10)
+        assert songs.ids() == ["s2"]
+
+
+def test_the_log_is_heard_again_once_there_is_a_thread_for_it(
+    heard: Heard, path: str, no_more_threads: pytest.MonkeyPatch
+) -> None:
+    holdfast.open(path).close()
+    no_more_threads.undo()
+    holdfast.open(path).close()
+    heard.wait_for("store closed")
