@@ -155,6 +155,14 @@ def test_indexes_are_created_listed_and_dropped(filled: str) -> None:
 # --- drop and rename ---------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("seconds", ["inf", "1e300", "nan", "-1"])
+def test_entities_expire_after_a_time_that_there_is(filled: str, seconds: str) -> None:
+    arguments = ("index", "create", filled, "songs", "at", "--expire-after", seconds)
+    told = call(*arguments, code=1 if seconds == "nan" else 2).stderr
+    assert "Traceback" not in told
+    assert '"at"' not in call("index", "list", filled).stdout
+
+
 def test_a_repository_is_dropped_after_a_question(filled: str, spawn: Spawn) -> None:
     assert "say --yes" in run("drop", filled, "songs", code=2).stderr
     for answer, code in (("n\r", 1), (CONTROL_C, 130)):
@@ -285,6 +293,10 @@ def test_an_upgrade_that_fails_leaves_the_version_before(filled: str) -> None:
         '{"0": [{"repository": "songs", "delete": true, "modify": {}}]}',
         '{"0": [{"repository": "songs", "save": [], "filter": {}}]}',
         '{"0": [], "2": []}',
+        '{"0": [{"repository": "songs", "save": [1]}]}',
+        '{"0": [{"repository": "songs", "delete": true}], "0": []}',
+        '{"0": [{"repository": "songs", "delete": true}], "00": []}',
+        '{"0": [{"repository": "songs", "delete": true, "filter": {"plays": 0, "plays": {"$gte": 0}}}]}',
     ],
 )
 def test_steps_that_are_none_are_refused(filled: str, steps: str) -> None:

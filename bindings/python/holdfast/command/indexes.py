@@ -52,7 +52,7 @@ def list_(session: Session, store: str, repository: Optional[str]) -> None:
 @click.option("--name", help="Its name (the paths, with underscores between them).")
 @click.option(
     "--expire-after",
-    type=click.FloatRange(min=0),
+    type=click.FloatRange(min=0, max=1e12),
     metavar="SECONDS",
     help="Delete an entity so long after the time at the path, in milliseconds since 1970.",
 )

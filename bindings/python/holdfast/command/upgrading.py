@@ -1,6 +1,7 @@
 """The command `upgrade`: the versions of a store's schema, each with the changes that lead to the next."""
 
 import json
+import re
 from typing import Any, Callable
 
 import click
@@ -18,6 +19,8 @@ CHANGES: dict[str, Callable[[Any, Any, Any], dict[str, int]]] = {
     "delete": lambda repository, filter, _: {"deleted": repository.delete_all(filter)},
     "save": lambda repository, _, entities: {"saved": len(repository.save_many(entities))},
 }
+
+_VERSION = re.compile("0|[1-9][0-9]*")
 
 
 @click.command()
@@ -70,10 +73,10 @@ def upgrade(session: Session, store: str, steps: Any, backup: bool) -> None:
 def steps_in(text: str) -> "dict[int, list[dict[str, Any]]]":
     """The changes that lead from each version to the next."""
     try:
-        chain = json.loads(text)
+        chain = json.loads(text, object_pairs_hook=_named_once)
     except (ValueError, RecursionError) as error:
         raise Failure(f"the steps are no JSON: {error}") from error
-    if not isinstance(chain, dict) or not all(version.isdecimal() for version in chain):
+    if not isinstance(chain, dict) or not all(map(_VERSION.fullmatch, chain)):
         raise Failure('the steps are no object with versions such as "0" and "1"')
     for version, changes in chain.items():
         for number, change in enumerate(changes if isinstance(changes, list) else [changes], 1):
@@ -85,6 +88,16 @@ def steps_in(text: str) -> "dict[int, list[dict[str, Any]]]":
     return {int(version): changes for version, changes in chain.items()}
 
 
+def _named_once(members: "list[tuple[str, Any]]") -> "dict[str, Any]":
+    """An object, none of whose members would silently take the place of another."""
+    named = dict(members)
+    if len(named) < len(members):
+        names = [name for name, _ in members]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise Failure(f"the steps have {json.dumps(twice)} twice in one object")
+    return named
+
+
 def _is_change(change: Any) -> bool:
     if not isinstance(change, dict) or not isinstance(change.get("repository"), str):
         return False
@@ -92,8 +105,12 @@ def _is_change(change: Any) -> bool:
     return (
         (rest == {"modify"} and isinstance(change["modify"], dict))
         or (rest == {"delete"} and change["delete"] is True)
-        or (rest == {"save"} and isinstance(change["save"], list) and "filter" not in change)
+        or (rest == {"save"} and _are_entities(change["save"]) and "filter" not in change)
     )
+
+
+def _are_entities(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(it, dict) for it in value)
 
 
 def _changed(store: Store, change: "dict[str, Any]") -> "dict[str, Any]":
