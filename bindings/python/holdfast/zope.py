@@ -10,19 +10,19 @@ import logging
 from typing import TYPE_CHECKING, Any, Optional
 
 from . import errors
+from .store import Store
 from .transaction import Transaction
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._options import TransactionOptions
-    from .store import Store
 
 _log = logging.getLogger("holdfast")
 
 
 def join(
-    store: "Store",
+    store: Store,
     manager: Any = None,
     *,
     name: Optional[str] = None,
@@ -40,8 +40,11 @@ def join(
     those errors after which `manager.attempts()` and `manager.run()` try again. A savepoint that is rolled
     back takes what was written since, and never what was read.
 
-    Raises InvalidStateError inside a transaction of the store that was not begun here.
+    Raises InvalidStateError inside a transaction of the store that was not begun here, and TypeError for a
+    store of `holdfast.aio`, whose `blocking` can be joined: nobody would await its commit.
     """
+    if not isinstance(store, Store):
+        raise TypeError(f"What joins is a holdfast.Store, as a face's `blocking` is one, not {store!r}.")
     if manager is None:
         import transaction
 
@@ -95,8 +98,12 @@ class DataManager:
 
     def tpc_vote(self, transaction: Any) -> None:
         """Stores. Whatever keeps it from that is the vote."""
-        self.transaction.commit()
-        self._leaves()
+        try:
+            self.transaction.commit()
+        finally:
+            # Also where Ctrl-C came behind that.
+            if self.transaction.receipt_text:
+                self._leaves()
 
     def tpc_finish(self, transaction: Any) -> None:
         """Does nothing: the vote has stored."""

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 import transaction
+from loops import Run
 from nodes import Family
 
 import holdfast
+import holdfast.aio
 import holdfast.zope
 
 Songs = holdfast.Repository[dict[str, Any]]
@@ -207,6 +209,35 @@ def test_trees_and_options_are_those_of_the_store_s_own(
 def test_a_transaction_of_the_store_s_own_is_not_joined(store: holdfast.Store) -> None:
     with store.transaction(), pytest.raises(holdfast.InvalidStateError, match="join before"):
         holdfast.zope.join(store)
+
+
+async def test_only_the_blocking_face_of_a_store_joins(run: Run, path: str) -> None:
+    async with holdfast.aio.open(path) as awaited:
+        with pytest.raises(TypeError, match="blocking"):
+            holdfast.zope.join(awaited)  # type: ignore[arg-type]
+        with transaction.manager:
+            holdfast.zope.join(awaited.blocking)
+            awaited.blocking.repository("songs").add({"id": "s1"})
+        assert await awaited.repository("songs").ids() == ["s1"]
+
+
+def test_it_is_told_where_ctrl_c_comes_behind_the_store_s_vote(
+    store: holdfast.Store, songs: Songs, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit = holdfast.Transaction.commit
+
+    def interrupted(self: holdfast.Transaction) -> None:
+        commit(self)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), transaction.manager:
+        monkeypatch.setattr(holdfast.Transaction, "commit", interrupted)
+        holdfast.zope.join(store)
+        songs.add({"id": "s1"})
+    assert songs.ids() == ["s1"]
+    assert [record.message for record in caplog.records if record.levelname == "ERROR"] == [
+        f"{store!r} has stored its part of a transaction that failed later"
+    ]
 
 
 def test_a_manager_that_takes_no_more_leaves_nothing_open(store: holdfast.Store, songs: Songs) -> None:
