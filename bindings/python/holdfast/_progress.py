@@ -45,7 +45,7 @@ IndexProgress = Union[Callable[[int], object], Shown]
 def told(progress: Any, work: str, unit: str) -> Iterator[Optional[Callable[..., object]]]:
     """The function for a block that tells it how far the work is, in bytes ("B") or such things."""
     maker = getattr(progress, "func", progress)
-    if hasattr(progress, "add_task"):
+    if hasattr(progress, "add_task") and not callable(progress):
         with _told_to_rich(progress, work) as tell:
             yield tell
     elif isinstance(maker, type) and hasattr(maker, "refresh"):

@@ -2,6 +2,7 @@
 
 import functools
 import io
+import unittest.mock
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Callable
@@ -146,6 +147,13 @@ def test_what_a_bar_raises_ends_the_call(filled: holdfast.Store, tmp_path: Path)
             CALLS[name](filled, tmp_path, Broken)
     assert all(bar.closings == 1 for bar in Bar.made[-len(CALLS) :])
     assert filled.repository("songs").indexes() == []
+
+
+def test_a_mock_that_has_every_method_is_a_function(filled: holdfast.Store) -> None:
+    told = unittest.mock.Mock()
+    filled.verify(progress=told)
+    assert told.call_args.args[0] == NUMBER
+    assert not told.add_task.called
 
 
 @pytest.mark.parametrize("wrong", [3, "tqdm", io.StringIO(), object()])
