@@ -439,7 +439,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         """A current transaction, in the form that is not awaited."""
         if transaction is None or isinstance(transaction, Transaction):
             return transaction
-        return Transaction(self, transaction.pointer, owned=False)
+        return Transaction(self, transaction.pointer, owned=False, form_of=transaction)
 
     def _submit(self, submission: Submission) -> None:
         self._handle.check_process()

@@ -225,8 +225,17 @@ def outside_transactions() -> Context:
 class TransactionHandle(OfOneProcess):
     """What a transaction is, whoever waits for its commit."""
 
-    def __init__(self, store: "Store", pointer: Any, *, owned: bool = True) -> None:
+    def __init__(
+        self,
+        store: "Store",
+        pointer: Any,
+        *,
+        owned: bool = True,
+        form_of: "Optional[TransactionHandle]" = None,
+    ) -> None:
         self._store = store
+        # The one that is awaited, of which this is the blocking form: its block must know what became of it.
+        self._form_of = form_of
         self._handle = Handle(pointer, lib.hf_transaction_free) if owned else None
         self._entered: list[_Scope] = []
         self._receipt: Optional[Receipt] = None
@@ -261,7 +270,7 @@ class TransactionHandle(OfOneProcess):
     def enlist(self, *trees: "Transactable") -> None:
         """Takes object trees into the transaction and begins their objects; one that is in it already stays.
         Raises TransactionActiveError when a tree is in another transaction, and what an `on_begin` raises."""
-        enlist(self, trees)
+        enlist(self._form_of or self, trees)
 
     def validate(self) -> None:
         """Asks all objects' `on_validate_commit`, as the commit will do again. The transaction stays open."""
@@ -274,13 +283,18 @@ class TransactionHandle(OfOneProcess):
     @contextmanager
     def settling(self) -> Iterator[None]:
         """For what ends the transaction; when a validator refuses, it stays open."""
-        self._settled = True
+        self._settle(True)
         try:
             yield
         except BaseException as error:
             with errors.secondary_to(error):
-                self._settled = self.state is not TransactionState.OPEN
+                self._settle(self.state is not TransactionState.OPEN)
             raise
+
+    def _settle(self, is_settled: bool) -> None:
+        self._settled = is_settled
+        if self._form_of is not None:
+            self._form_of._settled = is_settled
 
     @contextmanager
     def _unless_failed(self) -> Iterator[None]:
@@ -375,6 +389,8 @@ class Transaction(TransactionHandle):
             def receipt() -> Receipt:
                 self.receipt_text = text_of(buffer)
                 self._receipt = Receipt.from_json(self.receipt_text, self.secondary)
+                if self._form_of is not None:
+                    self._form_of.receipt_text = self.receipt_text
                 return self._receipt
 
             call_members(
@@ -384,9 +400,9 @@ class Transaction(TransactionHandle):
 
     def submit(self) -> "CommitFuture[Receipt]":
         """Hands the commit over and returns; the future is completed with the receipt."""
-        future: CommitFuture[Receipt] = CommitFuture(self)
+        future: CommitFuture[Receipt] = CommitFuture(self._form_of or self)
         with self.settling():
-            self._store._submit(Submission(future, lambda _: self.receipt))
+            self._store._submit(Submission(future, lambda _: future.receipt))
         return future
 
     def rollback(self) -> None:

@@ -341,6 +341,22 @@ async def test_opening_tells_what_is_wrong(run: Run, tmp_path: Any) -> None:
     await store.close()
 
 
+@pytest.mark.parametrize("step", ["describe", "add_reader"])
+async def test_a_store_whose_opening_fails_late_is_closed(
+    run: Run, path: str, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def fail(*_: Any, **__: Any) -> Any:
+        raise OSError("there is none")
+
+    owner: Any = holdfast.Store if step == "describe" else asyncio.get_running_loop()
+    monkeypatch.setattr(owner, step, fail)
+    with pytest.raises(OSError, match="there is none") as kept:
+        await holdfast.aio.open(path)
+    monkeypatch.undo()
+    async with holdfast.aio.open(path):
+        assert kept.value
+
+
 def test_a_store_belongs_to_the_loop_that_it_was_opened_in(run: Run) -> None:
     store = run(holdfast.aio.open("memory:")._open())
 

@@ -278,6 +278,23 @@ async def test_calls_on_threads_join_a_transaction_that_is_awaited(run: Run, pat
         assert songs.ids() == ["s1", "s2", "s5"]
 
 
+@pytest.mark.parametrize("end", ["commit", "submit", "rollback"])
+async def test_an_awaited_transaction_may_be_ended_by_the_blocking_face(
+    run: Run, path: str, end: str
+) -> None:
+    with holdfast.open(path) as store:
+        async with store.aio.transaction() as transaction:
+            await store.aio.repository("songs").add({"id": "s1"})
+            current = store.current_transaction
+            assert current is not None
+            ended = getattr(current, end)()
+            if end == "submit":
+                ended = await asyncio.wrap_future(ended)
+        assert store.repository("songs").ids() == ([] if end == "rollback" else ["s1"])
+        assert transaction.receipt == ended
+        assert transaction.state.name == ("ROLLED_BACK" if end == "rollback" else "COMMITTED")
+
+
 async def test_what_is_awaited_joins_no_transaction_of_the_blocking_face(run: Run, path: str) -> None:
     with holdfast.open(path) as store:
         awaited = store.aio

@@ -8,7 +8,7 @@ import itertools
 import os
 import sys
 import time
-from collections.abc import AsyncIterator, Awaitable, Generator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Generator, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Callable, Literal, Optional, TypeVar, Union, overload
 
 from .. import errors
@@ -79,10 +79,24 @@ class Opening(OfOneProcess):
     async def _open(self) -> "Store":
         def open() -> BlockingStore:
             store = self._open_blocking()
-            store._read_keys()
+            with _closed_on_failure(store):
+                store._read_keys()
             return store
 
-        return Store(await in_thread(open, discard=lambda opened: opened.close()))
+        opened = await in_thread(open, discard=lambda opened: opened.close())
+        with _closed_on_failure(opened):
+            return Store(opened)
+
+
+@contextlib.contextmanager
+def _closed_on_failure(store: BlockingStore) -> Iterator[None]:
+    """For what opening takes behind the library's part: a store that nobody gets holds its file no longer."""
+    try:
+        yield
+    except BaseException as error:
+        with errors.secondary_to(error):
+            store.close()
+        raise
 
 
 class Store(OfOneProcess, Maintenance, StoreStreams):
