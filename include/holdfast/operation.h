@@ -81,6 +81,11 @@ HF_EXPORT HF_WARN_UNUSED hf_status hf_operation_create(hf_store *store, const ch
  * A repository may be used as a map from keys to values: {"id": key, "value": value} is what is stored, to be
  * found, indexed and watched as any entity. Swift's KeyValueRepository and Python's Preferences keep theirs
  * so, too. A key is an id, a value any JSON but null.
+ *
+ * These take no options, so that a run which finds no place under "max_in_flight" waits up to 30 seconds. An
+ * event loop, which has to take events for places to get free, performs one in a transaction that was begun
+ * with "when_full": "refuse", and submits that; or it runs the step "save", "fetch" or "delete" that stores
+ * the same, as one of "steps" with that option.
  */
 
 /**
