@@ -79,7 +79,13 @@ class CommitState(enum.IntEnum):
 
 
 class Error(Exception):
-    """Something that the library refused or could not do."""
+    """Something that the library refused or could not do.
+
+    `message` is a sentence that names the thing and the cure, `status` the number of the status,
+    `retryable` whether running the same work again may succeed, `commit_state` what became of the commit,
+    `detail` a dict for programs, as `hf_error_detail` in holdfast/error.h tells, and `cause` the error behind
+    this one, or None.
+    """
 
     #: The number of the status (see holdfast/status.h).
     status: int = 0
@@ -185,7 +191,9 @@ class KeyReusedError(Error, status=23):
 
 
 class CorruptError(Error, status=24):
-    """A stored record cannot be read. The detail names "repository" and "id"."""
+    """A stored record cannot be read, or is no entity of its repository's class. The detail names
+    "repository" and "id". A write outside a transaction that raises it for its answer has stored the entity:
+    `commit_state` is DONE."""
 
 
 class UniqueViolationError(Error, status=25):

@@ -8,7 +8,7 @@ from typing import Any, Optional
 
 @dataclass(frozen=True)
 class Change:
-    """The final change of one entity by a transaction."""
+    """The final change of one entity by a transaction: "put" or "delete", and the version from now on."""
 
     repository: str
     id: str
@@ -20,7 +20,15 @@ class Change:
 
 @dataclass(frozen=True)
 class Receipt:
-    """What a commit answers."""
+    """What a commit answers.
+
+    `sequence` is its number in the store's order, 0 when it changed nothing, and `position` an opaque token
+    of that place, then None. `changes` has a `Change` for each entity: "repository", "id", "operation" ("put"
+    or "delete"), and "version", which is the one to expect from now on. `durable` says whether it is on the
+    disk, `attempts` how often the transaction ran, `replayed` whether an earlier commit with the same
+    idempotency key is answered again, `atomic` False where several entities were stored one after the other,
+    and `secondary` what went wrong on the side.
+    """
 
     #: The commit's number in the store's order; 0 when it changed nothing.
     sequence: int
