@@ -198,7 +198,8 @@ class Codec(Generic[T]):
 
 def misfit(cls: Any, repository: str, id: str, raised: Exception) -> errors.CorruptError:
     """What is told of an entity that does not fit its class."""
-    message = f'The entity "{id}" of "{repository}" is no {cls.__name__}: {raised}'
+    cure = "bring it to the class, as by store.upgrade, or read it without `cls`"
+    message = f'The entity "{id}" of "{repository}" is no {cls.__name__}: {raised}; {cure}'
     return errors.CorruptError(message, detail={"repository": repository, "id": id})
 
 

@@ -45,7 +45,10 @@ def load(path: Path) -> ctypes.CDLL:
         try:
             function = getattr(library, name)
         except AttributeError:
-            raise ImportError(f"holdfast: the library {path} has no function {name}") from None
+            raise ImportError(
+                f"holdfast: the library {path} has no function {name}, which this package calls: it is "
+                f"older, so build it anew, or have HOLDFAST_LIBRARY name another"
+            ) from None
         function.restype = result
         function.argtypes = parameters
     check_version(library.hf_version_text().decode(), path)

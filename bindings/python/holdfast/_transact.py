@@ -34,7 +34,10 @@ def run(fn: Callable[[], T]) -> T:
     value = fn()
     if isinstance(value, types.CoroutineType):
         value.close()
-        raise TypeError("A transaction's function must not be a coroutine function.")
+        raise TypeError(
+            "A transaction's function must not be a coroutine function: "
+            "hand it to the same call of `store.aio`."
+        )
     return value
 
 

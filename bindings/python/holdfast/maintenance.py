@@ -176,11 +176,11 @@ class StoreMaintenance:
     ) -> dict[str, Any]:
         """Writes the store, or some of its repositories, as JSON Lines with ids and versions, in one state.
 
-        `target` is a path, or a file opened for writing bytes. With `resume` a path that holds an export
-        which was cut short is gone on with, if it is of this store and these repositories and nothing was
-        committed since, and else begun anew. An entity that is damaged where it is stored raises
-        CorruptError; with `damaged="skip"` such are left out. `progress` is told the entities done. Answers
-        "sequence", "entities" (those written now) and "skipped" (those left out).
+        `target` is a path, where a file that is there is written over, or a file opened for writing bytes.
+        With `resume` a path that holds an export which was cut short is gone on with, if it is of this store
+        and these repositories and nothing was committed since, and else begun anew. An entity that is damaged
+        where it is stored raises CorruptError; with `damaged="skip"` such are left out. `progress` is told
+        the entities done. Answers "sequence", "entities" (those written now) and "skipped" (those left out).
         """
         if not isinstance(resume, bool):
             raise TypeError("`resume` is True or False: the file tells by itself how far it got.")
@@ -332,8 +332,11 @@ class StoreMaintenance:
         the program.
         """
         versions = sorted(upgrades)
-        if not versions or versions != list(range(versions[0], versions[-1] + 1)):
-            raise errors.InvalidArgumentError(f"The upgrades {versions} have gaps, or there are none.")
+        if not versions:
+            raise errors.InvalidArgumentError("There are no upgrades: give one for each version to leave.")
+        if versions != list(range(versions[0], versions[-1] + 1)):
+            missing = next(version for version in range(versions[0], versions[-1]) if version not in upgrades)
+            raise errors.InvalidArgumentError(f"The upgrades have none for version {missing}: add it.")
         recorded = self.schema_version or 0
         if self._is_old(recorded, versions):
             raise errors.InvalidArgumentError(

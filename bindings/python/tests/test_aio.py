@@ -181,6 +181,22 @@ async def test_a_function_runs_again_after_a_conflict(run: Run, url: str) -> Non
             await store.transact(lose, max_attempts=2)
 
 
+async def test_a_function_that_is_not_awaited_is_refused_with_the_cure(run: Run, url: str) -> None:
+    async with holdfast.aio.open(url) as store:
+        songs = store.blocking.repository("songs")
+
+        def work() -> Any:
+            return songs.save({"id": "s1"})
+
+        for call in (store.transact, store.submit, lambda fn: store.operation(fn).perform()):
+            with pytest.raises(TypeError, match=r"store\.blocking"):
+                await call(work)  # type: ignore[arg-type]
+        async with store.transaction():
+            with pytest.raises(TypeError, match=r"store\.blocking"):
+                await store.transact(work)  # type: ignore[arg-type]
+        assert songs.ids() == [], "and what it wrote is rolled back"
+
+
 async def test_an_idempotency_key_runs_a_function_once(run: Run, url: str) -> None:
     async with holdfast.aio.open(url) as store:
         songs = store.repository("songs")

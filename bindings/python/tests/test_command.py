@@ -72,6 +72,9 @@ def test_get_prints_entities_and_ends_with_3_where_one_is_missing(filled: str) -
     ended = run("get", filled, "songs", "s001", "none", "s003", code=3)
     assert lines(ended.stdout) == [SONGS[1], SONGS[3]]
     assert ended.stderr == "holdfast: the repository songs has no none\n"
+    told = json.loads(run("--json", "get", filled, "songs", "none", "s001", "gone", code=3).stderr)
+    assert (told["error"], told["exit_code"]) == ("not_found", 3)
+    assert told["detail"] == {"repository": "songs", "ids": ["none", "gone"]}
 
 
 def test_find_takes_filter_order_limits_and_fields(filled: str) -> None:

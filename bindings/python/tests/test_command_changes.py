@@ -164,7 +164,7 @@ def test_entities_expire_after_a_time_that_there_is(filled: str, seconds: str) -
 
 
 def test_a_repository_is_dropped_after_a_question(filled: str, spawn: Spawn) -> None:
-    assert "say --yes" in run("drop", filled, "songs", code=2).stderr
+    assert "say --yes.\n" in run("drop", filled, "songs", code=2).stderr
     for answer, code in (("n\r", 1), (CONTROL_C, 130)):
         child = spawn("drop", filled, "songs")
         child.expect("Drop songs with its 2500 entities\\? \\[y/N\\] ")

@@ -188,7 +188,7 @@ def test_options_of_a_line_in_the_shell_are_for_that_line(scene: dict[str, Any])
     script = "get songs s1 --format json\nget songs s1\nget songs none --json\n"
     ended = run("shell", scene["store"], input=script, code=3)
     assert ended.stdout == '[\n{\n  "id": "s1",\n  "plays": 1\n}\n]\n{"id":"s1","plays":1}\n'
-    assert json.loads(ended.stderr)["error"] == "failed"
+    assert json.loads(ended.stderr)["error"] == "not_found"
     told = run("--json", "shell", scene["store"], input="get none s1\n", code=3).stderr
     assert json.loads(told)["error"] == "not_found"
     told = run("shell", scene["store"], "--json", input="get 'none\n", code=2).stderr

@@ -205,7 +205,7 @@ def test_what_is_passed_without_a_signature_is_what_the_signature_says(
 
 
 def test_a_library_without_one_of_the_functions_is_refused_by_that_name() -> None:
-    with pytest.raises(ImportError, match="has no function hf_"):
+    with pytest.raises(ImportError, match=r"has no function hf_.*build it anew"):
         _library.load(Path(ctypes.util.find_library("c") or "libc.so.6"))
 
 

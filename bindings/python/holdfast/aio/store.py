@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import dataclasses
 import functools
+import inspect
 import itertools
 import os
 import sys
@@ -41,6 +42,17 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _run(fn: Callable[[], Awaitable[T]]) -> Awaitable[T]:
+    """What is to be awaited of a transaction's function; refuses one that has done its work without."""
+    work = fn()
+    if not inspect.isawaitable(work):
+        raise TypeError(
+            "A transaction's function must be a coroutine function here: write `async def`, or hand it to "
+            "the same call of `store.blocking`."
+        )
+    return work
 
 
 def open(url: Union[str, "os.PathLike[str]"], **options: "Unpack[StoreOptions]") -> "Opening":
@@ -285,7 +297,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
                 raise errors.InvalidStateError("What joins a transaction has no receipt of its own.")
             async with outer._awaited_part():
                 outer.enlist(*trees)
-                return await fn()
+                return await _run(fn)
         if "idempotency_key" in given:
             only_key = {"idempotency_key": given["idempotency_key"]}
             lookup: Operation[Any] = Operation(self, sequence_of(self, (), only_key))
@@ -299,7 +311,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
             try:
                 async with transaction:
                     transaction.enlist(*trees)
-                    value = await fn()
+                    value = await _run(fn)
             except errors.ConflictError as conflict:
                 lost = transaction
                 remaining = None if deadline is None else max(0.0, deadline - time.monotonic())

@@ -53,7 +53,11 @@ def delete(
         else:
             matched = target.count(filter)
             if matched and not dry_run:
-                confirm(f"Delete {matched} of the {target.count()} entities of {repository}?", yes=yes)
+                confirm(
+                    f"Delete {matched} of the {target.count()} entities of {repository}?",
+                    yes=yes,
+                    otherwise=", or --dry-run to look",
+                )
                 with progress(session, "Deleting", total=matched) as tell:
                     matched = _delete(opened, target, filter, tell)
         # Where it is only looked, that is what was asked for.

@@ -48,7 +48,7 @@ class Failure(click.ClickException):
 
     def but(self, stored: str) -> "Failure":
         """The same, with what was stored all the same."""
-        message = self.message or self.error
+        message = (self.message or self.error).removesuffix(".")
         return Failure(f"{message}; {stored}", self.exit_code, error=self.error, detail=self.detail)
 
     @classmethod

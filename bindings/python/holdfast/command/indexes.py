@@ -97,11 +97,13 @@ def create(
 def drop(session: Session, store: str, repository: str, name: str) -> None:
     """Take an index away, never what it is over.
 
-    Answers "repository" and "dropped", its name.
+    Answers "repository" and "dropped", its name. One that begins with a hyphen, as the name of an index whose
+    first path descends does by default, is told from an option by -- before it.
 
     \b
-    Example:
+    Examples:
         holdfast index drop music.db songs plays
+        holdfast index drop music.db songs -- -plays_title
     """
     with session.open(store, write=True) as opened:
         opened.repository(repository, create=False).drop_index(name)

@@ -46,7 +46,7 @@ def complete_index(ctx: click.Context, _: click.Parameter, incomplete: str) -> l
 def either(ids: "tuple[str, ...]", filter: Optional[dict[str, Any]]) -> None:
     """Refuses a call that does not say which entities are meant, or says so twice."""
     if bool(ids) == (filter is not None):
-        raise click.UsageError("Give ids, or a --filter ('{}' means every entity).")
+        raise click.UsageError("Give either ids or a --filter ('{}' means every entity).")
 
 
 def field_names(ctx: click.Context) -> list[str]:

@@ -30,7 +30,9 @@ def get(session: Session, store: str, repository: str, ids: tuple[str, ...]) -> 
     session.output.rows(entity for entity in found.values() if entity is not None)
     missing = [id for id, entity in found.items() if entity is None]
     if missing:
-        raise Failure(f"the repository {repository} has no {', '.join(missing)}", NOT_FOUND)
+        told = f"the repository {repository} has no {', '.join(missing)}"
+        detail = {"repository": repository, "ids": missing}
+        raise Failure(told, NOT_FOUND, error="not_found", detail=detail)
 
 
 @click.command()

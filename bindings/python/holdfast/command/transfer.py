@@ -37,8 +37,8 @@ def export(
 ) -> None:
     """Write a store as JSON Lines.
 
-    With ids and versions, and as of one commit. To a file it answers "sequence" (of that commit), "entities"
-    (how many were written) and "skipped".
+    With ids and versions, and as of one commit. To a file, over what is there by that name, it answers
+    "sequence" (of that commit), "entities" (how many were written) and "skipped".
 
     \b
     Examples:
