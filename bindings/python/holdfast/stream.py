@@ -218,6 +218,19 @@ class LiveQuery(Stream[QueryEvent[T]], Generic[T]):
     """A query's result as it changes: a `Stream` whose first event is a `Snapshot`, and each after it a
     `Difference`, or another `Snapshot` where the consumer could not keep up."""
 
+    # What `throttle` or `debounce` had taken when it was ended in its wait, as by Ctrl-C.
+    _held: "Optional[QueryEvent[T]]" = None
+
+    def next(self, timeout: Optional[float] = None) -> "QueryEvent[T]":
+        """The next event: see `Stream.next`."""
+        held, self._held = self._held, None
+        return super().next(timeout) if held is None else held
+
+    def close(self) -> None:
+        """Ends it: see `Stream.close`."""
+        self._held = None
+        super().close()
+
     def throttle(self, seconds: float) -> Iterator[list[T]]:
         """The results of the events, at most one in so many seconds: the first at once, then the newest each
         time. What came between is not told; the last one is."""
@@ -235,9 +248,13 @@ class LiveQuery(Stream[QueryEvent[T]], Generic[T]):
 
     def _newest(self, event: "QueryEvent[T]", until: Optional[float], wait: float = 0.0) -> "QueryEvent[T]":
         """The newest event from this one on: of those that come until then, or each after so long a wait."""
-        with suppress(errors.TimeoutError, errors.ClosedError):
-            for _ in range(LIMITS.inbox_events):
-                event = self.next(wait if until is None else max(0.0, until - time.monotonic()))
+        try:
+            with suppress(errors.TimeoutError, errors.ClosedError):
+                for _ in range(LIMITS.inbox_events):
+                    event = self.next(wait if until is None else max(0.0, until - time.monotonic()))
+        except BaseException:
+            self._held = event
+            raise
         return event
 
 

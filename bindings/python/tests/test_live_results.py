@@ -1,6 +1,7 @@
 """Live results as views want them: in sections, and no more often than they can be shown."""
 
 import asyncio
+import itertools
 import threading
 import time
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ from loops import Run
 
 import holdfast
 import holdfast.aio
+from holdfast.aio.stream import Stream as AwaitedStream
+from holdfast.stream import Stream
 
 Songs = holdfast.Repository[dict[str, Any]]
 COMMITS = 60
@@ -122,6 +125,62 @@ async def test_it_is_so_in_a_loop_too(run: Run, path: str, way: str) -> None:
                     break
         await writing
         assert told == sorted(set(told))
+
+
+@pytest.mark.parametrize("way", ["throttle", "debounce"])
+def test_what_was_held_back_where_ctrl_c_came_is_the_next_one(
+    songs: Songs, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with songs.observe() as query:
+        results = getattr(query, way)(10**6)
+        if way == "throttle":
+            assert next(results) == []
+        songs.save({"id": "a"})
+        take, waits = Stream.next, itertools.count()
+
+        def interrupted(*arguments: Any) -> Any:
+            if next(waits):
+                raise KeyboardInterrupt
+            return take(*arguments)
+
+        monkeypatch.setattr(Stream, "next", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            next(results)
+        monkeypatch.undo()
+        entities = query.next(10).entities
+        assert entities == ([{"id": "a"}] if way == "throttle" else [])
+
+
+@pytest.mark.parametrize("way", ["throttle", "debounce"])
+async def test_what_was_held_back_in_a_cancelled_wait_is_the_next_one(
+    run: Run, path: str, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with holdfast.aio.open(path) as store:
+        songs = store.repository("songs")
+        async with songs.observe() as query:
+            results = getattr(query, way)(10**6)
+            if way == "throttle":
+                assert await results.__anext__() == []
+            await songs.save({"id": "a"})
+            take, waits, is_waiting = AwaitedStream.next, itertools.count(), asyncio.Event()
+
+            async def stand(*arguments: Any) -> Any:
+                if next(waits):
+                    is_waiting.set()
+                    await asyncio.Event().wait()
+                return await take(*arguments)
+
+            monkeypatch.setattr(AwaitedStream, "next", stand)
+            waiting = asyncio.ensure_future(results.__anext__())
+            await is_waiting.wait()
+            waiting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+            monkeypatch.undo()
+            entities = (await query.next(10)).entities
+            assert entities == ([{"id": "a"}] if way == "throttle" else [])
+        with pytest.raises(holdfast.ClosedError):
+            await query.next()
 
 
 async def test_in_a_loop_too_what_is_held_back_comes_when_the_store_is_closed(run: Run, path: str) -> None:

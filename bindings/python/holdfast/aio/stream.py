@@ -223,6 +223,19 @@ class ChangeStream(Stream[ChangeBatch[T]], Generic[T]):
 class LiveQuery(Stream[QueryEvent[T]], Generic[T]):
     """A query's result as it changes: see `holdfast.LiveQuery`."""
 
+    # What `throttle` or `debounce` had taken when it was ended in its wait, as by a cancellation.
+    _held: "Optional[QueryEvent[T]]" = None
+
+    async def next(self, timeout: Optional[float] = None) -> "QueryEvent[T]":
+        """The next event: see `holdfast.aio.Stream.next`."""
+        held, self._held = self._held, None
+        return await super().next(timeout) if held is None else held
+
+    def close(self) -> "asyncio.Future[None]":
+        """Ends it: see `holdfast.aio.Stream.close`."""
+        self._held = None
+        return super().close()
+
     async def throttle(self, seconds: float) -> AsyncIterator[list[T]]:
         """The results, at most one in so many seconds: see `holdfast.LiveQuery.throttle`."""
         at = time.monotonic()
@@ -239,9 +252,13 @@ class LiveQuery(Stream[QueryEvent[T]], Generic[T]):
     async def _newest(
         self, event: "QueryEvent[T]", until: Optional[float], wait: float = 0.0
     ) -> "QueryEvent[T]":
-        with suppress(errors.TimeoutError, errors.ClosedError):
-            for _ in range(LIMITS.inbox_events):
-                event = await self.next(wait if until is None else max(0.0, until - time.monotonic()))
+        try:
+            with suppress(errors.TimeoutError, errors.ClosedError):
+                for _ in range(LIMITS.inbox_events):
+                    event = await self.next(wait if until is None else max(0.0, until - time.monotonic()))
+        except BaseException:
+            self._held = event
+            raise
         return event
 
 
