@@ -8,6 +8,7 @@ import ctypes
 import enum
 import inspect
 import sys
+import threading
 import types
 import weakref
 from collections.abc import Iterator, Mapping
@@ -54,12 +55,16 @@ class _Scope:
     `contextlib.contextmanager` is no such generator: it enters for the block that it manages.
     """
 
-    __slots__ = ("_transaction", "around", "generator", "is_over", "number", "store", "task")
+    __slots__ = ("_transaction", "around", "generator", "is_over", "joiner", "number", "store", "task")
 
     # A context that nobody clears may keep this for ever, so it keeps little alive: of the store its token.
 
-    def __init__(self, store: "Store", transaction: Any, number: int = NO_SCOPE) -> None:
+    def __init__(
+        self, store: "Store", transaction: Any, number: int = NO_SCOPE, *, is_block: bool = True
+    ) -> None:
         self.store = store._open
+        #: Who has entered it where that is no block's, which ends where it has begun.
+        self.joiner = None if is_block else _here()
         # Ctrl-C may arrive where a block was entered and its end is not yet sure. Then the transaction goes,
         # and this with it.
         self._transaction = weakref.ref(transaction)
@@ -90,19 +95,24 @@ class _Scope:
             if generator is None or generator.f_back is not None:
                 return True
             return self.task is not None and _current_task() is not self.task
-        if _is_callback_of_a_loop():
+        if self.has_left or _is_callback_of_a_loop():
             return False
         raise errors.InvalidStateError(
             "The transaction in whose block this was begun has ended. Await what is begun there before its "
             "end, or do this in a transaction of its own."
         )
 
+    @property
+    def has_left(self) -> bool:
+        """Whether it was entered here, without a block, and has ended elsewhere: it is noted here yet."""
+        return self.is_over and self.joiner == _here()
+
     def begin(self) -> "_Scope":
         """The block is entered."""
         try:
             if self.generator is not None:
                 of_generators[self.generator] = (self, *of_generators.get(self.generator, ()))
-            scopes.set((self, *scopes.get()))
+            scopes.set((self, *(it for it in scopes.get() if not it.has_left)))
         except BaseException:  # such as Ctrl-C
             self.end()
             raise
@@ -164,6 +174,11 @@ def _current_task() -> Any:
         return asyncio.current_task()
     except RuntimeError:  # no loop runs here
         return None
+
+
+def _here() -> tuple[int, int]:
+    """Which thread, and which task, calls."""
+    return threading.get_ident(), id(_current_task())
 
 
 def _is_callback_of_a_loop() -> bool:
@@ -361,8 +376,8 @@ class TransactionHandle(OfOneProcess):
             call_members(lib.hf_transaction_begin_scope, self.pointer, number, ctypes.byref(part))
             call_members(lib.hf_transaction_end_scope, self.pointer, part.value, True)
 
-    def _enter(self) -> None:
-        self._entered.append(_Scope(self._store, self).begin())
+    def _enter(self, *, is_block: bool = True) -> None:
+        self._entered.append(_Scope(self._store, self, is_block=is_block).begin())
 
     def _leave(self) -> None:
         scope = self._entered.pop()

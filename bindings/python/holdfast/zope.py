@@ -82,7 +82,7 @@ class DataManager:
         #: Whether it takes part: it was neither stored nor rolled back.
         self.is_open = True
         self._title = title
-        transaction._enter()
+        transaction._enter(is_block=False)
 
     def abort(self, transaction: Any) -> None:
         """Forgets what was done. May be called again."""

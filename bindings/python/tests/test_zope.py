@@ -195,6 +195,22 @@ def test_each_thread_has_its_own_and_none_is_lost(store: holdfast.Store, songs: 
     assert songs["s1"]["plays"] == 80
 
 
+def test_a_thread_goes_on_behind_a_transaction_that_another_has_ended(
+    store: holdfast.Store, songs: Songs
+) -> None:
+    manager = transaction.TransactionManager(explicit=True)
+    for number, end in enumerate([manager.commit, manager.abort, manager.commit]):
+        manager.begin()
+        holdfast.zope.join(store, manager)
+        songs.add({"id": f"s{number}"})
+        thread = threading.Thread(target=end)
+        thread.start()
+        thread.join()
+        assert store.current_transaction is None
+        songs.save({"id": "own", "number": number})
+    assert songs.ids() == ["own", "s0", "s2"]
+
+
 def test_trees_and_options_are_those_of_the_store_s_own(
     store: holdfast.Store, songs: Songs, family: Family
 ) -> None:
