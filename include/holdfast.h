@@ -30,6 +30,8 @@
  *   holdfast/maintenance.h  backup, restore, compact, verify, upgrade
  *   holdfast/transfer.h     export and import as lines of JSON, and from SQLite tables
  *
+ * Beside it, for the tests of programs alone, is holdfast/testing.h: a mock storage and a clock.
+ *
  * Conventions. Functions are hf_<module>_<verb> and answer an hf_status, HF_OK being 0. What is given back
  * through `out_` parameters belongs to the caller. `hf_error **out_error` comes last and may be NULL; what
  * NULL means elsewhere is told in base.h and at each function. Lengths are in bytes, times in milliseconds.
