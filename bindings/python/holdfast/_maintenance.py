@@ -36,7 +36,8 @@ class RepositoryMaintenance:
     def set_validator(self, validator: Any) -> None:
         """Has what is about to be stored here checked: `songs.set_validator(Song)`.
 
-        A pydantic model, or another class with `model_validate`; an object with `validate`, such as
+        A pydantic model, or another class with `model_validate`; a dataclass, a class of attrs or msgspec or
+        a TypedDict, as which the entity has to be readable; an object with `validate`, such as
         `jsonschema.Draft202012Validator(schema)`; or a function that is called with the id and the entity as
         a dict, or None where it is to be deleted. What it raises refuses the commit, and is raised by that.
         None takes the validator away.

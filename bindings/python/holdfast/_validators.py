@@ -12,7 +12,7 @@ from ._handles import call
 from ._interrupts import is_interrupt
 from ._library import lib
 from ._readers import entity_reader
-from ._records import is_model
+from ._records import fields_of, is_model, is_typed_dict
 from ._signatures import HF_CONFLICT, HF_HOST_ERROR, HF_OK, HF_REFUSED, destructor, hf_validator_fn
 from .transaction import TransactionHandle
 
@@ -24,17 +24,18 @@ Check = Callable[[str, Optional[dict[str, Any]]], object]
 
 
 def check_of(validator: Any) -> Check:
-    """What a validator does: a pydantic model or another class with `model_validate`, an object with
-    `validate`, such as those of jsonschema, or a function."""
+    """What a validator does: a pydantic model or another class with `model_validate`, a class with fields, an
+    object with `validate`, such as those of jsonschema, or a function."""
     check: Any = getattr(validator, "model_validate", None) or getattr(validator, "validate", None)
-    if is_model(validator):
+    # A class with fields could be called like a function, too, and would refuse nothing.
+    if is_model(validator) or is_typed_dict(validator) or fields_of(validator) is not None:
         check = entity_reader(validator)
     if check is not None:
         return lambda _, entity: None if entity is None else check(entity)
     if callable(validator):
         return validator
     raise TypeError(
-        "A validator is a class with model_validate, an object with validate, or a function, "
+        "A validator is a class with fields or model_validate, an object with validate, or a function, "
         f"not {type(validator).__name__}."
     )
 

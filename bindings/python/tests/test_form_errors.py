@@ -89,7 +89,7 @@ class Shelf:
     label: Label = dataclasses.field(default_factory=Label)
 
 
-@pytest.mark.parametrize(
+MISFITS = pytest.mark.parametrize(
     ("stored", "told"),
     [
         (
@@ -108,6 +108,24 @@ class Shelf:
         ({"label": {"founded": 1974}}, r'"label\.founded" is 1974, and is to be a date'),
     ],
 )
+
+
+@MISFITS
+def test_a_class_as_the_validator_refuses_what_could_not_be_read(
+    stored: Any, told: str, store: holdfast.Store
+) -> None:
+    shelves = store.repository("shelves")
+    shelves.save({"id": "b"})
+    shelves.set_validator(Shelf)
+    with pytest.raises(ValueError, match=told):
+        shelves.save({"id": "a", **stored})
+    with pytest.raises(ValueError, match=told):
+        shelves.patch("b", stored)
+    assert shelves.fetch_all() == [{"id": "b"}]
+    shelves.save({"id": "c"})
+
+
+@MISFITS
 def test_what_does_not_fit_is_told_by_its_path(stored: Any, told: str, store: holdfast.Store) -> None:
     store.repository("shelves").save({"id": "a", **stored})
     shelves = store.repository("shelves", cls=Shelf)
