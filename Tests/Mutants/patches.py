@@ -109,5 +109,13 @@ def check() -> list[Mutant]:
     ]
     if failures:
         raise ValueError("does not apply any more: " + "\n".join(failures))
+    told = files(SWITCH)
+    for mutant in mutants:
+        for file in files(mutant.path):
+            target = re.match(r"Sources/\w+(?=/.*\.swift$)", file)
+            if target and f"{target[0]}/Mutant.swift" not in told:
+                raise ValueError(
+                    f"{SWITCH}: {target[0]} has bugs, and no function mutant()"
+                )
     patched(mutants)
     return mutants
