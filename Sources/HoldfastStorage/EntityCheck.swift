@@ -27,7 +27,11 @@ package struct EntityCheck: Sendable {
             guard let found = try self.id(in: walker) else { return false }
             switch try walker.kind(at: found) {
             case .string: return try walker.equals(walker.text(at: found), view.id)
-            case .number: return compareBytes(walker.bytes(found, try walker.endOfValue(at: found)), view.id) == 0
+            case .number:
+                let number = walker.bytes(found, try walker.endOfValue(at: found))
+                // -0 is kept as it was given, under the id of 0.
+                return compareBytes(number, view.id) == 0
+                    || number.elementsEqual("-0".utf8) && view.id.elementsEqual("0".utf8)
             default: return false
             }
         } catch { return false }

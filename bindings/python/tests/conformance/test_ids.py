@@ -174,3 +174,14 @@ def test_a_transaction_that_listed_ids_conflicts_with_a_change_of_one_of_them(op
                     transaction.commit()
             else:
                 transaction.commit()
+
+
+def test_minus_zero_is_zero(open_store: Any) -> None:
+    with open_store() as store:
+        songs = store.repository("songs")
+        songs.save(b'{"id": -0, "n": 1}')
+        assert songs.fetch_bytes("0") == songs.fetch_bytes(0) == b'{"id": -0, "n": 1}'
+        assert [song["n"] for song in songs.find({"id": 0})] == [song["n"] for song in songs.find()] == [1]
+        assert store.verify()["ok"]
+        songs.modify("0", {"$inc": {"n": 1}})
+        assert songs.get("-0") is None and songs.fetch("0") == {"id": 0, "n": 2}
