@@ -31,7 +31,10 @@ extension BatchCommitter {
                     continue
                 }
                 try checkReads(of: commit, in: write, &overlay, &stored)
-                if case .advance(let target) = commit.catalogueChange { lastSequence = max(lastSequence, target) }
+                if case .advance(let target, _) = commit.catalogueChange {
+                    commit.headBefore = lastSequence
+                    lastSequence = max(lastSequence, target)
+                }
                 let sequence = lastSequence + 1
                 let evaluator = WriteEvaluator(commit, member: member, present, names)
                 let receipt = try accept(
@@ -142,8 +145,9 @@ extension BatchCommitter {
         var evaluator = evaluator
         let revived = try revivals(by: commit, as: sequence, overlay)
         if let change = commit.catalogueChange {
-            entry.changes = try carryOut(change, of: commit, as: sequence, in: write, &overlay, &upkeep)
-            overlay.add(entry)
+            let bodies: [[UInt8]?]
+            (entry.changes, bodies) = try carryOut(change, of: commit, as: sequence, in: write, &overlay, &upkeep)
+            overlay.add(entry, bodies)
         } else if commit.writes.count == 1 {
             let body = try evaluator.evaluateOne(&overlay)
             entry.changes = [CommitLogEntry.Change(key: commit.writes[0].key, isDeletion: body == nil)]

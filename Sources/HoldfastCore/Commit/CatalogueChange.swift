@@ -8,8 +8,9 @@ package enum CatalogueChange: Sendable {
     /// Takes its entities and its indexes away, and the repository from the catalogue.
     case dropRepository(name: String)
     case renameRepository(name: String, to: String)
-    /// Every later commit is greater than this.
-    case advance(to: CommitSequence)
+    /// Every later commit is greater than this. What the library keeps under that id tells from now on after which commit
+    /// nobody has had a sequence up to this one.
+    case advance(to: CommitSequence, noting: EntityKey?)
     /// Enters an index, which every later commit keeps.
     case createIndex(repository: RepositoryID, name: String, definition: IndexDefinition)
     /// Adds entries of what was stored before.
@@ -47,24 +48,25 @@ struct IndexProgress: Sendable {
 }
 
 extension BatchCommitter {
-    /// Answers what the commit log tells of it.
+    /// Answers what the commit log tells of it, with the texts of entities.
     func carryOut(
         _ change: CatalogueChange, of commit: Commit, as sequence: CommitSequence, in write: any StorageWrite,
         _ overlay: inout BatchOverlay, _ upkeep: inout IndexUpkeep
-    ) throws(Refusal) -> [CommitLogEntry.Change] {
+    ) throws(Refusal) -> (changes: [CommitLogEntry.Change], bodies: [[UInt8]?]) {
         switch change {
         case .createRepository(let name, let key):
             try createRepository(name, key: key, as: sequence, in: write, &overlay)
         case .dropRepository(let name):
             let record = try dropRepository(name, as: sequence, in: write, &overlay)
             for index in try known(in: write, overlay) where index.repository == record.id { overlay.remove(index.id) }
-            return [CommitLogEntry.Change(key: EntityKey(whole: record.id), isDeletion: true)]
+            return ([CommitLogEntry.Change(key: EntityKey(whole: record.id), isDeletion: true)], [nil])
         case .renameRepository(let name, let newName):
             let record = try renameRepository(name, to: newName, as: sequence, in: write, &overlay)
-            return [CommitLogEntry.Change(key: EntityKey(whole: record.id), isDeletion: false)]
-        case .advance:
-            // The commit has its sequence, and that is all.
-            break
+            return ([CommitLogEntry.Change(key: EntityKey(whole: record.id), isDeletion: false)], [[]])
+        case .advance(_, let note):
+            guard let note, let before = commit.headBefore else { break }
+            let text = Store.systemEntity(note.id.text, Int64(clamping: before))
+            return ([CommitLogEntry.Change(key: note, isDeletion: false)], [text])
         case .createIndex(let repository, let name, let definition):
             let known = try known(in: write, overlay).first {
                 // By its bytes, as it is stored: Swift takes texts for equal that are written otherwise.
@@ -113,7 +115,7 @@ extension BatchCommitter {
             if isDone { overlay.remove(id) }
             commit.indexProgress = IndexProgress(isDone: isDone)
         }
-        return []
+        return ([], [])
     }
 
     /// Whether an index is what one of this definition would be, of whatever kind its entries are.

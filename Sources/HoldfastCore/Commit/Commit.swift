@@ -26,7 +26,7 @@ public protocol CommitOwner: AnyObject, Sendable {
 public final class Commit: @unchecked Sendable {
     // Sendable: the request is immutable, and so are `onStored` and `canBeGivenUp` from when it is queued. `stage`,
     // `batchBit` and `ownerLeads` are guarded by the queue's lock. What the leader finds (`commitIdentifier`, `outcome`,
-    // `bodies`, `indexProgress`) is written before `isDone` is released, and read by others after it was acquired.
+    // `bodies`, `indexProgress`, `headBefore`) is written before `isDone` is released, and read by others after it was acquired.
 
     // The request.
     let writes: [Write]
@@ -68,6 +68,8 @@ public final class Commit: @unchecked Sendable {
     var bodies: [[UInt8]] = []
     /// What became of an index. For the leader.
     var indexProgress: IndexProgress?
+    /// The newest sequence that was given out before the commit advanced it. For the leader.
+    package var headBefore: CommitSequence?
     private let done = Atomic<Bool>(false)
     private let unwanted = Atomic<Bool>(false)
 

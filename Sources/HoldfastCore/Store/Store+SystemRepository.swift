@@ -6,7 +6,9 @@ package import HoldfastStorage
 /// they change together with entities, or not at all.
 ///
 ///     schema           the version of the program's schema
-///     import/NAME      the head when the import began that is resumed under this name
+///     import/NAME/SEQUENCE
+///                      after which commit nobody had a sequence up to this one when the import that is resumed under the
+///                      name took them for the versions of its entities
 extension Store {
     static let systemRepository = "holdfast_system"
 
@@ -37,6 +39,17 @@ extension Store {
         guard case .object(let members) = try JSONValue.parse(body, what: "record"),
             case .integer(let value) = members.first(where: { $0.name.elementsEqual("value".utf8) })?.value
         else { throw HoldfastError(.corrupt, "a record of the library's own is damaged: restore a backup") }
+        return value
+    }
+
+    /// The number that is kept there, if one is.
+    package func systemValue(of key: EntityKey) throws(HoldfastError) -> Int64? {
+        try read { snapshot throws(HoldfastError) in try systemValue(of: key, on: snapshot) }
+    }
+
+    private func systemValue(of key: EntityKey, on snapshot: any StorageSnapshot) throws(HoldfastError) -> Int64? {
+        var value: Int64?
+        _ = try snapshot.fetch(key) { view throws(HoldfastError) in value = try Self.systemValue(in: view.body) }
         return value
     }
 
@@ -71,10 +84,6 @@ extension Store {
 
     package func schemaVersion(on snapshot: any StorageSnapshot) throws(HoldfastError) -> Int64? {
         guard let system = catalogue.find(Self.systemRepository) else { return nil }
-        var version: Int64?
-        _ = try snapshot.fetch(EntityKey(system.id, Self.schema)) { view throws(HoldfastError) in
-            version = try Self.systemValue(in: view.body)
-        }
-        return version
+        return try systemValue(of: EntityKey(system.id, Self.schema), on: snapshot)
     }
 }

@@ -91,12 +91,6 @@ struct BatchOverlay {
         }
     }
 
-    /// Of a commit without changes of entities.
-    mutating func add(_ entry: CommitLogEntry) {
-        for change in entry.changes { add(change.key, entry.sequence, change.isDeletion ? nil : []) }
-        commitLog.append(entry)
-    }
-
     private mutating func add(_ key: EntityKey, _ version: CommitSequence, _ body: [UInt8]?) {
         last?[key] = changes.count
         changes.append(EntityChange(key: key, version: version, body: body))

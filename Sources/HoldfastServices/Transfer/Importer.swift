@@ -24,8 +24,8 @@ struct Importer {
     private var positions: [UInt64] = []
     private var bytes = 0
     private var versions: [EntityKey: CommitSequence] = [:]
-    /// Versions greater than this, which no entity has had here, are kept.
-    private var keptAbove: CommitSequence?
+    /// Versions that no entity has had here, and that none will be given: they are kept.
+    private var kept: ClosedRange<CommitSequence>?
     private(set) var read: UInt64 = 0
     private(set) var stored: UInt64 = 0
     private(set) var skipped: UInt64 = 0
@@ -42,13 +42,22 @@ struct Importer {
 
     /// From here on versions are kept. Commits that come later are greater than all of them.
     mutating func keepVersions(through sequence: CommitSequence) throws(HoldfastError) {
-        let head = try store.head()
-        // One that goes on asks for what held when it began.
-        keptAbove =
-            try options.resume.map { name throws(HoldfastError) in
-                CommitSequence(clamping: try store.systemRecord("import/\(name)", initially: Int64(clamping: head)))
-            } ?? head
-        if sequence > head { _ = try store.queue.commit(Commit(.advance(to: sequence), isDurable: true)) }
+        var note: EntityKey?
+        if let name = options.resume {
+            let id = EntityID(unchecked: Array("import/\(name)/\(sequence)".utf8))
+            note = EntityKey(try store.openSystemRepository().record.id, id)
+        }
+        var before: CommitSequence?
+        if try store.head() < sequence {
+            // Noted by the commit itself: before it, others may take the sequences for theirs.
+            let commit = Commit(.advance(to: sequence, noting: note), isDurable: true)
+            _ = try store.queue.commit(commit)
+            before = commit.headBefore
+        } else if let note {
+            // One that goes on asks for what held when it began.
+            before = try store.systemValue(of: note).map { CommitSequence(clamping: $0) }
+        }
+        kept = before.flatMap { $0 < sequence ? $0 + 1...sequence : nil }
     }
 
     /// Entities are to come that are kept under this key; nil: as the repository has it. One that is there is opened.
@@ -113,7 +122,7 @@ struct Importer {
         }
         try Self.require(id, toBe: write.bodyBeforeAssignment == nil ? write.key.id : nil, in: name)
         // What replaces another may have to be newer than it.
-        if let version, let keptAbove, version > keptAbove, precondition == .absent { versions[write.key] = version }
+        if let version, let kept, kept.contains(version), precondition == .absent { versions[write.key] = version }
         waiting.append(write)
         positions.append(position)
         bytes += write.size

@@ -2,9 +2,11 @@
 
 import io
 import json
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 import pytest
 from hypothesis import given, settings
@@ -163,6 +165,95 @@ def test_an_import_that_was_cut_short_stores_the_rest(
     other.import_lines(tmp_path / "lines", resume="load")
     other.export_lines(tmp_path / "again")
     assert lines(tmp_path / "again")[1:] == lines(tmp_path / "lines")[1:]
+
+
+def export_of(sequence: int, versions: dict[str, int]) -> io.BytesIO:
+    """An export whose entities have these versions."""
+    file = io.BytesIO()
+    with holdfast.open("memory:") as store:
+        store.repository("songs").save_many({"id": id} for id in versions)
+        store.export_lines(file)
+    header, *entities, end = [json.loads(line) for line in file.getvalue().splitlines()]
+    header["sequence"] = sequence
+    for entity in entities:
+        entity["version"] = versions[entity["id"]]
+    return io.BytesIO(b"".join(json.dumps(it).encode() + b"\n" for it in (header, *entities, end)))
+
+
+def versions_of(store: holdfast.Store) -> dict[str, int]:
+    file = io.BytesIO()
+    store.export_lines(file)
+    entities = [json.loads(line) for line in file.getvalue().splitlines()[1:-1]]
+    return {it["id"]: it["version"] for it in entities}
+
+
+@pytest.mark.parametrize("resume", ["load", None])
+def test_an_import_gives_no_version_that_its_id_had_here(
+    open_store: Callable[..., holdfast.Store], resume: Optional[str]
+) -> None:
+    with open_store() as store:
+        songs = store.repository("songs")
+        export = export_of(20_000, {f"s{version:05}": version for version in range(1, 1000)})
+        had: set[tuple[str, int]] = set()
+        over = threading.Event()
+
+        def write() -> None:
+            version = store.describe()["sequence"]
+            while not over.is_set():
+                # Often the version that the import has for it.
+                id = f"s{version + 1:05}"
+                songs.save({"id": id})
+                _, version = songs.fetch_versioned(id) or ({}, 0)
+                had.add((id, version))
+                songs.delete(id)
+                version = store.describe()["sequence"]
+
+        with ThreadPoolExecutor() as threads:
+            writing = threads.submit(write)
+            while len(had) < 20:
+                assert not writing.done(), writing.result()
+            # Ids that are there in this moment are refused.
+            while True:
+                try:
+                    store.import_lines(io.BytesIO(export.getvalue()), resume=resume)
+                    break
+                except holdfast.ExistsError:
+                    pass
+            over.set()
+            writing.result()
+        assert not had & set(versions_of(store).items())
+
+
+def test_an_import_resumed_keeps_the_versions_that_it_began_with(other: holdfast.Store) -> None:
+    versions = {f"s{version:05}": version for version in range(101, 2601)}
+    export = export_of(3000, versions).getvalue()
+
+    def stop(done: int, _: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        other.import_lines(io.BytesIO(export), resume="load", progress=stop)
+    other.repository("others").save({"id": "a"})
+    other.import_lines(io.BytesIO(export), resume="load")
+    other.drop("others")
+    assert versions_of(other) == versions
+
+
+def test_a_name_to_resume_under_says_nothing_of_another_export(other: holdfast.Store) -> None:
+    other.import_lines(export_of(1000, {"a": 500}), resume="load")
+    songs = other.repository("songs")
+    songs.save({"id": "b"})
+    _, version = songs.fetch_versioned("b") or ({}, 0)
+    songs.delete("b")
+    other.drop("songs")
+    other.import_lines(export_of(version, {"b": version}), resume="load", existing="skip")
+    assert versions_of(other)["b"] > version
+
+
+def test_a_version_beyond_its_export_s_is_not_kept(other: holdfast.Store) -> None:
+    other.import_lines(export_of(1000, {"a": 500, "b": 1_000_000}))
+    versions = versions_of(other)
+    assert versions["a"] == 500 and versions["b"] <= other.describe()["sequence"]
 
 
 def test_lines_of_entities_need_a_repository(other: holdfast.Store) -> None:
