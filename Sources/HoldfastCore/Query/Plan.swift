@@ -88,17 +88,20 @@ struct Plan: Sendable {
     ) -> (plan: Plan, score: Int)? {
         var best: (plan: Plan, score: Int)?
         let conjuncts = filter.conjuncts
+        let limit = Limits.inForce.planRanges
         for (number, node) in conjuncts.enumerated() {
-            guard case .any(let nodes) = node, nodes.count <= Limits.inForce.planRanges else { continue }
+            guard case .any(let nodes) = node, nodes.count <= limit else { continue }
             let rest = conjuncts.enumerated().filter { $0.offset != number }.map(\.element)
             var parts: [Part] = []
+            var ranges = 0
             var worst = Int.max
-            for node in nodes where worst > best?.score ?? 0 {
+            for node in nodes where worst > best?.score ?? 0 && ranges <= limit {
                 let (plan, score) = self.best(for: Filter(root: .conjunction([node] + rest)), indexes, key)
                 worst = min(worst, score)
                 parts += plan.parts
+                ranges += plan.parts.reduce(0) { $0 + $1.ranges.count }
             }
-            if worst > best?.score ?? 0, !parts.isEmpty {
+            if worst > best?.score ?? 0, ranges <= limit, !parts.isEmpty {
                 best = (Plan(parts: parts, isExact: false, isSorted: false), worst)
             }
         }

@@ -159,6 +159,21 @@ def test_alternatives_are_looked_up_one_by_one(open_store: Any) -> None:
             assert sorted(song["id"] for song in songs.iterate(query)) == ["0000", "0001", "new"]
 
 
+def test_alternatives_share_the_limit_that_one_list_of_values_has(open_store: Any) -> None:
+    with open_store() as store:
+        songs = store.repository("songs")
+        songs.create_index("n")
+        songs.save_many([{"id": f"{n:04}", "n": n} for n in range(100)])
+
+        def either(count: int) -> dict[str, Any]:
+            lists: list[dict[str, Any]] = [{"$in": list(range(n, n + count))} for n in (0, count)]
+            return {"$or": [{"n": values} for values in lists]}
+
+        assert songs.explain(either(500))["access"] == "alternatives"
+        assert songs.explain(either(501))["access"] == "scan"
+        assert songs.count(either(500)) == songs.count(either(501)) == 100
+
+
 def test_a_transaction_that_listed_ids_conflicts_with_a_change_of_one_of_them(open_store: Any) -> None:
     with open_store() as store:
         songs = store.repository("songs")
