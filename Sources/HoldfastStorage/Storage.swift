@@ -209,7 +209,8 @@ public struct RepositoryRecord: Sendable, Equatable {
 
     /// What it was called when this commit came.
     public func name(at sequence: CommitSequence) -> String {
-        formerNames.first { sequence <= $0.through }?.name ?? name
+        let place = formerNames.partitioningIndex { sequence <= $0.through }
+        return place < formerNames.count ? formerNames[place].name : name
     }
 }
 

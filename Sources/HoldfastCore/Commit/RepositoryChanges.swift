@@ -145,13 +145,14 @@ extension BatchCommitter {
     private func rename(
         _ record: inout RepositoryRecord, to name: String, as sequence: CommitSequence, in write: any StorageWrite
     ) throws(Refusal) {
-        var needed: [RepositoryRecord.FormerName] = []
+        let known = record.formerNames
+        let needed: Int
         do throws(HoldfastError) {
-            for former in record.formerNames where try write.commitLog(after: former.through, limit: 1) != nil {
-                needed.append(former)
-            }
+            needed = try known.search { former throws(HoldfastError) in
+                try write.commitLog(after: former.through, limit: 1) == nil ? 1 : -1
+            }.index
         } catch { throw .storage(error) }
-        record.formerNames = needed + [RepositoryRecord.FormerName(record.name, through: sequence)]
+        record.formerNames = known[needed...] + [RepositoryRecord.FormerName(record.name, through: sequence)]
         (record.name, record.changed) = (name, sequence)
     }
 }
