@@ -234,7 +234,7 @@ def call(
     statuses: list[int] = []
     try:
         # No signal is handled before the status is in the list; one that came in the call is in the block.
-        statuses += map(function, *zip((*arguments, result.error_reference)))
+        statuses += itertools.starmap(function, ((*arguments, result.error_reference),))
         status = statuses[0]
         if status and status == accepted:
             # Not where the caller could take it for that failure.

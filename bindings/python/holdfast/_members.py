@@ -84,7 +84,7 @@ def ask_members(statuses: list[int], raised: Raised, function: Callable[..., int
     """Makes a native call that calls members, and notes its status before a signal can be handled."""
     outer, _calls.raised = _calls.raised, raised
     try:
-        statuses += map(function, *zip(arguments))
+        statuses += itertools.starmap(function, (arguments,))
     finally:
         _calls.raised = outer
 
