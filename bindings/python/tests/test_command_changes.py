@@ -96,6 +96,19 @@ def test_delete_tells_what_it_would_delete_and_deletes_it(filled: str) -> None:
     assert len(found(filled, '{"id": "s0006"}')) == 1
 
 
+@pytest.mark.parametrize("name", ["find", "delete", "modify"])
+def test_a_filter_none_of_whose_conditions_is_lost_is_needed(filled: str, name: str) -> None:
+    before = call("find", filled, "songs").stdout
+    filter = '{"id": "s1", "plays": {"$gte": 0, "$gte": -1}}'
+    arguments = {
+        "find": (filter,),
+        "delete": ("--filter", filter, "--yes"),
+        "modify": ("--filter", filter, '{"$set": {"x": 1}}'),
+    }
+    assert 'twice: "$gte"' in call(name, filled, "songs", *arguments[name], code=2).stderr
+    assert call("find", filled, "songs").stdout == before
+
+
 def test_delete_asks_whoever_is_at_the_terminal(filled: str, spawn: Spawn) -> None:
     words = ("delete", filled, "songs", "--filter", '{"plays": 3}')
     for answer, code in (("n\r", 1), ("\r", 1), (CONTROL_D, 1), (CONTROL_C, 130)):

@@ -2,6 +2,7 @@
 
 import json
 import re
+from typing import Any
 
 import click
 
@@ -15,6 +16,16 @@ def text_of(source: str) -> str:
         return source
     with click.open_file(source, encoding="utf-8") as file:
         return file.read()
+
+
+def named_once(members: "list[tuple[str, Any]]") -> "dict[str, Any]":
+    """For objects that are read here: none of the members silently takes the place of another."""
+    named = dict(members)
+    if len(named) < len(members):
+        names = [name for name, _ in members]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"a member name appears twice: {json.dumps(twice)}")
+    return named
 
 
 def entities_in(text: str) -> list[bytes]:

@@ -10,6 +10,7 @@ from click.shell_completion import CompletionItem
 
 from .._limits import LIMITS
 from ..store import Store
+from .entities import named_once
 from .session import Session
 
 
@@ -104,7 +105,7 @@ class Filter(click.ParamType):
     def convert(self, value: Any, param: Optional[click.Parameter], ctx: Optional[click.Context]) -> Any:
         """The filter as a dict."""
         try:
-            filter = json.loads(value)
+            filter = json.loads(value, object_pairs_hook=named_once)
         except (ValueError, RecursionError) as error:
             self.fail(f"{value!r} is no JSON: {error}.", param, ctx)
         if not isinstance(filter, dict):

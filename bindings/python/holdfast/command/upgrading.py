@@ -8,6 +8,7 @@ import click
 
 from .. import errors
 from ..store import Store
+from .entities import named_once
 from .failures import Failure
 from .parameters import store_argument
 from .progress import progress
@@ -73,7 +74,7 @@ def upgrade(session: Session, store: str, steps: Any, backup: bool) -> None:
 def steps_in(text: str) -> "dict[int, list[dict[str, Any]]]":
     """The changes that lead from each version to the next."""
     try:
-        chain = json.loads(text, object_pairs_hook=_named_once)
+        chain = json.loads(text, object_pairs_hook=named_once)
     except (ValueError, RecursionError) as error:
         raise Failure(f"the steps are no JSON: {error}") from error
     if not isinstance(chain, dict) or not all(map(_VERSION.fullmatch, chain)):
@@ -86,16 +87,6 @@ def steps_in(text: str) -> "dict[int, list[dict[str, Any]]]":
                     f"{', '.join(map(json.dumps, CHANGES))} (see holdfast upgrade --help)"
                 )
     return {int(version): changes for version, changes in chain.items()}
-
-
-def _named_once(members: "list[tuple[str, Any]]") -> "dict[str, Any]":
-    """An object, none of whose members would silently take the place of another."""
-    named = dict(members)
-    if len(named) < len(members):
-        names = [name for name, _ in members]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise Failure(f"the steps have {json.dumps(twice)} twice in one object")
-    return named
 
 
 def _is_change(change: Any) -> bool:
