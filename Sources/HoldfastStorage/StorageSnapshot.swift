@@ -24,6 +24,9 @@ public protocol StorageSnapshot: AnyObject, Sendable {
     ///                  WHERE repository = $1 AND id >= $2 AND id < $3 ORDER BY id         (PostgreSQL: COLLATE "C")
     func scan(_ scan: EntityScan, _ body: (EntityView) throws(HoldfastError) -> Bool) throws(HoldfastError)
 
+    /// Whether the walk along a range of ids costs what lies in it, and not as much as one along all of them.
+    var seeksIDs: Bool { get }
+
     /// The catalogue as it is in this snapshot.
     ///
     ///     both         as `indexes`
@@ -120,6 +123,8 @@ extension StorageSnapshot {
     public func commitLog(after sequence: CommitSequence) throws(HoldfastError) -> [CommitLogEntry]? {
         try commitLog(after: sequence, limit: .max)
     }
+
+    public var seeksIDs: Bool { true }
 
     /// All entities of a repository.
     package func scan(

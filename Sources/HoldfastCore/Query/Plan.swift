@@ -24,6 +24,11 @@ struct Plan: Sendable {
         /// What the ranges stand for, as conditions on the index's paths: for `explain`.
         var bounds: [(path: Path, tests: [Filter.Test])] = []
 
+        /// Whether no entities are walked but those of listed ids.
+        fileprivate var seeksNoRange: Bool {
+            index != nil || ranges.allSatisfy { EntityScan(0, $0).onlyID != nil }
+        }
+
         /// Whether every entity is a candidate.
         var isEverything: Bool { index == nil && ranges == [.all] }
     }
@@ -45,15 +50,17 @@ struct Plan: Sendable {
     /// the index with the longest run of fields held to single values, then one with a range behind them, or a range of
     /// ids; and where none helps, but one for each alternative of a `$or`, those. `sort` is what the query asks for, empty if
     /// nothing, and `indexSort` what an index may come in; `isLimited` tells whether it ends early, which makes walking a
-    /// whole index in order worth while. `key` is what the id is called where the repository's own order may be walked.
+    /// whole index in order worth while. `key` is what the id is called where the repository's own order may be walked;
+    /// `seeksIDs` as of a snapshot.
     static func best(
-        for filter: Filter, among indexes: [Index], key: String? = nil, idsAreTexts: Bool = false,
-        sort: [SortOrder.Field] = [], indexSort: [SortOrder.Field] = [], isLimited: Bool = false
+        for filter: Filter, among indexes: [Index], key: String? = nil, seeksIDs: Bool = true,
+        idsAreTexts: Bool = false, sort: [SortOrder.Field] = [], indexSort: [SortOrder.Field] = [],
+        isLimited: Bool = false
     ) -> Plan {
         let ready = indexes.filter { $0.record.state == .ready }
         var (best, score) = best(
             for: filter, ready, key, idsAreTexts, sort: sort, indexSort: indexSort, isLimited: isLimited)
-        if let alternatives = alternatives(of: filter, ready, key), alternatives.score > score {
+        if let alternatives = alternatives(of: filter, ready, key, seeksIDs), alternatives.score > score {
             best = alternatives.plan
         }
         return best
@@ -84,7 +91,7 @@ struct Plan: Sendable {
     /// Of one of the filter's `$or`: what the best plans for each alternative, with what must hold beside it, lead to.
     /// The score is that of the worst; nil where one has to look at every entity.
     private static func alternatives(
-        of filter: Filter, _ indexes: [Index], _ key: String?
+        of filter: Filter, _ indexes: [Index], _ key: String?, _ seeksIDs: Bool
     ) -> (plan: Plan, score: Int)? {
         var best: (plan: Plan, score: Int)?
         let conjuncts = filter.conjuncts
@@ -97,7 +104,7 @@ struct Plan: Sendable {
             var worst = Int.max
             for node in nodes where worst > best?.score ?? 0 && ranges <= limit {
                 let (plan, score) = self.best(for: Filter(root: .conjunction([node] + rest)), indexes, key)
-                worst = min(worst, score)
+                worst = min(worst, seeksIDs || plan.parts.allSatisfy(\.seeksNoRange) ? score : 0)
                 parts += plan.parts
                 ranges += plan.parts.reduce(0) { $0 + $1.ranges.count }
             }

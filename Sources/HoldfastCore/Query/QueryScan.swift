@@ -136,7 +136,7 @@ package struct QueryScan {
         }
         // Own writes come behind what is walked along an index, and so in no order; by ids they come in theirs.
         plan = Plan.best(
-            for: filter, among: try snapshot.indexes(of: repository), key: key,
+            for: filter, among: try snapshot.indexes(of: repository), key: key, seeksIDs: snapshot.seeksIDs,
             idsAreTexts: try idsAreTexts(repository, check, on: snapshot), sort: sort,
             indexSort: own.isEmpty ? sort : [], isLimited: isLimited)
         if plan.isReversed { own.reverse() }

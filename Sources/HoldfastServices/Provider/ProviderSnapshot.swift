@@ -102,6 +102,9 @@ final class ProviderSnapshot: StorageSnapshot {
         }
     }
 
+    /// The provider gives all, or one.
+    var seeksIDs: Bool { false }
+
     /// What is left of an earlier scan of the same, which takes it out.
     private func takeRest(of repository: RepositoryID, _ filter: JSONValue?) -> Listing? {
         rests.withLock { rests in

@@ -17,6 +17,7 @@ from threads import in_threads
 
 import holdfast
 import holdfast.aio
+import holdfast.testing
 
 
 class Shelf(holdfast.StorageProvider):
@@ -135,6 +136,19 @@ def test_cursors_that_take_turns_each_go_on_with_what_they_asked_for() -> None:
             assert turns == ["4", "0", "5", "6", "1", "7"]
             assert [song["id"] for song in every] == ["2", "3", "4", "5", "6", "7"]
             assert list(some) == []
+
+
+def test_alternatives_ask_a_provider_for_everything_but_once() -> None:
+    storage = holdfast.testing.MockStorage(songs=[{"id": f"{name}{n}"} for name in "abcd" for n in range(3)])
+    with holdfast.open_provider(storage) as store:
+        songs = store.repository("songs")
+        storage.calls.reset()
+        ranges = {"$or": [{"id": {"$lt": "b"}}, {"id": {"$regex": "^c"}}, {"id": {"$gt": "d1"}}]}
+        assert [song["id"] for song in songs.find(ranges)] == ["a0", "a1", "a2", "c0", "c1", "c2", "d2"]
+        assert storage.calls.count() == storage.calls.count("fetch_all") == 1
+        storage.calls.reset()
+        assert songs.count({"$or": [{"id": "a1"}, {"id": {"$in": ["d2", "x"]}}]}) == 2
+        assert storage.calls.count() == storage.calls.count("fetch") == 3
 
 
 def test_an_exception_is_the_cause_of_a_host_error(store: holdfast.Store, shelf: Shelf) -> None:
