@@ -1,11 +1,12 @@
 """Maintenance of a store: backup and restore, checking, compacting, export and import, schema upgrades."""
 
 import ctypes
+import functools
 import io
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Callable, Optional, Union
 
@@ -185,21 +186,25 @@ class StoreMaintenance:
         if not isinstance(resume, bool):
             raise TypeError("`resume` is True or False: the file tells by itself how far it got.")
         if not isinstance(target, (str, os.PathLike)):
-            return self._export(target, repositories, None, damaged, progress)
+            given: IO[bytes] = target
+            return self._export(lambda: given, repositories, None, damaged, progress)
         path = Path(target)
         if resume:
             with _resumed(path) as (file, after):
                 if file is not None:
+                    rest: IO[bytes] = file
                     try:
-                        return self._export(file, repositories, after, damaged, progress)
+                        return self._export(lambda: rest, repositories, after, damaged, progress)
                     except errors.ConflictError:
                         pass  # written since, or of something else: anew
-        with path.open("wb") as file:
-            return self._export(file, repositories, None, damaged, progress)
+        with ExitStack() as opened:
+            # When the first line comes, so that an export that is refused leaves an older one as it was.
+            anew = functools.cache(lambda: opened.enter_context(path.open("wb")))
+            return self._export(anew, repositories, None, damaged, progress)
 
     def _export(
         self,
-        file: IO[bytes],
+        target: Callable[[], IO[bytes]],
         repositories: Optional[Sequence[str]],
         after: Optional[Mapping[str, Any]],
         damaged: Damaged,
@@ -207,6 +212,7 @@ class StoreMaintenance:
     ) -> dict[str, Any]:
         def write(text: Any, length: int) -> int:
             rest = ctypes.string_at(text, length)
+            file = target()
             written = file.write(rest)
             # A file without a buffer may take a part, and says how much.
             while isinstance(file, io.RawIOBase) and written != len(rest):
@@ -224,7 +230,7 @@ class StoreMaintenance:
         functions = (_callbacks.write, _callbacks.progress_for(progress))
         with Callbacks(progress, write, name="export").calling() as token:
             report = self._report(lib.hf_store_export, options_of(options), *functions, token, stores=True)
-        file.flush()
+        target().flush()
         return report
 
     @threaded
@@ -329,8 +335,9 @@ class StoreMaintenance:
         new store gets the newest version at once; one without a recorded version has version 0. Before the
         first step a store with a file is backed up beside itself, unless `backup` is False; `progress` is
         told of that. Answers "from", "to" and "backup". Raises SchemaTooNewError when the store is newer than
-        the program.
+        the program, and InvalidStateError inside a transaction, because these are transactions of their own.
         """
+        self._outside("upgrade")
         versions = sorted(upgrades)
         if not versions:
             raise errors.InvalidArgumentError("There are no upgrades: give one for each version to leave.")

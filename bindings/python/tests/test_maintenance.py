@@ -234,11 +234,43 @@ def test_a_store_that_others_have_open_is_not_compacted(filled: holdfast.Store) 
     filled.compact()
 
 
+def test_an_export_that_is_refused_leaves_an_older_one_as_it_was(
+    filled: holdfast.Store, tmp_path: Path
+) -> None:
+    path = tmp_path / "music.jsonl"
+    filled.export_lines(path)
+    before = path.read_bytes()
+    with pytest.raises(holdfast.NotFoundError):
+        filled.export_lines(path, repositories=["sogns"])
+    assert path.read_bytes() == before
+    with pytest.raises(FileNotFoundError):
+        filled.export_lines(tmp_path / "nowhere" / "music.jsonl")
+    filled.repository("songs").delete_all()
+    filled.export_lines(path)
+    assert 0 < len(path.read_bytes()) < len(before)
+
+
 # --- The schema ----------------------------------------------------------------------------------
 
 
 def rename(store: holdfast.Store) -> None:
     store.repository("songs").modify_all(None, {"$rename": {"name": "title"}})
+
+
+def test_an_upgrade_is_no_part_of_a_transaction(path: str) -> None:
+    with holdfast.open(path) as store:
+        songs = store.repository("songs")
+        songs.save({"id": "a", "name": "Gloria"})
+
+        async def awaited() -> None:
+            async with store.aio.transaction():
+                with pytest.raises(holdfast.InvalidStateError, match="call it outside"):
+                    await store.aio.upgrade({0: rename})
+
+        with store.transaction(), pytest.raises(holdfast.InvalidStateError, match="call it outside"):
+            store.upgrade({0: rename})
+        asyncio.run(awaited())
+        assert store.schema_version is None and songs["a"] == {"id": "a", "name": "Gloria"}
 
 
 def test_an_upgrade_that_was_killed_goes_on_with_its_step(path: str) -> None:
