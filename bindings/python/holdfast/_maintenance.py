@@ -60,7 +60,8 @@ class RepositoryMaintenance:
         name: Optional[str] = None,
         progress: Optional[IndexProgress] = None,
     ) -> None:
-        """Creates an index, and returns when queries use it; reading and writing go on meanwhile.
+        """Creates an index, and returns when queries use it; reading and writing go on meanwhile. It is no
+        part of a transaction, so that a rollback, or an upgrade that fails, leaves it there.
 
         `fields` is a path, several, or a mapping of paths to 1 (ascending) or -1 (descending). The name is by
         default the paths, descending ones with a hyphen before them, joined by underscores. An equal index of
@@ -92,7 +93,7 @@ class RepositoryMaintenance:
 
     @threaded
     def drop_index(self, name: str) -> None:
-        """Takes an index away. Raises NotFoundError."""
+        """Takes an index away at once, also inside a transaction. Raises NotFoundError."""
         call(lib.hf_repository_drop_index, self.pointer, native_text(name), stored=nothing)
 
     @threaded
