@@ -244,8 +244,8 @@ class StoreMaintenance:
         indexes: Optional[bool] = None,
         progress: Optional[Progress] = None,
     ) -> dict[str, Any]:
-        """Stores what an export has written, or lines that are entities of `repository`, a piece at a time and
-        as no part of a transaction: what was stored before an error stays.
+        """Stores what an export has written, or lines that are entities of `repository`, a piece at a time
+        and as no part of a transaction: what was stored before an error stays.
 
         `source` is a path, or what has a `read` that answers bytes or text, empty at its end. `existing` says
         what becomes of an entity whose id is taken: "refuse" (ExistsError), "replace" or "skip". With a name
