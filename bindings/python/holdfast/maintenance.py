@@ -178,6 +178,7 @@ class StoreMaintenance:
         """Writes the store, or some of its repositories, as JSON Lines with ids and versions, in one state.
 
         `target` is a path, where a file that is there is written over, or a file opened for writing bytes.
+        InvalidArgumentError refuses a path of the store's own files.
         With `resume` a path that holds an export which was cut short is gone on with, if it is of this store
         and these repositories and nothing was committed since, and else begun anew. An entity that is damaged
         where it is stored raises CorruptError; with `damaged="skip"` such are left out. `progress` is told
@@ -189,6 +190,7 @@ class StoreMaintenance:
             given: IO[bytes] = target
             return self._export(lambda: given, repositories, None, damaged, progress)
         path = Path(target)
+        self._refuse_own_file(path)
         if resume:
             with _resumed(path) as (file, after):
                 if file is not None:
@@ -201,6 +203,14 @@ class StoreMaintenance:
             # When the first line comes, so that an export that is refused leaves an older one as it was.
             anew = functools.cache(lambda: opened.enter_context(path.open("wb")))
             return self._export(anew, repositories, None, damaged, progress)
+
+    def _refuse_own_file(self, path: StrPath) -> None:
+        """Before one is opened: writing destroys what is the store's, and closing drops its locks."""
+        for own in (self._file + ending for ending in ("", "-wal", "-shm", "-lock")):
+            if os.path.exists(own) and os.path.exists(path) and os.path.samefile(own, path):
+                raise errors.InvalidArgumentError(
+                    f"{path} is a file of the store itself: choose another one."
+                )
 
     def _export(
         self,
@@ -254,6 +264,7 @@ class StoreMaintenance:
         and "skipped"; errors name the "line" in their detail.
         """
         if isinstance(source, (str, os.PathLike)):
+            self._refuse_own_file(source)
             with Path(source).open("rb") as file:
                 return self.import_lines(
                     file,

@@ -100,6 +100,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         self._handle = Handle(store, lib.hf_store_free)
         self._events = Events(store)
         self._url = url
+        self._file = os.path.abspath(os.fsdecode(url).removeprefix("sqlite:"))
         self._keys = {}
         try:
             # Nobody tells whether it was there before.

@@ -89,3 +89,25 @@ def test_a_file_that_takes_a_part_of_what_it_is_given_gets_the_rest(
     narrow, whole = ((tmp_path / name).read_bytes().splitlines() for name in ("narrow", "whole"))
     assert narrow[1:] == whole[1:]
     assert len(narrow) > 500
+
+
+@pytest.mark.parametrize("ending", ["", "-wal", "-shm", "-lock"])
+def test_a_store_is_neither_exported_onto_its_own_files_nor_imported_from_them(
+    path: str, ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Path(path)
+    monkeypatch.chdir(place.parent)
+    (place.parent / "link").symlink_to(path + ending)
+    (place.parent / "elsewhere").mkdir()
+    with holdfast.open(f"sqlite:{place.name}") as store:
+        store.repository("songs").save({"id": "s1"})
+        monkeypatch.chdir("elsewhere")
+        for own in (path + ending, Path("..") / "link"):
+            for call in (store.export_lines, store.import_lines):
+                with pytest.raises(holdfast.InvalidArgumentError, match="store itself"):
+                    call(own)
+            with pytest.raises(holdfast.InvalidArgumentError, match="store itself"):
+                store.export_lines(own, resume=True)
+        assert store.verify()["ok"]
+    with holdfast.open(path) as store:
+        assert store.repository("songs").ids() == ["s1"]
