@@ -47,7 +47,8 @@ extension Repository {
             return true
         } catch {
             switch error.status {
-            case .notFound: return false
+            // But not where it is the repository that is no more.
+            case .notFound where !error.detail.contains { $0.name == "repository" }: return false
             // Of a store that is gone nothing can be taken away: what stays, a later call goes on with.
             case .closed, .forked: break
             // Half of an index would be kept by every commit, and a unique one refuse some. Where the storage does not

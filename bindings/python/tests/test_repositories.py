@@ -49,6 +49,8 @@ def test_what_was_dropped_is_empty_and_there_again_once_something_is_stored(url:
         keyed.save({"code": "a"})
         with pytest.raises(holdfast.NotFoundError, match="open it anew"):
             songs.save({"id": "b"})
+        with pytest.raises(holdfast.NotFoundError, match="open it anew"):
+            songs.create_index("plays")
 
 
 def test_a_renamed_repository_keeps_what_it_has(url: str) -> None:
