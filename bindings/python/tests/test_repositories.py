@@ -71,6 +71,22 @@ def test_a_renamed_repository_keeps_what_it_has(url: str) -> None:
             store.rename("albums", "records")
 
 
+def test_a_handle_deletes_nothing_of_who_has_the_name_by_now(url: str) -> None:
+    with holdfast.open(url) as store:
+        songs = store.repository("songs")
+        songs.save({"id": "a"})
+        store.rename("songs", "tracks")
+        others = store.repository("songs")
+        others.save({"id": "a"})
+        for _ in range(2):
+            songs.delete("a", missing_ok=True)
+        assert songs.find() == [] and others.find() == [{"id": "a"}]
+        with store.transaction():
+            songs.delete("a", missing_ok=True)
+            songs.save({"id": "b"})
+        assert songs.find() == [{"id": "b"}]
+
+
 def test_both_are_refused_inside_a_transaction_and_lose_nothing(url: str) -> None:
     with holdfast.open(url) as store:
         songs = store.repository("songs")
