@@ -35,8 +35,9 @@ public final class Controller: Sendable {
         var handler: UInt64?
         var limit: UInt64 = 0
         var live: [EntityID: LiveRequest] = [:]
-        /// The saves and deletes that are under way.
-        var runs: [ProcessRun.Name: [ObjectIdentifier: ProcessRun]] = [:]
+        /// Of the saves and deletes that are under way. Not these themselves, which hold the controller: what has ended lets
+        /// go of them, also where its news are never taken.
+        var futures: [ProcessRun.Name: [ObjectIdentifier: Future]] = [:]
         var host: (any ControllerHost)?
         var isClosed = false
 
@@ -192,13 +193,13 @@ public final class Controller: Sendable {
         switch action {
         case .begin(let process, let id, let element, let isMissingAllowed):
             let run = ProcessRun(self, process, id, element)
-            work.withLock { $0.runs[run.name, default: [:]][ObjectIdentifier(run)] = run }
             do throws(HoldfastError) {
                 try run.begin(isMissingAllowed: isMissingAllowed)
             } catch { run.fail(error) }
         case .cancel(let process, let id):
-            let runs = work.withLock { $0.runs[ProcessRun.Name(process: process, id: id)] } ?? [:]
-            for run in runs.values { run.cancel() }
+            let futures = work.withLock { $0.futures[ProcessRun.Name(process: process, id: id)] } ?? [:]
+            // Their failure is told as any other; what is too late for that goes on.
+            for future in futures.values { try? future.cancel() }
         case .request(let token, let request):
             replaceLive(token, by: LiveRequest(self, token, request))?.end()
             work.withLock { $0.live[token] }?.begin()
@@ -208,10 +209,14 @@ public final class Controller: Sendable {
         }
     }
 
+    func hasBegun(_ run: ProcessRun, _ future: Future) {
+        work.withLock { $0.futures[run.name, default: [:]][ObjectIdentifier(run)] = future }
+    }
+
     func hasEnded(_ run: ProcessRun) {
         work.withLock { work in
-            work.runs[run.name]?.removeValue(forKey: ObjectIdentifier(run))
-            if work.runs[run.name]?.isEmpty == true { work.runs[run.name] = nil }
+            work.futures[run.name]?.removeValue(forKey: ObjectIdentifier(run))
+            if work.futures[run.name]?.isEmpty == true { work.futures[run.name] = nil }
         }
     }
 

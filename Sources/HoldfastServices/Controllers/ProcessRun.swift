@@ -14,8 +14,6 @@ final class ProcessRun: FutureObserver {
     private let process: ControllerAction.Process
     private let id: EntityID
     private let element: [UInt8]
-    /// There from its beginning to its end.
-    private let future = Lock<Future?>(nil)
 
     init(_ controller: Controller, _ process: ControllerAction.Process, _ id: EntityID, _ element: [UInt8]) {
         self.controller = controller
@@ -37,11 +35,8 @@ final class ProcessRun: FutureObserver {
             case .delete:
                 Operation(.delete, of: repository, try entityID(in: repository), isMissingAllowed: isMissingAllowed)
             }
-        _ = try operation.start(observer: self, waitsForSlot: false) { future in self.future.withLock { $0 = future } }
+        _ = try operation.start(observer: self, waitsForSlot: false) { controller.hasBegun(self, $0) }
     }
-
-    /// Withdraws what is still queued; its failure is told as any other. What is too late for that goes on.
-    func cancel() { try? future.withLock { $0 }?.cancel() }
 
     /// Of the element, which is looked at no further.
     private func entityID(in repository: Repository) throws(HoldfastError) -> EntityID {
@@ -58,7 +53,7 @@ final class ProcessRun: FutureObserver {
     func completed(_ completion: Completion) {
         switch completion.outcome {
         case .success(let value):
-            end()
+            controller.hasEnded(self)
             controller.tell(
                 .succeeded(process, id, element: process == .save ? value.bytes : element, version: value.version))
         case .failure(let error): fail(error)
@@ -66,12 +61,7 @@ final class ProcessRun: FutureObserver {
     }
 
     func fail(_ error: HoldfastError) {
-        end()
-        controller.tell(.failed(process, id, element: element, error: error.json))
-    }
-
-    private func end() {
-        future.withLock { $0 = nil }
         controller.hasEnded(self)
+        controller.tell(.failed(process, id, element: element, error: error.json))
     }
 }
