@@ -6,6 +6,8 @@ internal import HoldfastStorage
 struct OperationStep: Sendable {
     let verb: Verb
     let repository: String
+    /// Where the call is one of a repository that is open: that, whatever it is called by then.
+    private var opened: Repository?
     private var key: String?
     private var cache: CachePolicy?
     private var id: EntityID?
@@ -28,6 +30,7 @@ struct OperationStep: Sendable {
     init(_ verb: Verb, of repository: Repository, _ id: EntityID?, _ payload: [UInt8], isMissingAllowed: Bool) {
         self.verb = verb
         self.repository = repository.name
+        opened = repository
         self.id = id
         self.payload = payload
         self.isMissingAllowed = isMissingAllowed
@@ -109,6 +112,7 @@ struct OperationStep: Sendable {
 
     /// The repository, created where there is none of this name.
     func open(in store: Store) throws(HoldfastError) -> Repository {
+        if let opened { return opened }
         var options = RepositoryOptions()
         options.key = key
         options.cache = cache
@@ -117,7 +121,7 @@ struct OperationStep: Sendable {
 
     /// The repository if opening it needs no I/O.
     func openKnown(in store: Store) throws(HoldfastError) -> Repository? {
-        store.knows(repository) ? try open(in: store) : nil
+        opened != nil || store.knows(repository) ? try open(in: store) : nil
     }
 
     func run(on repository: Repository, in transaction: Transaction?) throws(HoldfastError) -> FutureValue {

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 import pytest
+from actions import delete, eventually, save
 from loops import Run
 from programs import Writer, start_program
 
@@ -85,6 +86,20 @@ def test_a_handle_deletes_nothing_of_who_has_the_name_by_now(url: str) -> None:
             songs.delete("a", missing_ok=True)
             songs.save({"id": "b"})
         assert songs.find() == [{"id": "b"}]
+
+
+def test_a_controller_saves_where_its_repository_is_by_now(url: str) -> None:
+    with holdfast.open(url) as store:
+        songs = store.repository("songs")
+        with holdfast.Controller(songs) as controller:
+            store.rename("songs", "tracks")
+            others = store.repository("songs")
+            others.save({"id": "b"})
+            controller.dispatch(save({"id": "a"}, "first"))
+            controller.dispatch(delete("b", "second", missing_ok=True))
+            eventually(lambda: controller.state["deletes"].get("second", {}).get("state") == "succeeded")
+            eventually(lambda: controller.state["saves"]["first"]["state"] == "succeeded")
+        assert songs.find() == [{"id": "a"}] and others.find() == [{"id": "b"}]
 
 
 def test_both_are_refused_inside_a_transaction_and_lose_nothing(url: str) -> None:
