@@ -27,8 +27,11 @@ def check_of(validator: Any) -> Check:
     """What a validator does: a pydantic model or another class with `model_validate`, a class with fields, an
     object with `validate`, such as those of jsonschema, or a function."""
     check: Any = getattr(validator, "model_validate", None) or getattr(validator, "validate", None)
-    # A class with fields could be called like a function, too, and would refuse nothing.
-    if is_model(validator) or is_typed_dict(validator) or fields_of(validator) is not None:
+    # A class with fields could be called like a function, too, and would refuse nothing. Its instances, as
+    # those of jsonschema are, have what they validate by.
+    if isinstance(validator, type) and (
+        is_model(validator) or is_typed_dict(validator) or fields_of(validator) is not None
+    ):
         check = entity_reader(validator)
     if check is not None:
         return lambda _, entity: None if entity is None else check(entity)

@@ -158,10 +158,10 @@ def test_an_upgrade_says_which_version_was_reached(filled: str) -> None:
         told = r"holdfast: interrupted( when it was done: it is stored)?; the store has version (\d+)\n"
         found = re.fullmatch(told, error)
         assert found and int(found[2]) == version, error
-    elif code == 130:
+    elif code == 130 and not output:
         assert version == 0
     else:
-        assert code == 0 and lines(output)[0]["to"] == 8
+        assert code in (0, 130) and lines(output)[0]["to"] == 8
     run("upgrade", filled, "-", "--no-backup", input=text)
     with holdfast.open(filled) as store:
         assert store.repository("songs").fetch("0")["plays"] == 8

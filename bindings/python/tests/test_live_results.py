@@ -107,27 +107,6 @@ def test_what_follows_closely_is_told_once_when_it_is_over(songs: Songs) -> None
 
 
 @pytest.mark.parametrize("way", ["throttle", "debounce"])
-async def test_it_is_so_in_a_loop_too(run: Run, path: str, way: str) -> None:
-    async with holdfast.aio.open(path) as store:
-        songs = store.repository("songs")
-        await songs.save({"id": "first"})
-
-        async def write() -> None:
-            for number in range(COMMITS - 1):
-                await songs.save({"id": f"{number:03}"})
-
-        told = []
-        async with songs.observe() as query:
-            writing = asyncio.ensure_future(write())
-            async for result in getattr(query, way)(0.02):
-                told.append(len(result))
-                if len(result) == COMMITS:
-                    break
-        await writing
-        assert told == sorted(set(told))
-
-
-@pytest.mark.parametrize("way", ["throttle", "debounce"])
 def test_what_was_held_back_where_ctrl_c_came_is_the_next_one(
     songs: Songs, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
