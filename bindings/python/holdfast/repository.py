@@ -195,16 +195,8 @@ class Repository(
         transaction = current_pointer(self._store) if current_scopes() or of_generators else None
         return ask(self.pointer, transaction, operation, answer, given, arguments)
 
-    def _ask_operation(
-        self, operation: str, answer: Answer[Any], *, missing_ok: bytes, **arguments: Any
-    ) -> Any:
-        # An operation names its repository, and another may have the name by now.
-        try:
-            return self._ask(operation, answer, **arguments)
-        except errors.NotFoundError as error:
-            if "id" not in error.detail:
-                raise
-            return None
+    def _ask_operation(self, *arguments: Any, **members: Any) -> Any:
+        return self.deferred._ask(*arguments, **members).perform()
 
     def _ask_each(self, predicate: Any, answer: Answer[Any], options: Optional[bytes]) -> Any:
         transaction = current_pointer(self._store)

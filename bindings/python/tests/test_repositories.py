@@ -72,22 +72,6 @@ def test_a_renamed_repository_keeps_what_it_has(url: str) -> None:
             store.rename("albums", "records")
 
 
-def test_a_handle_deletes_nothing_of_who_has_the_name_by_now(url: str) -> None:
-    with holdfast.open(url) as store:
-        songs = store.repository("songs")
-        songs.save({"id": "a"})
-        store.rename("songs", "tracks")
-        others = store.repository("songs")
-        others.save({"id": "a"})
-        for _ in range(2):
-            songs.delete("a", missing_ok=True)
-        assert songs.find() == [] and others.find() == [{"id": "a"}]
-        with store.transaction():
-            songs.delete("a", missing_ok=True)
-            songs.save({"id": "b"})
-        assert songs.find() == [{"id": "b"}]
-
-
 def test_a_controller_saves_where_its_repository_is_by_now(url: str) -> None:
     with holdfast.open(url) as store:
         songs = store.repository("songs")
