@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from loops import Run
+from loops import Run, eventually
 
 import holdfast
 import holdfast.aio
@@ -104,6 +104,42 @@ def test_what_follows_closely_is_told_once_when_it_is_over(songs: Songs) -> None
             songs.save({"id": id})
         threading.Timer(0.05, songs.store.close).start()
         assert [[it["id"] for it in result] for result in results] == [["a", "b", "c"]]
+
+
+@pytest.mark.parametrize("way", ["throttle", "debounce"])
+async def test_it_is_so_in_a_loop_too(run: Run, path: str, way: str) -> None:
+    async with holdfast.aio.open(path) as store:
+        songs = store.repository("songs")
+        await songs.save({"id": "first"})
+
+        async def write() -> None:
+            for number in range(COMMITS - 1):
+                await songs.save({"id": f"{number:03}"})
+
+        told = []
+        async with songs.observe() as query:
+            writing = asyncio.ensure_future(write())
+            async for result in getattr(query, way)(0.02):
+                told.append(len(result))
+                if len(result) == COMMITS:
+                    break
+        await writing
+        assert told == sorted(set(told))
+
+
+async def test_a_wait_ends_in_time_also_where_a_loop_s_timers_come_early(
+    run: Run, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop = asyncio.get_running_loop()
+    call_later = loop.call_later
+    async with holdfast.aio.open(path) as store, store.repository("songs").observe() as query:
+        await query.next(120)
+        monkeypatch.setattr(loop, "call_later", lambda delay, *rest: call_later(delay / 2, *rest))
+        began = time.monotonic()
+        waiting = asyncio.ensure_future(query.next(0.05))
+        await eventually(lambda: waiting.done() or time.monotonic() > began + 10)
+        assert waiting.done() and isinstance(waiting.exception(), holdfast.TimeoutError)
+        assert time.monotonic() >= began + 0.05
 
 
 @pytest.mark.parametrize("way", ["throttle", "debounce"])

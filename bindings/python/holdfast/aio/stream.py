@@ -153,21 +153,23 @@ class Stream(OfOneProcess, Closing, Generic[E]):
 
     async def _wait(self, deadline: Optional[float]) -> None:
         # No wait_for: before Python 3.12 one that is cancelled just as its time is up may go on as if not.
-        timer = None
-        if deadline is not None:
-            timer = asyncio.get_running_loop().call_later(deadline - time.monotonic(), self._changed.set)
-        try:
-            while not self._inbox.is_ready:
-                self._changed.clear()
-                if deadline is not None and time.monotonic() >= deadline:
+        while not self._inbox.is_ready:
+            self._changed.clear()
+            timer = None
+            if deadline is not None:
+                remaining = deadline - time.monotonic()
+                if remaining <= 0:
                     await asyncio.sleep(0)  # what has come may be taken
                     if self._inbox.is_ready:
                         return
                     raise errors.TimeoutError("No event came in time; the stream goes on.")
+                # Each round has its own: a loop whose clock is coarse, as uvloop's, calls before it is time.
+                timer = asyncio.get_running_loop().call_later(remaining, self._changed.set)
+            try:
                 await self._changed.wait()
-        finally:
-            if timer is not None:
-                timer.cancel()
+            finally:
+                if timer is not None:
+                    timer.cancel()
 
     async def _take(self) -> Optional[E]:
         """The next event; None where there is none yet."""
