@@ -254,6 +254,18 @@ def test_a_copy_that_fails_says_what_is_stored(filled: str, tmp_path: Path) -> N
     assert f"the first {stored + 1} entities" in ended.stderr
 
 
+def test_what_cannot_be_copied_is_told_of_entities_and_of_no_line(tmp_path: Path) -> None:
+    source, taken, keyed = (tmp_path / f"{name}.db" for name in ("source", "taken", "keyed"))
+    for store in (source, taken):
+        call("put", store, "songs", '{"id": "x"}')
+    call("put", keyed, "songs", '{"code": "x"}', "--key", "code")
+    ended = run("copy", source, taken, code=4)
+    assert ended.stderr.startswith('holdfast: songs has "x" already: --existing says')
+    told = json.loads(run("--json", "copy", source, taken, code=4).stderr)
+    assert told["detail"] == {"repository": "songs", "id": "x"} and "line" not in told["message"]
+    assert run("copy", source, keyed, code=1).stderr.endswith("copy it --as another\n")
+
+
 # --- upgrade -----------------------------------------------------------------------------------------
 
 STEPS: dict[str, Any] = {

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -11,10 +12,12 @@ import click
 
 from .. import errors
 from ..store import Store
-from .failures import piecemeal
+from .failures import Failure, piecemeal
 from .parameters import existing_option, indexes_option, repositories_option
 from .progress import entities_of, progress
 from .session import Session
+
+_LINE = re.compile(r"^line \d+: ")
 
 
 @click.command()
@@ -51,12 +54,24 @@ def copy(
         raise click.UsageError("--as needs one --repository.")
     if is_same and name in (None, *repositories):
         raise click.UsageError("Within a store a repository is copied --as another one.")
-    with session.open(store, write=is_same) as source:
+    with _of_no_file(), session.open(store, write=is_same) as source:
         with _target(session, target, source if is_same else None) as copied:
             with progress(session, "Copying", total=entities_of(source, repositories)) as tell:
                 with piecemeal(tell), _exporting(source, repositories, name) as lines:
                     report = copied.import_lines(lines, existing=existing, indexes=indexes, progress=tell)
             session.output.done(report)
+
+
+@contextmanager
+def _of_no_file() -> Iterator[None]:
+    """What goes wrong with an entity on its way, which is a line only in between."""
+    try:
+        yield
+    except (errors.Error, Failure) as error:
+        failure = error if isinstance(error, Failure) else Failure.of(error)
+        message = _LINE.sub("", failure.message).replace("leave --key out", "copy it --as another")
+        detail = {name: value for name, value in failure.detail.items() if name != "line"}
+        raise Failure(message, failure.exit_code, error=failure.error, detail=detail) from error
 
 
 def _place(url: str) -> str:

@@ -7,20 +7,10 @@ import click
 from ..version import version_text
 from .commands import SHARED, Commands
 from .completion import completion
-from .copying import copy
-from .deleting import delete
-from .indexes import index
 from .inspect import inspect
-from .maintenance import backup, compact, restore, verify
-from .reading import find, get
-from .repositories import drop, rename
+from .maintenance import restore
 from .session import Session
-from .shell import shell
-from .state import info, stats
-from .transfer import export, import_
-from .upgrading import upgrade
-from .watch import watch
-from .writing import modify, patch, put
+from .shell import COMMANDS, shell
 
 
 @click.group(cls=Commands, params=list(SHARED), context_settings={"help_option_names": ["-h", "--help"]})
@@ -43,29 +33,5 @@ def program(ctx: click.Context, read_only: bool) -> None:
     ctx.obj = dataclasses.replace(ctx.obj or Session(), read_only=read_only)
 
 
-for command in (
-    info,
-    stats,
-    get,
-    find,
-    put,
-    patch,
-    modify,
-    delete,
-    index,
-    import_,
-    export,
-    copy,
-    drop,
-    rename,
-    upgrade,
-    backup,
-    restore,
-    verify,
-    compact,
-    watch,
-    inspect,
-    shell,
-):
+for command in (*COMMANDS, restore, inspect, shell, completion):
     program.add_command(command)
-program.add_command(completion)

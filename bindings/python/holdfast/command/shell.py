@@ -32,6 +32,7 @@ from .writing import modify, patch, put
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
 
+#: Those of the program that the shell has, too.
 COMMANDS: "tuple[click.Command, ...]" = (
     info,
     stats,
