@@ -233,7 +233,11 @@ class LiveQuery(Stream[QueryEvent[T]], Generic[T]):
 
     def throttle(self, seconds: float) -> Iterator[list[T]]:
         """The results of the events, at most one in so many seconds: the first at once, then the newest each
-        time. What came between is not told; the last one is."""
+        time. What came between is not told; the last one is. Raises InvalidOptionError for what is no number
+        of seconds that can be waited."""
+        return self._throttled(pause_of(seconds))
+
+    def _throttled(self, seconds: float) -> Iterator[list[T]]:
         at = time.monotonic()
         for event in self:
             newest = self._newest(event, at)
@@ -242,9 +246,9 @@ class LiveQuery(Stream[QueryEvent[T]], Generic[T]):
 
     def debounce(self, seconds: float) -> Iterator[list[T]]:
         """The results of the events, each once no other has come for so many seconds, or a thousand have come
-        faster. What came between is not told; the last one is."""
-        for event in self:
-            yield self._newest(event, None, seconds).entities
+        faster. What came between is not told; the last one is. Errors: see `throttle`."""
+        seconds = pause_of(seconds)
+        return (self._newest(event, None, seconds).entities for event in self)
 
     def _newest(self, event: "QueryEvent[T]", until: Optional[float], wait: float = 0.0) -> "QueryEvent[T]":
         """The newest event from this one on: of those that come until then, or each after so long a wait."""
@@ -256,6 +260,14 @@ class LiveQuery(Stream[QueryEvent[T]], Generic[T]):
             self._held = event
             raise
         return event
+
+
+def pause_of(seconds: float) -> float:
+    """A number of seconds, if it is one that can be waited."""
+    if not 0 <= seconds <= threading.TIMEOUT_MAX:
+        most = int(threading.TIMEOUT_MAX)
+        raise errors.InvalidOptionError(f"Results are held back for 0 to {most} seconds, not {seconds!r}.")
+    return seconds
 
 
 class StoreHistory:

@@ -143,6 +143,21 @@ async def test_a_wait_ends_in_time_also_where_a_loop_s_timers_come_early(
 
 
 @pytest.mark.parametrize("way", ["throttle", "debounce"])
+@pytest.mark.parametrize("seconds", [float("inf"), float("nan"), -0.001, threading.TIMEOUT_MAX * 2])
+async def test_a_pause_that_cannot_be_waited_is_refused_at_once(
+    run: Run, path: str, way: str, seconds: float
+) -> None:
+    async with holdfast.aio.open(path) as store:
+        query = store.repository("songs").observe()
+        with pytest.raises(holdfast.InvalidOptionError, match="seconds, not"):
+            getattr(query, way)(seconds)
+    with holdfast.open(path) as blocking, blocking.repository("songs").observe() as songs:
+        with pytest.raises(holdfast.InvalidOptionError, match="seconds, not"):
+            getattr(songs, way)(seconds)
+        assert next(iter(getattr(songs, way)(0))) == []
+
+
+@pytest.mark.parametrize("way", ["throttle", "debounce"])
 def test_what_was_held_back_where_ctrl_c_came_is_the_next_one(
     songs: Songs, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

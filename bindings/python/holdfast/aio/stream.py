@@ -238,16 +238,22 @@ class LiveQuery(Stream[QueryEvent[T]], Generic[T]):
         self._held = None
         return super().close()
 
-    async def throttle(self, seconds: float) -> AsyncIterator[list[T]]:
+    def throttle(self, seconds: float) -> AsyncIterator[list[T]]:
         """The results, at most one in so many seconds: see `holdfast.LiveQuery.throttle`."""
+        return self._throttled(blocking.pause_of(seconds))
+
+    def debounce(self, seconds: float) -> AsyncIterator[list[T]]:
+        """The results, each once no other has come for so long: see `holdfast.LiveQuery.debounce`."""
+        return self._debounced(blocking.pause_of(seconds))
+
+    async def _throttled(self, seconds: float) -> AsyncIterator[list[T]]:
         at = time.monotonic()
         async for event in self:
             newest = await self._newest(event, at)
             at = time.monotonic() + seconds
             yield newest.entities
 
-    async def debounce(self, seconds: float) -> AsyncIterator[list[T]]:
-        """The results, each once no other has come for so long: see `holdfast.LiveQuery.debounce`."""
+    async def _debounced(self, seconds: float) -> AsyncIterator[list[T]]:
         async for event in self:
             yield (await self._newest(event, None, seconds)).entities
 
