@@ -202,13 +202,15 @@ def test_the_python_program_runs_and_counts_its_plays(tmp_path):
     assert printed == "Song(id='s1', title='Gloria', plays=3)\n"
 
 
-def test_both_transfers_move_the_same_money_and_refuse_the_same(tmp_path, python_path):
+def test_both_transfers_move_the_same_money_and_refuse_the_same(
+    tmp_path, python_path, execute
+):
     import holdfast
 
     raw, own = (block for block in blocks("python") if "def transfer" in block)
     scope = {}
-    exec(raw, scope)
-    exec(own, scope)
+    execute(raw, scope)
+    execute(own, scope)
 
     path = str(tmp_path / "raw.db")
     with sqlite3.connect(path) as connection:
@@ -240,30 +242,30 @@ def test_both_transfers_move_the_same_money_and_refuse_the_same(tmp_path, python
         )
 
 
-def test_the_provider_of_one_s_own_is_a_store(python_path, capsys):
+def test_the_provider_of_one_s_own_is_a_store(python_path, capsys, execute):
     import holdfast
 
     (program,) = (block for block in blocks("python") if "StorageProvider" in block)
-    exec(program, {"holdfast": holdfast})
+    execute(program, {"holdfast": holdfast})
     assert capsys.readouterr().out == "[{'id': 's2', 'plays': 5}]\n"
 
 
-def test_a_mock_fails_where_it_is_told_to(python_path, capsys):
+def test_a_mock_fails_where_it_is_told_to(python_path, capsys, execute):
     import holdfast
 
     (program,) = (block for block in blocks("python") if "MockStorage" in block)
-    exec(program, {"holdfast": holdfast})
+    execute(program, {"holdfast": holdfast})
     assert capsys.readouterr().out == documents.told(program, "python")
 
 
-def test_the_updates_change_what_they_say(python_path):
+def test_the_updates_change_what_they_say(python_path, execute):
     import holdfast
 
     (program,) = (block for block in blocks("python") if "songs.modify(" in block)
     with holdfast.open("memory:") as store:
         songs = store.repository("songs")
         songs.add_many([{"id": "s1", "plays": 0}, {"id": "s2", "plays": 0, "draft": 1}])
-        exec(program, {"songs": songs})
+        execute(program, {"songs": songs})
         assert songs.fetch_all() == [
             {"id": "day 7", "visits": 1},
             {"id": "s1", "plays": 1, "album": {"tracks": ["Gloria"]}},
@@ -271,12 +273,12 @@ def test_the_updates_change_what_they_say(python_path):
         ]
 
 
-def test_what_json_does_not_have_comes_back(python_path, capsys):
+def test_what_json_does_not_have_comes_back(python_path, capsys, execute):
     import holdfast
 
     (program,) = (block for block in blocks("python") if "register_type" in block)
     with holdfast.open("memory:") as store:
-        exec(program, {"holdfast": holdfast, "store": store, "F": holdfast.F})
+        execute(program, {"holdfast": holdfast, "store": store, "F": holdfast.F})
         (concert,) = store.repository("concerts").find()
     assert capsys.readouterr().out == documents.told(program, "python")
     assert concert["begins"] == "2024-05-17T21:30:00.000000Z"
@@ -288,7 +290,9 @@ def test_what_json_does_not_have_comes_back(python_path, capsys):
     ]
 
 
-def test_what_is_described_runs_later_and_what_is_awaited_is_stored(python_path):
+def test_what_is_described_runs_later_and_what_is_awaited_is_stored(
+    python_path, execute
+):
     import asyncio
 
     import holdfast.aio
@@ -298,13 +302,13 @@ def test_what_is_described_runs_later_and_what_is_awaited_is_stored(python_path)
         songs = store.repository("songs")
         songs.add({"id": "s1", "plays": 0})
         scope = {"store": store, "songs": songs, "holdfast": holdfast}
-        exec(program, scope)
+        execute(program, scope)
         assert songs.fetch_all() == [{"id": "s1", "plays": 3}, {"id": "s2", "plays": 0}]
         assert scope["answer"] == "from a callback"
         assert asyncio.run(scope["main"]()) == 1001
 
 
-def test_what_is_committed_is_told_as_it_says(python_path, capsys):
+def test_what_is_committed_is_told_as_it_says(python_path, capsys, execute):
     import holdfast
 
     (program,) = (block for block in blocks("python") if "songs.observe(" in block)
@@ -314,7 +318,7 @@ def test_what_is_committed_is_told_as_it_says(python_path, capsys):
         songs.save_many(
             [{"id": id, "title": title, "plays": 10} for id, title in titles.items()]
         )
-        exec(program, {"store": store, "songs": songs})
+        execute(program, {"store": store, "songs": songs})
     assert capsys.readouterr().out.splitlines() == [
         "['Kimberly', 'Why', 'Gloria']",
         "update s1 10 -> 11",
@@ -322,7 +326,7 @@ def test_what_is_committed_is_told_as_it_says(python_path, capsys):
     ]
 
 
-def test_actions_lead_to_the_states_that_they_should(python_path, capsys):
+def test_actions_lead_to_the_states_that_they_should(python_path, capsys, execute):
     import holdfast
 
     (program,) = (block for block in blocks("python") if "holdfast.Controller" in block)
@@ -331,18 +335,18 @@ def test_actions_lead_to_the_states_that_they_should(python_path, capsys):
         songs.save_many(
             [{"id": title, "title": title, "plays": 10} for title in ("Why", "Gloria")]
         )
-        exec(program, {"songs": songs, "holdfast": holdfast})
+        execute(program, {"songs": songs, "holdfast": holdfast})
     assert capsys.readouterr().out == "['Amandrai', 'Gloria', 'Why']\n"
 
 
-def test_two_middlewares_serve_a_store_in_redux_s_way(python_path):
+def test_two_middlewares_serve_a_store_in_redux_s_way(python_path, execute):
     import holdfast
 
     (program,) = (block for block in blocks("python") if "pydux" in block)
     with holdfast.open("memory:") as store:
         store.repository("songs").save({"id": "s1", "title": "Gloria"})
         scope = {"store": store, "holdfast": holdfast}
-        exec(program, scope)
+        execute(program, scope)
         app = scope["app"]
         while app.get_state()["titles"]["request"]["state"] == "loading":
             scope["outcomes"].get(timeout=120)()
@@ -353,35 +357,37 @@ def test_two_middlewares_serve_a_store_in_redux_s_way(python_path):
         scope["titles"].close()
 
 
-def test_objects_and_entities_change_together_or_not_at_all(python_path, capsys):
+def test_objects_and_entities_change_together_or_not_at_all(
+    python_path, capsys, execute
+):
     import holdfast
 
     (program,) = (block for block in blocks("python") if "holdfast.Model" in block)
     with holdfast.open("memory:") as store:
         # A dataclass looks its module up by name.
-        exec(program, {"store": store, "holdfast": holdfast, "__name__": __name__})
+        execute(program, {"store": store, "holdfast": holdfast, "__name__": __name__})
         stored = store.repository("charts")["pets"]
     assert stored == {"id": "pets", "slices": {"cats": 60, "dogs": 40}}
     assert capsys.readouterr().out == "{'cats': 60, 'dogs': 40}\n"
 
 
-def test_what_a_validator_refuses_is_not_stored(python_path, capsys):
+def test_what_a_validator_refuses_is_not_stored(python_path, capsys, execute):
     import holdfast
 
     (program,) = (block for block in blocks("python") if "set_validator" in block)
     with holdfast.open("memory:") as store:
         songs = store.repository("songs")
-        exec(program, {"songs": songs})
+        execute(program, {"songs": songs})
         assert songs.count() == 0
     assert capsys.readouterr().out == "'title' is a required property\n"
 
 
-def test_a_policy_s_numbers_are_as_told(python_path):
+def test_a_policy_s_numbers_are_as_told(python_path, execute):
     import holdfast
 
     (program,) = (block for block in blocks("python") if "CachePolicy" in block)
     with holdfast.open("memory:") as store:
-        exec(program, {"store": store, "holdfast": holdfast})
+        execute(program, {"store": store, "holdfast": holdfast})
         people = store.repository("people")
         told = re.search(r"people.cache_statistics\(\)  # (.*), \.\.\.}", program)[1]
         statistics = people.cache_statistics()
@@ -430,7 +436,7 @@ def test_the_command_answers_as_told(tmp_path):
         assert [it.rstrip() for it in answer.splitlines() if it.strip()] == told
 
 
-def test_the_queries_and_indexes_do_as_told(python_path):
+def test_the_queries_and_indexes_do_as_told(python_path, execute):
     import holdfast
 
     program = next(block for block in blocks("python") if "create_index" in block)
@@ -449,7 +455,7 @@ def test_the_queries_and_indexes_do_as_told(python_path):
                 for n in range(20)
             ]
         )
-        exec(program, {"songs": songs, "F": holdfast.F})
+        execute(program, {"songs": songs, "F": holdfast.F})
         report = songs.explain({"album.year": 1979})
         assert (report["access"], report["index"], report["exact"]) == (
             "index",
@@ -461,7 +467,7 @@ def test_the_queries_and_indexes_do_as_told(python_path):
 
 
 def test_the_care_of_a_store_leaves_what_it_says(
-    python_path, tmp_path, monkeypatch, capsys
+    python_path, tmp_path, monkeypatch, capsys, execute
 ):
     import holdfast
 
@@ -469,7 +475,7 @@ def test_the_care_of_a_store_leaves_what_it_says(
     (program,) = (block for block in blocks("python") if "store.backup(" in block)
     with holdfast.open("music.db") as store:
         store.repository("songs").save({"id": "s1", "name": "Gloria"})
-        exec(program, {"store": store, "holdfast": holdfast})
+        execute(program, {"store": store, "holdfast": holdfast})
     assert "100 %" in capsys.readouterr().out
     with holdfast.open("restored.db") as restored:
         assert restored.schema_version == 2
