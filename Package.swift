@@ -135,7 +135,9 @@ let package = Package(
 
         .testTarget(
             name: "HoldfastQueryTests",
-            dependencies: ["HoldfastEnvironment", "HoldfastQuery", "CHoldfastPayload", "SeededRandom"]),
+            dependencies: [
+                "HoldfastEnvironment", "HoldfastQuery", "CHoldfastPayload", "CHoldfastPlatform", "SeededRandom",
+            ]),
         .testTarget(
             name: "HoldfastStorageTests",
             dependencies: ["HoldfastEnvironment", "HoldfastStorage", "SeededRandom", "StorageConformance"]),

@@ -209,15 +209,6 @@ extension UpdateApplication {
     }
 }
 
-extension JSONNumber {
-    fileprivate var double: Double {
-        switch self {
-        case .integer(let integer): Double(integer)
-        case .real(let real): real
-        }
-    }
-}
-
 // MARK: Refusals, which tell path, operator and cure
 
 extension Update.Leaf {

@@ -1,0 +1,186 @@
+package import HoldfastEnvironment
+
+/// An expression of an aggregation, compiled: what it makes of a document. `ExpressionCompiler` reads the language, a part of
+/// MongoDB's with its semantics.
+///
+///     "$price"    "$items.price"    "$$ROOT"    "$$name"    {"total": "$price"}    [1, "$a"]    {"$add": ["$a", 1]}
+///     {"$literal": "$5"}    {"$param": "name"}
+///
+/// Where its numbers differ from MongoDB's: integers are exact in 64 bits, and a result beyond them is a double; a result
+/// that no double can hold is refused, because JSON has none for it. Dates are texts in the form of ISO 8601.
+package struct Expression: Sendable {
+    /// Bounds the stack: compiling and evaluating recurse as deep as operators, objects and arrays stand in each other.
+    package static let maxNesting = 32
+    /// Bounds the memory and the time of one evaluation: no more bytes of values are made for one document.
+    package static let maxBytes = 64 << 20
+    /// Bounds the stack of whatever walks through a value: no evaluation answers one that is nested deeper.
+    package static let maxDepth = 200
+
+    let root: any ExpressionNode
+    /// How many variables stand at once in each other.
+    private let slots: Int
+    /// The names of the parameters that occur.
+    package let parameters: Set<[UInt8]>
+    private let place: ExpressionPlace
+
+    /// Compiles an expression. `location` is where it stands in what is named `what` in messages, without an article.
+    /// `variables` names the variables that it may read besides its own; their values come with each evaluation.
+    package init(
+        _ value: JSONValue, at location: String = "", in what: String = "pipeline", variables: [[UInt8]] = [],
+        parameters: [[UInt8]: JSONValue] = [:]
+    ) throws(HoldfastError) {
+        var compiler = ExpressionCompiler(
+            what: what, location: location, variables: variables, parameters: parameters)
+        root = try compiler.expression(value)
+        slots = compiler.slots
+        self.parameters = compiler.usedParameters
+        place = ExpressionPlace(name: nil, location: location, what: what)
+    }
+
+    /// What the expression makes of a document; nil where that is missing. `variables` are the values of those that it was
+    /// compiled with, in their order.
+    package func evaluate(
+        _ document: JSONValue, variables: [JSONValue?] = []
+    ) throws(HoldfastError) -> JSONValue? {
+        if let path = root as? PathOfDocument { return path.find(in: document) }
+        var evaluation = Evaluation(document: document, variables: variables)
+        while evaluation.variables.count < slots { evaluation.variables.append(nil) }
+        let value = try root.evaluate(&evaluation)
+        // Only what was made can be deeper than what came in.
+        if evaluation.bytesLeft < Self.maxBytes, let value { try place.requireDepth(of: value) }
+        return value
+    }
+
+    /// The names along the path that the expression consists of alone; nil where it is anything else.
+    package var path: [[UInt8]]? { (root as? PathOfDocument)?.names }
+
+    /// The value that it has for every document; nil where it depends on one.
+    package var constant: JSONValue? { (root as? Constant)?.value }
+}
+
+/// A part of an expression.
+protocol ExpressionNode: Sendable {
+    /// Nil stands for what is missing.
+    func evaluate(_ evaluation: inout Evaluation) throws(HoldfastError) -> JSONValue?
+}
+
+/// What an expression is evaluated with.
+struct Evaluation {
+    let document: JSONValue
+    /// By the slots that the compiler gave out.
+    var variables: [JSONValue?]
+    fileprivate(set) var bytesLeft = Expression.maxBytes
+
+    fileprivate init(document: JSONValue, variables: [JSONValue?]) {
+        self.document = document
+        self.variables = variables
+    }
+
+    /// Before so many bytes are made, or so many are gone through again: the one bounds memory, the other time.
+    mutating func spend(_ bytes: Int, _ place: ExpressionPlace) throws(HoldfastError) {
+        guard bytes <= bytesLeft else { throw place.isTooLarge() }
+        bytesLeft -= bytes
+        // What is small need not be asked for.
+        if bytes > 1 << 16 { try Memory.ask(for: bytes) }
+    }
+
+    /// Before an array of so many values is made.
+    mutating func spend(elements: Int, _ place: ExpressionPlace) throws(HoldfastError) {
+        let (bytes, overflows) = elements.multipliedReportingOverflow(by: MemoryLayout<JSONValue>.stride)
+        guard !overflows else { throw place.isTooLarge() }
+        try spend(bytes + 32, place)
+    }
+}
+
+/// Where an operator stands, for messages.
+final class ExpressionPlace: Sendable {
+    /// The operator; nil for the expression itself.
+    let name: String?
+    /// The names and indexes that lead to it.
+    let location: String
+    /// What it stands in, without an article.
+    let what: String
+
+    init(name: String?, location: String, what: String) {
+        self.name = name
+        self.location = location
+        self.what = what
+    }
+
+    func refusal(_ reason: String) -> HoldfastError {
+        var detail: [(name: String, value: HoldfastError.DetailValue)] = []
+        if let name { detail.append(("operator", .text(name))) }
+        if !location.isEmpty { detail.append(("path", .text(location))) }
+        let subject = name.map { "operator \"\($0)\"" } ?? "the expression"
+        let position = location.isEmpty ? "" : " at \"\(location)\""
+        return HoldfastError(.invalidQuery, "\(subject)\(position) in the \(what) \(reason)", detail: detail)
+    }
+
+    func needs(_ needed: String, not value: JSONValue?) -> HoldfastError {
+        refusal(
+            "takes \(needed), not \(value?.typeInWords ?? "what is missing"): convert it, or choose with \"$cond\" or "
+                + "\"$ifNull\"")
+    }
+
+    func isTooLarge() -> HoldfastError {
+        refusal(
+            "makes more than \(Expression.maxBytes) bytes of values for one document, which is not allowed: make fewer or "
+                + "smaller ones")
+    }
+
+    /// Answers how many values there are in it.
+    @discardableResult
+    func requireDepth(of value: JSONValue) throws(HoldfastError) -> Int {
+        var count = 0
+        guard !value.isDeeper(than: Expression.maxDepth, counting: &count) else {
+            throw refusal(
+                "makes a value with more than \(Expression.maxDepth) arrays and objects in each other, which is not "
+                    + "allowed: nest less deep")
+        }
+        return count
+    }
+}
+
+extension JSONValue {
+    /// Whether more arrays and objects stand in each other in it. Recurses no deeper than that.
+    package func isDeeper(than depth: Int) -> Bool {
+        var count = 0
+        return isDeeper(than: depth, counting: &count)
+    }
+
+    /// The same, and counts the values that it looks at.
+    fileprivate func isDeeper(than depth: Int, counting count: inout Int) -> Bool {
+        count += 1
+        switch self {
+        case .array(let elements):
+            if depth == 0 { return true }
+            for element in elements where element.isDeeper(than: depth - 1, counting: &count) { return true }
+        case .object(let members):
+            if depth == 0 { return true }
+            for member in members where member.value.isDeeper(than: depth - 1, counting: &count) { return true }
+        default: break
+        }
+        return false
+    }
+}
+
+extension JSONValue? {
+    /// Null or missing.
+    var isNullish: Bool {
+        switch self {
+        case nil, .null?: true
+        default: false
+        }
+    }
+
+    /// As a condition: all but false, 0, null and what is missing.
+    var isTrue: Bool {
+        switch self {
+        case nil, .null?: false
+        case .bool(let flag)?: flag
+        case .integer(let integer)?: integer != 0
+        case .real(let real)?: real != 0
+        default: true
+        }
+    }
+}
