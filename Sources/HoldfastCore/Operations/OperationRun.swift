@@ -96,9 +96,6 @@ final class OperationRun: CommitOwner, Withdrawable {
         }
     }
 
-    /// The store closes.
-    func refuse() { end(.failure(HoldfastError.storeClosed)) }
-
     // MARK: Committing
 
     private func submit(_ step: OperationStep, to repository: Repository) throws(HoldfastError) {

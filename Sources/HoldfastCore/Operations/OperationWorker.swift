@@ -42,7 +42,7 @@ final class OperationWorker: Sendable {
 
     var isCurrentThread: Bool { state.withLock { $0.worker }.isCurrent }
 
-    /// What has not begun is refused.
+    /// What was accepted is run, and nothing else is.
     func beginClosing() { state.withLock { $0.worker.beginClosing() } }
 
     var isFinished: Bool { state.withLock { $0.worker.isFinished } }
@@ -57,9 +57,7 @@ final class OperationWorker: Sendable {
             state.delayed.removeAll { $0.due <= now || isClosing }
             return (runs, isClosing, state.delayed.map(\.due).min())
         }
-        for run in runs {
-            if isClosing { run.refuse() } else { run.proceed() }
-        }
+        for run in runs { run.proceed() }
         if !runs.isEmpty { return .again }
         guard isClosing else { return .sleep(until: next) }
         state.withLock { $0.worker.finish() }

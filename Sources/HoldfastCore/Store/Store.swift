@@ -195,7 +195,8 @@ public final class Store: Sendable {
 
     package func requireOpen() throws(HoldfastError) {
         try requireOutsideProvider()
-        if closing.hasBegun { throw HoldfastError.storeClosed }
+        // Operations that were accepted before are finished.
+        if closing.hasBegun && !operations.isCurrentThread { throw HoldfastError.storeClosed }
     }
 
     package var isOfProvider: Bool { hostStorage != nil }

@@ -36,7 +36,6 @@ final class StoreClosing: Sendable {
         parts.retries.close()
         parts.operations.beginClosing()
         parts.services.beginClosing()
-        parts.queue.beginClosing()
         parts.committer.wake()
     }
 
@@ -68,7 +67,10 @@ final class StoreClosing: Sendable {
         switch state.withLock({ $0.step }) {
         case .open: return .sleep(until: [parts.snapshots.sweep(), parts.retries.sweep()].compactMap(\.self).min())
         case .draining:
-            guard parts.operations.isFinished, parts.services.isFinished, parts.queue.isDrained else { return .sleep() }
+            guard parts.operations.isFinished, parts.services.isFinished else { return .sleep() }
+            // Not before: operations commit what they were accepted for.
+            parts.queue.beginClosing()
+            guard parts.queue.isDrained else { return .sleep() }
             parts.deadlines.beginClosing()
             guard parts.deadlines.isFinished else { return .sleep() }
             parts.follower.beginClosing()

@@ -202,6 +202,20 @@ def test_each_loop_has_a_face_of_its_own_also_behind_one_that_has_ended(path: st
         assert store.repository("songs").count() == 4 * COMMITS
 
 
+def test_what_a_loop_has_left_behind_when_it_ended_is_stored_and_holds_up_nobody(path: str) -> None:
+    with holdfast.open(path) as store:
+
+        async def leave() -> None:
+            for number in range(10):
+                store.aio.repository("songs").deferred.add({"id": f"{number}"}).submit()
+
+        asyncio.run(leave())
+        songs = store.repository("songs")
+        store.submit(lambda: songs.add({"id": "s"})).result(120)
+    with holdfast.open(path) as store:
+        assert store.repository("songs").count() == 11
+
+
 async def test_a_loop_waits_for_a_place_that_a_thread_s_commit_holds_without_standing_still(
     run: Run, path: str
 ) -> None:
