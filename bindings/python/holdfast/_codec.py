@@ -74,6 +74,10 @@ def plain_id(value: Any) -> Any:
     raise TypeError(f"An id is text, an integer, a UUID or an Enum of these, not {type(value).__name__}.")
 
 
+#: In the place of the id that an entity is given when it is stored.
+_ID = "00000000-0000-7000-8000-000000000000"
+
+
 class Codec(Generic[T]):
     """Turns entities of one class into JSON and back. Without a class they are dicts.
 
@@ -117,6 +121,27 @@ class Codec(Generic[T]):
         if any(isinstance(entity, _BYTES) for entity in entities):
             return b"[" + b",".join(map(self.encode, entities)) + b"]", complete
         return dump_list([self._whole_members(entity) for entity in entities]), complete
+
+    def fitting(self, text: bytes) -> Optional[T]:
+        """The entity that JSON which is about to be written will be read as; None where only the library can
+        tell that. Raises InvalidEntityError where it does not fit the class."""
+        if self._read is None:
+            return None
+        try:
+            members = self.loader()(text)
+        except ValueError:  # the library tells what is wrong
+            return None
+        if not isinstance(members, dict):
+            return None
+        id = members.get(self.key)
+        try:
+            entity = self._read(members if id is not None else {**members, self.key: _ID})
+        except Exception as raised:
+            told = f"{raised}; nothing was stored: write one that fits, or by a repository without `cls`."
+            raise errors.InvalidEntityError(
+                f"The entity is no {self._type.__name__}: {told}", detail={"repository": self._name}
+            ) from raised
+        return None if id is None else entity
 
     def loader(self) -> Load:
         """What makes members of JSON's text so that nothing of them is lost."""

@@ -308,12 +308,16 @@ class RepositoryVerbs(Generic[T, W]):
     def _write(self, operation: str, entity: EntityLike, **arguments: Any) -> Any:
         codec = self._codec
         text = codec.encode(entity)
-        given = entity if codec.is_complete(entity) else None
+        given = entity if codec.is_complete(entity) else codec.fitting(text)
         return self._ask(operation, self._written, given, entity=text, **arguments)
 
     def _write_many(self, operation: str, entities: Iterable[EntityLike]) -> Any:
         given = list(entities)
         text, complete = self._codec.encode_many(given)
+        if not complete and self._codec.reader is not None:
+            for entity in given:
+                if not self._codec.is_complete(entity):
+                    self._codec.fitting(self._codec.encode(entity))
         return self._ask(operation, self._written_list, given if complete else None, entities=text)
 
     def _fetch(self, id: Id, default: Any) -> Any:

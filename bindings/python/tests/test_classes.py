@@ -215,3 +215,28 @@ def test_what_was_stored_and_does_not_fit_its_class_is_told_to_be_stored(store: 
     with pytest.raises(holdfast.CorruptError) as raised:
         painted.fetch("a")
     assert raised.value.commit_state is holdfast.CommitState.NONE
+
+
+def test_what_is_given_in_another_form_and_does_not_fit_is_refused_before_it_is_stored(
+    store: holdfast.Store,
+) -> None:
+    painted, stored = store.repository("painted", cls=Painted), store.repository("painted")
+    for wrong in ({"id": "a", "colour": "pink"}, b'{"id":"a","colour":"pink"}', {"colour": "pink"}):
+        for write in (painted.add, painted.save, painted.deferred.save):
+            with pytest.raises(
+                holdfast.InvalidEntityError, match=r"(?s)no Painted: .*colour.*nothing was stored"
+            ):
+                write(wrong)
+        for write_many in (painted.add_many, painted.save_many):
+            with pytest.raises(holdfast.InvalidEntityError, match="nothing was stored"):
+                write_many([Painted(id="b"), wrong])
+    assert stored.count() == 0
+    with store.transaction(on_error="abort"):
+        with pytest.raises(holdfast.InvalidEntityError):
+            painted.save({"id": "a", "colour": "pink"})
+        assert painted.save({"id": "a", "colour": "red"}) == Painted(id="a")
+    assert painted.add({"colour": "red"}).colour is Colour.RED
+    with pytest.raises(holdfast.InvalidJsonError):
+        painted.save(b'{"id":')
+    with pytest.raises(holdfast.InvalidEntityError):
+        painted.save(b"[]")
