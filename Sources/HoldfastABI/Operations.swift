@@ -13,6 +13,32 @@ public func hf_operation_create(
     }
 }
 
+@_cdecl("hf_operation_create_on") @implementation
+public func hf_operation_create_on(
+    _ store: OpaquePointer?, _ description: UnsafePointer<CChar>?, _ length: Int,
+    _ repositories: UnsafePointer<OpaquePointer?>?, _ count: Int,
+    _ out_operation: UnsafeMutablePointer<OpaquePointer?>?, _ out_error: OutError?
+) -> hf_status {
+    answer(store, out_operation, "out_operation", out_error) { (store: Store) throws(HoldfastError) in
+        let operation = try Operation(store, describedBy: bytes(description, length, "description")) {
+            number throws(HoldfastError) in
+            guard number >= 0 && number < count else { return nil }
+            guard let repositories else {
+                throw HoldfastError(.invalidArgument, "repositories is NULL: pass as many handles as count says")
+            }
+            return try HandleTable.use(repositories[Int(number)]) { (repository: Repository) throws(HoldfastError) in
+                guard repository.store === store else {
+                    throw HoldfastError(
+                        .invalidArgument,
+                        "the repository \"\(repository.name)\" belongs to another store than the operation")
+                }
+                return repository
+            }
+        }
+        return try HandleTable.insert(operation)
+    }
+}
+
 @_cdecl("hf_operation_create_get") @implementation
 public func hf_operation_create_get(
     _ store: OpaquePointer?, _ repository: UnsafePointer<CChar>?, _ key: UnsafePointer<CChar>?, _ key_length: Int,

@@ -24,6 +24,15 @@ public func hf_repository_open(
     }
 }
 
+@_cdecl("hf_repository_name") @implementation
+public func hf_repository_name(
+    _ repository: OpaquePointer?, _ out_name: UnsafeMutablePointer<hf_buffer>?, _ out_error: OutError?
+) -> hf_status {
+    answer(repository, out_name, "out_name", out_error) { (repository: Repository) throws(HoldfastError) in
+        Array(repository.name.utf8)
+    }
+}
+
 @_cdecl("hf_repository_free") @implementation
 public func hf_repository_free(_ repository: OpaquePointer?) {
     _ = HandleTable.remove(repository, as: Repository.self)

@@ -60,6 +60,8 @@ static hf_status call_cursor_open(handles h, results *r, hf_error **e) {
     }
 
 CALL_MAKING(create, h.store, SAVE_THING, HF_NTS)
+CALL_MAKING(create_on, h.store, "{\"operation\":\"save\",\"repository\":0,\"entity\":" THING "}", HF_NTS,
+            &h.repository, 1)
 CALL_MAKING(create_get, h.store, "things", "a", HF_NTS)
 CALL_MAKING(create_put, h.store, "things", "a", HF_NTS, "1", HF_NTS)
 CALL_MAKING(create_remove, h.store, "things", "a", HF_NTS)
@@ -223,6 +225,7 @@ CALL(store_close, h.store, 0)
 CALL(store_sync, h.store)
 CALL(store_describe, h.store, &r->buffer)
 CALL(store_repositories, h.store, &r->buffer)
+CALL(repository_name, h.repository, &r->buffer)
 CALL(store_drop, h.store, "scratch")
 CALL(store_rename, h.store, "scratch", "scratched")
 CALL(store_transact, h.store, save_thing, h.repository, NULL, &r->buffer)
@@ -419,12 +422,14 @@ const function functions[] = {
     ENTRY(store_rename, STORE, COMMIT | MISSING | TAKEN),
     ENTRY(store_transact, STORE, COMMIT),
     ENTRY(repository_open, STORE, COMMIT),
+    ENTRY(repository_name, REPOSITORY, ANY),
     ENTRY(transaction_begin, STORE, CLOSED),
     ENTRY(transaction_commit, TRANSACTION, COMMIT | ENDED),
     ENTRY(transaction_submit, TRANSACTION, READ | STATUS(HF_BUSY)),
     ENTRY(transaction_submit_future, TRANSACTION, READ | STATUS(HF_BUSY)),
     ENTRY(transaction_retry, TRANSACTION, CLOSED | STATUS(HF_INVALID_STATE)),
     ENTRY(operation_create, STORE, ANY),
+    ENTRY(operation_create_on, STORE | REPOSITORY, ANY),
     ENTRY(operation_create_get, STORE, ANY),
     ENTRY(operation_create_put, STORE, ANY),
     ENTRY(operation_create_remove, STORE, ANY),

@@ -232,6 +232,91 @@ static void what_is_wrong_with_a_description_is_named(room r) {
     expect_refused(r, NULL, STEP("find", ",\"options\":{\"sorted\":1}"), HF_INVALID_OPTION);
 }
 
+/* --- Of repositories that are open ---------------------------------------------------------------------- */
+
+static void an_operation_on_a_handle_reaches_its_repository_whatever_it_is_called(room r) {
+    hf_repository *others = NULL;
+    expect_ok(hf_repository_open, r.store, "others", NULL, &others);
+    hf_repository *const opened[] = {r.things, others};
+    hf_operation *one = NULL, *both = NULL;
+    hf_entity result = HF_ENTITY_INIT;
+    hf_buffer name = HF_BUFFER_INIT;
+    expect_ok(hf_operation_create_on, r.store,
+              "{\"operation\":\"save\",\"repository\":0,\"entity\":{\"id\":\"a\"}}", HF_NTS, opened, 1, &one);
+    expect_ok(
+        hf_operation_create_on, r.store,
+        "{\"steps\":[{\"operation\":\"save\",\"repository\":1,\"entity\":{\"id\":\"b\"}},"
+        "{\"operation\":\"count\",\"repository\":0},{\"operation\":\"count\",\"repository\":\"things\"}]}",
+        HF_NTS, opened, 2, &both);
+    expect_ok(hf_repository_name, r.things, &name);
+    assert_string_equal(name.data, "things");
+    expect_ok(hf_store_rename, r.store, "things", "tracks");
+    expect_ok(hf_repository_name, r.things, &name);
+    assert_string_equal(name.data, "tracks");
+    hf_repository_free(others);
+    expect_ok(hf_operation_perform, one, NULL, NULL, NULL);
+    expect_entity(r.things, NULL, "a", "{\"id\":\"a\"}");
+    expect_ok(hf_operation_perform, both, NULL, &result, NULL);
+    assert_string_equal(result.data, "[{\"id\":\"b\"},1,0]");
+
+    expect_ok(hf_store_drop, r.store, "tracks");
+    expect_ok(hf_repository_open, r.store, "tracks", "{\"key\":\"code\"}", &others);
+    hf_repository_free(others);
+    expect(HF_NOT_FOUND, hf_operation_perform, one, NULL, NULL, NULL);
+    hf_operation_free(one), hf_operation_free(both);
+    hf_entity_free(&result);
+    hf_buffer_free(&name);
+}
+
+static void what_is_no_handle_of_the_operation_s_is_refused_when_it_is_made(fixture *f) {
+    room r = open_room(f, NULL);
+    fixture other = *f;
+    snprintf(other.url, sizeof other.url, strcmp(f->engine, "memory") == 0 ? "memory:" : "%s/other.db",
+             f->directory);
+    room s = open_room(&other, NULL);
+    hf_repository *const opened[] = {r.things, s.things, NULL};
+    static const struct {
+        const char *repository;
+        hf_status status;
+    } cases[] = {
+        {"3", HF_INVALID_OPTION},
+        {"-1", HF_INVALID_OPTION},
+        {"9223372036854775807", HF_INVALID_OPTION},
+        {"1", HF_INVALID_ARGUMENT},
+        {"2", HF_INVALID_ARGUMENT},
+        {"0.5", HF_INVALID_OPTION},
+        {"0,\"key\":\"id\"", HF_INVALID_OPTION},
+        {"0,\"cache\":{}", HF_INVALID_OPTION},
+    };
+    hf_operation *operation = NULL;
+    char json[200];
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        snprintf(json, sizeof json, "{\"operation\":\"count\",\"repository\":%s}", cases[i].repository);
+        expect(cases[i].status, hf_operation_create_on, r.store, json, HF_NTS, opened, 3, &operation);
+        assert_null(operation);
+    }
+    const char *first = "{\"operation\":\"count\",\"repository\":0}";
+    expect(HF_INVALID_OPTION, hf_operation_create, r.store, first, HF_NTS, &operation);
+    expect(HF_INVALID_OPTION, hf_operation_create_on, r.store, first, HF_NTS, NULL, 0, &operation);
+    expect(HF_INVALID_ARGUMENT, hf_operation_create_on, r.store, first, HF_NTS, NULL, 1, &operation);
+    close_room(r), close_room(s);
+}
+
+static void a_single_step_can_be_refused_where_there_is_no_place(fixture *f) {
+    room r = open_room(f, "{\"delivery\":\"queue\",\"max_in_flight\":1}");
+    hf_operation *add = describe_operation(r, STEP("add", ",\"entity\":{},\"when_full\":\"refuse\""));
+    hf_event event;
+    for (int round = 0; round < 3; round++) {
+        expect_ok(hf_operation_submit, add, NULL, NULL, NULL, NULL, NULL);
+        expect(HF_BUSY, hf_operation_submit, add, NULL, NULL, NULL, NULL, NULL);
+        assert_int_equal(hf_store_events(r.store, &event, 1, 120000), 1);
+        assert_int_equal(event.status, HF_OK);
+        hf_events_free(&event, 1);
+    }
+    hf_operation_free(add);
+    close_room(r);
+}
+
 static void an_operation_outlives_its_store_and_says_that_it_is_closed(fixture *f) {
     room r = open_room(f, NULL);
     hf_operation *add = describe_operation(r, ADD_ONE);
@@ -329,6 +414,9 @@ int main(void) {
         EACH_ENGINE(making_an_operation_does_nothing_and_each_run_runs_again),
         EACH_ENGINE(whether_an_entity_is_there_is_a_run_s_affair),
         ONCE(what_is_wrong_with_a_description_is_named),
+        EACH_ENGINE(an_operation_on_a_handle_reaches_its_repository_whatever_it_is_called),
+        ONCE(what_is_no_handle_of_the_operation_s_is_refused_when_it_is_made),
+        EACH_ENGINE(a_single_step_can_be_refused_where_there_is_no_place),
         EACH_ENGINE(an_operation_outlives_its_store_and_says_that_it_is_closed),
         EACH_ENGINE(one_value_is_performed_by_several_threads_as_independent_runs),
         EACH_ENGINE(a_sequence_is_one_commit_or_none),

@@ -15,6 +15,7 @@ typedef struct callback {
 static bool needs_nothing(const char *name) {
     static const char *const names[] = {"hf_operation_create",        "hf_operation_create_function",
                                         "hf_operation_create_get",    "hf_operation_create_put",
+                                        "hf_operation_create_on",     "hf_repository_name",
                                         "hf_operation_create_remove", "hf_transaction_get_state",
                                         "hf_store_event_fd",          "hf_store_wake"};
     for (size_t i = 0; i < COUNT_OF(names); i++) {

@@ -35,9 +35,15 @@
  *   exists                       "filter", "options"                                 true or false
  *   distinct                     "path", "filter", "options"                         an array of values
  *
+ * "repository" is a name, which is looked up by each run: it means whichever repository is called so then.
+ * One that is open has a number instead, see hf_operation_create_on, and is meant whatever it is called.
+ *
  * "options" are those of the call, as an object. A repository that is not there is created; "key" then names
  * its id, and "cache" is its cache's policy, both as for hf_repository_open. What an entity holds is stored
  * as it is written in the description.
+ *
+ * An operation of one step may have "when_full", as the options of hf_transaction_begin: see
+ * hf_operation_start.
  *
  * Several steps are one transaction, all of it or nothing, run again after a conflict:
  *
@@ -55,6 +61,7 @@
 #include "error.h"
 #include "event.h"
 #include "future.h"
+#include "repository.h"
 #include "status.h"
 #include "store.h"
 #include "transaction.h"
@@ -76,6 +83,22 @@ HF_EXPORT HF_WARN_UNUSED hf_status hf_operation_create(hf_store *store, const ch
                                                        size_t length, hf_operation **out_operation,
                                                        hf_error **out_error);
 
+/**
+ * Makes an operation on repositories that are open: a run reaches the one that the handle stands for, also
+ * when it was renamed since, and fails with HF_NOT_FOUND when it was dropped.
+ *
+ * A step's "repository" is a number then, {"operation": "fetch", "repository": 0, "id": "s1"}: its place
+ * among `repositories`, from 0; or it is a name, as for hf_operation_create. "key" and "cache" stand beside a
+ * name alone. repositories: an array of `count` handles of this store's; NULL where count is 0. The handles
+ * may be freed once this returns, as may the array. Everything else as hf_operation_create; errors also:
+ * HF_INVALID_OPTION (a number that none of them has), HF_INVALID_ARGUMENT (a repository of another store),
+ * HF_INVALID_HANDLE (one that a step names).
+ */
+HF_EXPORT HF_WARN_UNUSED hf_status hf_operation_create_on(hf_store *store, const char *description,
+                                                          size_t length, hf_repository *const *repositories,
+                                                          size_t count, hf_operation **out_operation,
+                                                          hf_error **out_error);
+
 /* --- Values by key -----------------------------------------------------------------------------------------
  *
  * A repository may be used as a map from keys to values: {"id": key, "value": value} is what is stored, to be
@@ -83,17 +106,17 @@ HF_EXPORT HF_WARN_UNUSED hf_status hf_operation_create(hf_store *store, const ch
  * so, too. A key is an id, a value any JSON but null.
  *
  * These take no options, so that a run which finds no place under "max_in_flight" waits up to 30 seconds. An
- * event loop, which has to take events for places to get free, performs one in a transaction that was begun
- * with "when_full": "refuse", and submits that; or it runs the step "save", "fetch" or "delete" that stores
- * the same, as one of "steps" with that option.
+ * event loop, which has to take events for places to get free, describes the step "save", "fetch" or "delete"
+ * that does the same, with "when_full": "refuse". So does who has the repository open, see
+ * hf_operation_create_on.
  */
 
 /**
  * Makes an operation that answers the value of a key: as JSON with its version, or null where there is none.
  *
- * repository: NUL-terminated name; one that is not there is created by the run. key: text; key_length: in
- * bytes, or HF_NTS. out_operation receives the handle, freed with hf_operation_free. Errors: HF_INVALID_ID,
- * HF_INVALID_ARGUMENT, HF_NO_MEMORY, HF_INVALID_HANDLE, HF_FORKED. Any thread. Does not block.
+ * repository: NUL-terminated name, looked up by each run; one that is not there is created by it. key: text;
+ * key_length: in bytes, or HF_NTS. out_operation receives the handle, freed with hf_operation_free. Errors:
+ * HF_INVALID_ID, HF_INVALID_ARGUMENT, HF_NO_MEMORY, HF_INVALID_HANDLE, HF_FORKED. Any thread. Does not block.
  */
 HF_EXPORT HF_WARN_UNUSED hf_status hf_operation_create_get(hf_store *store, const char *repository,
                                                            const char *key, size_t key_length,
@@ -170,13 +193,14 @@ HF_EXPORT HF_WARN_UNUSED hf_status hf_operation_perform(hf_operation *operation,
  * handle, freed with hf_future_free; NULL if not wanted: the run goes on.
  *
  * Does no I/O on this thread. When "max_in_flight" commits and operations are under way it waits for a place,
- * up to the operation's "timeout_ms", but not with "when_full": "refuse" (options stand beside "steps", of
- * which there may be one), and never on a thread of the library's. Runs begin in the order in
+ * up to the operation's "timeout_ms", but not with "when_full": "refuse" (options stand beside "steps", this
+ * one also in an operation of one step), and never on a thread of the library's. Runs begin in the order in
  * which they were started and may overtake each other.
  *
  * Errors: HF_BUSY (no place), HF_CLOSED, HF_NO_MEMORY (also: the system gives no thread),
  * HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED; everything else is the future's. A store that closes
- * refuses, with HF_CLOSED, what has not begun. Any thread.
+ * finishes the runs that it has accepted; one that meets a conflict then is not run again, and answers
+ * HF_CONFLICT or HF_CLOSED. Any thread.
  */
 HF_EXPORT HF_WARN_UNUSED hf_status hf_operation_start(hf_operation *operation, hf_transaction *transaction,
                                                       hf_future **out_future, hf_error **out_error);

@@ -65,6 +65,16 @@ typedef struct hf_repository hf_repository;
 HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_open(hf_store *store, const char *name, const char *options,
                                                       hf_repository **out_repository, hf_error **out_error);
 
+/**
+ * The repository's name: what it is called by now, as far as this process has heard; of one that was dropped,
+ * what it was called then.
+ *
+ * out_name: see hf_buffer. Errors: HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED, HF_NO_MEMORY. Any
+ * thread, also when the store is closed. Does not block.
+ */
+HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_name(hf_repository *repository, hf_buffer *out_name,
+                                                      hf_error **out_error);
+
 /** Frees the handle; the entities stay. NULL and a freed handle do nothing. Cannot fail. */
 HF_EXPORT void hf_repository_free(hf_repository *repository);
 

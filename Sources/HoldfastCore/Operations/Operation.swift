@@ -28,8 +28,13 @@ public final class Operation: Sendable {
         work = .write(OperationStep(verb, of: repository, id, payload, isMissingAllowed: isMissingAllowed))
     }
 
-    /// Reads a description as `operation.h` gives it.
-    public init(_ store: Store, describedBy json: UnsafeRawBufferPointer) throws(HoldfastError) {
+    /// Repositories that are open, by the numbers that a description has for them; nil where there is none.
+    public typealias Opened = (Int64) throws(HoldfastError) -> Repository?
+
+    /// Reads a description as `operation.h` gives it. `opened`: of this store.
+    public init(
+        _ store: Store, describedBy json: UnsafeRawBufferPointer, opened: Opened = { _ in nil }
+    ) throws(HoldfastError) {
         self.store = store
         // Each entity in it has limits of its own; around it are the members of a step, and the steps.
         let limits = PayloadLimits(maxBytes: .max, maxDepth: store.options.limits.maxDepth + 4)
@@ -39,13 +44,15 @@ public final class Operation: Sendable {
         guard try walker.kind(at: start) == .object else {
             throw HoldfastError(.invalidOption, "an operation must be a JSON object: a step, or {\"steps\": [...]}")
         }
-        if let sequence = try Self.sequence(walker, start) {
+        if let sequence = try Self.sequence(walker, start, opened) {
             work = .steps(sequence.steps, isSequence: true)
             options = sequence.options
             return
         }
-        let step = try OperationStep(walker, at: start)
-        options = TransactionOptions()
+        let step = try OperationStep(walker, at: start, opened, isAlone: true)
+        var options = TransactionOptions()
+        options.waitsForSlot = step.waitsForSlot
+        self.options = options
         work =
             switch step.verb {
             case .modifyAll, .deleteAll: .steps([step], isSequence: false)
@@ -55,7 +62,7 @@ public final class Operation: Sendable {
 
     /// Reads `{"steps": [...], ...}`; nil where there are no steps.
     private static func sequence(
-        _ walker: ItemWalker, _ start: Int
+        _ walker: ItemWalker, _ start: Int, _ opened: Opened
     ) throws(HoldfastError) -> (steps: [OperationStep], options: TransactionOptions)? {
         var position: Int?
         var others: [(name: [UInt8], text: UnsafeRawBufferPointer)] = []
@@ -75,7 +82,7 @@ public final class Operation: Sendable {
         var steps: [OperationStep] = []
         _ = try walker.elements(of: position) { element, _ throws(HoldfastError) in
             do throws(HoldfastError) {
-                steps.append(try OperationStep(walker, at: element))
+                steps.append(try OperationStep(walker, at: element, opened))
             } catch { throw error.inBatch(at: steps.count) }
         }
         var members: [JSONValue.Member] = []

@@ -20,6 +20,8 @@ struct OperationStep: Sendable {
     private var member: [UInt8]?
     private var expectedVersion: CommitSequence = 0
     private var isMissingAllowed = false
+    /// Of a step that is the whole operation: whether a run waits for a slot where there is none.
+    private(set) var waitsForSlot = true
 
     /// The members whose text is handed on as it came.
     private static let texts = [
@@ -37,7 +39,9 @@ struct OperationStep: Sendable {
     }
 
     /// Reads a step from the object at `position` of a text that was checked to be JSON.
-    init(_ walker: ItemWalker, at position: Int) throws(HoldfastError) {
+    init(_ walker: ItemWalker, at position: Int, _ opened: Operation.Opened, isAlone: Bool = false)
+        throws(HoldfastError)
+    {
         guard try walker.kind(at: position) == .object else {
             throw HoldfastError(.invalidOption, "an operation's step must be a JSON object")
         }
@@ -64,12 +68,23 @@ struct OperationStep: Sendable {
             let verb = Verb(rawValue: name)
         else { throw Self.missing("operation", "the name of a repository's call, such as \"add\"") }
         self.verb = verb
-        guard let repository = try reader.text("repository") else {
+        if case .integer(let number)? = reader.value("repository") {
+            guard let repository = try opened(number) else {
+                throw HoldfastError(
+                    .invalidOption,
+                    "the operation's \"repository\" is \(number), and no repository of this number was given with it: "
+                        + "number those that hf_operation_create_on is given, from 0, or name it",
+                    detail: [("option", .text("repository"))])
+            }
+            self.opened = repository
+            self.repository = repository.name
+        } else if let repository = try reader.text("repository") {
+            self.repository = repository
+            key = try reader.text("key")
+            cache = try reader.cachePolicy()
+        } else {
             throw Self.missing("repository", "the name of a repository")
         }
-        self.repository = repository
-        key = try reader.text("key")
-        cache = try reader.cachePolicy()
         if let payload = verb.payload {
             guard let text = text(payload) else { throw Self.missing(payload, "what \(verb.rawValue) is to work on") }
             self.payload = text
@@ -89,6 +104,9 @@ struct OperationStep: Sendable {
             expectedVersion = CommitSequence(try reader.integer("expected_version", in: 0...Int64.max) ?? 0)
         }
         if verb == .delete { isMissingAllowed = try reader.boolean("missing_ok") ?? false }
+        if isAlone, let value = try reader.text("when_full", oneOf: ["wait", "refuse"]) {
+            waitsForSlot = value == "wait"
+        }
         try reader.finish()
     }
 

@@ -17,7 +17,8 @@ public final class Repository: Sendable {
         check = EntityCheck(record)
     }
 
-    public var name: String { record.name }
+    /// What it is called by now, or was when it was dropped.
+    public var name: String { store.catalogue.record(of: record.id)?.name ?? record.name }
 
     package func key(_ id: EntityID) -> EntityKey { EntityKey(record.id, id) }
 

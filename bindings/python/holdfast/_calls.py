@@ -1,6 +1,7 @@
 """Calls: what is asked of a repository, by the functions of the library's, or as an operation."""
 
 import ctypes
+from collections.abc import Iterable
 from typing import Any, Callable, NamedTuple, Optional
 
 from . import errors
@@ -82,11 +83,31 @@ def member(argument: "tuple[str, Any]") -> bytes:
 class Description(NamedTuple):
     """What an operation does, in the library's JSON, and its answer."""
 
-    text: bytes
+    #: The JSON, cut where the numbers of these repositories belong.
+    pieces: "tuple[bytes, ...]"
+    #: Those that are open; others stand there by their names.
+    repositories: "tuple[Any, ...]"
     answer: Answer[Any]
+    #: Hears that there was a result.
+    note: Callable[[], object] = lambda: None
+
+    @property
+    def text(self) -> bytes:
+        """The JSON, with the repositories' numbers."""
+        return self._joined(str(number).encode() for number in range(len(self.repositories)))
+
+    @property
+    def title(self) -> str:
+        """The beginning of the JSON, with the repositories' names."""
+        return self._joined(dump(repository.name) for repository in self.repositories[:2]).decode()[:80]
+
+    def _joined(self, repositories: Iterable[bytes]) -> bytes:
+        first, *others = self.pieces
+        return first + b"".join(map(bytes.__add__, repositories, others))
 
     def result(self, text: bytes, version: int, is_part: bool = False) -> Any:
         """The result of a run, which may be a part of a transaction."""
+        self.note()
         try:
             return self.answer.read_text(text, version)
         except errors.CorruptError as error:

@@ -363,6 +363,10 @@ FUNCTIONS = {
         (hf_starter_fn, c_void_p, c_char_p, c_int64, _entity, POINTER(_future), _out_error),
     ),
     "hf_operation_create": (hf_status, (_store, *_bytes, POINTER(_operation), _out_error)),
+    "hf_operation_create_on": (
+        hf_status,
+        (_store, *_bytes, POINTER(_repository), c_size_t, POINTER(_operation), _out_error),
+    ),
     "hf_operation_create_get": (hf_status, (_store, c_char_p, *_bytes, POINTER(_operation), _out_error)),
     "hf_operation_create_put": (
         hf_status,
@@ -419,6 +423,7 @@ FUNCTIONS = {
     "hf_participant_end_scope": (hf_status, (_participant, c_uint64, c_bool, _out_error)),
     "hf_participant_transact": (hf_status, (_participant, hf_participant_body_fn, c_void_p, _out_error)),
     "hf_repository_open": (hf_status, (_store, c_char_p, c_char_p, POINTER(_repository), _out_error)),
+    "hf_repository_name": (hf_status, (_repository, _buffer, _out_error)),
     "hf_repository_free": (None, (_repository,)),
     "hf_repository_set_validator": (
         hf_status,

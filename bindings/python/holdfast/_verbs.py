@@ -39,9 +39,13 @@ class ModifyResult(NamedTuple):
 class RepositoryVerbs(Generic[T, W]):
     """What is read and written by a repository's calls, whoever waits for them."""
 
-    name: str
     _codec: Codec[T]
     _store: Any
+
+    if TYPE_CHECKING:
+
+        @property
+        def name(self) -> str: ...
 
     def _title(self) -> str:
         return f"{self.name!r} of {self._store!r}"

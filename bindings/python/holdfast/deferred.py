@@ -1,11 +1,10 @@
 """Deferred: the calls of a repository, described now and run later."""
 
-from collections.abc import Mapping
-from typing import Any, Callable, Optional, TypeVar
+from typing import Any, Callable, TypeVar
 
 from ._answers import Answer
 from ._calls import Description, member
-from ._codec import Codec, dump
+from ._codec import dump
 from ._doors import Later
 from ._handles import OfOneProcess
 from ._query import Filter
@@ -17,26 +16,25 @@ T = TypeVar("T")
 class Describing(OfOneProcess):
     """What both packages' repositories have whose calls do nothing yet."""
 
-    def __init__(
-        self,
-        make: Callable[[Description], Any],
-        store: Any,
-        name: str,
-        codec: Codec[Any],
-        key: Optional[str] = None,
-        cache: Optional[Mapping[str, Any]] = None,
-    ) -> None:
+    def __init__(self, make: Callable[[Description], Any], repository: Any) -> None:
         self._make = make
-        self._store = store
-        #: The repository's name.
-        self.name = name
-        self._codec = codec
-        given = {"repository": name, "key": key, "cache": cache}
-        self._repository = b"".join(map(member, given.items()))
+        self._repository = repository
+        self._store = repository.store
+        self._codec = repository._codec
+
+    @property
+    def name(self) -> str:
+        """The repository's name: see `Repository.name`."""
+        name: str = self._repository.name
+        return name
 
     def _ask(self, operation: str, answer: Answer[Any], _: Any = None, **arguments: Any) -> Any:
-        start = b'{"operation":' + dump(operation) + self._repository
-        return self._make(Description(start + b"".join(map(member, arguments.items())) + b"}", answer))
+        opened, start = self._repository._described()
+        rest = start + b"".join(map(member, arguments.items())) + b"}"
+        head = b'{"operation":' + dump(operation) + b',"repository":'
+        if opened is None:
+            return self._make(Description((head + rest,), (), answer, self._repository._note))
+        return self._make(Description((head, rest), (opened,), answer))
 
 
 class DeferredRepository(Describing, Later, RepositoryVerbs[T, Filter]):

@@ -114,9 +114,8 @@ class StoreMaintenance:
         """Gives a repository another name, in one commit, however many entities it has.
 
         `Repository` objects, streams and live queries of it stay good, in every process, and are of it by
-        its new name; the old name is free. What goes by the name (`deferred`, `delete` with `missing_ok`,
-        all of `holdfast.aio`) then means what has the name when it is run. Streams tell it as one change,
-        "rename", and what was committed before under the name from before.
+        its new name; the old name is free. Streams tell it as one change, "rename", and what was committed
+        before under the name from before.
 
         It is a commit of its own and refused inside a transaction: InvalidStateError. Raises NotFoundError,
         ExistsError where there is one of the new name, and UnsupportedError where the entities lie with a

@@ -14,7 +14,7 @@ from ._interrupts import OnError, OnFinished, tell, tell_error
 from ._json import Load, load, load_digits
 from ._library import lib
 from ._options import TransactionOptions, takes, transaction_options
-from ._signatures import hf_operation
+from ._signatures import hf_operation, hf_repository
 from .events import CommitFuture, OperationFuture, Submission
 from .transaction import current_pointer, open_transaction
 
@@ -77,7 +77,7 @@ class Operation(OfOneProcess, Generic[T]):
         self._handles: list[Handle] = []
 
     def _title(self) -> str:
-        return self._description.text.decode()[:80]
+        return self._description.title
 
     def perform(self) -> T:
         """Runs it on this thread and answers its result; inside a transaction, as a part of that."""
@@ -190,8 +190,18 @@ def sequence_of(store: Any, operations: Iterable[Any], options: Mapping[str, Any
     members = b"".join(
         b"," + dump(name) + b":" + dump(value) for name, value in options.items() if value is not None
     )
-    text = b'{"steps":[' + b",".join(step.text for step in steps) + b"]" + members + b"}"
-    return Description(text, _Results([step.answer for step in steps]))
+    pieces = [b'{"steps":[']
+    for index, step in enumerate(steps):
+        first, *others = step.pieces
+        pieces[-1] += b"," * (index > 0) + first
+        pieces += others
+    pieces[-1] += b"]" + members + b"}"
+    return Description(
+        tuple(pieces),
+        tuple(repository for step in steps for repository in step.repositories),
+        _Results([step.answer for step in steps]),
+        lambda: [step.note() for step in steps],
+    )
 
 
 class _Results(Answer[Optional[list[Any]]]):
@@ -216,9 +226,11 @@ def native(operation: Any) -> Handle:
     if not handles:
         store = operation._store
         pointer = ctypes.POINTER(hf_operation)()
-        text = operation._description.text
+        text, repositories = operation._description.text, operation._description.repositories
+        opened = (ctypes.POINTER(hf_repository) * len(repositories))(*(it.pointer for it in repositories))
         handle = Handle(pointer, lib.hf_operation_free)
-        call(lib.hf_operation_create, store.pointer, text, len(text), ctypes.byref(pointer))
+        arguments = store.pointer, text, len(text), opened, len(opened), ctypes.byref(pointer)
+        call(lib.hf_operation_create_on, *arguments)
         # Of threads that come at once each makes one, all use the first, and none is freed under its user.
         handles.append(handle)
     return handles[0]

@@ -1,7 +1,8 @@
 """Repository: a named collection of entities in a store."""
 
+import contextlib
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar, Union, overload
 
 from . import errors
@@ -9,7 +10,7 @@ from ._answers import Answer
 from ._calls import ask, ask_each
 from ._codec import Codec, Id, id_of, native_text, options_of, plain_id
 from ._doors import Blocking
-from ._handles import Handle, OfOneProcess, Result, call
+from ._handles import Handle, OfOneProcess, Result, call, native_buffer, text_of
 from ._interrupts import kept, raise_kept, untold
 from ._library import lib, without_signature
 from ._maintenance import RepositoryMaintenance
@@ -62,22 +63,42 @@ class Repository(
         create: bool = True,
         cache: Optional[Cache] = None,
     ) -> None:
-        pointer = ctypes.POINTER(hf_repository)()
-        options = options_of({"key": key, "create": None if create else False, "cache": cache_options(cache)})
-        #: The repository's name.
-        self.name = name
+        self._name = name
         self._store = store
         if cls is not None:
             # A class that will not do is refused before there is a repository with another key than its.
             Codec(cls, self._stored_key() if key is None else key)
+        self._begin({"key": key, "create": None if create else False, "cache": cache_options(cache)})
+        store._keys[name] = self._stored_key() if key is None else key
+        self._codec: Codec[T] = Codec(cls, store._keys[name], name)
+
+    @classmethod
+    def _known(
+        cls, store: "Store", name: str, codec: Codec[T], cache: Optional[Cache] = None
+    ) -> "Repository[T]":
+        """One that is there, which is hardly any work where this process knows it."""
+        self = cls.__new__(cls)
+        self._name, self._store, self._codec = name, store, codec
+        self._begin({"key": codec.key, "create": False, "cache": cache_options(cache)})
+        store._keys[name] = codec.key
+        return self
+
+    def _begin(self, options: Mapping[str, Any]) -> None:
+        pointer = ctypes.POINTER(hf_repository)()
         #: The native handle.
         self.pointer = pointer
         self._handle = Handle(pointer, lib.hf_repository_free)
-        arguments = (store.pointer, native_text(name), options, ctypes.byref(pointer))
+        arguments = (self._store.pointer, native_text(self._name), options_of(options), ctypes.byref(pointer))
         # Nobody tells whether it was there before.
         call(lib.hf_repository_open, *arguments, stored=untold)
-        store._keys[name] = self._stored_key() if key is None else key
-        self._codec: Codec[T] = Codec(cls, store._keys[name], name)
+
+    @property
+    def name(self) -> str:
+        """The repository's name: the present one, where it was renamed."""
+        with contextlib.suppress(errors.Error), native_buffer() as text:
+            call(lib.hf_repository_name, self.pointer, ctypes.byref(text))
+            self._name = text_of(text).decode()
+        return self._name
 
     @property
     def store(self) -> "Store":
@@ -87,7 +108,7 @@ class Repository(
     @property
     def deferred(self) -> "DeferredRepository[T]":
         """The same calls, each as an `Operation` that does nothing until it is run."""
-        return DeferredRepository(lambda it: Operation(self._store, it), self._store, self.name, self._codec)
+        return DeferredRepository(lambda it: Operation(self._store, it), self)
 
     # --- Reading: `fetch` and `fetch_bytes` as they are described, spelt out because nothing is hotter ------
 
@@ -195,6 +216,9 @@ class Repository(
         transaction = current_pointer(self._store) if current_scopes() or of_generators else None
         return ask(self.pointer, transaction, operation, answer, given, arguments)
 
+    def _described(self) -> "tuple[Repository[T], bytes]":
+        return self, b""
+
     def _ask_operation(self, *arguments: Any, **members: Any) -> Any:
         return self.deferred._ask(*arguments, **members).perform()
 
@@ -204,6 +228,6 @@ class Repository(
 
     def _stored_key(self) -> str:
         for repository in self._store.describe()["repositories"]:
-            if repository["name"] == self.name:
+            if repository["name"] == self._name:
                 return repository["key"]
         return "id"

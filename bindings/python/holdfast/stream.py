@@ -346,9 +346,13 @@ class StoreStreams(Blocking, StoreHistory):
 class RepositoryStreams(Generic[T]):
     """What a `Repository` tells of its entities."""
 
-    name: str
     _codec: Codec[T]
     _store: "Store"
+
+    if TYPE_CHECKING:
+
+        @property
+        def name(self) -> str: ...
 
     @takes(change_options)
     def changes(self, **options: "Unpack[ChangeOptions]") -> "ChangeStream[T]":

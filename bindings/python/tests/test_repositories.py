@@ -72,6 +72,84 @@ def test_a_renamed_repository_keeps_what_it_has(url: str) -> None:
             store.rename("albums", "records")
 
 
+def test_what_is_described_or_may_be_missing_is_of_the_handle_s_repository(url: str) -> None:
+    with holdfast.open(url) as store:
+        songs, albums = store.repository("songs"), store.repository("albums")
+        songs.save({"id": "a"})
+        described = songs.deferred.save({"id": "c"})
+        store.rename("songs", "tracks")
+        others = store.repository("songs")
+        others.save({"id": "a"})
+        for _ in range(2):
+            songs.delete("a", missing_ok=True)
+        assert songs.find() == [] and others.find() == [{"id": "a"}]
+        with store.transaction():
+            songs.delete("a", missing_ok=True)
+            songs.save({"id": "b"})
+        described.perform()
+        songs.deferred.modify("b", {"$inc": {"plays": 1}}).submit().result(120)
+        both = store.sequence(albums.deferred.save({"id": "z"}), songs.deferred.ids(), others.deferred.ids())
+        assert both.perform() == [{"id": "z"}, ["b", "c"], ["a"]]
+        assert songs.find() == [{"id": "b", "plays": 1}, {"id": "c"}]
+
+
+def test_what_was_described_for_a_repository_that_was_dropped_is_not_done_in_another(url: str) -> None:
+    with holdfast.open(url) as store:
+        songs = store.repository("songs")
+        described = songs.deferred.save({"id": "a"})
+        store.drop("songs")
+        others = store.repository("songs", key="code")
+        others.save({"code": "a"})
+        with pytest.raises(holdfast.NotFoundError, match="open it anew"):
+            described.perform()
+        songs.delete("a", missing_ok=True)
+        assert others.find() == [{"code": "a"}]
+
+
+async def test_what_is_awaited_is_of_the_handle_s_repository_too(run: Run, url: str) -> None:
+    async with holdfast.aio.open(url) as store:
+        songs = store.repository("songs")
+        await songs.save({"id": "a"})
+        known = store.repository("songs")
+        described = known.deferred.save({"id": "c"})
+        await store.rename("songs", "tracks")
+        others = store.repository("songs")
+        await others.save({"id": "a"})
+        await songs.delete("a", missing_ok=True)
+        await songs.delete("a", missing_ok=True)
+        await known.save({"id": "b"})
+        async with store.transaction():
+            await described
+            assert await songs.count() == 2
+        assert [entity["id"] async for entity in songs.iterate()] == await known.ids() == ["b", "c"]
+        assert await others.find() == [{"id": "a"}]
+        assert [songs.name, known.name, others.name] == ["tracks", "tracks", "songs"]
+        both = store.sequence(songs.deferred.ids(), others.deferred.ids())
+        assert await both == [["b", "c"], ["a"]]
+        await store.drop("songs")
+        keyed = store.repository("songs", key="code")
+        await keyed.save({"code": "a"})
+        with pytest.raises(holdfast.NotFoundError, match="open it anew"):
+            await others.save({"id": "a"})
+
+
+def test_a_handle_tells_the_present_name(url: str) -> None:
+    store = holdfast.open(url)
+    songs = store.repository("songs")
+    later = songs.deferred
+    store.rename("songs", "tracks")
+    assert songs.name == later.name == "tracks" and "'tracks'" in repr(songs)
+    with songs.changes() as changes:
+        songs.save({"id": "a"})
+        assert [it.repository for commit in changes.next(120).commits for it in commit.changes] == ["tracks"]
+    with pytest.raises(holdfast.NotFoundError, match="tracks"):
+        songs["none"]
+    store.drop("tracks")
+    assert songs.name == "tracks"
+    store.close()
+    assert songs.name == "tracks"
+
+
 def test_a_controller_saves_where_its_repository_is_by_now(url: str) -> None:
     with holdfast.open(url) as store:
         songs = store.repository("songs")

@@ -96,6 +96,7 @@ OWN_FORM = {
     "hf_future_is_ended",
     "hf_future_wait",
     "hf_json_quote",
+    "hf_operation_create",
     "hf_operation_create_function",
     "hf_operation_create_get",
     "hf_operation_create_put",

@@ -196,7 +196,8 @@ class OperationSubmission(Submission):
         return self._result(ctypes.string_at(event.value.data, event.value.length), event.value.version)
 
     def let_go(self) -> None:
-        """Frees the native future."""
+        """Frees the native future, and what only its result needed: the loop itself may keep it a while."""
+        del self._result
         if self._handle is not None:
             self._handle.free()
 

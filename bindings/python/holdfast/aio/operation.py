@@ -48,7 +48,7 @@ class Operation(OfOneProcess, Generic[T]):
         self._handles: list[Handle] = []
 
     def _title(self) -> str:
-        return self._description.text.decode()[:80]
+        return self._description.title
 
     async def perform(self) -> T:
         """Runs it and answers its result; inside a transaction, as a part of that."""

@@ -1,11 +1,14 @@
 """Repository: a named collection of entities in a store, awaited."""
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any, Callable, Generic, Optional, TypeVar, overload
 
+from .. import errors
 from .. import repository as blocking
-from .._codec import Codec
+from .._calls import member
+from .._codec import Codec, dump
 from .._doors import Awaited, AwaitedLater
 from .._handles import OfOneProcess
 from .._maintenance import RepositoryMaintenance
@@ -39,6 +42,9 @@ class Repository(
 
     Parameters, results and errors are those of the methods of the same names there. Calls join the store's
     current transaction. About the validator, indexes and the cache each has a thread while it lasts.
+
+    Where this process knows of no repository of the name yet, it is opened by the first call. From then on it
+    is that one, whatever it is called.
     """
 
     def __init__(
@@ -49,16 +55,26 @@ class Repository(
         key: Optional[str],
         cache: Optional[Cache] = None,
     ) -> None:
-        #: The repository's name.
-        self.name = name
+        self._name = name
         self._store = store
         self._key = key
         self._cache = cache
-        self._codec: Codec[T] = Codec(cls, key or store._blocking._keys.get(name, "id"), name)
-        #: The same calls, each as an `Operation` that does nothing until it is run.
-        self.deferred: DeferredRepository[T] = DeferredRepository(
-            lambda it: Operation(store, it), store, name, self._codec, key, cache_options(cache)
-        )
+        known = store._blocking._keys.get(name)
+        self._codec: Codec[T] = Codec(cls, key or known or "id", name)
+        # For calls on threads of their own, and known by to those that are none: whatever it is called.
+        self._opened: Optional[blocking.Repository[T]] = None
+        if known is not None:
+            self._note()
+
+    @property
+    def name(self) -> str:
+        """The repository's name: the present one, where it was renamed."""
+        return self._name if self._opened is None else self._opened.name
+
+    @property
+    def deferred(self) -> "DeferredRepository[T]":
+        """The same calls, each as an `Operation` that does nothing until it is run."""
+        return DeferredRepository(lambda it: Operation(self._store, it), self)
 
     @property
     def store(self) -> "Store":
@@ -87,8 +103,23 @@ class Repository(
 
     def _open(self) -> "blocking.Repository[T]":
         """The repository for calls on threads of their own."""
-        store, cls = self._store._blocking, self._codec.cls
-        return blocking.Repository(store, self.name, cls=cls, key=self._key, cache=self._cache)
+        if self._opened is None:
+            store, cls = self._store._blocking, self._codec.cls
+            self._opened = blocking.Repository(store, self._name, cls=cls, key=self._key, cache=self._cache)
+        return self._opened
+
+    def _described(self) -> "tuple[Optional[blocking.Repository[T]], bytes]":
+        if self._opened is not None:
+            return self._opened, b""
+        given = {"key": self._key, "cache": cache_options(self._cache)}
+        return None, dump(self._name) + b"".join(map(member, given.items()))
+
+    def _note(self) -> None:
+        """Takes hold of the repository, which this process knows by now."""
+        if self._opened is None:
+            with contextlib.suppress(errors.Error):  # what is wrong, calls tell
+                store, codec = self._store._blocking, self._codec
+                self._opened = blocking.Repository._known(store, self._name, codec, self._cache)
 
 
 class Cursor(OfOneProcess, Closing, Generic[T]):

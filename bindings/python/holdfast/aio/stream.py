@@ -297,10 +297,14 @@ class StoreStreams(Awaited, blocking.StoreHistory):
 class RepositoryStreams(Generic[T]):
     """What a `Repository` tells of its entities."""
 
-    name: str
     _codec: Codec[T]
     _store: "Store"
     _open: Callable[[], Any]
+
+    if TYPE_CHECKING:
+
+        @property
+        def name(self) -> str: ...
 
     @takes(change_options)
     def changes(self, **options: "Unpack[ChangeOptions]") -> "ChangeStream[T]":
