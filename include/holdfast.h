@@ -82,6 +82,7 @@
 #ifndef HOLDFAST_H
 #define HOLDFAST_H
 
+#include "holdfast/aggregate.h"
 #include "holdfast/answer.h"
 #include "holdfast/base.h"
 #include "holdfast/cache.h"

@@ -9,7 +9,7 @@ public func hf_stream_open(
     _ user_data: UnsafeMutableRawPointer?, _ free_user_data: (@convention(c) (UnsafeMutableRawPointer?) -> Void)?,
     _ out_stream: UnsafeMutablePointer<OpaquePointer?>?, _ out_error: OutError?
 ) -> hf_status {
-    open(on_event, user_data, free_user_data, out_stream, out_error) { observer throws(HoldfastError) in
+    openStream(on_event, user_data, free_user_data, out_stream, out_error) { observer throws(HoldfastError) in
         try HandleTable.use(store) { (store: Store) throws(HoldfastError) in
             try store.openStream(StreamOptions(json: HoldfastABI.options(options), for: .stream), observer)
         }
@@ -23,7 +23,7 @@ public func hf_stream_open_query(
     _ free_user_data: (@convention(c) (UnsafeMutableRawPointer?) -> Void)?,
     _ out_stream: UnsafeMutablePointer<OpaquePointer?>?, _ out_error: OutError?
 ) -> hf_status {
-    open(on_event, user_data, free_user_data, out_stream, out_error) { observer throws(HoldfastError) in
+    openStream(on_event, user_data, free_user_data, out_stream, out_error) { observer throws(HoldfastError) in
         try HandleTable.use(repository) { (repository: Repository) throws(HoldfastError) in
             let options = try QueryOptions(
                 json: HoldfastABI.options(options), key: repository.record.key,
@@ -36,7 +36,7 @@ public func hf_stream_open_query(
 }
 
 /// Opens a stream for the host.
-private func open(
+func openStream(
     _ on_event: hf_event_fn?, _ user_data: UnsafeMutableRawPointer?, _ free_user_data: UserData.Destructor?,
     _ out_stream: UnsafeMutablePointer<OpaquePointer?>?, _ out_error: OutError?,
     _ body: (HostObserver) throws(HoldfastError) -> ChangeStream

@@ -115,6 +115,8 @@ public struct Limits: Sendable, Equatable {
     public var planRanges = 1000
     /// A piece of a cursor, or of an export, ends with the entity that reaches so many bytes. At 1 each has one entity.
     public var pieceBytes = 256 << 10
+    /// About so many documents go from one stage of a pipeline to the next at once. At 1 one by one.
+    public var pieceDocuments = 1024
     /// So many listings of a provider that scans have not finished a snapshot keeps; a scan whose listing went asks
     /// again when it goes on. At 1 scans that take turns ask each time.
     public var providerListings = 8
@@ -295,6 +297,7 @@ extension Limits {
             ("indexRunBytes", \.indexRunBytes),
             ("indexPieceEntries", \.indexPieceEntries), ("indexPieceBytes", \.indexPieceBytes),
             ("matchedIDs", \.matchedIDs), ("filterTemplates", \.filterTemplates), ("pieceBytes", \.pieceBytes),
+            ("pieceDocuments", \.pieceDocuments),
             ("tendInterval", \.tendInterval), ("cachedTransactions", \.cachedTransactions),
             ("followerPoll", \.followerPoll), ("followerBytes", \.followerBytes),
             ("observerChanges", \.observerChanges), ("observerBytes", \.observerBytes), ("logPage", \.logPage),

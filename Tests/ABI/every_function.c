@@ -262,9 +262,10 @@ CALL(repository_create_index, h.repository, "{\"fields\":{\"n\":1}}", NULL, NULL
 CALL(repository_drop_index, h.repository, "n")
 CALL(repository_indexes, h.repository, &r->buffer)
 CALL(repository_explain, h.repository, h.transaction, "{\"n\":1}", HF_NTS, NULL, &r->buffer)
+CALL(repository_aggregate, h.repository, h.transaction, "[{\"$count\":\"n\"}]", HF_NTS, NULL, &r->buffer)
+CALL(repository_explain_aggregate, h.repository, h.transaction, "[]", HF_NTS, NULL, &r->buffer)
 CALL(repository_verify, h.repository, &r->buffer)
 CALL(repository_find, h.repository, h.transaction, "{\"n\":1}", HF_NTS, "{\"limit\":3}", &r->list)
-
 CALL(repository_find_if, h.repository, h.transaction, is_meant, NULL, NULL, &r->list)
 CALL(repository_first, h.repository, h.transaction, "{\"n\":1}", HF_NTS, "{\"sort\":{\"n\":1}}", &r->entity)
 CALL(repository_distinct, h.repository, h.transaction, "n", NULL, 0, NULL, &r->buffer)
@@ -382,17 +383,18 @@ static hf_status call_stream_open(handles h, results *r, hf_error **e) {
     return status;
 }
 
-static hf_status call_stream_open_query(handles h, results *r, hf_error **e) {
-    (void)r;
-    hf_stream *stream = NULL;
-    hf_status status = hf_stream_open_query(h.repository, NULL, 0, NULL, NULL, NULL, NULL, &stream, e);
-    hf_stream_free(stream);
-    return status;
-}
-
+#define LIVE(name, text, length)                                                                             \
+    static hf_status call_##name(handles h, results *r, hf_error **e) {                                      \
+        (void)r;                                                                                             \
+        hf_stream *stream = NULL;                                                                            \
+        hf_status status = hf_##name(h.repository, text, length, NULL, NULL, NULL, NULL, &stream, e);        \
+        hf_stream_free(stream);                                                                              \
+        return status;                                                                                       \
+    }
+LIVE(stream_open_query, NULL, 0)
+LIVE(stream_open_aggregate, "[]", HF_NTS)
 CALL(store_changes_since, h.store, NULL, NULL, &r->buffer)
 CALL(store_position, h.store, &r->buffer)
-
 /* What handles and stores can answer at any call. */
 #define ANY (STATUS(HF_OK) | STATUS(HF_INVALID_HANDLE) | STATUS(HF_FORKED))
 #define CLOSED (ANY | STATUS(HF_CLOSED))
@@ -470,6 +472,8 @@ const function functions[] = {
     REPOSITORY_ENTRY(count, READ),
     REPOSITORY_ENTRY(exists, READ),
     REPOSITORY_ENTRY(distinct, READ),
+    REPOSITORY_ENTRY(aggregate, READ),
+    REPOSITORY_ENTRY(explain_aggregate, READ),
     REPOSITORY_ENTRY(contains, READ),
     ENTRY(cursor_open, REPOSITORY | TRANSACTION, READ),
     ENTRY(controller_create, REPOSITORY, CLOSED),
@@ -494,6 +498,7 @@ const function functions[] = {
     ENTRY(store_schema_version, STORE, CLOSED),
     ENTRY(stream_open, STORE, CLOSED | STATUS(HF_INVALID_STATE) | STATUS(HF_CURSOR_LOST)),
     ENTRY(stream_open_query, REPOSITORY, CLOSED),
+    ENTRY(stream_open_aggregate, REPOSITORY, CLOSED),
     ENTRY(store_changes_since, STORE, CLOSED | STATUS(HF_CURSOR_LOST)),
     ENTRY(store_position, STORE, CLOSED),
 };

@@ -103,7 +103,9 @@ void hear(const hf_event *event, void *user_data) {
     } else {
         json_t *value = json_loadb(event->value.data, event->value.length, 0, NULL);
         assert_non_null(value);
-        if (json_object_get(value, "snapshot") || json_object_get(value, "merged"))
+        /* The documents of a live aggregation are no difference. */
+        if (json_object_get(value, "snapshot") ||
+            (json_object_get(value, "merged") && !json_object_get(value, "documents")))
             follow_result(&l->result, value);
         json_array_append_new(l->events, value);
     }
@@ -149,6 +151,10 @@ void observe(listener *l, hf_store *store, const char *options) {
 void observe_query(listener *l, hf_repository *repository, const char *filter, const char *options) {
     expect_ok(hf_stream_open_query, repository, filter, filter ? HF_NTS : 0, options, hear, l, let_go,
               &l->stream);
+}
+
+void observe_aggregation(listener *l, hf_repository *repository, const char *pipeline) {
+    expect_ok(hf_stream_open_aggregate, repository, pipeline, HF_NTS, NULL, hear, l, let_go, &l->stream);
 }
 
 static struct timespec after_two_minutes(void) {

@@ -32,6 +32,7 @@ void hear(const hf_event *event, void *user_data);
 void let_go(void *user_data);
 
 void observe(listener *l, hf_store *store, const char *options);
+void observe_aggregation(listener *l, hf_repository *repository, const char *pipeline);
 void observe_query(listener *l, hf_repository *repository, const char *filter, const char *options);
 
 /* Waits until so many events have come, at most for half a minute. */

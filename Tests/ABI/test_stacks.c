@@ -149,6 +149,14 @@ static hf_status import(job *j) {
     return status;
 }
 
+static hf_status aggregate(job *j) {
+    hf_buffer documents = HF_BUFFER_INIT;
+    hf_status status =
+        hf_repository_aggregate(j->r->things, NULL, j->text, HF_NTS, j->options, &documents, NULL);
+    hf_buffer_free(&documents);
+    return status;
+}
+
 static hf_status verify(job *j) {
     hf_buffer report = HF_BUFFER_INIT;
     hf_status status = hf_repository_verify(j->r->things, &report, NULL);
@@ -356,6 +364,36 @@ static void entities_as_deep_as_they_may_be(fixture *f) {
     try_cases(f, cases, COUNT_OF(cases));
 }
 
+static void pipelines_as_deep_as_they_may_be(fixture *f) {
+    static const deep_case cases[] = {
+        {aggregate,
+         {"[{\"$match\":{\"a\":", "{\"$not\":", "{\"$eq\":1}", "}", "}}]"},
+         NULL,
+         32,
+         HF_INVALID_QUERY},
+        {aggregate, {"[{\"$set\":{\"b", ".b", "", "", "\":1}}]"}, NULL, 62, HF_INVALID_QUERY},
+        {aggregate, {"[{\"$set\":{\"b\":", "{\"a\":", "1", "}", "}}]"}, NULL, 62, HF_INVALID_QUERY},
+        {aggregate, {"[{\"$project\":{\"a", ".a", "", "", "\":1}}]"}, NULL, 62, HF_INVALID_QUERY},
+        {aggregate, {"[{\"$unwind\":\"$a", ".a", "", "", "\"}]"}, NULL, 62, HF_INVALID_QUERY},
+        {aggregate, {"[{\"$set\":{\"b\":", "{\"$abs\":", "1", "}", "}}]"}, NULL, 32, HF_INVALID_QUERY},
+        {aggregate, {"[{\"$set\":{\"b\":1}},{\"$sort\":{\"a\":1}}]", "", "", "", ""}, NULL, 1, HF_OK},
+        {aggregate,
+         {"[{\"$group\":{\"_id\":\"$a\",\"x\":{\"$first\":\"$a\"}}}]", "", "", "", ""},
+         NULL,
+         1,
+         HF_OK},
+        {aggregate, {"[{\"$unwind\":\"$a\"},{\"$sortByCount\":\"$a\"}]", "", "", "", ""}, NULL, 1, HF_OK},
+        {aggregate,
+         {"[{\"$project\":{\"b\":{\"$add\":[1,2]}}},{\"$lookup\":{\"from\":\"things\",\"localField\":\"id\","
+          "\"foreignField\":\"a\",\"as\":\"c\"}}]",
+          "", "", "", ""},
+         NULL,
+         1,
+         HF_OK},
+    };
+    try_cases(f, cases, COUNT_OF(cases));
+}
+
 static void patterns_as_deep_as_they_may_be(fixture *f) {
     static const deep_case cases[] = {
         {find, {"{\"s\":{\"$regex\":\"", "(", "a", ")", "\"}}"}, NULL, 250, HF_INVALID_QUERY},
@@ -400,9 +438,10 @@ static void every_function_called_once(fixture *f) {
 
 int main(void) {
     static const scenario scenarios[] = {
-        EACH_ENGINE(every_function_called_once),      EACH_ENGINE(filters_as_deep_as_they_may_be),
-        EACH_ENGINE(literals_as_deep_as_they_may_be), EACH_ENGINE(paths_as_long_as_they_may_be),
-        EACH_ENGINE(entities_as_deep_as_they_may_be), EACH_ENGINE(patterns_as_deep_as_they_may_be),
+        EACH_ENGINE(every_function_called_once),       EACH_ENGINE(filters_as_deep_as_they_may_be),
+        EACH_ENGINE(literals_as_deep_as_they_may_be),  EACH_ENGINE(paths_as_long_as_they_may_be),
+        EACH_ENGINE(entities_as_deep_as_they_may_be),  EACH_ENGINE(patterns_as_deep_as_they_may_be),
+        EACH_ENGINE(pipelines_as_deep_as_they_may_be),
     };
     return run_scenarios("stacks", scenarios, COUNT_OF(scenarios));
 }

@@ -58,6 +58,8 @@ typedef struct engine {
     /* Visits each document whose "installed_size" is at least `low` and below `high`, and answers how many
      * there are. */
     size_t (*find)(void *session, long long low, long long high);
+    /* Adds up "installed_size" for each value of a member, and answers how many values there are. */
+    size_t (*group)(void *session, const char *member);
     /* Visits every document and answers how many there are. */
     size_t (*stream)(void *session);
 } engine;

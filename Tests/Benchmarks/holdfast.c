@@ -236,6 +236,22 @@ static size_t find(void *session, long long low, long long high) {
     return visit(session, filter);
 }
 
+static size_t group(void *opaque, const char *member) {
+    session *s = opaque;
+    hf_buffer groups = HF_BUFFER_INIT;
+    hf_error *error = NULL;
+    char pipeline[256];
+    snprintf(pipeline, sizeof pipeline,
+             "[{\"$group\":{\"_id\":\"$%s\",\"size\":{\"$sum\":\"$installed_size\"}}}]", member);
+    require(hf_repository_aggregate(s->documents, NULL, pipeline, HF_NTS, NULL, &groups, &error), error,
+            "hf_repository_aggregate");
+    size_t count = 0;
+    for (const char *one = groups.data; (one = strstr(one, "\"_id\":")) != NULL; one++)
+        count++;
+    hf_buffer_free(&groups);
+    return count;
+}
+
 static size_t stream(void *session) { return visit(session, NULL); }
 
 /* --- Indexes ------------------------------------------------------------------------------------ */
@@ -266,5 +282,6 @@ const engine this_engine = {
     .create_index = create_index,
     .drop_index = drop_index,
     .find = find,
+    .group = group,
     .stream = stream,
 };

@@ -11,6 +11,23 @@ FEW = 12_800
 UPDATES = 40_000
 READS = 200_000
 SCANNED = 400_000
+# Sums for each value of a member: line, workload, how many documents, title, baseline.
+GROUPS = (
+    (
+        "group",
+        "groups",
+        SCANNED,
+        "a sum for each value of a member, no index",
+        "SQLite, GROUP BY json_extract",
+    ),
+    (
+        "index-group",
+        "index-groups",
+        SCANNED,
+        "a sum for each value of an indexed member",
+        "SQLite, expression index",
+    ),
+)
 FOUND = 400_000
 SYNCS = 2_000
 DELAYS = 500

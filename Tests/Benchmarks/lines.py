@@ -8,6 +8,7 @@ from line import (
     Baseline,
     FEW,
     FOUND,
+    GROUPS,
     Line,
     MANY_DOCUMENTS,
     MOST_DOCUMENTS,
@@ -360,6 +361,7 @@ LINES = (
         must=0.8,
         stretch=1.5,
     ),
+    *(on_store(*sums, "documents/s", baseline, must=0.5) for *sums, baseline in GROUPS),
     on_store(
         "index-query",
         "index-queries",

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BEGIN, COMMIT, INSERT, UPSERT, INCREMENT, FETCH, SCAN, FIND, STATEMENTS };
+enum { BEGIN, COMMIT, INSERT, UPSERT, INCREMENT, FETCH, SCAN, FIND, GROUP, STATEMENTS };
 
 static const char *const texts[STATEMENTS] = {
     [BEGIN] = "BEGIN IMMEDIATE",
@@ -26,6 +26,9 @@ static const char *const texts[STATEMENTS] = {
     [SCAN] = "SELECT id, body FROM documents WHERE json_extract(body, '$.section') = ?1",
     [FIND] = "SELECT id, body FROM documents WHERE json_extract(body, '$.installed_size') >= ?1 "
              "AND json_extract(body, '$.installed_size') < ?2",
+    [GROUP] =
+        "SELECT json_extract(body, '$.section'), CAST(SUM(json_extract(body, '$.installed_size')) AS TEXT) "
+        "FROM documents GROUP BY 1",
 };
 
 typedef struct connection {
@@ -209,6 +212,13 @@ static size_t find(void *opaque, long long low, long long high) {
     return visit(c, FIND);
 }
 
+/* The workloads group by "section" alone. */
+static size_t group(void *opaque, const char *member) {
+    connection *c = &((session *)opaque)->reader;
+    require(strcmp(member, "section") == 0, c, member);
+    return visit(c, GROUP);
+}
+
 /* --- Indexes ------------------------------------------------------------------------------------ */
 
 static void change_index(session *s, const char *format, const char *member) {
@@ -229,6 +239,7 @@ static void drop_index(void *session, const char *member) {
 }
 
 const engine this_engine = {
-    WHAT_ALL_CAN, .add_many = add_many,         .fetch = fetch,           .increment = increment,
-    .scan = scan, .create_index = create_index, .drop_index = drop_index, .find = find,
+    WHAT_ALL_CAN,   .add_many = add_many,         .fetch = fetch,           .increment = increment,
+    .scan = scan,   .create_index = create_index, .drop_index = drop_index, .find = find,
+    .group = group,
 };

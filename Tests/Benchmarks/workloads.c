@@ -176,6 +176,46 @@ static void find_all(worker *w) {
     }
 }
 
+/* Where a document has its section, up to the end of that. */
+static const char *section_of(const document *d) {
+    static const char member[] = "\"section\":";
+    return memmem(d->body, d->length, member, strlen(member));
+}
+
+static int compare_sections(const void *left, const void *right) {
+    const char *a = section_of(left), *b = section_of(right);
+    while (*a == *b && *a != ',' && *a != '}')
+        a++, b++;
+    return (*a > *b) - (*a < *b);
+}
+
+/* How many sections there are. */
+static size_t sections;
+
+static void count_sections(void *session, const documents *d) {
+    (void)session;
+    document *sorted = malloc(d->count * sizeof *sorted);
+    memcpy(sorted, d->items, d->count * sizeof *sorted);
+    qsort(sorted, d->count, sizeof *sorted, compare_sections);
+    sections = 1;
+    for (size_t i = 1; i < d->count; i++)
+        sections += compare_sections(&sorted[i - 1], &sorted[i]) != 0;
+    free(sorted);
+}
+
+static void index_sections(void *session, const documents *d) {
+    this_engine.create_index(session, "section");
+    count_sections(session, d);
+}
+
+static void group_all(worker *w) {
+    do {
+        if (this_engine.group(w->session, "section") != sections)
+            fail("group", "another number of groups");
+        w->operations += w->documents->count;
+    } while (w->operations < w->count);
+}
+
 static void build_index(worker *w) {
     this_engine.create_index(w->session, "section");
     w->operations = w->documents->count;
@@ -269,6 +309,8 @@ int main(int argc, char **argv) {
         {"missed-reads", true, CACHED_FEW, true, false, e->fetch != NULL, read_once, read_each, NULL},
         {"scans", true, CACHED, true, false, e->scan != NULL, NULL, scan_all, NULL},
         {"index-queries", true, CACHED, true, false, e->find != NULL, index_sizes, find_all, NULL},
+        {"groups", true, CACHED, true, false, e->group != NULL, count_sections, group_all, NULL},
+        {"index-groups", true, CACHED, true, false, e->group != NULL, index_sections, group_all, NULL},
         {"index-build", true, CACHED, true, false, e->create_index != NULL, NULL, build_index,
          drop_built_index},
         {"index-build-wait", false, CACHED, true, false, e->create_index != NULL, NULL, build_or_commit,

@@ -464,16 +464,15 @@ static const struct verb {
     {"filter-of-values", 1.15, 100, many_values, find_by_the_prepared},
     {"filter-of-alternatives", 1.15, 100, many_alternatives, find_by_the_prepared},
     {"filter-of-conditions", 1.15, 100, many_conditions, find_by_the_prepared},
+    AGGREGATE_VERBS,
 };
 
 static void run(const struct verb *verb, const char *engine) {
     char directory[] = "/tmp/holdfast-XXXXXX";
     if (mkdtemp(directory) == NULL)
         exit(2);
-    if (strcmp(engine, "memory") == 0)
-        strcpy(url, "memory:");
-    else
-        snprintf(url, sizeof url, "%s/store.db", directory);
+    int is_in_memory = strcmp(engine, "memory") == 0;
+    snprintf(url, sizeof url, "%s%s", is_in_memory ? "memory:" : directory, is_in_memory ? "" : "/store.db");
     must(hf_store_open(url, "{\"durability\":\"relaxed\",\"max_depth\":200}", &store, &error));
     must(hf_repository_open(store, "things", NULL, &things, &error));
     verb->prepare();

@@ -8,9 +8,28 @@ extern hf_repository *things;
 extern hf_error *error;
 extern int size;
 
+/* Those of aggregates.c. */
+#define AGGREGATE_VERBS                                                                                      \
+    {"group-into-few", 1.1, 200, many_entities, group_into_few},                                             \
+        {"group-into-many", 1.25, 200, many_entities, group_into_many},                                      \
+        {"group-by-an-index", 1.15, 200, indexed_entities, group_into_many},                                 \
+        {"sort-in-a-pipeline", 1.25, 200, many_entities, sort_in_a_pipeline},                                \
+        {"unwind", 1.1, 200, large_stored_array, unwind}, {"look-up", 1.2, 100, many_entities, look_up},     \
+        {"look-up-by-an-index", 1.2, 100, indexed_entities, look_up}, {                                      \
+        "pipeline-of-stages", 1.15, 40, few_entities, many_stages                                            \
+    }
+
 /* A call that nothing stands in the way of. */
 void must(hf_status status);
 void few_entities(void);
+
+void group_into_few(void);
+void group_into_many(void);
+void sort_in_a_pipeline(void);
+void large_stored_array(void);
+void unwind(void);
+void look_up(void);
+void many_stages(void);
 
 void large_array(void);
 void save_the_prepared(void);

@@ -20,9 +20,13 @@ struct Sorter {
     /// How many are wanted.
     private let capacity: Int
     private var items: [Item] = []
+    /// About so much memory they take.
+    private(set) var bytes = 0
     /// The last of the best, once there are enough: what comes behind it is not wanted.
     private var worst: Item?
     private var key = OrderedKey()
+
+    private static let itemBytes = MemoryLayout<Item>.stride + 32
 
     init(_ order: SortOrder, keeping capacity: Int, bodies keepsBodies: Bool = true) {
         self.order = order
@@ -43,6 +47,7 @@ struct Sorter {
         bytes += key.bytes
         bytes += entity.id
         if keepsBodies { bytes += entity.body }
+        self.bytes += bytes.count + Self.itemBytes
         items.append(
             Item(
                 version: entity.version, bytes: bytes, idStart: key.bytes.count,
@@ -65,7 +70,10 @@ struct Sorter {
     }
 
     private mutating func cut() {
-        if items.count > capacity { items.removeLast(items.count - capacity) }
+        if items.count > capacity {
+            for item in items[capacity...] { bytes -= item.bytes.count + Self.itemBytes }
+            items.removeLast(items.count - capacity)
+        }
         if items.count == capacity { worst = items.last }
     }
 

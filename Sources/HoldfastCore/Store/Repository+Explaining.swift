@@ -21,16 +21,7 @@ extension Repository {
         }
         return JSONWriter.object { writer in
             let isPointRead = filter.idEquality(key: record.key) != nil
-            let parts = scan.plan.parts
-            if parts.count == 1 {
-                parts[0].write(to: &writer, isPointRead: isPointRead)
-            } else {
-                writer.member("access", "alternatives")
-                writer.member("alternatives", objects: parts) { writer, part in part.write(to: &writer) }
-                writer.member("index")
-                writer.null()
-                writer.member("bounds") { _ in }
-            }
+            scan.plan.write(to: &writer, isPointRead: isPointRead)
             writer.member("exact", !isPointRead && scan.plan.isExact)
             writer.member("sort")
             if options.sort == nil {
@@ -40,6 +31,20 @@ extension Repository {
             }
             writer.member("examined", scan.examined)
             writer.member("matched", matched)
+        }
+    }
+}
+
+extension Plan {
+    func write(to writer: inout JSONWriter, isPointRead: Bool = false) {
+        if parts.count == 1 {
+            parts[0].write(to: &writer, isPointRead: isPointRead)
+        } else {
+            writer.member("access", "alternatives")
+            writer.member("alternatives", objects: parts) { writer, part in part.write(to: &writer) }
+            writer.member("index")
+            writer.null()
+            writer.member("bounds") { _ in }
         }
     }
 }

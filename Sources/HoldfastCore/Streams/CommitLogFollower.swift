@@ -20,6 +20,7 @@ final class CommitLogFollower: Sendable {
     enum Item {
         case observer(ChangeObserver)
         case query(LiveQuery)
+        case aggregation(LiveAggregation)
         case removal(StreamOutbox)
         case commits(CommittedBatch)
         /// Something is stored whose texts are not known here.
@@ -107,6 +108,8 @@ final class CommitLogFollower: Sendable {
     }
 
     func attach(_ query: LiveQuery) { add(.query(query)) }
+
+    func attach(_ aggregation: LiveAggregation) { add(.aggregation(aggregation)) }
 
     func detach(_ outbox: StreamOutbox, _ selection: ChangeSelection?) {
         if let selection { state.withLock { $0.beforeImageNeeds[selection.repository]! -= 1 } }
@@ -205,6 +208,7 @@ final class CommitLogFollower: Sendable {
             try streams.serveWaiting()
             try streams.poll { newcomersWait }
         }
+        streams.serveAggregations()
         delivery.post(streams.takeEvents())
         let (isIdle, isClosing) = state.withLock { state in
             state.isWorking = false
@@ -220,7 +224,7 @@ final class CommitLogFollower: Sendable {
         state.withLock { state in
             state.items[state.taken...].contains {
                 switch $0 {
-                case .observer, .query: true
+                case .observer, .query, .aggregation: true
                 case .removal, .commits, .commitLog, .events: false
                 }
             }
@@ -249,6 +253,7 @@ final class CommitLogFollower: Sendable {
             switch item {
             case .observer(let observer): streams.add(observer)
             case .query(let query): streams.add(query)
+            case .aggregation(let aggregation): streams.add(aggregation)
             case .removal(let outbox): streams.remove(outbox)
             case .commits(let batch): try streams.follow(batch)
             case .commitLog: try streams.followCommitLog()

@@ -10,9 +10,9 @@ final class FollowedStreams {
     // What changes, and what guards it: everything here, with the observers and the live queries once they are added, is the
     // worker's. What is on its way to a stream is guarded by the lock of its outbox.
 
-    private let storage: any Storage
+    let storage: any Storage
     private let catalogue: Catalogue
-    private let limits: Limits
+    let limits: Limits
     /// Commits of this process that are stored, or being stored, and were not followed yet.
     private let ownCommits: () -> [CommittedBatch]
 
@@ -30,8 +30,9 @@ final class FollowedStreams {
     private(set) var waiting: [LiveQuery] = []
     /// Queries whose result could not be read again.
     private(set) var unread: [LiveQuery] = []
+    var aggregations: [LiveAggregation] = []
     /// To be posted.
-    private(set) var events: [Event] = []
+    var events: [Event] = []
 
     init(
         storage: any Storage, catalogue: Catalogue, limits: Limits, ownCommits: @escaping () -> [CommittedBatch]
@@ -42,7 +43,7 @@ final class FollowedStreams {
         self.ownCommits = ownCommits
     }
 
-    var isEmpty: Bool { observers.isEmpty && queries.isEmpty }
+    var isEmpty: Bool { observers.isEmpty && queries.isEmpty && aggregations.isEmpty }
 
     /// What is to be posted by now.
     func takeEvents() -> [Event] {
@@ -70,6 +71,7 @@ final class FollowedStreams {
         observers.removeAll { $0.outbox === outbox }
         waiting.removeAll { $0.outbox === outbox }
         unread.removeAll { $0.outbox === outbox }
+        aggregations.removeAll { $0.outbox === outbox }
         if let query = queryByOutbox.removeValue(forKey: ObjectIdentifier(outbox)) {
             queries[query.repository]!.remove(query)
             if queries[query.repository]!.isEmpty { queries[query.repository] = nil }
@@ -78,7 +80,7 @@ final class FollowedStreams {
     }
 
     /// Where the streams are. The first one brings them there.
-    private func begin(at sequence: CommitSequence) -> CommitSequence {
+    func begin(at sequence: CommitSequence) -> CommitSequence {
         if let position { return position }
         position = sequence
         return sequence
@@ -87,6 +89,8 @@ final class FollowedStreams {
     /// Tells all that nothing comes any more.
     func end(with reason: HoldfastError) {
         for query in waiting { tell(query) }
+        for aggregation in aggregations where aggregation.isTouched { tell(aggregation) }
+        for aggregation in aggregations { events.append(aggregation.outbox.notice(.ended(reason))) }
         for observer in observers { events.append(observer.outbox.notice(.ended(reason))) }
         for query in queries.values.flatMap(\.all) { events.append(query.outbox.notice(.ended(reason))) }
         observers = []
@@ -94,6 +98,7 @@ final class FollowedStreams {
         queryByOutbox = [:]
         waiting = []
         unread = []
+        aggregations = []
     }
 
     // MARK: Following
@@ -123,6 +128,7 @@ final class FollowedStreams {
             touched += follow(change.key, change.body, change.version, at: sequence)
         }
         touch(touched, at: sequence)
+        for aggregation in aggregations { aggregation.follow(commit.changes.lazy.map(\.key), at: sequence) }
     }
 
     private func follow(
@@ -153,7 +159,9 @@ final class FollowedStreams {
 
     /// Whether `poll` has to look from time to time.
     var needsPolling: Bool {
-        position != nil && (storage.noticesChanges || mustFollowCommitLog || !unread.isEmpty)
+        position != nil
+            && (storage.noticesChanges || mustFollowCommitLog || !unread.isEmpty
+                || aggregations.contains(where: \.isTouched))
     }
 
     /// Looks whether somebody else has committed. `newcomersWait`: whether there are streams to be taken in first.
@@ -232,6 +240,7 @@ final class FollowedStreams {
                 let newest = bodies.newest(change.key)
                 touchedBy[change.key] = follow(change.key, newest?.body, newest?.version ?? 0, at: snapshot.sequence)
             }
+            for aggregation in aggregations { aggregation.follow(entry.changes.lazy.map(\.key), at: entry.sequence) }
             touched.add(entry.changes.flatMap { touchedBy[$0.key] ?? [] })
         }
         notifyObservers(entries, through: last) { own[$0.sequence] ?? bodies.known($0) }
@@ -249,6 +258,7 @@ final class FollowedStreams {
     /// The commit log was trimmed before it was read.
     private func begin(anewFrom snapshot: any StorageSnapshot) throws(HoldfastError) {
         for observer in observers { observer.attach(at: snapshot.sequence) }
+        for aggregation in aggregations { aggregation.touch() }
         for repository in queries.keys {
             for query in queries[repository]!.all {
                 try queries[repository]!.read(query, from: snapshot)

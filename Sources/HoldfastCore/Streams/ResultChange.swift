@@ -43,6 +43,8 @@ public struct ResultChange: Sendable {
     public var position: String
     /// The whole result; then the lists are empty.
     public var snapshot: [Entity]?
+    /// Of a live aggregation: all its documents, as a JSON array; then there is nothing else.
+    public var documents: [UInt8]?
     /// Whether the snapshot stands for changes that are not known any more.
     public var isReset = false
     /// How many commits that touched the result it brings together.
@@ -55,13 +57,20 @@ public struct ResultChange: Sendable {
     package init(position: String) { self.position = position }
 
     package var isEmpty: Bool {
-        snapshot == nil && removed.isEmpty && inserted.isEmpty && moved.isEmpty && changed.isEmpty
+        snapshot == nil && documents == nil && removed.isEmpty && inserted.isEmpty && moved.isEmpty && changed.isEmpty
     }
 
     public var json: [UInt8] {
         JSONWriter.object { writer in
             writer.member("position", position)
-            if let snapshot { write(snapshot, to: &writer) } else { writeDifference(to: &writer) }
+            if let documents {
+                writer.member("merged", UInt64(merged))
+                writer.member("documents", raw: documents)
+            } else if let snapshot {
+                write(snapshot, to: &writer)
+            } else {
+                writeDifference(to: &writer)
+            }
         }
     }
 

@@ -23,7 +23,17 @@ struct FilterCompiler {
         case element(Int)
     }
 
-    init(what: String) { self.what = what }
+    /// `trail` leads to what is read where that is a part of something larger.
+    init(what: String, trail: [Step] = []) {
+        self.what = what
+        self.trail = trail
+    }
+
+    /// Reads a whole filter.
+    mutating func template(_ value: JSONValue) throws(HoldfastError) -> FilterTemplate {
+        let root = try document(value)
+        return FilterTemplate(root: root, parameters: parameters, source: value, what: what)
+    }
 
     // MARK: Objects of conditions
 
@@ -257,8 +267,13 @@ struct FilterCompiler {
             detail: Operator.detail(operation.rawValue, location: location))
     }
 
-    /// Where the trail leads in the filter's own text.
+    /// Where the trail leads in the text that was read.
     func position(in bytes: UnsafeRawBufferPointer) -> UInt64? {
+        Self.position(of: trail, meansName: meansName, in: bytes)
+    }
+
+    /// Where a trail leads in a text.
+    static func position(of trail: [Step], meansName: Bool, in bytes: UnsafeRawBufferPointer) -> UInt64? {
         let walker = JSONWalker(bytes)
         do throws(CorruptJSON) {
             var position = try walker.skipWhiteSpace(0)

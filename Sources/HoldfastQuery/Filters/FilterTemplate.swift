@@ -10,9 +10,17 @@ public struct FilterTemplate: Sendable {
     public static let all = FilterTemplate(root: .all([]), parameters: [], source: .object([]), what: "filter")
 
     private let root: Filter.Node
-    private let parameters: Set<[UInt8]>
+    /// The names of those that occur.
+    let parameters: Set<[UInt8]>
     private let source: JSONValue
     private let what: String
+
+    init(root: Filter.Node, parameters: Set<[UInt8]>, source: JSONValue, what: String) {
+        self.root = root
+        self.parameters = parameters
+        self.source = source
+        self.what = what
+    }
 
     private typealias Values = [[UInt8]: JSONValue]
 
@@ -23,8 +31,7 @@ public struct FilterTemplate: Sendable {
         let value = try JSONValue.parse(bytes, what: what, limits: limits)
         var compiler = FilterCompiler(what: what)
         do throws(HoldfastError) {
-            let root = try compiler.document(value)
-            return FilterTemplate(root: root, parameters: compiler.parameters, source: value, what: what)
+            return try compiler.template(value)
         } catch {
             var error = error
             if let position = compiler.position(in: bytes) { error.detail.append(("position", .number(position))) }

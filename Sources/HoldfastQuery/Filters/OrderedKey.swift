@@ -29,6 +29,11 @@ public struct OrderedKey: Sendable, Hashable, Comparable {
 
     public init() {}
 
+    // Both in one go; what the compiler would make goes byte by byte.
+    public static func == (left: OrderedKey, right: OrderedKey) -> Bool { left.bytes == right.bytes }
+
+    public func hash(into hasher: inout Hasher) { bytes.withBytes { hasher.combine(bytes: $0) } }
+
     public static func < (left: OrderedKey, right: OrderedKey) -> Bool {
         left.bytes.withBytes { left in right.bytes.withBytes { compareBytes(left, $0) < 0 } }
     }

@@ -279,6 +279,9 @@ _scope = (_repository, _transaction)
 # What a query takes first: the filter, and the options.
 _query = (*_scope, *_bytes, c_char_p)
 
+# What opens a live one takes.
+_live = (_repository, *_bytes, c_char_p, hf_event_fn, c_void_p, destructor, POINTER(_stream), _out_error)
+
 # Name: (result, parameters).
 FUNCTIONS = {
     "hf_buffer_free": (None, (_buffer,)),
@@ -350,10 +353,8 @@ FUNCTIONS = {
         hf_status,
         (_store, c_char_p, hf_event_fn, c_void_p, destructor, POINTER(_stream), _out_error),
     ),
-    "hf_stream_open_query": (
-        hf_status,
-        (_repository, *_bytes, c_char_p, hf_event_fn, c_void_p, destructor, POINTER(_stream), _out_error),
-    ),
+    "hf_stream_open_query": (hf_status, _live),
+    "hf_stream_open_aggregate": (hf_status, _live),
     "hf_stream_acknowledge": (hf_status, (_stream, c_char_p, _out_error)),
     "hf_stream_free": (None, (_stream,)),
     "hf_store_changes_since": (hf_status, (_store, c_char_p, c_char_p, _buffer, _out_error)),
@@ -471,6 +472,8 @@ FUNCTIONS = {
     "hf_repository_drop_index": (hf_status, (_repository, c_char_p, _out_error)),
     "hf_repository_indexes": (hf_status, (_repository, _buffer, _out_error)),
     "hf_repository_explain": (hf_status, (*_query, _buffer, _out_error)),
+    "hf_repository_aggregate": (hf_status, (*_query, _buffer, _out_error)),
+    "hf_repository_explain_aggregate": (hf_status, (*_query, _buffer, _out_error)),
     "hf_repository_verify": (hf_status, (_repository, _buffer, _out_error)),
     "hf_cursor_open": (hf_status, (*_query, POINTER(_cursor), _out_error)),
     "hf_cursor_next": (hf_status, (_cursor, c_uint64, _entity_list, _out_error)),

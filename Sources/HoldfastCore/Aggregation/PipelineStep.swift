@@ -1,0 +1,164 @@
+internal import HoldfastEnvironment
+internal import HoldfastQuery
+
+/// Documents that wait for a step.
+struct DocumentQueue {
+    private var documents: [JSONValue] = []
+    private var next = 0
+
+    var isEmpty: Bool { next == documents.count }
+
+    mutating func put(_ added: [JSONValue]) {
+        if isEmpty {
+            documents = added
+            next = 0
+        } else {
+            documents += added
+        }
+    }
+
+    /// The first, without taking it.
+    var first: JSONValue { documents[next] }
+
+    mutating func removeFirst() { next += 1 }
+
+    mutating func takeAll() -> ArraySlice<JSONValue> {
+        defer { removeAll() }
+        return documents[next...]
+    }
+
+    mutating func removeAll() {
+        documents = []
+        next = 0
+    }
+}
+
+/// A stage that is being carried out.
+protocol PipelineStep: AnyObject {
+    /// Takes documents in, some at least, and adds those that go on to `out`: not many more than come in one piece.
+    func take(_ documents: inout DocumentQueue, _ out: inout [JSONValue]) throws(HoldfastError)
+    /// Whether nothing that comes will change anything any more.
+    var isSatisfied: Bool { get }
+    /// Behind the last document: adds some of those that were kept back; answers whether there are more.
+    func finish(_ out: inout [JSONValue]) throws(HoldfastError) -> Bool
+}
+
+extension PipelineStep {
+    var isSatisfied: Bool { false }
+    func finish(_ out: inout [JSONValue]) throws(HoldfastError) -> Bool { false }
+}
+
+/// Texts of documents, for what is asked of texts alone: filters, and orders.
+struct DocumentText {
+    /// The members that are looked at; nil for all.
+    private let names: Set<[UInt8]>?
+
+    init(_ use: FieldUse) { names = use.names }
+
+    func with<Result>(
+        _ document: JSONValue, _ body: (UnsafeRawBufferPointer) throws(HoldfastError) -> Result
+    ) throws(HoldfastError) -> Result {
+        var writer = JSONWriter()
+        if let names, case .object(let members) = document {
+            writer.value(.object(members.filter { names.contains($0.name) }))
+        } else {
+            writer.value(document)
+        }
+        return try writer.bytes.withBytes(body)
+    }
+}
+
+/// A stage that looks at each document by itself.
+final class EachStep: PipelineStep {
+    private let place: StagePlace
+    private let body: (JSONValue) throws(HoldfastError) -> JSONValue?
+    private var pace = Interrupt.Pace()
+
+    /// `body` answers what goes on in a document's place.
+    init(_ place: StagePlace, _ body: @escaping (JSONValue) throws(HoldfastError) -> JSONValue?) {
+        self.place = place
+        self.body = body
+    }
+
+    func take(_ documents: inout DocumentQueue, _ out: inout [JSONValue]) throws(HoldfastError) {
+        for document in documents.takeAll() {
+            try pace.look()
+            do throws(HoldfastError) {
+                if let made = try body(document) { out.append(made) }
+            } catch { throw place.located(error) }
+        }
+    }
+}
+
+final class SkipStep: PipelineStep {
+    private var left: UInt64
+
+    init(_ count: UInt64) { left = count }
+
+    func take(_ documents: inout DocumentQueue, _ out: inout [JSONValue]) {
+        let all = documents.takeAll()
+        let skipped = min(left, UInt64(all.count))
+        left -= skipped
+        out += all.dropFirst(Int(skipped))
+    }
+}
+
+final class LimitStep: PipelineStep {
+    private var left: UInt64
+
+    init(_ count: UInt64) { left = count }
+
+    var isSatisfied: Bool { left == 0 }
+
+    func take(_ documents: inout DocumentQueue, _ out: inout [JSONValue]) {
+        let taken = documents.takeAll().prefix(Int(clamping: left))
+        left -= UInt64(taken.count)
+        out += taken
+    }
+}
+
+final class CountStep: PipelineStep {
+    private let name: [UInt8]
+    private var count: Int64 = 0
+
+    init(name: [UInt8]) { self.name = name }
+
+    func take(_ documents: inout DocumentQueue, _ out: inout [JSONValue]) {
+        count += Int64(documents.takeAll().count)
+    }
+
+    func finish(_ out: inout [JSONValue]) -> Bool {
+        if count > 0 { out.append(.object([JSONValue.Member(name: name, value: .integer(count))])) }
+        return false
+    }
+}
+
+/// Makes of each document as many as an array of it has elements, a piece at a time.
+final class UnwindStep: PipelineStep {
+    private let unwinding: Unwinding
+    private let maxDocuments: Int
+    private var pace = Interrupt.Pace()
+    /// How many were made of the document that is first.
+    private var made = 0
+
+    init(_ unwinding: Unwinding, maxDocuments: Int) {
+        self.unwinding = unwinding
+        self.maxDocuments = maxDocuments
+    }
+
+    func take(_ documents: inout DocumentQueue, _ out: inout [JSONValue]) throws(HoldfastError) {
+        while !documents.isEmpty, out.count < maxDocuments {
+            let document = documents.first
+            let count = unwinding.count(document)
+            while made < count, out.count < maxDocuments {
+                try pace.look()
+                out.append(unwinding.made(made, of: document))
+                made += 1
+            }
+            if made < count { return }
+            made = 0
+            documents.removeFirst()
+        }
+        if documents.isEmpty { documents.removeAll() }
+    }
+}

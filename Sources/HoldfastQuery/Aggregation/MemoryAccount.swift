@@ -1,0 +1,33 @@
+package import HoldfastEnvironment
+
+/// How much memory a pipeline takes for what its stages keep, and how much it may.
+package final class MemoryAccount {
+    package static let option = "max_memory_bytes"
+
+    package let limit: Int
+    package private(set) var used = 0
+    /// The most that was used at once.
+    package private(set) var peak = 0
+
+    package init(limit: Int) { self.limit = limit }
+
+    /// Before so many bytes more are kept. Throws where they are more than is allowed, or than there is.
+    @inline(__always)
+    package func take(_ bytes: Int, for place: StagePlace) throws(HoldfastError) {
+        used += bytes
+        if used > peak { peak = used }
+        if used > limit { throw isTooMuch(place) }
+        try Memory.ask(for: bytes)
+    }
+
+    /// So many are kept no more.
+    package func giveBack(_ bytes: Int) { used -= bytes }
+
+    private func isTooMuch(_ place: StagePlace) -> HoldfastError {
+        var error = place.refusal(
+            "needs more than \(limit) bytes of memory: let fewer documents come to it, by \"$match\", \"$limit\", or "
+                + "\"$project\" before it, or raise the option \"\(Self.option)\"", .noMemory, option: Self.option)
+        error.detail.append(("limit", .number(UInt64(clamping: limit))))
+        return error
+    }
+}
