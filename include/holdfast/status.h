@@ -92,7 +92,8 @@ typedef enum HF_ENUM(hf_status) {
     HF_FULL = 44,
     /** Reading, writing or syncing failed. The commit state says what may have happened. */
     HF_IO = 45,
-    /** The system gives no memory, no thread or no descriptor, or all handles are in use. See holdfast.h. */
+    /** The system gives no memory, no thread or no descriptor, all handles are in use, or an aggregation
+     * would take more memory than its options allow. See holdfast.h. */
     HF_NO_MEMORY = 46,
     /** The place cannot hold a store safely: a symbolic link or a network file system. */
     HF_UNSAFE_LOCATION = 47,
