@@ -325,6 +325,36 @@ static void closing_a_store_ends_its_live_aggregations(room r) {
     end_listening(&l);
 }
 
+typedef struct counting {
+    room r;
+    atomic_int runs;
+    hf_status status;
+} counting;
+
+static void *count_until_closed(void *argument) {
+    counting *c = argument;
+    do {
+        hf_buffer out = HF_BUFFER_INIT;
+        c->status =
+            aggregate(c->r.things, NULL, "[{'$group':{'_id':'$n'}},{'$sort':{'_id':-1}}]", NULL, &out, NULL);
+        hf_buffer_free(&out);
+        atomic_fetch_add(&c->runs, 1);
+    } while (c->status == HF_OK);
+    return NULL;
+}
+
+static void a_store_closes_while_others_aggregate(room r) {
+    fill(r, MANY);
+    counting c = {.r = r};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, count_until_closed, &c), 0);
+    while (atomic_load(&c.runs) < 3)
+        sleep_milliseconds(1);
+    expect_ok(hf_store_close, r.store, -1);
+    pthread_join(thread, NULL);
+    assert_int_equal(c.status, HF_CLOSED);
+}
+
 /* --- Interrupts ---------------------------------------------------------------------------------- */
 
 static void an_aggregation_ends_where_its_thread_is_told_to(room r) {
@@ -370,6 +400,7 @@ int main(void) {
         EACH_ENGINE(a_slow_consumer_of_a_live_aggregation_is_told_the_last_documents),
         EACH_ENGINE(a_live_aggregation_that_fails_ends_with_the_reason),
         EACH_ENGINE(closing_a_store_ends_its_live_aggregations),
+        EACH_ENGINE(a_store_closes_while_others_aggregate),
         EACH_ENGINE(an_aggregation_ends_where_its_thread_is_told_to),
     };
     return run_scenarios("aggregate runs", scenarios, COUNT_OF(scenarios));
