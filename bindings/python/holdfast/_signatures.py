@@ -279,8 +279,8 @@ _scope = (_repository, _transaction)
 # What a query takes first: the filter, and the options.
 _query = (*_scope, *_bytes, c_char_p)
 
-# What opens a live one takes.
-_live = (_repository, *_bytes, c_char_p, hf_event_fn, c_void_p, destructor, POINTER(_stream), _out_error)
+# What a function that opens a stream takes last.
+_opening = (hf_event_fn, c_void_p, destructor, POINTER(_stream), _out_error)
 
 # Name: (result, parameters).
 FUNCTIONS = {
@@ -349,12 +349,9 @@ FUNCTIONS = {
     "hf_future_observe": (hf_status, (_future, hf_event_fn, c_void_p, destructor, _out_error)),
     "hf_future_cancel": (hf_status, (_future, _out_error)),
     "hf_future_free": (None, (_future,)),
-    "hf_stream_open": (
-        hf_status,
-        (_store, c_char_p, hf_event_fn, c_void_p, destructor, POINTER(_stream), _out_error),
-    ),
-    "hf_stream_open_query": (hf_status, _live),
-    "hf_stream_open_aggregate": (hf_status, _live),
+    "hf_stream_open": (hf_status, (_store, c_char_p, *_opening)),
+    "hf_stream_open_query": (hf_status, (_repository, *_bytes, c_char_p, *_opening)),
+    "hf_stream_open_aggregate": (hf_status, (_repository, *_bytes, c_char_p, *_opening)),
     "hf_stream_acknowledge": (hf_status, (_stream, c_char_p, _out_error)),
     "hf_stream_free": (None, (_stream,)),
     "hf_store_changes_since": (hf_status, (_store, c_char_p, c_char_p, _buffer, _out_error)),
