@@ -19,6 +19,7 @@
  *   holdfast/participant.h  the host's own objects, changed together with what is stored, or not at all
  *   holdfast/entity.h       a JSON object with an id
  *   holdfast/repository.h   a named collection of entities: write and read
+ *   holdfast/aggregate.h    groups, sums and other documents made of entities by a pipeline
  *   holdfast/validator.h    the host's functions that may refuse a repository's writes
  *   holdfast/index.h        which values of a repository's entities are found without a scan, or are unique
  *   holdfast/cursor.h       a long answer, a piece at a time
