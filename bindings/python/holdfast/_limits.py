@@ -18,6 +18,9 @@ class Limits:
     #: So often, in milliseconds, that thread looks up from its wait, so that nothing depends on a single
     #: wake-up. At 1 all the time.
     event_wait: int = 500
+    #: So long, in milliseconds, a loop waits before it asks again for a place of which nobody would tell it.
+    #: At 1 it asks all the time.
+    place_wait: int = 20
     #: A native wait lasts no longer than so many milliseconds, so that Ctrl-C is heard in between.
     native_wait: int = 100
     #: The memory of an entity longer than so many bytes is not kept for the next call. At 1 none is.

@@ -71,6 +71,9 @@ class Operation(OfOneProcess, Generic[T]):
     `subscribe` with callbacks. It may be run by several threads at once.
     """
 
+    #: What the description has besides.
+    _members = b""
+
     def __init__(self, store: "Store", description: Description) -> None:
         self._store = store
         self._description = description
@@ -227,6 +230,7 @@ def native(operation: Any) -> Handle:
         store = operation._store
         pointer = ctypes.POINTER(hf_operation)()
         text, repositories = operation._description.text, operation._description.repositories
+        text = text[:-1] + operation._members + b"}"
         opened = (ctypes.POINTER(hf_repository) * len(repositories))(*(it.pointer for it in repositories))
         handle = Handle(pointer, lib.hf_operation_free)
         arguments = store.pointer, text, len(text), opened, len(opened), ctypes.byref(pointer)

@@ -14,7 +14,7 @@ import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import Context, copy_context
-from typing import TYPE_CHECKING, Any, Callable, Optional, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, ClassVar, Optional, TypeVar
 
 from . import errors
 from ._callbacks import scopes
@@ -240,6 +240,9 @@ def outside_transactions() -> Context:
 class TransactionHandle(OfOneProcess):
     """What a transaction is, whoever waits for its commit."""
 
+    #: Options that it is begun with, unless others are given, by their names in the library.
+    _begun_with: ClassVar[Mapping[str, Any]] = {}
+
     def __init__(
         self,
         store: "Store",
@@ -460,7 +463,8 @@ def begun(kind: Callable[[Any, Any], H], store: Any, options: Mapping[str, Any])
     """A transaction of a store, with options by their names in the library."""
     pointer = ctypes.POINTER(hf_transaction)()
     transaction = kind(store, pointer)
-    call(lib.hf_transaction_begin, store.pointer, options_of(options), ctypes.byref(pointer))
+    given = options_of({**transaction._begun_with, **options})
+    call(lib.hf_transaction_begin, store.pointer, given, ctypes.byref(pointer))
     return transaction
 
 

@@ -5,6 +5,7 @@ import concurrent.futures
 import gc
 import itertools
 import threading
+import time
 import weakref
 from typing import Any
 
@@ -15,6 +16,10 @@ from threads import hold_event_thread
 
 import holdfast
 import holdfast.aio
+from holdfast._handles import call
+from holdfast._library import lib
+from holdfast.events import NO_CALLBACK, NO_DESTRUCTOR
+from holdfast.operation import native
 
 COMMITS = 200
 
@@ -230,6 +235,25 @@ async def test_a_loop_waits_for_a_place_that_a_thread_s_commit_holds_without_sta
     assert await future == {"id": "s1"}
     await asyncio.wrap_future(end)
     store.close()
+
+
+async def test_a_loop_waits_without_standing_still_for_a_place_of_which_it_does_not_know(
+    run: Run, path: str
+) -> None:
+    async with holdfast.aio.open(path, max_in_flight=1) as store:
+        songs = store.repository("songs")
+        await songs.save({"id": "s0"})
+        operation = songs.deferred.count()
+        for write in (songs.deferred.save({"id": "s1"}).submit, store.begin().submit):
+            # Such as a host in C submits, whose end is told to that.
+            call(
+                lib.hf_operation_submit, native(operation).pointer, None, NO_CALLBACK, 0, NO_DESTRUCTOR, None
+            )
+            began = time.monotonic()
+            future = write()
+            assert time.monotonic() < began + 10 and not future.done()
+            await asyncio.wait_for(future, 120)
+        assert await songs.ids() == ["s0", "s1"]
 
 
 async def test_threads_and_loops_share_few_places(run: Run, kind: str, path: str) -> None:

@@ -196,7 +196,7 @@ class OperationSubmission(Submission):
         return self._result(ctypes.string_at(event.value.data, event.value.length), event.value.version)
 
     def let_go(self) -> None:
-        """Frees the native future, and what only its result needed: the loop itself may keep it a while."""
+        """Frees the native future, and what only its result needed: the loop may keep it a while."""
         del self._result
         if self._handle is not None:
             self._handle.free()
@@ -243,8 +243,7 @@ class LoopEvents:
     def submit(self, submission: Submission) -> "CommitFuture[Any]":
         """Hands a commit over, at once or when there is a place; every failure is its future's."""
         self.check_loop()
-        future: CommitFuture[Any] = CommitFuture(self, submission)
-        self._waiting.append(future)
+        self._waiting.append(future := CommitFuture(self, submission))
         if len(self._waiting) == 1:
             self._hand_over()
         return future
@@ -345,6 +344,12 @@ class LoopEvents:
             try:
                 future._submission.hand_over(token)
                 future._submission.was_handed_over = True
+            except errors.BusyError:
+                # Nobody here knows who holds the places, and when there is one.
+                del self._under_way[token]
+                self._waiting.appendleft(future)
+                self.loop.call_later(LIMITS.place_wait / 1000, self._hand_over)
+                break
             except BaseException as error:
                 del self._under_way[token]
                 future._fail(error)

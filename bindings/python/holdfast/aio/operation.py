@@ -42,6 +42,9 @@ class Operation(OfOneProcess, Generic[T]):
     starts it with callbacks.
     """
 
+    # The loop waits for a place, and its thread does not.
+    _members = b',"when_full":"refuse"'
+
     def __init__(self, store: "Store", description: Description) -> None:
         self._store = store
         self._description = description

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import ctypes
 from collections.abc import AsyncIterator, Mapping
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any, ClassVar, Optional
 
 from .. import errors
 from .._codec import options_of
@@ -28,6 +28,9 @@ class Transaction(TransactionHandle):
     created in it, commits at the end, and rolls back on an exception; once it was committed, submitted or
     rolled back inside the block, the end adds nothing. Calls of several tasks take turns.
     """
+
+    # The loop waits for a place, and its thread does not.
+    _begun_with: ClassVar[Mapping[str, Any]] = {"when_full": "refuse"}
 
     def __init__(self, store: "Store", pointer: Any) -> None:
         super().__init__(store._blocking, pointer)
