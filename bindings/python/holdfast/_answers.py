@@ -157,4 +157,4 @@ class Json(Answer[Any]):
         """Makes the call."""
         with native_buffer() as buffer:
             arguments.append(ctypes.byref(buffer))
-            return self._asked(lambda: load(text_of(buffer)), is_part, function, *arguments)
+            return self._asked(lambda: self.read_text(text_of(buffer), 0), is_part, function, *arguments)

@@ -5,6 +5,7 @@
 
 from ._forms import register_type as register_type
 from ._verbs import ModifyResult as ModifyResult
+from .aggregation import AggregateEvent as AggregateEvent
 from .cache import CachePolicy as CachePolicy
 from .changes import ChangeBatch as ChangeBatch
 from .changes import CommittedChanges as CommittedChanges

@@ -18,6 +18,7 @@ from ._options import takes
 from ._query import Filter, filter_arguments, query_options
 from ._signatures import HF_NOT_FOUND, hf_repository
 from ._verbs import EntityLike, RepositoryVerbs
+from .aggregation import Aggregating
 from .cache import Cache, cache_options
 from .cursor import Cursor
 from .deferred import DeferredRepository
@@ -44,6 +45,7 @@ class Repository(
     RepositoryVerbs[T, Union[Filter, Callable[[T], object]]],
     RepositoryMaintenance,
     RepositoryStreams[T],
+    Aggregating,
 ):
     """A named collection of entities of one class.
 

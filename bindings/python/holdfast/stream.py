@@ -19,6 +19,14 @@ from ._limits import LIMITS
 from ._options import takes
 from ._query import Filter, query_options
 from ._sources import ChangeOptions, ChangeSource, QuerySource, Source, as_members, change_options, decoder
+from .aggregation import (
+    AggregateEvent,
+    AggregateOptions,
+    AggregateSource,
+    Pipeline,
+    aggregate_options,
+    pipeline_text,
+)
 from .changes import ChangeBatch
 from .difference import QueryEvent
 from .events import Events, is_event_thread
@@ -377,6 +385,27 @@ class RepositoryStreams(Generic[T]):
         """
         self._store._handle.check_process()
         return LiveQuery(self._store._events, QuerySource(self, filter, **options))
+
+    @overload
+    def observe_aggregate(
+        self, pipeline: Pipeline, **options: "Unpack[AggregateOptions]"
+    ) -> "Stream[AggregateEvent[dict[str, Any]]]": ...
+
+    @overload
+    def observe_aggregate(
+        self, pipeline: Pipeline, *, cls: type[E], **options: "Unpack[AggregateOptions]"
+    ) -> "Stream[AggregateEvent[E]]": ...
+
+    @takes(aggregate_options)
+    def observe_aggregate(
+        self, pipeline: Pipeline, *, cls: Optional[type] = None, **options: Any
+    ) -> "Stream[AggregateEvent[Any]]":
+        """What `aggregate` answers, and again, whole, each time commits have changed it: a stream of
+        `AggregateEvent`. Parameters: see `aggregate`. Where the pipeline fails later, the stream ends with
+        its error."""
+        self._store._handle.check_process()
+        source = AggregateSource(self, pipeline_text(pipeline), aggregate_options(**options), cls)
+        return Stream(self._store._events, source)
 
 
 def _change_stream(store: Any, options: Mapping[str, Any], decode: Any) -> "ChangeStream[Any]":

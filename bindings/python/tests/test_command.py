@@ -89,6 +89,20 @@ def test_find_takes_filter_order_limits_and_fields(filled: str) -> None:
     assert explained["access"] == "index" and explained["matched"] == 5
 
 
+def test_aggregate_prints_documents_and_how_they_came(filled: str) -> None:
+    pipeline = '[{"$match": {"plays": {"$gte": 95}}}, {"$group": {"_id": null, "plays": {"$sum": "$plays"}}}]'
+    told = run("aggregate", filled, "songs", pipeline, "--json")
+    assert lines(told.stdout) == [{"_id": None, "plays": 95 + 96 + 97 + 98 + 99}]
+    (explained,) = lines(call("aggregate", filled, "songs", pipeline, "--explain").output)
+    assert (explained["access"], explained["returned"]) == ("index", 1)
+    assert [it["stage"] for it in explained["stages"]] == ["$group"]
+    wrong = run("--json", "aggregate", filled, "songs", '[{"$limit": 1}, {"$nope": 1}]', code=1)
+    assert json.loads(wrong.stderr)["detail"]["stage"] == 1
+    assert "array of stages" in run("aggregate", filled, "songs", '{"$limit": 1}', code=2).stderr
+    call("aggregate", filled, "songs", "[", code=2)
+    call("aggregate", filled, "none", "[]", code=3)
+
+
 def test_json_is_one_text_and_a_table_is_for_reading(filled: str) -> None:
     found = call("--format", "json", "find", filled, "songs", "--limit", "3")
     assert json.loads(found.output) == SONGS[:3]

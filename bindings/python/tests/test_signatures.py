@@ -107,10 +107,7 @@ OWN_FORM = {
     "hf_participant_user_data",
     "hf_receipt_free",
     "hf_receipt_read",
-    "hf_repository_aggregate",
-    "hf_repository_explain_aggregate",
     "hf_store_wake",
-    "hf_stream_open_aggregate",
     "hf_transaction_submit_future",
     "hf_version_number",
 }

@@ -15,6 +15,7 @@ from .._maintenance import RepositoryMaintenance
 from .._options import takes
 from .._query import Filter, query_options
 from .._verbs import RepositoryVerbs
+from ..aggregation import AggregateOptions, Explaining, Pipeline, aggregate_options
 from ..cache import Cache, cache_options
 from ..deferred import Describing
 from ._events import Closing, started
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from .store import Store
 
 T = TypeVar("T")
+D = TypeVar("D")
 
 
 class DeferredRepository(Describing, AwaitedLater, RepositoryVerbs[T, Filter]):
@@ -36,7 +38,7 @@ class DeferredRepository(Describing, AwaitedLater, RepositoryVerbs[T, Filter]):
 
 
 class Repository(
-    OfOneProcess, Awaited, RepositoryVerbs[T, Filter], RepositoryMaintenance, RepositoryStreams[T]
+    OfOneProcess, Awaited, RepositoryVerbs[T, Filter], RepositoryMaintenance, RepositoryStreams[T], Explaining
 ):
     """A named collection of entities of one class: a `holdfast.Repository` whose calls are awaited.
 
@@ -91,6 +93,23 @@ class Repository(
     def iterate(self, filter: Filter = None, **options: Any) -> "Cursor[Any]":
         """What `find` would answer, read in pieces: `async for song in songs.iterate(...)`."""
         return Cursor(lambda: self._in_thread(lambda songs: songs.iterate(filter, **options)), self._store)
+
+    @overload
+    async def aggregate(
+        self, pipeline: Pipeline, **options: "Unpack[AggregateOptions]"
+    ) -> list[dict[str, Any]]: ...
+
+    @overload
+    async def aggregate(
+        self, pipeline: Pipeline, *, cls: type[D], **options: "Unpack[AggregateOptions]"
+    ) -> list[D]: ...
+
+    @takes(aggregate_options)
+    async def aggregate(self, pipeline: Pipeline, *, cls: Optional[type] = None, **options: Any) -> list[Any]:
+        """What a pipeline makes of the entities: see `holdfast.Repository.aggregate`. A thread carries it
+        out."""
+        found: list[Any] = await self._in_thread(lambda it: it.aggregate(pipeline, cls=cls, **options))
+        return found
 
     def __aiter__(self) -> AsyncIterator[T]:
         return self.iterate()

@@ -19,6 +19,14 @@ from .._limits import LIMITS
 from .._options import takes
 from .._query import Filter, query_options
 from .._sources import ChangeOptions, ChangeSource, QuerySource, Source, as_members, change_options, decoder
+from ..aggregation import (
+    AggregateEvent,
+    AggregateOptions,
+    AggregateSource,
+    Pipeline,
+    aggregate_options,
+    pipeline_text,
+)
 from ..changes import ChangeBatch
 from ..difference import QueryEvent
 from ._events import Closing, in_thread, started
@@ -325,6 +333,25 @@ class RepositoryStreams(Generic[T]):
         """What `find` answers, and then how it changes: `async for event in songs.observe({...})`. Options:
         see `holdfast.Repository.observe`."""
         return LiveQuery(self._store, lambda: QuerySource(self._open(), filter, **options))
+
+    @overload
+    def observe_aggregate(
+        self, pipeline: Pipeline, **options: "Unpack[AggregateOptions]"
+    ) -> "Stream[AggregateEvent[dict[str, Any]]]": ...
+
+    @overload
+    def observe_aggregate(
+        self, pipeline: Pipeline, *, cls: type[E], **options: "Unpack[AggregateOptions]"
+    ) -> "Stream[AggregateEvent[E]]": ...
+
+    @takes(aggregate_options)
+    def observe_aggregate(
+        self, pipeline: Pipeline, *, cls: Optional[type] = None, **options: Any
+    ) -> "Stream[AggregateEvent[Any]]":
+        """What `aggregate` answers, and again each time commits have changed it: see
+        `holdfast.Repository.observe_aggregate`."""
+        text, given = pipeline_text(pipeline), aggregate_options(**options)
+        return Stream(self._store, lambda: AggregateSource(self._open(), text, given, cls))
 
 
 def _change_stream(store: Any, options: Any, decode: Any) -> "ChangeStream[Any]":

@@ -101,16 +101,18 @@ class Filter(click.ParamType):
     """A filter in MongoDB's language."""
 
     name = "filter"
+    kind: "tuple[type, str]" = (dict, "object")
 
     def convert(self, value: Any, param: Optional[click.Parameter], ctx: Optional[click.Context]) -> Any:
-        """The filter as a dict."""
+        """The value of the JSON."""
         try:
-            filter = json.loads(value, object_pairs_hook=named_once)
+            read = json.loads(value, object_pairs_hook=named_once)
         except (ValueError, RecursionError) as error:
             self.fail(f"{value!r} is no JSON: {error}.", param, ctx)
-        if not isinstance(filter, dict):
-            self.fail(f"{value!r} is no JSON object.", param, ctx)
-        return filter
+        kind, name = self.kind
+        if not isinstance(read, kind):
+            self.fail(f"{value!r} is no JSON {name}.", param, ctx)
+        return read
 
     def shell_complete(
         self, ctx: click.Context, param: click.Parameter, incomplete: str
@@ -121,6 +123,13 @@ class Filter(click.ParamType):
             return []
         names = [name for name in field_names(ctx) if name.startswith(last)]
         return [CompletionItem(f"{before}{quote}{name}{quote}") for name in names]
+
+
+class Pipeline(Filter):
+    """Stages in MongoDB's language."""
+
+    name = "pipeline"
+    kind = (list, "array of stages")
 
 
 store_argument = click.argument("store", type=click.Path())

@@ -1,4 +1,4 @@
-"""Commands that read entities: get, find."""
+"""Commands that read entities: get, find, aggregate."""
 
 from typing import Any, Optional
 
@@ -6,7 +6,7 @@ import click
 
 from ..repository import Repository
 from .failures import NOT_FOUND, Failure
-from .parameters import Fields, Sort, filter_argument, repository_argument, store_argument
+from .parameters import Fields, Pipeline, Sort, filter_argument, repository_argument, store_argument
 from .session import Session
 
 
@@ -79,3 +79,30 @@ def find(
         else:
             with entities.iterate(filter, sort=sort, skip=skip, limit=limit, fields=fields) as cursor:
                 session.output.rows(cursor)
+
+
+@click.command()
+@store_argument
+@repository_argument
+@click.argument("pipeline", type=Pipeline())
+@click.option("--explain", is_flag=True, help="Tell how it is carried out, and which index helps.")
+@click.pass_obj
+def aggregate(
+    session: Session, store: str, repository: str, pipeline: "list[dict[str, Any]]", explain: bool
+) -> None:
+    """Print what a pipeline makes of the entities.
+
+    It is a JSON array of stages in MongoDB's language. Answers a list of documents; with --explain what find
+    --explain does of the first stages, and "stages" (the others), "returned", "memory" (bytes) and "time_us".
+
+    \b
+    Examples:
+        holdfast aggregate music.db songs '[{"$group": {"_id": "$album", "plays": {"$sum": "$plays"}}}]'
+        holdfast aggregate music.db songs '[{"$sortByCount": "$year"}, {"$limit": 3}]' --json
+    """
+    with session.open(store) as opened:
+        entities: Repository[Any] = opened.repository(repository, create=False)
+        if explain:
+            session.output.report(entities.explain_aggregate(pipeline))
+        else:
+            session.output.rows(entities.aggregate(pipeline))

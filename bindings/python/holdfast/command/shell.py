@@ -20,7 +20,7 @@ from .failures import Failure, tell
 from .indexes import index
 from .maintenance import backup, compact, verify
 from .parameters import store_argument
-from .reading import find, get
+from .reading import aggregate, find, get
 from .repositories import drop, rename
 from .session import Session
 from .state import info, stats
@@ -38,6 +38,7 @@ COMMANDS: "tuple[click.Command, ...]" = (
     stats,
     get,
     find,
+    aggregate,
     put,
     patch,
     modify,

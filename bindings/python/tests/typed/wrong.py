@@ -30,6 +30,9 @@ def blocking(store: holdfast.Store, songs: holdfast.Repository[Song]) -> None:
     songs.find(limit="3")  # wrong
     songs.find(sort=["plays"])  # wrong
     songs.find(damaged="ignore")  # wrong
+    songs.aggregate({"$limit": 1})  # wrong
+    songs.aggregate([], limit=1)  # wrong
+    print(songs.aggregate([], cls=Song)[0].title)  # wrong
     songs.find(lambda song: song.title)  # wrong
     print(songs.find()[0].title)  # wrong
     print(songs.find(fields=["plays"])[0].plays)  # wrong
