@@ -129,6 +129,27 @@ static void live_queries(void) {
     wait_until_told(size);
 }
 
+/* Each over a range of its own, in which all entities are. */
+static void open_and_close_live_queries(void) {
+    hf_stream **streams = malloc(size * sizeof *streams);
+    for (int i = 0; i < size; i++) {
+        char filter[64];
+        snprintf(filter, sizeof filter, "{\"n\":{\"$gt\":%d}}", -1 - i);
+        must(hf_stream_open_query(things, filter, HF_NTS, NULL, count_event, &told, NULL, &streams[i],
+                                  &error));
+    }
+    wait_until_told(size);
+    save(NULL, 17);
+    wait_until_told(2 * size);
+    for (int i = 0; i < size; i++)
+        hf_stream_free(streams[i]);
+    /* It is told once the others were taken out. */
+    hf_stream *last;
+    must(hf_stream_open_query(things, NULL, 0, NULL, count_event, &told, NULL, &last, &error));
+    wait_until_told(2 * size + 1);
+    free(streams);
+}
+
 static void many_indexes(void) {
     few_entities();
     for (int i = 0; i < size; i++) {
@@ -424,6 +445,7 @@ static const struct verb {
     {"save-among-idempotency-keys", 0.2, 100, many_keys, save_one},
     {"save-beside-reading-transactions", 0.2, 50, reading_transactions, save_one},
     {"save-beside-live-queries", 0.3, 20, live_queries, save_one},
+    {"live-queries-that-come-and-go", 1.2, 100, few_entities, open_and_close_live_queries},
     {"save-with-indexes", 1.1, 4, many_indexes, save_one},
     {"commit-of-keys", 1.15, 200, nothing, commit_many},
     {"commits-one-by-one", 1.15, 50, nothing, save_each},

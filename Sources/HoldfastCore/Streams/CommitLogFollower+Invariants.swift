@@ -118,7 +118,7 @@ extension LiveQueries {
             }
             for (id, row) in query.identifiers {
                 count += 1
-                guard holders[id]?.contains(where: { $0.query === query && $0.row === row }) ?? false else {
+                guard let holder = holders[id]?[query.number], holder.query === query, holder.row === row else {
                     return "\(id) is not found"
                 }
             }

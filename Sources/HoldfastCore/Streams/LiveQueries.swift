@@ -17,13 +17,13 @@ struct LiveQueries {
     /// The queries that hold one path to a value, or to a range.
     private struct Guarded {
         let definition: IndexDefinition
-        var byValue: [[UInt8]: [LiveQuery]] = [:]
+        var byValue: [[UInt8]: NumberedList<LiveQuery>] = [:]
         var byRange = RangeTree()
     }
 
     private var numbered = NumberedList<LiveQuery>()
     private var added: UInt64 = 0
-    private(set) var holders: [EntityID: [Holder]] = [:]
+    private(set) var holders: [EntityID: NumberedList<Holder>] = [:]
     private var guarded: [Guarded] = []
     /// Those that may hold for any text.
     private var unguarded = NumberedList<LiveQuery>()
@@ -49,12 +49,9 @@ struct LiveQueries {
             index = guarded.count
             guarded.append(Guarded(definition: condition.definition))
         }
-        for range in condition.ranges {
-            if condition.isValues {
-                guarded[index].byValue[range.lower, default: []].append(query)
-            } else {
-                guarded[index].byRange.add(range, query)
-            }
+        if !condition.isValues { guarded[index].byRange.add(condition.ranges, query) }
+        for range in condition.ranges where condition.isValues {
+            guarded[index].byValue[range.lower, default: NumberedList()].insert(query.number, query)
         }
     }
 
@@ -66,7 +63,7 @@ struct LiveQueries {
             let index = guarded.firstIndex(where: { $0.definition == condition.definition })
         else { return }
         for range in condition.ranges where condition.isValues {
-            guarded[index].byValue[range.lower]?.removeAll { $0 === query }
+            guarded[index].byValue[range.lower]?.remove(query.number)
             if guarded[index].byValue[range.lower]?.isEmpty == true { guarded[index].byValue[range.lower] = nil }
         }
         guarded[index].byRange.remove(query)
@@ -74,7 +71,11 @@ struct LiveQueries {
     }
 
     private mutating func hold(_ query: LiveQuery) {
-        for (id, row) in query.identifiers { holders[id, default: []].append(Holder(query: query, row: row)) }
+        for (id, row) in query.identifiers { hold(id, query, row) }
+    }
+
+    private mutating func hold(_ id: EntityID, _ query: LiveQuery, _ row: ResultRow) {
+        holders[id, default: NumberedList()].insert(query.number, Holder(query: query, row: row))
     }
 
     private mutating func release(_ query: LiveQuery) {
@@ -82,7 +83,7 @@ struct LiveQueries {
     }
 
     private mutating func release(_ id: EntityID, _ query: LiveQuery) {
-        holders[id]?.removeAll { $0.query === query }
+        holders[id]?.remove(query.number)
         if holders[id]?.isEmpty == true { holders[id] = nil }
     }
 
@@ -119,13 +120,13 @@ struct LiveQueries {
         failed: (LiveQuery, HoldfastError) -> Void
     ) -> [LiveQuery] {
         var touched: [LiveQuery] = []
-        let holding = holders[id] ?? []
-        for holder in holding where holder.query.sequence < sequence {
+        let holding = holders[id] ?? NumberedList()
+        for (_, holder) in holding.all where holder.query.sequence < sequence {
             follow(id, body, version, holder.query, holder.row, &touched, failed)
         }
         guard let body else { return touched }
         for query in candidates(body)
-        where query.sequence < sequence && !holding.contains(where: { $0.query === query }) {
+        where query.sequence < sequence && holding[query.number] == nil {
             follow(id, body, version, query, nil, &touched, failed)
         }
         return touched
@@ -138,7 +139,7 @@ struct LiveQueries {
         do throws(HoldfastError) {
             guard let effect = try query.follow(id, body, version, old: old) else { return }
             if old != nil { release(id, query) }
-            if let row = effect.row { holders[id, default: []].append(Holder(query: query, row: row)) }
+            if let row = effect.row { hold(id, query, row) }
             if let dropped = effect.dropped { release(dropped.id, query) }
             touched.append(query)
         } catch {
@@ -156,12 +157,12 @@ struct LiveQueries {
             } catch { keys = nil }
             guard let keys else {
                 // Too many values to look each up.
-                found += group.byValue.values.joined()
+                found += group.byValue.values.lazy.flatMap { $0.all.map(\.element) }
                 found += group.byRange.all
                 continue
             }
             for key in keys.keys {
-                if let queries = group.byValue[key] { found += queries }
+                if let queries = group.byValue[key] { found += queries.all.lazy.map(\.element) }
                 group.byRange.find(key, &found)
             }
         }

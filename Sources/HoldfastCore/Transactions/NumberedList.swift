@@ -15,6 +15,19 @@ struct NumberedList<Element> {
         count += 1
     }
 
+    /// Puts it where its number belongs, instead of what had that number. Behind those that are there, and where one was
+    /// removed, no other is moved.
+    mutating func insert(_ number: UInt64, _ element: Element) {
+        let index = index(behind: number)
+        if index > 0, places[index - 1].number == number {
+            if places[index - 1].element == nil { count += 1 }
+            places[index - 1].element = element
+        } else {
+            places.insert((number, element), at: index)
+            count += 1
+        }
+    }
+
     subscript(number: UInt64) -> Element? {
         let index = index(behind: number) - 1
         return index >= 0 && places[index].number == number ? places[index].element : nil
