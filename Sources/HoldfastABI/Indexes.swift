@@ -46,7 +46,7 @@ public func hf_repository_explain(
     answer(out_report, "out_report", out_error) { () throws(HoldfastError) in
         try query(
             repository, transaction, filter, filter_length, options,
-            for: .find
+            for: .find, and: .distinct
         ) { repository, filter, options, transaction throws(HoldfastError) in
             try repository.explain(filter, options, in: transaction)
         }

@@ -7,12 +7,12 @@ internal import HoldfastStorage
 /// Runs `body` with a compiled filter, NULL for all, and the query's options.
 package func query<Result>(
     _ repository: OpaquePointer?, _ transaction: OpaquePointer?, _ filter: UnsafePointer<CChar>?, _ length: Int,
-    _ options: UnsafePointer<CChar>?, for verb: Verb,
+    _ options: UnsafePointer<CChar>?, for verb: Verb, and others: QueryOptions.Accepted = [],
     _ body: (Repository, Filter, QueryOptions, Transaction?) throws(HoldfastError) -> Result
 ) throws(HoldfastError) -> Result {
     try useRepository(repository, transaction) { repository, transaction throws(HoldfastError) in
         let options = try QueryOptions(
-            json: HoldfastABI.options(options), key: repository.record.key, accepting: verb.accepted)
+            json: HoldfastABI.options(options), key: repository.record.key, accepting: verb.accepted.union(others))
         let filter = try repository.filter(optionalBytes(filter, length, "filter"), options.parameters)
         return try body(repository, filter, options, transaction)
     }

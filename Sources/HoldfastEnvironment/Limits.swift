@@ -113,6 +113,12 @@ public struct Limits: Sendable, Equatable {
     public var filterTemplateBytes = 1024
     /// Beyond so many ranges, as long lists in `$in` give, a field is left to the filter. At 1 each list is.
     public var planRanges = 1000
+    /// Where each value of an index is wanted once, so many entries are read before it is known whether leaping from value to
+    /// value pays. At 1 it is taken to, until it does not.
+    public var leapTrial = 128
+    /// Until then so many entries more of a value that was found are passed one by one before the others are leapt over:
+    /// over fewer no leap pays. At 1 they are at the next.
+    public var leapEntries = 16
     /// A piece of a cursor, or of an export, ends with the entity that reaches so many bytes. At 1 each has one entity.
     public var pieceBytes = 256 << 10
     /// About so many documents go from one stage of a pipeline to the next at once. At 1 one by one.
@@ -305,6 +311,7 @@ extension Limits {
             ("liveQueryEvents", \.liveQueryEvents), ("expiryPiece", \.expiryPiece),
             ("expiryInterval", \.expiryInterval), ("importEntities", \.importEntities), ("importBytes", \.importBytes),
             ("filterTemplateBytes", \.filterTemplateBytes), ("planRanges", \.planRanges),
+            ("leapEntries", \.leapEntries), ("leapTrial", \.leapTrial),
             ("firstBackoff", \.firstBackoff), ("longestBackoff", \.longestBackoff),
             ("compactedWrites", \.compactedWrites), ("checkedPiece", \.checkedPiece),
             ("closingPoll", \.closingPoll), ("indexKeyBytes", \.indexKeyBytes), ("indexRows", \.indexRows),

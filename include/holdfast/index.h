@@ -103,7 +103,9 @@ HF_EXPORT hf_status hf_repository_indexes(hf_repository *repository, hf_buffer *
  * Tells how a query is carried out, by carrying it out.
  *
  * Parameters as for hf_repository_find, whose answers are counted and not given; in a transaction it counts
- * as a read. out_report: receives a JSON object; must not be NULL. Readers ignore other members than these:
+ * as a read. The option "distinct", a path, asks for hf_repository_distinct instead, and goes with none of
+ * "sort", "skip", "limit" and "fields". out_report: receives a JSON object; must not be NULL. Readers ignore
+ * other members than these:
  *
  *   "access"     "id" (the filter names ids, or says between which texts they lie or with what they begin),
  *                "index", "alternatives" (each of a "$or" by itself), or "scan" (every entity of the
@@ -114,7 +116,10 @@ HF_EXPORT hf_status hf_repository_indexes(hf_repository *repository, hf_buffer *
  *   "exact"      whether that is the whole filter, so that no document was held against it
  *   "sort"       "index" or "id" (it comes in the order asked for), "memory", or null (none was asked for)
  *   "examined"   how many documents were held against the filter
- *   "matched"    how many entities were found, before "skip", and before "limit" where the memory sorts
+ *   "matched"    how many entities were found, before "skip", and before "limit" where the memory sorts; with
+ *                "distinct" how many were met that match
+ *   "leaps"      with "distinct": how often entries of the index were leapt over that lead to a value which
+ *                was found; 0 where all that matches was read
  *
  * Errors: those of hf_repository_find.
  */

@@ -424,7 +424,11 @@ HF_EXPORT hf_status hf_repository_exists(hf_repository *repository, hf_transacti
  *
  * path: NUL-terminated. An array on the way, or at its end, gives its elements, and what is missing nothing.
  * filter, options: see hf_repository_count. out_values: receives a JSON array in the order of
- * hf_repository_find's "sort"; of equal values such as 1 and 1.0, one.
+ * hf_repository_find's "sort"; of equal values such as 1 and 1.0, that of the entity with the least id.
+ *
+ * Along an index of the path, or of it and others, few entities are read for each of its keys, and the others
+ * are neither read nor found to be damaged; hf_repository_explain tells it. Not so with "damaged": "skip",
+ * nor with a filter in a transaction, which relies on every entity that matches.
  *
  * Errors: HF_INVALID_JSON, HF_INVALID_QUERY, HF_INVALID_OPTION.
  */

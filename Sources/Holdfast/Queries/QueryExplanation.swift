@@ -41,6 +41,8 @@ public struct QueryExplanation: Sendable, Hashable {
     public var examined: Int
     /// How many entities were found, before `skip`, and before `limit` where the memory sorts.
     public var matched: Int
+    /// Where distinct values are asked for, how often an index's entries were leapt over that lead to one already found.
+    public var leaps: Int?
 }
 
 extension QueryExplanation {
@@ -49,7 +51,8 @@ extension QueryExplanation {
         let members = try JSONDecoder().decode(Members.self, from: Data(report))
         self.init(
             access: members.access, index: members.index, bounds: try JSONValue(report: report).text(of: "bounds"),
-            isExact: members.exact, sorting: members.sort, examined: members.examined, matched: members.matched)
+            isExact: members.exact, sorting: members.sort, examined: members.examined, matched: members.matched,
+            leaps: members.leaps)
     }
 
     private struct Members: Decodable {
@@ -59,6 +62,7 @@ extension QueryExplanation {
         var sort: Sorting?
         var examined: Int
         var matched: Int
+        var leaps: Int?
     }
 }
 

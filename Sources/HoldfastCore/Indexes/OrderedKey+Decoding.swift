@@ -37,7 +37,11 @@ struct KeyDecoder {
         return bytes[position] ^ mask
     }
 
-    private mutating func value(ofType code: UInt8) -> JSONValue {
+    /// Entities are never so deep: what is comes from damaged bytes, and must not use up the stack.
+    private static let maxDepth = 256
+
+    private mutating func value(ofType code: UInt8, depth: Int = 0) -> JSONValue {
+        if depth > Self.maxDepth { return .null }
         switch code {
         case 0x08: return .array([])
         case JSONKind.number.code: return number()
@@ -48,7 +52,7 @@ struct KeyDecoder {
             while true {
                 let code = next()
                 if code == 0 { return .array(elements) }
-                elements.append(value(ofType: code))
+                elements.append(value(ofType: code, depth: depth + 1))
             }
         case JSONKind.object.code:
             var members: [JSONValue.Member] = []
@@ -56,7 +60,7 @@ struct KeyDecoder {
                 let code = next()
                 if code == 0 { return .object(members) }
                 let name = text()
-                members.append(JSONValue.Member(name: name, value: value(ofType: code)))
+                members.append(JSONValue.Member(name: name, value: value(ofType: code, depth: depth + 1)))
             }
         default: return .null
         }

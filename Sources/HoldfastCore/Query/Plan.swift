@@ -21,6 +21,8 @@ struct Plan: Sendable {
         var isReversed = false
         /// Whether an entity may be met more than once.
         var meetsTwice = false
+        /// The index's field of which each value is wanted once; nil where every entry is.
+        var wantedField: Int?
         /// What the ranges stand for, as conditions on the index's paths: for `explain`.
         var bounds: [(path: Path, tests: [Filter.Test])] = []
 
@@ -173,7 +175,7 @@ extension Path {
 }
 
 extension [UInt8] {
-    fileprivate func precedes(_ other: [UInt8], orEquals: Bool = false) -> Bool {
+    func precedes(_ other: [UInt8], orEquals: Bool = false) -> Bool {
         let order = withBytes { left in other.withBytes { compareBytes(left, $0) } }
         return order < 0 || orEquals && order == 0
     }

@@ -12,6 +12,8 @@ public struct QueryOptions: Sendable {
     public var skipsDamaged = false
     var sort: SortOrder?
     var projection: Projection?
+    /// The path whose distinct values are to be explained, where it is not the entities.
+    package var distinct: Path?
 
     /// The options that a kind of query takes besides "parameters".
     public struct Accepted: OptionSet, Sendable {
@@ -23,6 +25,7 @@ public struct QueryOptions: Sendable {
         public static let limit = Accepted(rawValue: 4)
         public static let fields = Accepted(rawValue: 8)
         public static let damaged = Accepted(rawValue: 16)
+        public static let distinct = Accepted(rawValue: 32)
     }
 
     /// What they are called in messages.
@@ -49,6 +52,15 @@ public struct QueryOptions: Sendable {
         }
         if accepted.contains(.damaged), let value = try reader.text("damaged", oneOf: ["refuse", "skip"]) {
             skipsDamaged = value == "skip"
+        }
+        if accepted.contains(.distinct), let value = try reader.text("distinct") {
+            distinct = try Path(Array(value.utf8), what: Self.what)
+            guard sort == nil, skip == 0, limit == 0, projection == nil else {
+                throw Self.refusal(
+                    "distinct",
+                    "asks for values, which have no order, part or fields of their own: leave out \"sort\", "
+                        + "\"skip\", \"limit\" and \"fields\"")
+            }
         }
         if let value = reader.value("parameters") {
             guard case .object(let members) = value else {

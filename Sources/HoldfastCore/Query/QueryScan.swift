@@ -16,12 +16,16 @@ package struct QueryScan {
     let skipsDamaged: Bool
     /// Whether more is wanted of what matches than that it does: then its whole text is looked at.
     let wantsBodies: Bool
+    /// The path of which each value is wanted once, whatever entity it is in; nil where every entity is.
+    let distinct: Path?
     /// What the transaction has written in this repository, in the order in which ids are walked.
     var own: [(key: EntityKey, entry: WriteBuffer.Entry)] = []
     /// So many of `matched` are kept for the read set; nil when none are wanted.
     var matchedLimit: Int?
 
     private(set) var plan: Plan
+    /// How often entries were leapt over that lead to a value already found.
+    private(set) var leaps: UInt64 = 0
     /// How many documents the filter was held against.
     var examined: UInt64 = 0
     /// The snapshot's ids that matched, for the read set; nil when too many, or when the filter holds for all and
@@ -46,16 +50,23 @@ package struct QueryScan {
     private var met: Set<EntityID> = []
     private var next = 0
     private var goesOn = true
+    /// Whether the index tells all that is wanted: then no entity is read.
+    private var readsKeysAlone = false
+    /// What is walked instead where leaping does not pay.
+    private var plainPlan: Plan?
+    /// How many entries were met while it leapt.
+    private var metLeaping = 0
 
     init(
         _ filter: Filter, sort: [SortOrder.Field] = [], isLimited: Bool = false, skipsDamaged: Bool = false,
-        wantsBodies: Bool = true
+        wantsBodies: Bool = true, distinct: Path? = nil
     ) {
         self.filter = filter
         self.sort = sort
         self.isLimited = isLimited
         self.skipsDamaged = skipsDamaged
         self.wantsBodies = wantsBodies
+        self.distinct = distinct
         plan = .everything(filter)
     }
 
@@ -71,10 +82,12 @@ package struct QueryScan {
         // A closure cannot capture an inout self across a throwing call, so the walk works on a copy.
         var scan = self
         defer { self = scan }
-        if hasWalked {
-            // Only own writes are left.
+        if plainPlan != nil { try scan.leap(repository, check, on: snapshot, visit) }
+        let plan = scan.plan
+        if scan.hasWalked || !scan.goesOn {
+            // Only own writes are left, or nothing is wanted just now.
         } else if plan.isByID {
-            try plan.parts[0].walk(repository, on: snapshot, after: stopped?.id, filter: filter) {
+            try plan.parts[0].walk(repository, on: snapshot, after: scan.stopped?.id, filter: filter) {
                 view throws(HoldfastError) in
                 let isOverlaid = try scan.visitOwn(upTo: view.id, visit)
                 return scan.goesOn ? try scan.meet(noKey, view, check, isOverlaid: isOverlaid, visit) : false
@@ -87,7 +100,7 @@ package struct QueryScan {
                 if plan.meetsTwice, !scan.met.insert(id).inserted { return true }
                 return try scan.meet(key, view, check, isOverlaid: overlaid.contains(id), visit)
             }
-            for number in plan.parts.indices.dropFirst(part) where scan.goesOn {
+            for number in plan.parts.indices.dropFirst(scan.part) where scan.goesOn {
                 if number > scan.part { (scan.part, scan.stopped) = (number, nil) }
                 if let index = plan.parts[number].index {
                     try plan.parts[number].walk(
@@ -111,8 +124,43 @@ package struct QueryScan {
         scan.isFinished = scan.goesOn
     }
 
-    /// Whether the index tells all that is wanted: then no entity is read.
-    private var readsKeysAlone: Bool { plan.isOfKeysAlone && !wantsBodies && !skipsDamaged }
+    /// Walks a plan that leaps. Where most of what it meets leads to a value of its own, or does not match, it goes back to the
+    /// plain plan, which has nothing to leap over and reads the entities as they lie; what was visited may be visited again.
+    private mutating func leap(
+        _ repository: RepositoryID, _ check: EntityCheck, on snapshot: any StorageSnapshot,
+        _ visit: (EntityView) throws(HoldfastError) -> Bool
+    ) throws(HoldfastError) {
+        guard let plainPlan, let index = plan.parts[0].index else { return }
+        let overlaid = Set(own.map(\.key.id))
+        let (trial, patience) = (Limits.inForce.leapTrial, Limits.inForce.leapEntries)
+        var scan = self
+        defer { self = scan }
+        var pays = true
+        try plan.parts[0].leap(index, of: repository, on: snapshot, after: stopped) { passed in
+            scan.metLeaping += 1
+            return scan.metLeaping < trial && passed < patience
+        } hasLeapt: {
+            scan.leaps += 1
+        } _: { key, view throws(HoldfastError) in
+            let isOverlaid = !overlaid.isEmpty && overlaid.contains(EntityID(unchecked: Array(view.id)))
+            var isVisited = false
+            let goesOn = try scan.meet(key, view, check, isOverlaid: isOverlaid) { view throws(HoldfastError) in
+                isVisited = true
+                return try visit(view)
+            }
+            scan.metLeaping += 1
+            pays = scan.metLeaping < trial || scan.leaps >= UInt64(scan.metLeaping / Self.metForLeap)
+            return goesOn && pays ? isVisited ? .matched : .passed : .stop
+        }
+        if scan.goesOn && pays { scan.hasWalked = true }
+        if !pays {
+            (scan.plan, scan.plainPlan) = (plainPlan, nil)
+            (scan.stopped, scan.isPaused, scan.goesOn) = (nil, false, true)
+        }
+    }
+
+    /// As many entries as this may be read for one leap.
+    private static let metForLeap = 24
 
     /// What the transaction had written of this entity when the scan began, if it had.
     func ownEntry(of id: EntityID) -> WriteBuffer.Entry? {
@@ -135,10 +183,18 @@ package struct QueryScan {
             return
         }
         // Own writes come behind what is walked along an index, and so in no order; by ids they come in theirs.
+        let indexes = try snapshot.indexes(of: repository)
         plan = Plan.best(
-            for: filter, among: try snapshot.indexes(of: repository), key: key, seeksIDs: snapshot.seeksIDs,
+            for: filter, among: indexes, key: key, seeksIDs: snapshot.seeksIDs,
             idsAreTexts: try idsAreTexts(repository, check, on: snapshot), sort: sort,
             indexSort: own.isEmpty ? sort : [], isLimited: isLimited)
+        readsKeysAlone = !wantsBodies && !skipsDamaged && plan.isOfKeysAlone
+        // A transaction relies on each entity that it found by a filter, and those that are leapt over nobody sees.
+        if let distinct, !skipsDamaged, matchedLimit == nil || filter.isAll,
+            let leaping = plan.leaping(along: distinct, among: indexes)
+        {
+            (plainPlan, plan) = (plan, leaping)
+        }
         if plan.isReversed { own.reverse() }
         matched = matchedLimit != nil && !filter.isAll ? FoundIDs() : nil
         isPlanned = true
@@ -207,7 +263,7 @@ package struct QueryScan {
         _ key: UnsafeRawBufferPointer, _ view: EntityView
     ) throws(HoldfastError) -> IndexScan.Position {
         let id = EntityID(unchecked: Array(view.id))
-        guard let index = plan.parts[part].index, !index.hasArrays, !readsKeysAlone else {
+        guard let index = plan.parts[part].index, !index.hasArrays, !readsKeysAlone, plainPlan == nil else {
             return IndexScan.Position(key: Array(key), id: id)
         }
         let position = IndexScan.Position(key: try index.keys(of: view.body, id, in: "the entity").keys[0], id: id)

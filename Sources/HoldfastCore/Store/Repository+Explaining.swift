@@ -4,12 +4,13 @@ internal import HoldfastStorage
 
 /// Telling how a query is carried out.
 extension Repository {
-    /// Runs the query as `find` would, and reports as `hf_repository_explain` describes.
+    /// Runs the query as `find` would, or `distinct`, and reports as `hf_repository_explain` describes.
     public func explain(
         _ filter: Filter = .all, _ options: QueryOptions = QueryOptions(), in transaction: Transaction? = nil
     ) throws(HoldfastError) -> [UInt8] {
         let query = QueryScan(
-            filter, sort: options.sort?.fields ?? [], isLimited: options.limit > 0, skipsDamaged: options.skipsDamaged)
+            filter, sort: options.sort?.fields ?? [], isLimited: options.limit > 0, skipsDamaged: options.skipsDamaged,
+            distinct: options.distinct)
         var matched: UInt64 = 0
         var endsEarly = false
         let scan = try scan(query, in: transaction) { plan in
@@ -31,6 +32,7 @@ extension Repository {
             }
             writer.member("examined", scan.examined)
             writer.member("matched", matched)
+            if options.distinct != nil { writer.member("leaps", scan.leaps) }
         }
     }
 }

@@ -119,35 +119,20 @@ extension Repository {
     }
 
     /// The distinct values that a path leads to in the entities that match, as a JSON array in their order. An array
-    /// gives its elements; of equal values, the one in the first entity stands for all.
+    /// gives its elements; of equal values, the one in the entity with the least id stands for all.
     public func distinct(
         _ path: [UInt8], _ filter: Filter = .all, _ options: QueryOptions = QueryOptions(),
         in transaction: Transaction? = nil
     ) throws(HoldfastError) -> [UInt8] {
         let path = try Path(path, what: "call")
-        var values: [OrderedKey: [UInt8]] = [:]
-        try scan(QueryScan(filter, skipsDamaged: options.skipsDamaged), in: transaction) { _ in
-            values = [:]
+        var values = DistinctValues(of: path)
+        try scan(QueryScan(filter, skipsDamaged: options.skipsDamaged, distinct: path), in: transaction) { _ in
+            values = DistinctValues(of: path)
         } visit: { view throws(HoldfastError) in
-            try values.askToGrow()
-            try Memory.ask(for: 2 * view.body.count)
-            do throws(CorruptJSON) {
-                try DistinctValues(walker: JSONWalker(view.body)).collect(path, &values)
-            } catch { throw HoldfastError(error) }
+            try values.collect(from: view)
             return true
         }
-        try Memory.ask(for: values.reduce(0) { $0 + 2 * $1.value.count + 128 })
-        var json: [UInt8] = [UInt8(ascii: "[")]
-        var sorted = Array(values)
-        try Interrupt.sort(&sorted) { $0.key < $1.key }
-        var pace = Interrupt.Pace()
-        for (index, entry) in sorted.enumerated() {
-            try pace.look(entry.value.count)
-            if index > 0 { json.append(UInt8(ascii: ",")) }
-            json += entry.value
-        }
-        json.append(UInt8(ascii: "]"))
-        return json
+        return try values.json()
     }
 
     /// The entities for which the host's own predicate answers true, as the options want them. It counts as a read of
@@ -189,32 +174,5 @@ extension EntityList {
         try projection.append(view.body, to: &text)
         try text.withBytes { bytes throws(HoldfastError) in try append(id: view.id, version: view.version, body: bytes)
         }
-    }
-}
-
-/// Collects the values that a path leads to.
-private struct DistinctValues {
-    let walker: JSONWalker
-
-    func collect(_ path: Path, _ values: inout [OrderedKey: [UInt8]]) throws(CorruptJSON) {
-        _ = try PathWalk(walker, path).visit(from: walker.skipWhiteSpace(0)) { leaf throws(CorruptJSON) in
-            switch leaf {
-            case .missing, .unnamed, .blocked: break
-            case .member(let position), .element(let position):
-                if try walker.kind(at: position) == .array {
-                    var elements = try walker.elements(of: position)
-                    while let element = try elements.next() { try add(element, &values) }
-                } else {
-                    try add(position, &values)
-                }
-            }
-            return false
-        }
-    }
-
-    private func add(_ position: Int, _ values: inout [OrderedKey: [UInt8]]) throws(CorruptJSON) {
-        var key = OrderedKey()
-        try key.append(valueAt: position, in: walker)
-        if values[key] == nil { values[key] = Array(walker.bytes(position, try walker.endOfValue(at: position))) }
     }
 }

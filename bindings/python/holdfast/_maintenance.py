@@ -13,7 +13,7 @@ from ._handles import call, native_buffer, text_of
 from ._library import lib
 from ._options import takes
 from ._progress import IndexProgress
-from ._query import Filter, filter_text, query_options
+from ._query import Filter, explain_options, filter_text
 from ._signatures import hf_index_progress_fn
 from ._validators import set_validator
 from .cache import trim_level
@@ -140,16 +140,17 @@ class RepositoryMaintenance:
     # --- Queries ---------------------------------------------------------------------------------
 
     @threaded
-    @takes(query_options, without=("fields",))
+    @takes(explain_options)
     def explain(self, filter: Filter = None, **options: "Unpack[ExplainOptions]") -> dict[str, Any]:
-        """How `find` carries the query out, found by carrying it out.
+        """How `find`, or with a path as `distinct` that, carries the query out, found by carrying it out.
 
         "access" is "id", "index", "scan" or "alternatives", of which each is told; "index" its name;
         "bounds" what of the filter it, or the ids, were asked for; "exact" whether that is all of it; "sort"
         "index", "id", "memory" or None; "examined" how many documents were held against the filter;
-        "matched" how many were found.
+        "matched" how many were found. With `distinct` "leaps" tells how often an index's entries were leapt
+        over that lead to a value which was found.
         """
-        given = query_options(fields=None, **options)
+        given = explain_options(**options)
         return self._ask("explain", Json(), filter=filter_text(filter), options=given)
 
 

@@ -71,6 +71,12 @@ class QueryOptions(FirstOptions, total=False):
     limit: Optional[int]
 
 
+class ExplainOptions(QueryOptions, total=False):
+    """Which query is explained."""
+
+    distinct: Optional[str]
+
+
 class FirstParts(FirstOptions):
     """What of the first entity is wanted."""
 
@@ -97,14 +103,39 @@ def query_options(
         raise TypeError("Fields are a list of paths or a dict, not one text.")
     return options_of(
         {
-            "sort": as_dict(sort, "Paths to sort by", '{"age": -1}') if sort else None,
-            "skip": skip or None,
-            "limit": limit,
+            **_options(sort, skip, limit, parameters, damaged),
             "fields": dict(fields) if isinstance(fields, Mapping) else fields and list(fields),
-            "parameters": as_dict(parameters, "Parameters", '{"least": 30}') if parameters else None,
-            "damaged": None if damaged == "refuse" else damaged,
         }
     )
+
+
+def explain_options(
+    *,
+    sort: Optional[Mapping[str, int]] = None,
+    skip: int = 0,
+    limit: Optional[int] = None,
+    parameters: Parameters = None,
+    damaged: Damaged = "refuse",
+    distinct: Optional[str] = None,
+) -> Optional[bytes]:
+    """The options of a query that is explained, or None where all are the defaults."""
+    return options_of({**_options(sort, skip, limit, parameters, damaged), "distinct": distinct})
+
+
+def _options(
+    sort: Optional[Mapping[str, int]],
+    skip: int,
+    limit: Optional[int],
+    parameters: Parameters,
+    damaged: Damaged,
+) -> dict[str, Any]:
+    return {
+        "sort": as_dict(sort, "Paths to sort by", '{"age": -1}') if sort else None,
+        "skip": skip or None,
+        "limit": limit,
+        "parameters": as_dict(parameters, "Parameters", '{"least": 30}') if parameters else None,
+        "damaged": None if damaged == "refuse" else damaged,
+    }
 
 
 class PredicateCall:
