@@ -137,9 +137,7 @@ struct WriteEvaluator {
             } else {
                 (version, body, damage) = (stored?.version, stored?.body, stored?.damage)
             }
-            try EntityState.check(
-                write.precondition, id: write.key.id, repository: names.name(of: write.key.repository),
-                version: version)
+            try EntityState.check(write, repository: names.name(of: write.key.repository), version: version)
         }
         switch write.action {
         case .put(let body): return body
@@ -156,10 +154,10 @@ struct WriteEvaluator {
 /// writes of their own in the queue.
 enum EntityState {
     static func check(
-        _ precondition: Write.Precondition, id: EntityID, repository: @autoclosure () -> String,
-        version: CommitSequence?
+        _ write: Write, repository: @autoclosure () -> String, version: CommitSequence?
     ) throws(HoldfastError) {
-        switch precondition {
+        let id = write.key.id
+        switch write.precondition {
         case .none: return
         case .absent:
             guard version != nil else { return }
@@ -169,9 +167,9 @@ enum EntityState {
                 detail: named(repository, id))
         case .present:
             guard version == nil else { return }
-            throw missing(repository(), id)
+            throw missing(repository(), write)
         case .version(let expected):
-            guard let version else { throw missing(repository(), id) }
+            guard let version else { throw missing(repository(), write) }
             guard version != expected else { return }
             let repository = repository()
             throw HoldfastError(
@@ -199,10 +197,16 @@ enum EntityState {
         }
     }
 
-    private static func missing(_ repository: String, _ id: EntityID) -> HoldfastError {
-        HoldfastError(
-            .notFound, "\(repository) has no \"\(id.text)\": use add or save to create it",
-            detail: named(repository, id))
+    private static func missing(_ repository: String, _ write: Write) -> HoldfastError {
+        let id = write.key.id
+        let cure =
+            if case .delete = write.action {
+                "see that this is the id, or take it for deleted"
+            } else {
+                "use add or save to create it"
+            }
+        return HoldfastError(
+            .notFound, "\(repository) has no \"\(id.text)\": \(cure)", detail: named(repository, id))
     }
 
     private static func named(

@@ -105,7 +105,10 @@ public final class Store: Sendable {
         if !knows(name) { try refreshCatalogue() }
         if catalogue.find(name) == nil {
             guard options.create else {
-                throw HoldfastError(.notFound, "the store has no repository \"\(name)\": open it with \"create\": true")
+                throw HoldfastError(
+                    .notFound,
+                    "the store has no repository \"\(name)\": see which it has, or open it with \"create\": true",
+                    detail: [("repository", .text(name))])
             }
             // Of a provider's store the catalogue is this process's own: nothing is stored.
             if !isOfProvider { try requireWritable() }

@@ -76,7 +76,13 @@ extension Store {
         }
         var opening = RepositoryOptions()
         opening.create = false
-        let repository = try repository(name, options: opening)
+        let repository: Repository
+        do throws(HoldfastError) { repository = try self.repository(name, options: opening) } catch {
+            // Nobody follows what they are to create.
+            guard error.status == .notFound else { throw error }
+            throw HoldfastError(
+                .notFound, "the store has no repository \"\(name)\": see which it has", detail: error.detail)
+        }
         selection.repository = repository.record.id
         selection.id = options.id
         selection.filter = try options.filter?.withBytes { filter throws(HoldfastError) in

@@ -75,8 +75,7 @@ extension Transaction {
         if write.asksForState {
             before = try seen(write.key, &state, copying: write.isModification)
             if before == nil && own == nil { isNew = true }
-            try EntityState.check(
-                write.precondition, id: write.key.id, repository: repository, version: before?.version)
+            try EntityState.check(write, repository: repository, version: before?.version)
         }
         var entry = WriteBuffer.Entry(isNew: isNew, bodyBeforeAssignment: write.bodyBeforeAssignment)
         switch write.action {

@@ -61,7 +61,7 @@ public struct OptionReader: Sendable {
             // Compared as bytes: Swift's == would take canonically equivalent spellings for one.
             if allowed?.contains(where: { $0.utf8.elementsEqual(bytes) }) ?? true { return text }
         }
-        throw refusal(of: name, value, allowed: allowed.map(Self.list) ?? "a string")
+        throw refusal(of: name, value, allowed: allowed.map(Self.choice) ?? "a string")
     }
 
     /// A whole number within a range.
@@ -134,6 +134,11 @@ public struct OptionReader: Sendable {
 
     private static func list(_ names: [String]) -> String {
         names.map { "\"\($0)\"" }.joined(separator: ", ")
+    }
+
+    /// `"a"`, `"b"` or `"c"`.
+    private static func choice(_ names: [String]) -> String {
+        names.count < 2 ? list(names) : "\(list(names.dropLast())) or \(list(names.suffix(1)))"
     }
 
     private static func bounds(_ range: ClosedRange<Int64>) -> String {

@@ -79,7 +79,7 @@ struct OptionTests {
         }
         let lead = #"option "x" in the transaction options must be "#
         #expect(
-            message(#"{"x":"c"}"#) { _ = try $0.text("x", oneOf: ["a", "b"]) } == lead + #""a", "b", not "c""#)
+            message(#"{"x":"c"}"#) { _ = try $0.text("x", oneOf: ["a", "b"]) } == lead + #""a" or "b", not "c""#)
         #expect(message(#"{"x":1}"#) { _ = try $0.text("x") } == lead + "a string, not 1")
         #expect(
             message(#"{"x":10}"#) { _ = try $0.integer("x", in: 1...9) } == lead + "an integer from 1 to 9, not 10")

@@ -9,6 +9,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Callable, Literal, Optional, TypedDict, TypeVar
 
+from . import errors
+
 if TYPE_CHECKING:
     from .tree import Transactable
 
@@ -16,6 +18,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 Durability = Literal["full", "relaxed"]
+
+#: In seconds: beyond a day the library takes no timeout.
+_LONGEST = 86_400
 
 
 class StoreOptions(TypedDict, total=False):
@@ -79,6 +84,10 @@ def transaction_options(
     on_error: Optional[str] = None,
 ) -> dict[str, Any]:
     """A transaction's options by their names in the library, without those that are None."""
+    if timeout is not None and not 0 <= timeout <= _LONGEST:
+        raise errors.InvalidOptionError(
+            f'option "timeout" must be seconds from 0 to {_LONGEST}, not {timeout!r}', detail={"option": "timeout"}
+        )
     options = {
         "timeout_ms": None if timeout is None else math.ceil(timeout * 1000),
         "idempotency_key": idempotency_key,
