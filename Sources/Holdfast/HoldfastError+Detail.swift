@@ -67,7 +67,7 @@ extension HoldfastError.Detail {
 
     // MARK: What was passed
 
-    /// The option, as the C interface names it: `max_in_flight` for `maxInFlight`.
+    /// The option, by its name here: `maxInFlight`.
     public var option: String? { text("option") }
     /// What may have been meant, of an unknown option.
     public var nearest: String? { text("nearest") }

@@ -100,7 +100,7 @@ where Entity.ID: EntityIdentifier {
     /// Checked and named by the core's own reader, so that every face refuses the same.
     private func options(creating: Bool = true) throws -> RepositoryOptions {
         let json = Array(try JSONEncoder().encode(NamedOptions(key: key, create: creating, cache: cachePolicy)))
-        return try translatingErrors { () throws(CoreError) in
+        return try translatingOptions { () throws(CoreError) in
             try json.withBytes { bytes throws(CoreError) in try RepositoryOptions(json: bytes) }
         }
     }

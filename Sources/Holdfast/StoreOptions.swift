@@ -139,7 +139,7 @@ extension StoreOptions: Encodable {
     /// Checked and named by the core's own reader, so that every face refuses the same.
     func checked() throws -> HoldfastCore.StoreOptions {
         let json = Array(try JSONEncoder().encode(self))
-        return try translatingErrors { () throws(CoreError) in
+        return try translatingOptions { () throws(CoreError) in
             try json.withBytes { bytes throws(CoreError) in try HoldfastCore.StoreOptions(json: bytes) }
         }
     }

@@ -83,7 +83,7 @@ extension TransactionOptions {
             maxAttempts: maxAttempts == standard.maxAttempts ? nil : maxAttempts, name: name,
             idempotencyKey: idempotencyKey)
         let json = Array(try JSONEncoder().encode(named))
-        return try translatingErrors { () throws(CoreError) in
+        return try translatingOptions { () throws(CoreError) in
             try json.withBytes { bytes throws(CoreError) in
                 try HoldfastCore.TransactionOptions(json: bytes, allowsAttempts: allowsAttempts)
             }

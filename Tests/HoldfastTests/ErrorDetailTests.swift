@@ -12,7 +12,21 @@ struct ErrorDetailTests {
             let option = await expectError(.invalidOption) {
                 try await store.transaction(TransactionOptions(timeout: .seconds(-1))) {}
             }
-            #expect(option?.detail.option == "timeout_ms" && option?.detail.path == nil)
+            #expect(option?.detail.option == "timeout" && option?.detail.path == nil)
+            #expect(option?.message.contains("\"timeout\"") == true && option?.message.contains("_ms") == false)
+            for (options, name) in [
+                (TransactionOptions(maxAttempts: 0), "maxAttempts"), (TransactionOptions(name: ""), "name"),
+                (TransactionOptions(timeout: .seconds(86_401)), "timeout"),
+            ] {
+                let refusal = await expectError(.invalidOption) {
+                    try await onThread { try store.blocking.transaction(options) {} }
+                }
+                #expect(refusal?.detail.option == name && refusal?.message.contains("\"\(name)\"") == true)
+            }
+            let opening = await expectError(.invalidOption) {
+                _ = try await Store.open("memory:", StoreOptions(snapshotMaxAge: .seconds(-1)))
+            }
+            #expect(opening?.detail.option == "snapshotMaxAge")
             let filter = await expectError(.invalidQuery) {
                 _ = try await songs.find(Filter(json: #"{"plays":{"$gte_":1}}"#))
             }

@@ -1,5 +1,6 @@
 import Foundation
 import Holdfast
+import HoldfastTestSupport
 import Synchronization
 import Testing
 
@@ -46,6 +47,35 @@ struct FutureTests {
         #expect(pending.complete(.success(5)))
         let value = try await patient.value
         #expect(value == 5)
+    }
+
+    @Test("is waited for as long as is said, and no longer, while the store's clock is set back")
+    func clockSetBack() async throws {
+        try await withStore(.memory) { store in
+            let clock = MockClock()
+            clock.advance(by: .seconds(100_000))
+            try store.setClock(clock)
+            let pending = Holdfast.Future<Int, Missing>(identifier: "zone")
+            let setting = Task {
+                while !Task.isCancelled {
+                    clock.advance(by: .seconds(-60))
+                    try await Task.sleep(for: .milliseconds(1))
+                }
+            }
+            let began = ContinuousClock.now
+            await expectTimeOut { try await onThread { try pending.wait(timeout: .milliseconds(50)) } }
+            await expectTimeOut { try await pending.value(timeout: .milliseconds(50)) }
+            #expect(ContinuousClock.now - began >= .milliseconds(100))
+            let songs = store.repository(of: Song.self)
+            for number in 0..<20 {
+                try await store.transaction(.patient) { _ = try await songs.save(Song(id: "s\(number)", title: "")) }
+            }
+            async let value = pending.value(timeout: patience)
+            #expect(pending.complete(.success(5)))
+            try await #expect(value == 5)
+            setting.cancel()
+            _ = await setting.result
+        }
     }
 
     @Test("is waited for through signals: not in vain, and no shorter")

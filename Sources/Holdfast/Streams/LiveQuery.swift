@@ -83,8 +83,13 @@ public struct LiveQuery<Answer: Decodable & Sendable>: AsyncSequence, Sendable {
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws -> LiveResult<Answer>? {
             var hasChanged = false
-            if case .throttle(let interval) = pace, let lastTold {
-                func left() -> Duration { lastTold + interval - clock.now() }
+            if case .throttle(let interval) = pace, var begun = lastTold {
+                // No longer than that, also where the clock was set back.
+                func left() -> Duration {
+                    let now = clock.now()
+                    begun = Swift.min(begun, now)
+                    return begun + interval - now
+                }
                 while left() > .zero, try await follow(within: left()) { hasChanged = true }
             }
             if !hasChanged { guard try await follow(within: nil) else { return nil } }

@@ -58,6 +58,16 @@ public struct SectionedQuery<SectionID: Hashable & Sendable, Answer: Decodable &
         }
     }
 
+    /// The same, held back as ``LiveQuery/debounce(for:)`` does.
+    public func debounce(for interval: Duration) -> SectionedQuery {
+        SectionedQuery(query: query.debounce(for: interval), id: id)
+    }
+
+    /// The same, held back as ``LiveQuery/throttle(for:)`` does.
+    public func throttle(for interval: Duration) -> SectionedQuery {
+        SectionedQuery(query: query.throttle(for: interval), id: id)
+    }
+
     /// The same as a publisher: as ``LiveQuery/publisher``.
     public var publisher: AnyPublisher<Element, HoldfastError> { StreamPublisher { self }.eraseToAnyPublisher() }
 }

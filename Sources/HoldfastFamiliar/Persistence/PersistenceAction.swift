@@ -13,6 +13,10 @@ public struct PersistenceAction<Element: Sendable, PersistenceError: Error, Requ
         case save(Element)
         /// Delete it.
         case delete(Element)
+        /// Do not store it, where it still waits.
+        case cancelSave
+        /// Do not delete it, where it still waits.
+        case cancelDelete
         /// Answer this until it is cancelled.
         case request(Request)
         /// Answer it no more.
@@ -58,6 +62,17 @@ public struct PersistenceAction<Element: Sendable, PersistenceError: Error, Requ
     /// Stores an element, new or not.
     public static func save(_ element: Element, token: PersistenceToken) -> PersistenceAction {
         PersistenceAction(.save(element), token)
+    }
+
+    /// Withdraws the saves of this token that still wait to be stored: they fail. What is being stored, or has ended, stays as it
+    /// is, as does what a controller cannot withdraw.
+    public static func cancelSave(_ token: PersistenceToken) -> PersistenceAction {
+        PersistenceAction(.cancelSave, token)
+    }
+
+    /// As ``cancelSave(_:)``, of deletes.
+    public static func cancelDelete(_ token: PersistenceToken) -> PersistenceAction {
+        PersistenceAction(.cancelDelete, token)
     }
 
     /// Deletes an element.

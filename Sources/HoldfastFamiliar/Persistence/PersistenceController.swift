@@ -33,6 +33,14 @@ public protocol PersistenceController: Sendable {
     func savePublisher(for element: Element) -> AnyPublisher<Element, PersistenceError>
     /// Deletes an element.
     func deletePublisher(for element: Element) -> AnyPublisher<Void, PersistenceError>
+    /// As `savePublisher(for:)`, of what may be withdrawn while it waits; without an implementation it never is.
+    func savePublisher(
+        for element: Element, withdrawal: PersistenceWithdrawal
+    ) -> AnyPublisher<Element, PersistenceError>
+    /// As `deletePublisher(for:)`, of what may be withdrawn while it waits; without an implementation it never is.
+    func deletePublisher(
+        for element: Element, withdrawal: PersistenceWithdrawal
+    ) -> AnyPublisher<Void, PersistenceError>
     /// Answers all elements that are asked for, then, as long as somebody wants to know, all again after each change.
     func requestPublisher(for request: Request) -> AnyPublisher<PersistenceFetchResult<Element>, PersistenceError>
 }
@@ -42,6 +50,14 @@ extension PersistenceController {
         let saved: AnyPublisher<Void, PersistenceError> = savePublisher(for: element)
         return saved.map { element }.eraseToAnyPublisher()
     }
+
+    public func savePublisher(
+        for element: Element, withdrawal: PersistenceWithdrawal
+    ) -> AnyPublisher<Element, PersistenceError> { savePublisher(for: element) }
+
+    public func deletePublisher(
+        for element: Element, withdrawal: PersistenceWithdrawal
+    ) -> AnyPublisher<Void, PersistenceError> { deletePublisher(for: element) }
 
     /// A middleware that carries out what is saved, deleted and requested, and dispatches what comes of it. Each has requests
     /// of its own, which end with it.

@@ -12,6 +12,14 @@ final class PersistenceMiddleware<Controller: PersistenceController>: Middleware
 
     private let controller: Controller
     private let requests = Lock<[PersistenceToken: RequestRun<Controller>]>([:])
+    /// Of the saves and deletes that have not ended.
+    private let withdrawals = Lock<[Process: [UInt64: PersistenceWithdrawal]]>([:])
+
+    /// A token, and of which of the two it is.
+    private struct Process: Hashable {
+        var token: PersistenceToken
+        var isDelete: Bool
+    }
 
     init(controller: Controller) { self.controller = controller }
 
@@ -28,11 +36,13 @@ final class PersistenceMiddleware<Controller: PersistenceController>: Middleware
             let output: Output = { handler.dispatch(Action($0, token), from: dispatcher) }
             switch action.kind {
             case .save(let element):
-                if let run = state().saveRuns.run(of: token) { save(element, run, output) }
+                if let run = state().saveRuns.run(of: token) { save(element, token, run, output) }
             case .delete(let element):
-                if let run = state().deleteRuns.run(of: token) { delete(element, run, output) }
+                if let run = state().deleteRuns.run(of: token) { delete(element, token, run, output) }
             case .request(let request):
                 if let run = state().requestRuns.run(of: token) { begin(request, token, run, output) }
+            case .cancelSave: withdraw(Process(token: token, isDelete: false))
+            case .cancelDelete: withdraw(Process(token: token, isDelete: true))
             case .cancelRequest: take(token)?.cancel()
             case .received(_, let run): requests.withLock({ $0[token] })?.handled(run)
             case .requestFailed(_, _, let run), .requestFinished(let run): forget(token, run)
@@ -43,10 +53,13 @@ final class PersistenceMiddleware<Controller: PersistenceController>: Middleware
 
     // MARK: Saves and deletes
 
-    private func save(_ element: Controller.Element, _ run: UInt64, _ output: @escaping Output) {
-        let publisher: AnyPublisher<Controller.Element, Controller.PersistenceError> =
-            controller.savePublisher(for: element)
-        Self.carryOut(publisher) { result in
+    private func save(
+        _ element: Controller.Element, _ token: PersistenceToken, _ run: UInt64, _ output: @escaping Output
+    ) {
+        let process = Process(token: token, isDelete: false)
+        let publisher = controller.savePublisher(for: element, withdrawal: withdrawal(of: process, run))
+        Self.carryOut(publisher) { [weak self] result in
+            self?.forget(process, run)
             switch result {
             case .success(let stored): output(.saved(stored ?? element, run: run))
             case .failure(let error): output(.saveFailed(error, element, run: run))
@@ -54,8 +67,13 @@ final class PersistenceMiddleware<Controller: PersistenceController>: Middleware
         }
     }
 
-    private func delete(_ element: Controller.Element, _ run: UInt64, _ output: @escaping Output) {
-        Self.carryOut(controller.deletePublisher(for: element)) { result in
+    private func delete(
+        _ element: Controller.Element, _ token: PersistenceToken, _ run: UInt64, _ output: @escaping Output
+    ) {
+        let process = Process(token: token, isDelete: true)
+        let publisher = controller.deletePublisher(for: element, withdrawal: withdrawal(of: process, run))
+        Self.carryOut(publisher) { [weak self] result in
+            self?.forget(process, run)
             switch result {
             case .success: output(.deleted(element, run: run))
             case .failure(let error): output(.deleteFailed(error, element, run: run))
@@ -78,6 +96,23 @@ final class PersistenceMiddleware<Controller: PersistenceController>: Middleware
                     }
                 },
                 receiveValue: { value = $0 }))
+    }
+
+    private func withdrawal(of process: Process, _ run: UInt64) -> PersistenceWithdrawal {
+        let withdrawal = PersistenceWithdrawal()
+        withdrawals.withLock { $0[process, default: [:]][run] = withdrawal }
+        return withdrawal
+    }
+
+    private func withdraw(_ process: Process) {
+        for withdrawal in withdrawals.withLock({ $0[process] ?? [:] }).values { withdrawal.ask() }
+    }
+
+    private func forget(_ process: Process, _ run: UInt64) {
+        withdrawals.withLock {
+            $0[process]?[run] = nil
+            if $0[process]?.isEmpty == true { $0[process] = nil }
+        }
     }
 
     // MARK: Requests

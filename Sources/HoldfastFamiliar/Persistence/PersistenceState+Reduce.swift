@@ -13,6 +13,8 @@ extension PersistenceState {
             requestRuns.begin(token, .loading)
             request = .loading
             unreadable[token] = nil
+        // What comes of it tells whether it came in time.
+        case .cancelSave, .cancelDelete: break
         case .cancelRequest:
             guard let run = requestRuns.run(of: token) else { return }
             endRequest(token, run, .canceled)

@@ -47,6 +47,19 @@ struct PersistenceMiddlewareTests {
         #expect(lane.values == ["initial", "processing", "failed s1", "processing", "succeeded s1"])
     }
 
+    @Test("leave to a controller what can be withdrawn: one that withdraws nothing tells how it ends")
+    func withdrawal() {
+        let lane = Recording(store.statePublisher.map(\.persist.told))
+        store.dispatch(.save(gloria, token: "first"))
+        store.dispatch(.cancelSave("first"))
+        store.dispatch(.cancelDelete("first"))
+        store.dispatch(.cancelSave("none"))
+        jukebox.saved(gloria)
+        store.dispatch(.cancelSave("first"))
+        #expect(Array(lane.values.drop { $0 != "processing" }).last == "succeeded s1")
+        #expect(jukebox.calls == ["save s1"])
+    }
+
     @Test("lead a delete from processing to succeeded, or to failed with the element")
     func delete() {
         let lane = Recording(store.statePublisher.map(\.delete.told))

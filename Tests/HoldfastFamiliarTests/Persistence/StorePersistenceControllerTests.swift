@@ -1,5 +1,6 @@
 import Foundation
 import HoldfastFamiliar
+import HoldfastTestSupport
 import Testing
 
 #if canImport(Combine)
@@ -7,6 +8,22 @@ import Testing
 #else
     import OpenCombine
 #endif
+
+/// A provider whose saves last until it is told to go on.
+private final class SlowLibrary: StorageProvider {
+    let saving = AsyncStream<Void>.makeStream()
+    let goOn = AsyncStream<Void>.makeStream()
+    let saved = Held<[String]>([])
+
+    func save(_ song: Song) async {
+        saving.continuation.yield()
+        for await _ in goOn.stream { break }
+        saved.value.append(song.id)
+    }
+    func fetchAll() -> [Song] { [] }
+    func fetch(id: String) -> Song? { nil }
+    func delete(id: String) {}
+}
 
 private typealias Drafts = StorePersistenceController<Draft>
 private typealias Songs = StorePersistenceController<Song>
@@ -78,6 +95,58 @@ struct StorePersistenceControllerTests {
                 Issue.record("\(String(describing: redux.state.requests["most"]))")
                 return
             }
+        }
+    }
+
+    @Test("withdraws saves and deletes that still wait, and tells what came of them; what is being stored is stored")
+    func withdrawals() async throws {
+        let library = SlowLibrary()
+        defer { library.goOn.continuation.finish() }
+        let store = try await Store.open(provider: library, StoreOptions(maxInFlight: 1))
+        let songs = store.repository(of: Song.self)
+        let redux = ReduxStore(
+            initialState: .init(), reducer: Songs.makeReducer(), middleware: Songs(songs).makeMiddleware())
+        redux.dispatch(.save(Song(id: "s1", title: ""), token: "first"))
+        for await _ in library.saving.stream { break }
+        redux.dispatch(.save(Song(id: "s2", title: ""), token: "second"))
+        redux.dispatch(.delete(Song(id: "s1", title: ""), token: "second"))
+        redux.dispatch(.cancelSave("first"))
+        redux.dispatch(.cancelSave("second"))
+        redux.dispatch(.cancelDelete("second"))
+        func failures() -> [HoldfastError] {
+            [redux.state.saves["second"], redux.state.deletes["second"]].compactMap {
+                if case .failed(let error, _) = $0 { error } else { nil }
+            }
+        }
+        try await until("both are withdrawn") { failures().count == 2 }
+        #expect(failures().map(\.status) == [.cancelled, .cancelled])
+        library.goOn.continuation.finish()
+        try await until("the first is stored") {
+            if case .succeeded = redux.state.saves["first"] { true } else { false }
+        }
+        #expect(library.saved.value == ["s1"])
+        try await store.close()
+    }
+
+    @Test("observes as it is told to")
+    func observing() async throws {
+        try await withStore(.memory) { store in
+            let songs = store.repository(of: Song.self)
+            let clock = MockClock()
+            try store.setClock(clock)
+            let controller = Songs(songs, observing: { $0.observe($1).debounce(for: .seconds(1)) })
+            let redux = ReduxStore(
+                initialState: .init(), reducer: Songs.makeReducer(), middleware: controller.makeMiddleware())
+            redux.dispatch(.request(Query(), token: "all"))
+            func count() -> Int? {
+                if case .received(let songs) = redux.state.requests["all"] { songs.count } else { nil }
+            }
+            try await until("it is answered") { count() == 0 }
+            try await songs.save(Song(id: "s1", title: ""))
+            try await until("it is held back") { clock.nextWake != nil }
+            #expect(count() == 0)
+            clock.advance(by: .seconds(1))
+            try await until("it is told") { count() == 1 }
         }
     }
 

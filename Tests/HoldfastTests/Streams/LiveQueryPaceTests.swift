@@ -93,4 +93,19 @@ struct LiveQueryPaceTests {
             try await until("told at once") { await told.count == count + 1 }
         }
     }
+
+    @Test("by throttling waits no longer than for its interval where the clock was set back")
+    func throttleOfAClockSetBack() async throws {
+        let paced: @Sendable (LiveQuery<Song>) -> LiveQuery<Song> = { $0.throttle(for: .seconds(1)) }
+        try await listening(paced) { songs, clock, told in
+            clock.advance(by: .seconds(5000))
+            try await songs.delete(id: "s1")
+            try await until("told at once") { await told.count == 2 }
+            clock.advance(by: .seconds(-3600))
+            try await songs.add(Song(id: "s3", title: "", plays: 3))
+            try await until("waiting") { clock.nextWake != nil }
+            clock.advance(by: .seconds(1))
+            try await until("told") { await told.count == 3 }
+        }
+    }
 }

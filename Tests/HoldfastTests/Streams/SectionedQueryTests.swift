@@ -1,7 +1,15 @@
 import Foundation
 import Holdfast
+import HoldfastTestSupport
 import SeededRandom
+import Synchronization
 import Testing
+
+#if canImport(Combine)
+    import Combine
+#else
+    import OpenCombine
+#endif
 
 private struct Track: Codable, Identifiable, Sendable, Equatable {
     var id: String
@@ -87,6 +95,33 @@ struct SectionedQueryTests {
                     before = try #require(try await results.next()).sections
                 }
                 for section in before { #expect(section.elements == sorted.filter { $0.genre == section.id }) }
+            }
+        }
+    }
+
+    @Test("is held back as the query is that it is of, and told to subscribers, too")
+    func pace() async throws {
+        try await withStore(.memory) { store in
+            let (clock, tracks) = (MockClock(), store.repository(of: Track.self))
+            try store.setClock(clock)
+            try await tracks.save(Track(id: "t1", genre: "jazz", title: "a"))
+            let query = tracks.observe(Self.sorted).sections(by: \.genre)
+            for held in [query.debounce(for: .seconds(1)), query.throttle(for: .seconds(1))] {
+                let told = Mutex<[[String]]>([])
+                let subscription = held.publisher.sink(receiveCompletion: { _ in }) { result in
+                    told.withLock { $0.append(result.sections.map(\.id)) }
+                }
+                try await until("told at once") { told.withLock { $0.count } == 1 }
+                try await tracks.save(Track(id: "t2", genre: "folk", title: "a"))
+                try await tracks.save(Track(id: "t3", genre: "rock", title: "a"))
+                try await until("it waits") { clock.nextWake != nil }
+                #expect(told.withLock { $0.count } == 1)
+                try await until("told") {
+                    clock.advance(by: .seconds(1))
+                    return told.withLock { $0.last } == ["folk", "jazz", "rock"]
+                }
+                subscription.cancel()
+                try await tracks.deleteMany(ids: ["t2", "t3"])
             }
         }
     }
