@@ -118,38 +118,6 @@ static void wait_until_told(int count) {
         usleep(1000);
 }
 
-static void live_queries(void) {
-    few_entities();
-    for (int i = 0; i < size; i++) {
-        char filter[64];
-        hf_stream *stream;
-        snprintf(filter, sizeof filter, "{\"n\":%d}", 1000000 + i);
-        must(hf_stream_open_query(things, filter, HF_NTS, NULL, count_event, &told, NULL, &stream, &error));
-    }
-    wait_until_told(size);
-}
-
-/* Each over a range of its own, in which all entities are. */
-static void open_and_close_live_queries(void) {
-    hf_stream **streams = malloc(size * sizeof *streams);
-    for (int i = 0; i < size; i++) {
-        char filter[64];
-        snprintf(filter, sizeof filter, "{\"n\":{\"$gt\":%d}}", -1 - i);
-        must(hf_stream_open_query(things, filter, HF_NTS, NULL, count_event, &told, NULL, &streams[i],
-                                  &error));
-    }
-    wait_until_told(size);
-    save(NULL, 17);
-    wait_until_told(2 * size);
-    for (int i = 0; i < size; i++)
-        hf_stream_free(streams[i]);
-    /* It is told once the others were taken out. */
-    hf_stream *last;
-    must(hf_stream_open_query(things, NULL, 0, NULL, count_event, &told, NULL, &last, &error));
-    wait_until_told(2 * size + 1);
-    free(streams);
-}
-
 static void many_indexes(void) {
     few_entities();
     for (int i = 0; i < size; i++) {

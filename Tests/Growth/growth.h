@@ -51,4 +51,7 @@ void many_alternatives(void);
 void many_conditions(void);
 void find_by_the_prepared(void);
 
+void live_queries(void);
+void open_and_close_live_queries(void);
+
 #endif

@@ -5,7 +5,8 @@
 
 GROWTH := $(BUILD)/growth/growth
 
-$(GROWTH): Tests/Growth/growth.c Tests/Growth/aggregates.c Tests/Growth/payloads.c Tests/Growth/growth.h
+$(GROWTH): Tests/Growth/growth.c Tests/Growth/aggregates.c Tests/Growth/live_queries.c Tests/Growth/payloads.c \
+    Tests/Growth/growth.h
 	@mkdir -p $(dir $@)
 	$(CC) -std=c99 -O1 $(C_TEST_FLAGS) $(filter %.c,$^) -o $@ $(LINKED) -pthread
 

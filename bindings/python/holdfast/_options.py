@@ -86,7 +86,8 @@ def transaction_options(
     """A transaction's options by their names in the library, without those that are None."""
     if timeout is not None and not 0 <= timeout <= _LONGEST:
         raise errors.InvalidOptionError(
-            f'option "timeout" must be seconds from 0 to {_LONGEST}, not {timeout!r}', detail={"option": "timeout"}
+            f'option "timeout" must be seconds from 0 to {_LONGEST}, not {timeout!r}',
+            detail={"option": "timeout"},
         )
     options = {
         "timeout_ms": None if timeout is None else math.ceil(timeout * 1000),
