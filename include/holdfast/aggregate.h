@@ -41,9 +41,10 @@
  *
  * Other stages are HF_INVALID_QUERY, and so is what is wrong with one: the detail has `stage` (its number,
  * from 0), `operator`, `path` where there is one, and `position` in bytes. A pipeline has at most 1,000
- * stages, and no document of it is nested deeper than 200. A literal may be {"$param": "name"} in filters,
- * expressions, $limit and $skip: its value comes from the options, and is taken as a literal whatever it
- * looks like.
+ * stages, and no document of it is nested deeper than 200, or longer than 268,435,456 bytes; for one document
+ * an expression makes at most 67,108,864 bytes of values, or goes through as many again. A literal may be
+ * {"$param": "name"} in filters, expressions, $limit and $skip: its value comes from the options, and is
+ * taken as a literal whatever it looks like.
  *
  * Documents come by the ids' bytes unless an index serves the pipeline, or a stage orders them: then in no
  * order that is promised, and $first, $last, $push, $skip and $limit take them as they come. $match, $sort,

@@ -112,6 +112,8 @@ final class GroupStep: PipelineStep {
             let value = try accumulators[number * stride + index].result
             members.append(JSONValue.Member(name: field.name, value: value))
         }
-        return try place.requireDepth(of: .object(members))
+        let document = JSONValue.object(members)
+        try place.requireExtent(of: document)
+        return document
     }
 }

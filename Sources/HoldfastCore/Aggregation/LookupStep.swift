@@ -25,6 +25,8 @@ final class LookupStep: PipelineStep {
     /// How the first was looked up, for `explain`.
     private(set) var plan: Plan?
     private(set) var examined: UInt64 = 0
+    /// The keys of the queue's first documents, whose entities are known.
+    private var waiting: ArraySlice<[OrderedKey]> = []
     private var pace = Interrupt.Pace()
 
     init(
@@ -41,13 +43,30 @@ final class LookupStep: PipelineStep {
     }
 
     func take(_ documents: inout DocumentQueue, _ out: inout [JSONValue]) throws(HoldfastError) {
-        // Documents with lists of values may have more than an index is asked for at once.
-        var piece: [(document: JSONValue, keys: [OrderedKey])] = []
-        var wanted: [OrderedKey: JSONValue] = [:]
-        let most = reader.limits.planRanges
-        while !documents.isEmpty, piece.isEmpty || wanted.count < most, piece.count < maxDocuments {
+        if waiting.isEmpty { waiting = try readNext(documents)[...] }
+        var bytes = 0
+        while bytes < reader.limits.pieceBytes, let keys = waiting.popFirst() {
             try pace.look()
             let document = documents.first
+            documents.removeFirst()
+            let indexes = keys.count == 1 ? places[keys[0]] ?? [] : Set(keys.flatMap { places[$0] ?? [] }).sorted()
+            try Memory.ask(for: indexes.count * MemoryLayout<JSONValue>.stride)
+            let made = lookup.target.place(.array(indexes.map { found[$0].document }), in: document)
+            bytes += try place.requireExtent(of: made)
+            out.append(made)
+        }
+        if documents.isEmpty { documents.removeAll() }
+    }
+
+    /// Reads the entities of the first documents, and answers the keys of each.
+    private func readNext(_ documents: DocumentQueue) throws(HoldfastError) -> [[OrderedKey]] {
+        // Documents with lists of values may have more than an index is asked for at once.
+        var piece: [[OrderedKey]] = []
+        var wanted: [OrderedKey: JSONValue] = [:]
+        let most = reader.limits.planRanges
+        for document in documents.all.prefix(maxDocuments) {
+            if !piece.isEmpty, wanted.count >= most { break }
+            try pace.look()
             let values = lookup.local.values(in: document)
             var keys: [OrderedKey] = []
             for value in values {
@@ -58,17 +77,10 @@ final class LookupStep: PipelineStep {
             let added = Set(keys).count { wanted[$0] == nil }
             if !piece.isEmpty, wanted.count + added > most { break }
             for (key, value) in zip(keys, values) { wanted[key] = value }
-            piece.append((document, keys))
-            documents.removeFirst()
+            piece.append(keys)
         }
-        if documents.isEmpty { documents.removeAll() }
         if !hasAll { try read(Array(wanted.values)) }
-        for (document, keys) in piece {
-            try pace.look()
-            let indexes = keys.count == 1 ? places[keys[0]] ?? [] : Set(keys.flatMap { places[$0] ?? [] }).sorted()
-            let entities = indexes.map { found[$0].document }
-            out.append(try place.requireDepth(of: lookup.target.place(.array(entities), in: document)))
-        }
+        return piece
     }
 
     func finish(_ out: inout [JSONValue]) -> Bool {

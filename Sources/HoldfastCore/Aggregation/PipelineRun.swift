@@ -105,29 +105,31 @@ struct PipelineRun {
         _ stage: Pipeline.Stage, behind: ArraySlice<Pipeline.Stage>, isFirst: Bool, _ maxDocuments: Int
     ) -> any PipelineStep {
         let place = stage.place
+        let maxBytes = reader.limits.pieceBytes
         switch stage.operation {
         case .match(let filter):
             let text = DocumentText(stage.reads)
-            return EachStep(place) { document throws(HoldfastError) in
-                try text.with(document) { text throws(HoldfastError) in try filter.matches(text) } ? document : nil
+            return EachStep(place, maxBytes) { document throws(HoldfastError) in
+                try text.with(document) { text throws(HoldfastError) in try filter.matches(text) } ? (document, 0) : nil
             }
         case .matchExpression(let expression):
-            return EachStep(place) { document throws(HoldfastError) in
-                try expression.holds(for: document) ? document : nil
+            return EachStep(place, maxBytes) { document throws(HoldfastError) in
+                try expression.holds(for: document) ? (document, 0) : nil
             }
         case .project(let projector):
-            return EachStep(place) { document throws(HoldfastError) in
-                try place.requireDepth(of: try projector.apply(document))
+            return EachStep(place, maxBytes) { document throws(HoldfastError) in
+                let made = try projector.apply(document)
+                return (made, try place.requireExtent(of: made))
             }
         case .replaceRoot(let expression):
-            return EachStep(place) { document throws(HoldfastError) in
-                let root = try expression.evaluate(document)
-                guard case .object? = root else {
+            return EachStep(place, maxBytes) { document throws(HoldfastError) in
+                let made = try expression.evaluate(document)
+                guard let root = made, case .object = root else {
                     throw place.refusal(
-                        "takes an expression that makes an object, and this has made \(root?.typeInWords ?? "nothing"): "
+                        "takes an expression that makes an object, and this has made \(made?.typeInWords ?? "nothing"): "
                             + "choose by \"$match\" or \"$ifNull\"")
                 }
-                return root
+                return (root, try place.requireExtent(of: root))
             }
         case .group(let grouping):
             return GroupStep(
@@ -161,14 +163,21 @@ struct PipelineRun {
 }
 
 extension StagePlace {
-    /// Answers the document, unless it is nested deeper than is allowed.
-    func requireDepth(of document: JSONValue) throws(HoldfastError) -> JSONValue {
-        guard !document.isDeeper(than: Pipeline.maxDepth) else {
+    /// Answers how long the document is, about, as JSON, unless it is longer or nested deeper than is allowed.
+    @discardableResult
+    func requireExtent(of document: JSONValue) throws(HoldfastError) -> Int {
+        var left = Pipeline.maxExtent
+        switch document.excess(beyond: Pipeline.maxDepth, &left) {
+        case nil: return Pipeline.maxExtent - left
+        case .length?:
+            throw refusal(
+                "makes a document of more than \(Pipeline.maxExtent) bytes, which is not allowed: leave members out that "
+                    + "nothing needs")
+        case .depth?:
             throw refusal(
                 "makes a document with more than \(Pipeline.maxDepth) arrays and objects in each other, which is not "
                     + "allowed: nest less deep")
         }
-        return document
     }
 }
 

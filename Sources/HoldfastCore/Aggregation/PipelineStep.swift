@@ -17,6 +17,9 @@ struct DocumentQueue {
         }
     }
 
+    /// All, without taking them.
+    var all: ArraySlice<JSONValue> { documents[next...] }
+
     /// The first, without taking it.
     var first: JSONValue { documents[next] }
 
@@ -71,22 +74,34 @@ struct DocumentText {
 /// A stage that looks at each document by itself.
 final class EachStep: PipelineStep {
     private let place: StagePlace
-    private let body: (JSONValue) throws(HoldfastError) -> JSONValue?
+    private let body: (JSONValue) throws(HoldfastError) -> (document: JSONValue, made: Int)?
+    private let maxBytes: Int
     private var pace = Interrupt.Pace()
 
-    /// `body` answers what goes on in a document's place.
-    init(_ place: StagePlace, _ body: @escaping (JSONValue) throws(HoldfastError) -> JSONValue?) {
+    /// `body` answers what goes on in a document's place, and of how many bytes that was made. Documents wait when more than
+    /// `maxBytes` were made, until those are gone on.
+    init(
+        _ place: StagePlace, _ maxBytes: Int,
+        _ body: @escaping (JSONValue) throws(HoldfastError) -> (document: JSONValue, made: Int)?
+    ) {
         self.place = place
+        self.maxBytes = maxBytes
         self.body = body
     }
 
     func take(_ documents: inout DocumentQueue, _ out: inout [JSONValue]) throws(HoldfastError) {
-        for document in documents.takeAll() {
+        var bytes = 0
+        while !documents.isEmpty, bytes < maxBytes {
+            let document = documents.first
+            documents.removeFirst()
             try pace.look()
             do throws(HoldfastError) {
-                if let made = try body(document) { out.append(made) }
+                guard let made = try body(document) else { continue }
+                out.append(made.document)
+                bytes += made.made
             } catch { throw place.located(error) }
         }
+        if documents.isEmpty { documents.removeAll() }
     }
 }
 

@@ -7,6 +7,8 @@ public struct Pipeline: Sendable {
     package static let maxStages = 1000
     /// Bounds the stack of whatever walks through a document: no stage answers one that is nested deeper.
     package static let maxDepth = 200
+    /// Bounds the time and the memory of whatever walks through a document: no stage answers a longer one.
+    package static let maxExtent = PayloadLimits.widest.maxBytes
 
     package var stages: [Stage]
 

@@ -193,7 +193,10 @@ enum Summary {
             if operands.count == 1, case .array(let elements)? = operands[0] {
                 // A loop that goes through the same array again and again is bounded, too.
                 try evaluation.spend(elements.count, place)
-                for element in elements { try accumulator.add(element) }
+                for element in elements {
+                    if kind == .least || kind == .greatest { try evaluation.spend(walking: element, place) }
+                    try accumulator.add(element)
+                }
             } else {
                 for operand in operands { try accumulator.add(operand) }
             }

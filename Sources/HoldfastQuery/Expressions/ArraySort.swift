@@ -43,7 +43,11 @@ final class ArraySort: ExpressionNode {
         try evaluation.spend(elements: 5 * elements.count, place)
         var keyed: [(key: OrderedKey, index: Int)] = []
         keyed.reserveCapacity(elements.count)
-        for (index, element) in elements.enumerated() { keyed.append((key(of: element), index)) }
+        for (index, element) in elements.enumerated() {
+            // What is sorted may hold one value many times, and its keys do not.
+            try evaluation.spend(walking: element, place)
+            keyed.append((key(of: element), index))
+        }
         keyed.sort { ($0.key, $0.index) < ($1.key, $1.index) }
         return .array(keyed.map { elements[$0.index] })
     }

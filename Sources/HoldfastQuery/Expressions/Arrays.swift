@@ -74,7 +74,8 @@ enum Arrays {
         // A loop that looks through the same array again and again is bounded, too.
         try evaluation.spend(elements.count, place)
         guard let value else { return .bool(false) }
-        return .bool(elements.contains { $0.order(value) == 0 })
+        for element in elements where try element.order(value, place, &evaluation) == 0 { return .bool(true) }
+        return .bool(false)
     }
 
     /// -1 where no element is equal.
@@ -83,10 +84,11 @@ enum Arrays {
         let start = operands.count > 2 ? try Text.position(operands[2], "the start", place) : 0
         let end = min(operands.count > 3 ? try Text.position(operands[3], "the end", place) : .max, elements.count)
         try evaluation.spend(elements.count, place)
-        guard let value = operands[1], start < end,
-            let found = elements[start..<end].firstIndex(where: { $0.order(value) == 0 })
-        else { return .integer(-1) }
-        return .integer(Int64(found))
+        guard let value = operands[1], start < end else { return .integer(-1) }
+        for index in start..<end where try elements[index].order(value, place, &evaluation) == 0 {
+            return .integer(Int64(index))
+        }
+        return .integer(-1)
     }
 
     // MARK: New arrays
@@ -131,11 +133,18 @@ enum Sets {
         return key
     }
 
+    /// What the keys take: elements that hold one value many times have it in each.
+    private static func spend(
+        _ elements: [JSONValue], _ place: ExpressionPlace, _ evaluation: inout Evaluation
+    ) throws(HoldfastError) {
+        try evaluation.spend(elements: 4 * elements.count, place)
+        for element in elements { try evaluation.spend(walking: element, place) }
+    }
+
     private static func keys(
         _ elements: [JSONValue], _ place: ExpressionPlace, _ evaluation: inout Evaluation
     ) throws(HoldfastError) -> Set<OrderedKey> {
-        // What a key takes beside the value's own bytes.
-        try evaluation.spend(elements: 4 * elements.count, place)
+        try spend(elements, place, &evaluation)
         return Set(elements.map(key))
     }
 
@@ -144,7 +153,8 @@ enum Sets {
         var result: [JSONValue] = []
         for operand in operands {
             guard let elements = try place.arrayOrNull(operand) else { return .null }
-            try evaluation.spend(elements: 5 * elements.count, place)
+            try spend(elements, place, &evaluation)
+            try evaluation.spend(elements: elements.count, place)
             for element in elements where seen.insert(key(element)).inserted { result.append(element) }
         }
         return .array(result)
@@ -155,7 +165,7 @@ enum Sets {
         for (index, operand) in operands.enumerated() {
             guard let elements = try place.arrayOrNull(operand) else { return .null }
             var wanted = try keys(elements, place, &evaluation)
-            try evaluation.spend(elements: elements.count, place)
+            try spend(index == 0 ? elements : result, place, &evaluation)
             // What was found once is not found again.
             result = (index == 0 ? elements : result).filter { wanted.remove(key($0)) != nil }
         }
@@ -165,7 +175,8 @@ enum Sets {
     static let difference: BinaryFunction = { left, right, place, evaluation throws(HoldfastError) in
         guard let left = try place.arrayOrNull(left), let right = try place.arrayOrNull(right) else { return .null }
         var seen = try keys(right, place, &evaluation)
-        try evaluation.spend(elements: 5 * left.count, place)
+        try spend(left, place, &evaluation)
+        try evaluation.spend(elements: left.count, place)
         return .array(left.filter { seen.insert(key($0)).inserted })
     }
 

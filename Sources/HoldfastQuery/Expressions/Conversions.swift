@@ -45,10 +45,16 @@ enum Conversion {
     }
 
     static func refusal(of value: JSONValue, _ target: Target, _ place: ExpressionPlace) -> HoldfastError {
-        var writer = JSONWriter()
-        writer.value(value)
-        let text = String(decoding: writer.bytes.prefix(200), as: UTF8.self)
-        let shown = text.count > 60 ? text.prefix(57) + "..." : text
+        let shown: String
+        switch value {
+        // They may hold one value many times, and be too long to be written.
+        case .array, .object: shown = value.typeInWords
+        default:
+            var writer = JSONWriter()
+            writer.value(value)
+            let text = String(decoding: writer.bytes.prefix(200), as: UTF8.self)
+            shown = text.count > 60 ? text.prefix(57) + "..." : text
+        }
         return place.refusal(
             "cannot make \(shown), which is of type \"\(name(of: value))\", a value of type \"\(target.rawValue)\": use "
                 + "\"$convert\" with \"onError\", or choose with \"$cond\"")

@@ -85,10 +85,9 @@ enum DateArithmetic {
             let day = date.day(at: offset)
             let months = (day.year - 2000) * 12 + day.month - 1
             let first = months - months.remainderDown(by: size * unit.months)
-            beginning =
-                CalendarDate(year: 2000 + first.dividedDown(by: 12), month: first.remainderDown(by: 12) + 1, day: 1)
-                .days
-                * DateText.secondsOfDay * 1000
+            let (year, month) = (2000 + first.dividedDown(by: 12), first.remainderDown(by: 12) + 1)
+            guard -1...10_001 ~= year else { throw outOfRange(place) }
+            beginning = CalendarDate(year: year, month: month, day: 1).days * DateText.secondsOfDay * 1000
         } else {
             let origin = (millennium + (unit == .week ? (weekday - 6).remainderDown(by: 7) : 0)) * 86_400_000
             let (length, overflows) = size.multipliedReportingOverflow(by: unit.milliseconds)

@@ -15,6 +15,9 @@ package struct Expression: Sendable {
     package static let maxBytes = 64 << 20
     /// Bounds the stack of whatever walks through a value: no evaluation answers one that is nested deeper.
     package static let maxDepth = 200
+    /// Bounds the time and the memory of whatever walks through a value, which holds others by reference and may hold one
+    /// many times: no evaluation answers one that is longer. The longest entity is no longer.
+    package static let maxExtent = PayloadLimits.widest.maxBytes
 
     let root: any ExpressionNode
     /// How many variables stand at once in each other.
@@ -47,7 +50,7 @@ package struct Expression: Sendable {
         while evaluation.variables.count < slots { evaluation.variables.append(nil) }
         let value = try root.evaluate(&evaluation)
         // Only what was made can be deeper than what came in.
-        if evaluation.bytesLeft < Self.maxBytes, let value { try place.requireDepth(of: value) }
+        if evaluation.bytesLeft < Self.maxBytes, let value { try place.requireExtent(of: value, Self.maxExtent) }
         return value
     }
 
@@ -70,6 +73,9 @@ struct Evaluation {
     /// By the slots that the compiler gave out.
     var variables: [JSONValue?]
     fileprivate(set) var bytesLeft = Expression.maxBytes
+    /// By how much values may have grown in depth since one was looked at: `ArrayReduction`.
+    var growth = 0
+    private var pace = Interrupt.Pace()
 
     fileprivate init(document: JSONValue, variables: [JSONValue?]) {
         self.document = document
@@ -80,9 +86,22 @@ struct Evaluation {
     mutating func spend(_ bytes: Int, _ place: ExpressionPlace) throws(HoldfastError) {
         guard bytes <= bytesLeft else { throw place.isTooLarge() }
         bytesLeft -= bytes
+        try pace.look(bytes)
         // What is small need not be asked for.
         if bytes > 1 << 16 { try Memory.ask(for: bytes) }
     }
+
+    /// Before all of a value is gone through, which may hold another many times.
+    mutating func spend(walking value: JSONValue, _ place: ExpressionPlace) throws(HoldfastError) {
+        switch value {
+        case .string(let text): try spend(text.count, place)
+        case .array, .object: try spend(place.requireExtent(of: value, bytesLeft), place)
+        default: break
+        }
+    }
+
+    /// After each pass of a loop.
+    mutating func look() throws(HoldfastError) { try pace.look() }
 
     /// Before an array of so many values is made.
     mutating func spend(elements: Int, _ place: ExpressionPlace) throws(HoldfastError) {
@@ -122,45 +141,58 @@ final class ExpressionPlace: Sendable {
                 + "\"$ifNull\"")
     }
 
-    func isTooLarge() -> HoldfastError {
+    func isTooLarge(_ allowed: Int = Expression.maxBytes) -> HoldfastError {
         refusal(
-            "makes more than \(Expression.maxBytes) bytes of values for one document, which is not allowed: make fewer or "
+            "makes more than \(max(allowed, Expression.maxBytes)) bytes of values for one document, which is not allowed: make fewer or "
                 + "smaller ones")
     }
 
-    /// Answers how many values there are in it.
+    /// Answers how long the value is, about, as JSON.
     @discardableResult
-    func requireDepth(of value: JSONValue) throws(HoldfastError) -> Int {
-        var count = 0
-        guard !value.isDeeper(than: Expression.maxDepth, counting: &count) else {
+    func requireExtent(of value: JSONValue, _ allowed: Int) throws(HoldfastError) -> Int {
+        var left = allowed
+        switch value.excess(beyond: Expression.maxDepth, &left) {
+        case nil: return allowed - left
+        case .length?: throw isTooLarge(allowed)
+        case .depth?:
             throw refusal(
                 "makes a value with more than \(Expression.maxDepth) arrays and objects in each other, which is not "
                     + "allowed: nest less deep")
         }
-        return count
     }
 }
 
 extension JSONValue {
-    /// Whether more arrays and objects stand in each other in it. Recurses no deeper than that.
-    package func isDeeper(than depth: Int) -> Bool {
-        var count = 0
-        return isDeeper(than: depth, counting: &count)
+    /// What there is too much of in a value.
+    package enum Excess {
+        case depth
+        case length
     }
 
-    /// The same, and counts the values that it looks at.
-    fileprivate func isDeeper(than depth: Int, counting count: inout Int) -> Bool {
-        count += 1
+    /// Whether more arrays and objects stand in each other in it, or it is longer than what is left, from which its length is
+    /// taken: the bytes of its texts and one for each value, less than it takes as JSON. Recurses no deeper than `depth`, and
+    /// takes no longer than what is left.
+    package func excess(beyond depth: Int, _ left: inout Int) -> Excess? {
+        left -= 1
+        if left < 0 { return .length }
         switch self {
+        case .string(let text):
+            left -= text.count
+            return left < 0 ? .length : nil
         case .array(let elements):
-            if depth == 0 { return true }
-            for element in elements where element.isDeeper(than: depth - 1, counting: &count) { return true }
+            if depth == 0 { return .depth }
+            for element in elements {
+                if let excess = element.excess(beyond: depth - 1, &left) { return excess }
+            }
         case .object(let members):
-            if depth == 0 { return true }
-            for member in members where member.value.isDeeper(than: depth - 1, counting: &count) { return true }
+            if depth == 0 { return .depth }
+            for member in members {
+                left -= member.name.count
+                if let excess = member.value.excess(beyond: depth - 1, &left) { return excess }
+            }
         default: break
         }
-        return false
+        return nil
     }
 }
 

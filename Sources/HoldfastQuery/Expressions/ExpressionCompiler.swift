@@ -111,16 +111,16 @@ struct ExpressionCompiler {
                 "has \"\(shown)\", which is no path: write \"$name\" or \"$name.name\", or {\"$literal\": \"\(shown)\"} for "
                     + "the text itself")
         }
-        guard isVariable else { return PathOfDocument(names) }
+        guard isVariable else { return PathOfDocument(names, place(nil)) }
         let name = names.removeFirst()
         switch String(decoding: name, as: UTF8.self) {
-        case "ROOT", "CURRENT": return PathOfDocument(names)
+        case "ROOT", "CURRENT": return PathOfDocument(names, place(nil))
         case "REMOVE":
             guard names.isEmpty else { throw unknownVariable(shown) }
             return Constant(nil)
         default:
             guard let slot = variables.lastIndex(of: name) else { throw unknownVariable(shown) }
-            return PathOfVariable(slot: slot, names: names)
+            return PathOfVariable(slot: slot, names: names, place(nil))
         }
     }
 

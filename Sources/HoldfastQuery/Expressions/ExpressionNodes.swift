@@ -13,11 +13,17 @@ final class Constant: ExpressionNode {
 /// array the path goes on in each element that is an object, and leads to the array of what is found.
 final class PathOfDocument: ExpressionNode {
     let names: [[UInt8]]
+    private let place: ExpressionPlace
 
     /// Without names, the document itself.
-    init(_ names: [[UInt8]]) { self.names = names }
+    init(_ names: [[UInt8]], _ place: ExpressionPlace) {
+        self.names = names
+        self.place = place
+    }
 
-    func evaluate(_ evaluation: inout Evaluation) -> JSONValue? { evaluation.document.value(at: names[...]) }
+    func evaluate(_ evaluation: inout Evaluation) throws(HoldfastError) -> JSONValue? {
+        try evaluation.value(at: names[...], in: evaluation.document, place)
+    }
 
     func find(in document: JSONValue) -> JSONValue? { document.value(at: names[...]) }
 }
@@ -26,15 +32,44 @@ final class PathOfDocument: ExpressionNode {
 final class PathOfVariable: ExpressionNode {
     private let slot: Int
     private let names: [[UInt8]]
+    private let place: ExpressionPlace
 
-    init(slot: Int, names: [[UInt8]]) {
+    init(slot: Int, names: [[UInt8]], _ place: ExpressionPlace) {
         self.slot = slot
         self.names = names
+        self.place = place
     }
 
-    func evaluate(_ evaluation: inout Evaluation) -> JSONValue? {
-        let value = evaluation.variables[slot]
-        return names.isEmpty ? value : value?.value(at: names[...])
+    func evaluate(_ evaluation: inout Evaluation) throws(HoldfastError) -> JSONValue? {
+        guard let value = evaluation.variables[slot], !names.isEmpty else { return evaluation.variables[slot] }
+        return try evaluation.value(at: names[...], in: value, place)
+    }
+}
+
+extension Evaluation {
+    /// What a path leads to, as `JSONValue.value(at:)` finds it, where loops may go the same way again and again: the arrays that
+    /// it goes through, and those that it makes, are spent.
+    mutating func value(
+        at names: ArraySlice<[UInt8]>, in value: JSONValue, _ place: ExpressionPlace
+    ) throws(HoldfastError) -> JSONValue? {
+        var value = value
+        for (index, name) in zip(names.indices, names) {
+            switch value {
+            case .object(let members):
+                guard let member = members.first(where: { $0.name == name }) else { return nil }
+                value = member.value
+            case .array(let elements):
+                try spend(elements: elements.count, place)
+                var found: [JSONValue] = []
+                for case .object(let members) in elements {
+                    guard let value = try self.value(at: names[index...], in: .object(members), place) else { continue }
+                    found.append(value)
+                }
+                return .array(found)
+            default: return nil
+            }
+        }
+        return value
     }
 }
 

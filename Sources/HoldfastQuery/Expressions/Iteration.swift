@@ -30,6 +30,7 @@ final class ArrayMap: ExpressionNode {
         var results: [JSONValue] = []
         results.reserveCapacity(elements.count)
         for element in elements {
+            try evaluation.look()
             evaluation.variables[slot] = element
             results.append(try result.evaluate(&evaluation) ?? .null)
         }
@@ -85,6 +86,7 @@ final class ArrayFilter: ExpressionNode {
         try evaluation.spend(elements: elements.count, place)
         var results: [JSONValue] = []
         for element in elements {
+            try evaluation.look()
             evaluation.variables[slot] = element
             guard try condition.evaluate(&evaluation).isTrue else { continue }
             results.append(element)
@@ -148,16 +150,25 @@ final class ArrayReduction: ExpressionNode {
         guard let elements = try place.arrayOrNull(input.evaluate(&evaluation)) else { return .null }
         var value = try initial.evaluate(&evaluation)
         try evaluation.spend(elements: elements.count, place)
-        var grown = 0
+        // What those around it have not looked at yet may be within its value.
+        let before = evaluation.growth
         for element in elements {
+            try evaluation.look()
             evaluation.variables[slot] = value
             evaluation.variables[slot + 1] = element
             value = try next.evaluate(&evaluation)
-            grown += growth
-            guard grown > Self.growthBetweenLooks else { continue }
-            grown = 0
-            if let value { try evaluation.spend(elements: place.requireDepth(of: value), place) }
+            evaluation.growth += growth
+            if evaluation.growth > Self.growthBetweenLooks { try look(value, since: before, &evaluation) }
         }
+        // A pass of the one around it makes its value no deeper than its own operators do.
+        if evaluation.growth > before { try look(value, since: before, &evaluation) }
         return value
+    }
+
+    private func look(
+        _ value: JSONValue?, since before: Int, _ evaluation: inout Evaluation
+    ) throws(HoldfastError) {
+        if let value { try evaluation.spend(walking: value, place) }
+        evaluation.growth = before
     }
 }

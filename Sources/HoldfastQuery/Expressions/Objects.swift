@@ -96,11 +96,11 @@ enum Objects {
 
     static let compileGet: ExpressionForm.Compile = { compiler, value, place throws(HoldfastError) in
         guard case .object(let members) = value, !members.contains(where: { $0.name.first == UInt8(ascii: "$") }) else {
-            return Binary(try compiler.expression(value), PathOfDocument([]), getField, place)
+            return Binary(try compiler.expression(value), PathOfDocument([], place), getField, place)
         }
         let given = try compiler.members(value, required: ["field"], optional: ["input"], place)
         let field = try compiler.expression(given[0]!, below: "field")
-        var input: any ExpressionNode = PathOfDocument([])
+        var input: any ExpressionNode = PathOfDocument([], place)
         if let value = given[1] { input = try compiler.expression(value, below: "input") }
         return Binary(field, input, getField, place)
     }

@@ -47,17 +47,19 @@ enum Text {
         return .string(Array(change(String(decoding: text, as: UTF8.self)).utf8))
     }
 
-    static let length: UnaryFunction = { operand, place, _ throws(HoldfastError) in
-        .integer(Int64(try place.text(operand).codePointCount))
+    static let length: UnaryFunction = { operand, place, evaluation throws(HoldfastError) in
+        let text = try place.text(operand)
+        try evaluation.spend(text.count, place)
+        return .integer(Int64(text.codePointCount))
     }
 
     static let substring: ListFunction = { operands, place, evaluation throws(HoldfastError) in
         let text = try place.textOrNumber(operands[0])
         let start = try position(operands[1], "the start", place)
         let length = try position(operands[2], "the length", place)
+        try evaluation.spend(text.count, place)
         let begin = text.index(0, offsetByCodePoints: start)
         let end = text.index(begin, offsetByCodePoints: length)
-        try evaluation.spend(end - begin, place)
         return .string(Array(text[begin..<end]))
     }
 
@@ -91,10 +93,11 @@ enum Text {
     }
 
     /// -1 where the text is not found.
-    static let index: ListFunction = { operands, place, _ throws(HoldfastError) in
+    static let index: ListFunction = { operands, place, evaluation throws(HoldfastError) in
         if operands[0].isNullish { return .null }
         let text = try place.text(operands[0])
         let wanted = try place.text(operands[1])
+        try evaluation.spend(text.count + wanted.count, place)
         let start = operands.count > 2 ? try position(operands[2], "the start", place) : 0
         let end = operands.count > 3 ? try position(operands[3], "the end", place) : Int.max
         let begin = text.index(0, offsetByCodePoints: start)
@@ -178,7 +181,9 @@ enum TextTrim {
         var unwanted = whiteSpace
         if let characters = operands[1] {
             if case .null = characters { return .null }
-            unwanted = codePoints(try place.text(characters))
+            let characters = try place.text(characters)
+            try evaluation.spend(characters.count, place)
+            unwanted = codePoints(characters)
         }
         try evaluation.spend(text.count, place)
         var (start, end) = (0, text.count)

@@ -83,23 +83,57 @@ extension JSONNumber {
     }
 }
 
+extension JSONValue {
+    /// The same within an expression, whose loops may compare long values again and again: as much is spent as the shorter one
+    /// is long.
+    func order(
+        _ other: JSONValue, _ place: ExpressionPlace, _ evaluation: inout Evaluation
+    ) throws(HoldfastError) -> Int {
+        switch (self, other) {
+        case (.string(let left), .string(let right)): try evaluation.spend(min(left.count, right.count), place)
+        case (.array(let left), .array(let right)):
+            try evaluation.spend(walking: left.count < right.count ? self : other, place)
+        case (.object(let left), .object(let right)):
+            try evaluation.spend(walking: left.count < right.count ? self : other, place)
+        default: break
+        }
+        return order(other)
+    }
+}
+
 /// Comparisons, in the order of all values. What is missing comes before null.
 enum Comparison {
-    private static func order(_ left: JSONValue?, _ right: JSONValue?) -> Int {
+    private static func order(
+        _ left: JSONValue?, _ right: JSONValue?, _ place: ExpressionPlace, _ evaluation: inout Evaluation
+    ) throws(HoldfastError) -> Int {
         switch (left, right) {
-        case (let left?, let right?): left.order(right)
+        case (let left?, let right?): try left.order(right, place, &evaluation)
         case (nil, nil): 0
         case (nil, _): -1
         case (_, nil): 1
         }
     }
 
-    static let equal: BinaryFunction = { left, right, _, _ in .bool(order(left, right) == 0) }
-    static let notEqual: BinaryFunction = { left, right, _, _ in .bool(order(left, right) != 0) }
-    static let greater: BinaryFunction = { left, right, _, _ in .bool(order(left, right) > 0) }
-    static let greaterOrEqual: BinaryFunction = { left, right, _, _ in .bool(order(left, right) >= 0) }
-    static let less: BinaryFunction = { left, right, _, _ in .bool(order(left, right) < 0) }
-    static let lessOrEqual: BinaryFunction = { left, right, _, _ in .bool(order(left, right) <= 0) }
-    static let compare: BinaryFunction = { left, right, _, _ in .integer(Int64(order(left, right).signum())) }
+    static let equal: BinaryFunction = { left, right, place, evaluation throws(HoldfastError) in
+        .bool(try order(left, right, place, &evaluation) == 0)
+    }
+    static let notEqual: BinaryFunction = { left, right, place, evaluation throws(HoldfastError) in
+        .bool(try order(left, right, place, &evaluation) != 0)
+    }
+    static let greater: BinaryFunction = { left, right, place, evaluation throws(HoldfastError) in
+        .bool(try order(left, right, place, &evaluation) > 0)
+    }
+    static let greaterOrEqual: BinaryFunction = { left, right, place, evaluation throws(HoldfastError) in
+        .bool(try order(left, right, place, &evaluation) >= 0)
+    }
+    static let less: BinaryFunction = { left, right, place, evaluation throws(HoldfastError) in
+        .bool(try order(left, right, place, &evaluation) < 0)
+    }
+    static let lessOrEqual: BinaryFunction = { left, right, place, evaluation throws(HoldfastError) in
+        .bool(try order(left, right, place, &evaluation) <= 0)
+    }
+    static let compare: BinaryFunction = { left, right, place, evaluation throws(HoldfastError) in
+        .integer(Int64(try order(left, right, place, &evaluation).signum()))
+    }
     static let not: UnaryFunction = { operand, _, _ in .bool(!operand.isTrue) }
 }
