@@ -34,7 +34,7 @@ package struct Expression: Sendable {
     ) throws(HoldfastError) {
         var compiler = ExpressionCompiler(
             what: what, location: location, variables: variables, parameters: parameters)
-        root = try compiler.expression(value)
+        root = try compiler.compile(value)
         slots = compiler.slots
         self.parameters = compiler.usedParameters
         place = ExpressionPlace(name: nil, location: location, what: what)

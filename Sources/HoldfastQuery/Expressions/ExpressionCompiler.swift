@@ -1,3 +1,4 @@
+internal import CHoldfastPlatform
 internal import HoldfastEnvironment
 
 /// Reads the language of expressions: a parsed JSON value becomes a tree of nodes.
@@ -24,6 +25,36 @@ struct ExpressionCompiler {
     }
 
     // MARK: Values
+
+    /// What is nested deeper is read on another stack than the caller's, of which a level would take 2 KiB.
+    private static let shallow = 8
+
+    /// A whole expression.
+    mutating func compile(_ value: JSONValue) throws(HoldfastError) -> any ExpressionNode {
+        var left = Int.max
+        guard value.excess(beyond: Self.shallow, &left) == .depth else { return try expression(value) }
+        var reading = Reading(value: value, compiler: self)
+        let failure = withUnsafeMutablePointer(to: &reading) { reading in
+            hfplatform_on_large_stack({ $0!.assumingMemoryBound(to: Reading.self).pointee.run() }, reading)
+        }
+        guard failure == 0, let outcome = reading.outcome else {
+            throw HoldfastError(.noMemory, "no memory to read an expression of the \(what)")
+        }
+        self = reading.compiler
+        return try outcome.get()
+    }
+
+    private struct Reading {
+        let value: JSONValue
+        var compiler: ExpressionCompiler
+        var outcome: Result<any ExpressionNode, HoldfastError>?
+
+        mutating func run() {
+            do throws(HoldfastError) { outcome = .success(try compiler.expression(value)) } catch {
+                outcome = .failure(error)
+            }
+        }
+    }
 
     mutating func expression(_ value: JSONValue) throws(HoldfastError) -> any ExpressionNode {
         switch value {

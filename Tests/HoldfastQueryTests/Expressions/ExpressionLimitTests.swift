@@ -11,6 +11,71 @@ import Testing
 
 @Suite("Limits of expressions")
 struct ExpressionLimitTests {
+    /// An expression with so many operators in each other.
+    private func nested(_ depth: Int, _ around: (String) -> String, _ innermost: String = "1") -> String {
+        (0..<depth).reduce(innermost) { expression, _ in around(expression) }
+    }
+
+    private func parsed(_ text: String) throws -> JSONValue {
+        try text.withBytes { try JSONValue.parse($0, what: "expression", limits: .widest) }
+    }
+
+    private static let shapes: [@Sendable (String) -> String] = [
+        { "{\"$not\":\($0)}" }, { "{\"$add\":[1,\($0)]}" }, { "[\($0)]" }, { "{\"a\":\($0)}" },
+        { "{\"$cond\":[true,\($0),0]}" }, { "{\"$map\":{\"input\":[1],\"in\":\($0)}}" },
+        { "{\"$filter\":{\"input\":[1],\"cond\":\($0)}}" },
+        { "{\"$reduce\":{\"input\":[1],\"initialValue\":0,\"in\":\($0)}}" },
+        { "{\"$let\":{\"vars\":{\"x\":\($0)},\"in\":\"$$x\"}}" }, { "{\"$ifNull\":[null,\($0)]}" },
+        { "{\"$switch\":{\"branches\":[{\"case\":true,\"then\":\($0)}]}}" }, { "{\"$concatArrays\":[[\($0)]]}" },
+        { "{\"$mergeObjects\":{\"a\":\($0)}}" }, { "{\"$convert\":{\"input\":\($0),\"to\":\"bool\"}}" },
+        { "{\"$regexMatch\":{\"input\":\"a\",\"regex\":{\"$toString\":\($0)}}}" },
+        { "{\"$sortArray\":{\"input\":[\($0)],\"sortBy\":1}}" },
+        { "{\"$setField\":{\"field\":\"a\",\"input\":{},\"value\":\($0)}}" },
+    ]
+
+    @Test(
+        "The deepest expression of each operator is compiled and evaluated on a small stack, and one deeper is refused")
+    func depthOnASmallStack() throws {
+        for shape in Self.shapes {
+            let deepest = nested(deepestAllowed(shape), shape)
+            let value = try parsed(deepest)
+            let outcome = onSmallStack { () throws(HoldfastError) -> Bool in
+                _ = try Expression(value).evaluate(.object([]))
+                return true
+            }
+            #expect(throws: Never.self, "\(deepest)") { try outcome.get() }
+            let deeper = try parsed(nested(Expression.maxNesting + 1, shape))
+            let error = try #require(throws: HoldfastError.self) { try Expression(deeper) }
+            #expect(error.message.contains("\(Expression.maxNesting) deep"))
+        }
+    }
+
+    /// How often a shape can stand in itself: some are made of several operators.
+    private func deepestAllowed(_ shape: (String) -> String) -> Int {
+        (1...Expression.maxNesting).last { depth in
+            do {
+                _ = try Expression(parsed(nested(depth, shape)))
+                return true
+            } catch { return false }
+        } ?? 0
+    }
+
+    @Test("A document with arrays and objects as deep as a store allows is read on a small stack")
+    func deepDocumentOnASmallStack() throws {
+        let limits = PayloadLimits.widest
+        let path = (0..<60).map { _ in "a" }.joined(separator: ".")
+        var text = "1"
+        for _ in 0..<limits.maxDepth / 2 { text = "[{\"a\":\(text)}]" }
+        let document = try parsed(text)
+        let root = JSONValue.object([.init(name: [UInt8(ascii: "a")], value: document)])
+        let inner = "\"$\(path)\""
+        let value = try JSONValue(text: nested(Expression.maxNesting - 1, { "{\"$ifNull\":[null,\($0)]}" }, inner))
+        let outcome = onSmallStack { () throws(HoldfastError) -> Bool in
+            try Expression(value).evaluate(root) != nil
+        }
+        #expect(try outcome.get())
+    }
+
     @Test(
         "Values that grow without bound are refused by name, in memory, time and depth",
         arguments: [
