@@ -39,6 +39,29 @@
  *                              used; without one that repository is read once, and kept in memory
  *   {"$replaceRoot": {"newRoot": expression}}    the object instead of the document; also "$replaceWith"
  *
+ * An expression is a literal, "$path" (the value there, through arrays that of each element), "$$ROOT" (the
+ * document), "$$REMOVE" (no member), {"member": expression, ...}, [expression, ...], {"$literal": value},
+ * which is taken as it is, or an operator with its operands, as {"$multiply": ["$price", "$count"]}:
+ *
+ *   numbers        $abs $add $ceil $divide $exp $floor $ln $log $log10 $mod $multiply $pow $round $sqrt
+ *                  $subtract $trunc; of arrays $avg $max $min $stdDevPop $stdDevSamp $sum
+ *   comparisons    $cmp $eq $gt $gte $lt $lte $ne; $and $not $or; $cond $ifNull $switch
+ *   strings        $concat $indexOfCP $ltrim $regexMatch $replaceAll $replaceOne $rtrim $split $strLenCP
+ *                  $substrCP $toLower $toUpper $trim
+ *   arrays         $arrayElemAt $arrayToObject $concatArrays $filter $first $in $indexOfArray $isArray $last
+ *                  $map $range $reduce $reverseArray $size $slice $sortArray; as sets $setDifference
+ *                  $setEquals $setIntersection $setIsSubset $setUnion
+ *   objects        $getField $mergeObjects $objectToArray $setField $unsetField
+ *   dates          texts of ISO 8601 such as "2024-05-06T07:08:09Z": $dateAdd $dateDiff $dateSubtract
+ *                  $dateToString $dateTrunc $dayOfMonth $dayOfWeek $dayOfYear $hour $isoDayOfWeek $isoWeek
+ *                  $isoWeekYear $millisecond $minute $month $second $week $year
+ *   types          $convert $isNumber $toBool $toDouble $toInt $toLong $toString $type
+ *   variables      $let
+ *
+ * Accumulators are $sum $avg $min $max $first $last $push $addToSet $count $stdDevPop $stdDevSamp
+ * $mergeObjects; $sum leaves out what is no number. Fractions are calculated as doubles: who must add up
+ * money exactly stores it in whole cents.
+ *
  * Other stages are HF_INVALID_QUERY, and so is what is wrong with one: the detail has `stage` (its number,
  * from 0), `operator`, `path` where there is one, and `position` in bytes. A pipeline has at most 1,000
  * stages, and no document of it is nested deeper than 200, or longer than 268,435,456 bytes; for one document
@@ -83,8 +106,8 @@ HF_BEGIN_DECLS
  * Answers what a pipeline makes of a repository's entities.
  *
  * transaction: NULL for the newest committed state. pipeline, pipeline_length: JSON, see above; must not be
- * NULL. options: NULL allowed. out_documents: receives a JSON array of the documents, freed with
- * hf_buffer_free; as it was where the call fails; must not be NULL.
+ * NULL. options: NULL allowed. out_documents: HF_BUFFER_INIT at first; receives a JSON array of
+ * the documents, freed with hf_buffer_free; as it was where the call fails; must not be NULL.
  *
  * Errors: HF_INVALID_JSON, HF_INVALID_QUERY (also where an expression fails on a document),
  * HF_INVALID_OPTION, HF_NOT_FOUND (there is no repository of the name that $lookup has), HF_NO_MEMORY (also

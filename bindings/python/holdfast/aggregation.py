@@ -165,8 +165,9 @@ class Aggregating(Explaining):
 
         The stages are $match (a filter, or an expression of `F`), $group, $sort, $limit, $skip, $project,
         $set, $unset, $unwind, $count, $sortByCount, $bucket, $lookup and $replaceRoot; holdfast/aggregate.h
-        tells of each. All repositories are read at one snapshot; in a transaction that is its own, with what
-        it has written, and what is looked at counts as read.
+        tells of each, and of the operators in them. Fractions are summed as doubles, also Decimals: who adds
+        up money exactly stores whole cents. All repositories are read at one snapshot; in a transaction that
+        is its own, with what it has written, and what is looked at counts as read.
 
         `parameters` gives the values for each {"$param": "name"}. More than `max_memory_bytes` (100 MiB) of
         groups, of documents to be sorted and of what was looked up raise NoMemoryError. `damaged`: see
