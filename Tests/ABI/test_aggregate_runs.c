@@ -127,8 +127,7 @@ static void explaining_tells_how_each_stage_is_carried_out(room r) {
                 "[{'stage':'$group','number':1,'group':'memory'}]");
     expect_part(r, "[{'$group':{'_id':'$id'}}]", "stages", "[{'stage':'$group','number':0,'group':'id'}]");
     expect_part(r, "[{'$lookup':{'from':'things','localField':'g','foreignField':'id','as':'x'}}]", "stages",
-                "[{'stage':'$lookup','number':0,'access':'id','index':null,"
-                "'bounds':{'id':{'$in':[1,2,3]}},'examined':0}]");
+                "[{'stage':'$lookup','number':0,'access':'id','index':null,'examined':0}]");
 }
 
 /* --- Limits -------------------------------------------------------------------------------------- */

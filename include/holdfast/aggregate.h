@@ -130,8 +130,8 @@ HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_aggregate(hf_repository *reposi
  *   "stages"     the stages behind those, in the order in which they are carried out: objects with "stage"
  *                and "number" (where it stands in the pipeline). A group has "group": "index" or "id" (the
  *                documents come in the order of its key, so that one group is kept at a time) or "memory".
- *                A lookup that looked something up has "access", "index", "bounds" and "examined" (how many
- *                entities it read) in the other repository
+ *                A lookup that looked something up has "access", "index" and "examined" (how many entities
+ *                it read) in the other repository
  *   "returned"   how many documents there are behind the last stage
  *   "memory"     the most bytes that stages kept at once, as "max_memory_bytes" counts them
  *   "time_us"    how long it took, in microseconds

@@ -423,6 +423,7 @@ HF_EXPORT hf_status hf_repository_exists(hf_repository *repository, hf_transacti
  * The distinct values that a path leads to in the entities that match a filter.
  *
  * path: NUL-terminated. An array on the way, or at its end, gives its elements, and what is missing nothing.
+ * One that begins with "$", as in expressions, is HF_INVALID_QUERY.
  * filter, options: see hf_repository_count. out_values: receives a JSON array in the order of
  * hf_repository_find's "sort"; of equal values such as 1 and 1.0, that of the entity with the least id.
  *

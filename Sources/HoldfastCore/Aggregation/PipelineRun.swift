@@ -204,7 +204,8 @@ extension PipelineRun {
                         "group", !group.comesGrouped ? "memory" : source.scan.plan.isByID ? "id" : "index")
                 }
                 if let lookup = stage.1 as? LookupStep, let plan = lookup.plan {
-                    plan.write(to: &writer)
+                    // What it looks up differs from piece to piece, and can be much.
+                    plan.write(to: &writer, showsBounds: false)
                     writer.member("examined", lookup.examined)
                 }
             }

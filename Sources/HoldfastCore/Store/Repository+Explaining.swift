@@ -38,9 +38,9 @@ extension Repository {
 }
 
 extension Plan {
-    func write(to writer: inout JSONWriter, isPointRead: Bool = false) {
+    func write(to writer: inout JSONWriter, isPointRead: Bool = false, showsBounds: Bool = true) {
         if parts.count == 1 {
-            parts[0].write(to: &writer, isPointRead: isPointRead)
+            parts[0].write(to: &writer, isPointRead: isPointRead, showsBounds: showsBounds)
         } else {
             writer.member("access", "alternatives")
             writer.member("alternatives", objects: parts) { writer, part in part.write(to: &writer) }
@@ -52,10 +52,11 @@ extension Plan {
 }
 
 extension Plan.Part {
-    fileprivate func write(to writer: inout JSONWriter, isPointRead: Bool = false) {
+    fileprivate func write(to writer: inout JSONWriter, isPointRead: Bool = false, showsBounds: Bool = true) {
         writer.member("access", index != nil ? "index" : isEverything && !isPointRead ? "scan" : "id")
         writer.member("index")
         if let index { writer.string(index.record.name) } else { writer.null() }
+        guard showsBounds else { return }
         writer.member("bounds") { writer in
             for (path, tests) in bounds {
                 writer.member(path.text) { writer in

@@ -124,6 +124,12 @@ extension Repository {
         _ path: [UInt8], _ filter: Filter = .all, _ options: QueryOptions = QueryOptions(),
         in transaction: Transaction? = nil
     ) throws(HoldfastError) -> [UInt8] {
+        if path.first == UInt8(ascii: "$") {
+            let text = String(decoding: path, as: UTF8.self)
+            throw HoldfastError(
+                .invalidQuery, "the path \"\(text)\" begins with \"$\", as in expressions: write it without",
+                detail: [("path", .text(text))])
+        }
         let path = try Path(path, what: "call")
         var values = DistinctValues(of: path)
         try scan(QueryScan(filter, skipsDamaged: options.skipsDamaged, distinct: path), in: transaction) { _ in
