@@ -20,7 +20,7 @@ DEMO_PREFIX := $(BUILD)/demo-prefix
 VENV := $(BUILD)/venv
 
 PACKAGES := build-essential chromium chromium-driver clang-format iso-codes libcmocka-dev libjansson-dev \
-    libpcre2-dev libsqlite3-dev pkg-config python3-venv sqlite3 valgrind zsh
+    libpcre2-dev libsqlite3-dev libstemmer-dev pkg-config python3-venv sqlite3 valgrind zsh
 
 C_WARNINGS := -Wall -Wextra -Wpedantic -Werror
 # How the tests' programs in C are compiled, and linked with the library that lies in a folder.

@@ -38,13 +38,23 @@ let package = Package(
         // Swift cannot make.
         .target(name: "CHoldfastPayload", dependencies: ["CJansson"]),
         .target(name: "CHoldfastPlatform"),
+        // The words of texts, and the only code that sees libstemmer.h. It has no description for pkg-config. Debian's
+        // libstemmer-dev has it as an archive: the stems that indexes hold change with it, so it goes into what is built.
+        .target(
+            name: "CHoldfastWords", exclude: ["tables.inc", "tables.py"],
+            linkerSettings: [
+                .linkedLibrary(":libstemmer.a", .when(platforms: [.linux])),
+                .linkedLibrary("stemmer", .when(platforms: [.macOS])),
+            ]),
 
         // What the library takes from its process: locks, clocks, threads, limits, memory, and how it tells of failures.
         .target(name: "HoldfastEnvironment", dependencies: ["CHoldfastPayload", "CHoldfastPlatform"]),
         // Functions over bytes: JSON, ids, filters, updates, the order of keys. They know neither stores nor threads.
         .target(
             name: "HoldfastQuery",
-            dependencies: ["HoldfastEnvironment", "CHoldfastPayload", "CHoldfastPlatform", "CPCRE2"]),
+            dependencies: [
+                "HoldfastEnvironment", "CHoldfastPayload", "CHoldfastPlatform", "CHoldfastWords", "CPCRE2",
+            ]),
         // Where entities live: the interface to engines, and the engine in memory.
         .target(
             name: "HoldfastStorage", dependencies: ["HoldfastEnvironment", "HoldfastQuery", "CHoldfastPayload"]),
@@ -136,7 +146,8 @@ let package = Package(
         .testTarget(
             name: "HoldfastQueryTests",
             dependencies: [
-                "HoldfastEnvironment", "HoldfastQuery", "CHoldfastPayload", "CHoldfastPlatform", "SeededRandom",
+                "HoldfastEnvironment", "HoldfastQuery", "CHoldfastPayload", "CHoldfastPlatform", "CHoldfastWords",
+                "SeededRandom",
             ]),
         .testTarget(
             name: "HoldfastStorageTests",

@@ -41,8 +41,8 @@ enum Schema {
     static let format: Int64 = 1
     /// How much this library understands of the format. Greater with each version that puts something new into files: 2
     /// with the present kind of index entries (see IndexDefinition.swift), 3 with repositories that are dropped and renamed, and that
-    /// know whether their ids are texts.
-    static let reader: Int64 = 3
+    /// know whether their ids are texts, 4 with text indexes.
+    static let reader: Int64 = 4
     /// Who understands a file in which a repository was created, dropped or renamed by this library.
     static let repositories: Int64 = 3
 

@@ -10,7 +10,8 @@
  *    {"$limit": 10}]
  *
  *   {"$match": filter}         those that match; a filter as of hf_repository_find, also with
- *                              "$expr": expression beside its conditions at the top level
+ *                              "$expr": expression beside its conditions at the top level; "$text" in the
+ *                              first stage only
  *   {"$group": {"_id": expression, "name": {accumulator: expression}, ...}}
  *                              one document for each value of "_id", null for what is missing, in the order
  *                              of these values. 1 and 1.0 are one value; the first one is shown

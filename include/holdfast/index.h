@@ -8,6 +8,14 @@
  * Of paths through several arrays there is every combination. Every commit keeps the indexes of its
  * repositories right, in the same engine transaction that stores the entities.
  *
+ * An index of the kind "text" has the words of texts instead, for "$text" in filters (see repository.h). A
+ * repository has one at most. Words are found by Unicode's rules (UAX 29), in whatever script; their case is
+ * folded; the endings that a language gives them are taken off (by Snowball's stemmers); their accents are
+ * left away, in English before that, else behind it, as many languages have them in their endings. So in
+ * English "Running" and "run" are one word, and "Café" and "cafe". In scripts
+ * that put no spaces between words, such as Chinese, each character is a word: ask for several as a phrase.
+ * Of a word longer than 256 bytes, what is behind them does not count.
+ *
  * Which index a query uses is the library's choice; hf_repository_explain tells it. Every function here may
  * be called from any thread but not from a callback of a commit, since it waits for commits. Every function
  * may answer HF_INVALID_HANDLE, HF_FORKED, HF_CLOSED, HF_INVALID_ARGUMENT, HF_IO, HF_CORRUPT, HF_NO_MEMORY.
@@ -38,13 +46,25 @@ typedef bool (*hf_index_progress_fn)(uint64_t entities, void *user_data);
  * at once; each is answered HF_OK only once it is there, or by itself why it cannot be.
  *
  * While there is the index, an entity that would have more than 10,000 entries in it, or more than 1 MiB of
- * keys, is refused with HF_INVALID_ENTITY; so is a commit whose entities have more than 256 MiB of keys in
- * their indexes, or had them before, unless their texts are even more.
+ * keys, is refused with HF_INVALID_ENTITY; of a text index, one with 100,000 different words or more, or with
+ * more than 8 MiB of keys. So is a commit whose entities have more than 256 MiB of keys in their indexes, or
+ * had them before, unless their texts are even more.
  *
  * options: NUL-terminated JSON object.
  *
  *   "fields": object
  *       paths in the order of the key, 1 to 16, each with 1 (ascending) or -1 (descending)
+ *   "kind": "values" | "text"   ("values")
+ *       "text": one of words. Then "fields" has the paths to texts, each with its weight, a whole number from
+ *       1 to 99,999: {"title": 10, "body": 1}. What is no text there has no words; in an array each element
+ *       is a text for itself. "unique" and "expire_after_ms" cannot be given
+ *   "language": text ("english")
+ *       of a text index: whose endings are taken off. "none" takes none off; else one that libstemmer knows,
+ *       by its name or its code of ISO 639 ("english", "en"): arabic armenian basque catalan danish dutch
+ *       english finnish french german greek hindi hungarian indonesian irish italian lithuanian nepali
+ *       norwegian portuguese romanian russian serbian spanish swedish tamil turkish yiddish, and porter
+ *   "stop_words": array of texts ([])
+ *       of a text index: at most 10,000 words that do not count, as ["the", "a"], but for phrases
  *   "unique": bool (false)
  *       no two entities may have the same values there. What is missing counts as null, as in MongoDB.
  *       Judged on the state that a transaction leaves, so two entities may exchange their values; commits
@@ -58,11 +78,13 @@ typedef bool (*hf_index_progress_fn)(uint64_t entities, void *user_data);
  *       else. Where the system has no thread left for it at its creation, a warning goes to the log, and
  *       deleting begins when the store is opened again
  *   "name": text
- *       1 to 128 bytes; by default the paths, those descending behind a hyphen, joined by underscores
+ *       1 to 128 bytes; by default the paths, those descending behind a hyphen, joined by underscores; of a
+ *       text index with "_text" behind them
  *
  * progress: NULL if not wanted. user_data: passed to it; borrowed until the call returns.
  *
- * Errors: HF_INVALID_JSON, HF_INVALID_OPTION; HF_EXISTS (an index of this name over something else);
+ * Errors: HF_INVALID_JSON, HF_INVALID_OPTION; HF_EXISTS (an index of this name over something else, or a
+ * second text index);
  * HF_UNIQUE_VIOLATION (two entities have the same values; the index is not created); HF_INVALID_ENTITY (an
  * entity would have too many entries); HF_CANCELLED (progress answered false, also at its last call; the
  * index is not created); HF_READ_ONLY. After any error what was begun is taken away again, as far as the
@@ -91,7 +113,8 @@ HF_EXPORT hf_status hf_repository_drop_index(hf_repository *repository, const ch
  *
  * out_indexes: receives a JSON array, ordered by name, of objects with `name`, `fields`, `unique`,
  * `expire_after_ms` where there is one, `state` ("building", "ready", or "dropping") and `arrays` (whether
- * some entity has, or had, an array there, or on the way); and `outdated`, true, where it was created before
+ * some entity has, or had, an array there, or on the way), of a text index `kind`, `language` and
+ * `stop_words`, too; and `outdated`, true, where it was created before
  * null stood for elements that are no objects and before paths through one array went together: such an index
  * is kept as it was begun and helps with filters, but not with sorts, until it is created again (a unique one
  * must be dropped before). Must not be NULL.
@@ -112,7 +135,8 @@ HF_EXPORT hf_status hf_repository_indexes(hf_repository *repository, hf_buffer *
  *                repository)
  *   "index"      the name of the index, or null
  *   "alternatives"  with that access: an object with "access", "index" and "bounds" for each
- *   "bounds"     what of the filter the index, or the ids, were asked for: {"age": {"$gte": 18}}
+ *   "bounds"     what of the filter the index, or the ids, were asked for: {"age": {"$gte": 18}}; of a text
+ *                index the words, as it keeps them: {"$text": ["coffe"]}
  *   "exact"      whether that is the whole filter, so that no document was held against it
  *   "sort"       "index" or "id" (it comes in the order asked for), "memory", or null (none was asked for)
  *   "examined"   how many documents were held against the filter

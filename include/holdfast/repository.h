@@ -359,6 +359,17 @@ HF_EXPORT hf_status hf_repository_fetch_all(hf_repository *repository, hf_transa
  *     $elemMatch                 an array with one element for which all these hold: operators, or a filter
  *     $not                       the operators in it do not all hold
  *   {"$or": [{...}, {...}]}      likewise $and and $nor
+ *   {"$text": {"$search": "coffee \"dark roast\" -decaf"}}     the text index (see index.h) has these words:
+ *                                one of them at least, phrases in quotes each as a whole, and none behind a
+ *                                hyphen, where a phrase may stand, too. So with a phrase the other words only
+ *                                count for the score. Words are compared as the index keeps them, those of
+ *                                phrases one behind the other within one text; "$language" has the words of
+ *                                the search stemmed in another way. "$caseSensitive" and
+ *                                "$diacriticSensitive" may only be false. Of stop words alone, of exclusions
+ *                                alone and of no words nothing is found. At most 256 words. It stands once in
+ *                                a filter, at the top or within $and and $or, not within $nor and $elemMatch.
+ *                                HF_INVALID_QUERY where there is no text index that is ready. Nobody but the
+ *                                library decides it: a provider that finds by filters is asked for all
  * The member under the key is compared as any other: 42 and "42" are one id, and a filter tells them apart;
  * {"id": {"$in": [42, "42"]}} finds the entity whichever of them it has.
  * Of $ne, $nin, $not and {"$exists": false}: no value or element passes, so an absent member does match.
@@ -379,10 +390,18 @@ HF_EXPORT hf_status hf_repository_fetch_all(hf_repository *repository, hf_transa
  *                            them. What is equal is ordered by the ids' bytes, descending where the first
  *                            path is. Without "sort" by the ids' bytes, unless an index serves the filter:
  *                            then in no order that is promised.
+ *                            {"score": {"$meta": "textScore"}}, whatever the name, has those first that
+ *                            match "$text" best, before or behind paths. The score is BM25, as SQLite's
+ *                            FTS5 has it with the opposite sign: k1 is 1.2, b is 0.75, a word counts by
+ *                            the weight of its path. How rare words are, and how long texts, is as in the
+ *                            snapshot that is read, whose index must be there (HF_CONFLICT: ask again).
+ *                            What a transaction has written is scored by the same figures. That others
+ *                            change but scores is no conflict. Live queries have no scores
  *   "skip": 0..2^53 (0)      leaves out so many of the first
  *   "limit": 0..2^53 (0)     at most so many; 0 = all
  *   "fields": ["a", "b.c"]   answers only these members and the key; also {"a": 1, "b.c": 1}, or {"a": 0}
- *                            for all but these; {"id": 0} leaves the key out
+ *                            for all but these; {"id": 0} leaves the key out; {"score": {"$meta":
+ *                            "textScore"}} adds the score under this name, besides what else is asked for
  *   "parameters": {"x": 1}   values for the parameters of the filter, by their names
  *   "damaged": "refuse" | "skip"   (refuse) an entity that is damaged where it is stored: HF_CORRUPT, whose
  *                            detail has `repository` and `id`, or it is left out as if it were not there.

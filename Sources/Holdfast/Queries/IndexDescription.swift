@@ -23,6 +23,8 @@ public struct IndexDescription: Sendable, Hashable {
 
     /// Its name.
     public var name: String
+    /// Whether it is of words: then the fields have weights, of which nothing is told here, and no direction.
+    public var isText: Bool
     /// The paths, in the order of the key.
     public var fields: [Field]
     /// Whether no two entities may have the same values there.
@@ -49,6 +51,7 @@ public struct IndexDescription: Sendable, Hashable {
             Field(path: String(decoding: $0.name, as: UTF8.self), isDescending: $0.value == .integer(-1))
         }
         self.isUnique = isUnique
+        isText = report.member("kind") == .string(Array("text".utf8))
         if case .integer(let milliseconds) = report.member("expire_after_ms") {
             expireAfter = .milliseconds(milliseconds)
         }

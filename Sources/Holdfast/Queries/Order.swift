@@ -4,6 +4,11 @@
 public struct Order<Entity: Codable & Sendable>: Sendable {
     let member: Member<Entity>
     let isDescending: Bool
+    /// Whether it is the score of a text search, of no member.
+    var isScore = false
+
+    /// Those first that match a text search best: `songs.find(.text("love"), sort: [.score])`. No live query has it.
+    public static var score: Order { Order(member: Member("score"), isDescending: true, isScore: true) }
 
     /// The smallest first.
     public static func ascending(_ member: any PartialKeyPath<Entity> & Sendable) -> Order {
@@ -25,7 +30,10 @@ public struct Order<Entity: Codable & Sendable>: Sendable {
 extension Array {
     /// As an object of paths with 1 and -1, in this order.
     func json<Entity>(_ coding: EntityCoding) throws -> String where Element == Order<Entity> {
-        let members = try map { try "\($0.member.name(coding)):\($0.isDescending ? -1 : 1)" }
+        let members = try map { order in
+            let value = order.isScore ? "{\"$meta\":\"textScore\"}" : order.isDescending ? "-1" : "1"
+            return try "\(order.member.name(coding)):\(value)"
+        }
         return "{\(members.joined(separator: ","))}"
     }
 }

@@ -36,7 +36,35 @@ extension Repository {
         var options = "{\"fields\":\(try fields.json(coding)),\"unique\":\(unique)"
         if let expireAfter { options += ",\"expire_after_ms\":\(expireAfter.milliseconds)" }
         if let name { options += ",\"name\":\(try coding.text(name, what: "name"))" }
-        let json = Array("\(options)}".utf8)
+        try await createIndex(json: "\(options)}", progress)
+    }
+
+    /// Creates the repository's text index, which `Filter.text` asks, and returns when queries use it.
+    ///
+    ///     try await songs.createTextIndex(["title": 10, "lyrics": 1])
+    ///
+    /// Words are found by Unicode's rules, in any script; their case, their endings and their accents are folded. It is
+    /// kept as other indexes are, and throws as they do; `.exists` also where there is another text index.
+    /// - Parameters:
+    ///   - weights: Dotted paths to texts, 1 to 16, each with how much a word there counts, from 1 to 99,999.
+    ///   - language: Whose endings are taken off, by libstemmer's name or a code of ISO 639; "none" takes none off.
+    ///   - stopWords: Words that do not count, but for phrases; at most 10,000.
+    ///   - name: 1 to 128 bytes; by default the paths, joined by underscores, and "_text".
+    ///   - progress: As of `createIndex`.
+    public func createTextIndex(
+        _ weights: KeyValuePairs<String, Int>, language: String = "english", stopWords: [String] = [],
+        name: String? = nil, progress: (@Sendable (Int) throws -> Void)? = nil
+    ) async throws {
+        let fields = try weights.map { try "\(coding.text($0.key, what: "path")):\($0.value)" }
+        var options = "{\"kind\":\"text\",\"fields\":{\(fields.joined(separator: ","))}"
+        options += ",\"language\":\(try coding.text(language, what: "language"))"
+        options += ",\"stop_words\":\(try coding.text(stopWords, what: "stop words"))"
+        if let name { options += ",\"name\":\(try coding.text(name, what: "name"))" }
+        try await createIndex(json: "\(options)}", progress)
+    }
+
+    private func createIndex(json text: String, _ progress: (@Sendable (Int) throws -> Void)?) async throws {
+        let json = Array(text.utf8)
         let core = try await core()
         try store.requireOutsideProvider()
         let counted: WorkProgress = { done, _ in try progress?(done) }

@@ -82,7 +82,7 @@ struct AggregationSource {
             piece = Piece()
             (skipped, found) = (0, 0)
             memory.giveBack(sorter?.bytes ?? 0)
-            sorter = plan.isSorted ? nil : order.map { Sorter($0, keeping: capacity) }
+            sorter = plan.isSorted ? nil : order.map { Sorter($0, nil, keeping: capacity) }
         } visit: { view throws(HoldfastError) in
             found += 1
             if sorter != nil {

@@ -43,7 +43,7 @@ final class SortStep: PipelineStep {
             let order = order
             let key = try text.with(document) { text throws(HoldfastError) in
                 var key = OrderedKey()
-                do throws(CorruptJSON) { try order.appendKey(of: text, to: &key) } catch { throw HoldfastError(error) }
+                try order.appendKey(of: text, to: &key)
                 return key.bytes
             }
             added += 1

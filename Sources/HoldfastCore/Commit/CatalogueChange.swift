@@ -83,6 +83,7 @@ extension BatchCommitter {
                 }
                 commit.indexProgress = IndexProgress(record: known)
             } else {
+                try refuseSecondText(definition, in: repository, as: self.known(in: write, overlay))
                 if let record = try revival(of: repository, as: sequence, overlay) { overlay.set(record) }
                 let record = IndexRecord(
                     id: IndexID(clamping: sequence), repository: repository, name: name, definition: definition.json)
@@ -123,6 +124,23 @@ extension BatchCommitter {
         do throws(HoldfastError) { return try IndexDefinition(record.definition).renewed == definition } catch {
             throw .member(error)
         }
+    }
+
+    /// A filter says which words, not in which index.
+    private func refuseSecondText(
+        _ definition: IndexDefinition, in repository: RepositoryID, as known: [IndexRecord]
+    ) throws(Refusal) {
+        guard definition.text != nil else { return }
+        let other = known.first {
+            $0.repository == repository && $0.state != .dropping && (try? IndexDefinition($0.definition))?.text != nil
+        }
+        guard let other else { return }
+        throw .member(
+            HoldfastError(
+                .exists,
+                "there is a text index already, \"\(other.name)\", and a repository has one: drop it first, and create one "
+                    + "over the paths of both",
+                detail: [("index", .text(other.name))]))
     }
 
     /// The catalogue as this batch stands.

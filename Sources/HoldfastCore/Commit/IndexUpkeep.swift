@@ -159,8 +159,12 @@ struct IndexUpkeep {
             for index in indexes[changed[number].key.repository]! {
                 // A text that is damaged tells nothing of the keys that the lost one had.
                 if !isSound { batch.unindexed.append((index.record.id, changed[number].key)) }
-                let found = isSound ? try? IndexKeys(of: view.body, for: index.definition) : nil
-                let keys = found ?? .none
+                var keys = IndexKeys.none
+                if isSound {
+                    do throws(HoldfastError) {
+                        keys = try IndexKeys(of: view.body, for: index.definition) ?? .none
+                    } catch  where error.status != .noMemory {}
+                }
                 try size.add(keys, of: view.body.count)
                 old[number].append(keys)
             }

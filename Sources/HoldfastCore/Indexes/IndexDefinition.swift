@@ -6,8 +6,10 @@ public import HoldfastStorage
 ///
 ///     {"fields": {"address.city": 1, "age": -1}, "unique": true}
 ///     {"fields": {"seen": 1}, "expire_after_ms": 60000}
+///     {"kind": "text", "fields": {"title": 10, "body": 1}, "language": "english", "stop_words": ["the", "a"]}
 ///
-/// Fields are dotted paths in the order of the key, 1 for ascending and -1 for descending. The others may be missing.
+/// Of an index of the kind "text" the fields have weights, TextEntries.swift tells of its entries, and in the catalogue
+/// it has {"entries": 3}: which terms words have. For the others, fields are dotted paths in the order of the key, 1 for ascending and -1 for descending. The others may be missing.
 ///
 /// In the catalogue a definition with a path of several parts has beside them {"entries": 2}: of which kind its entries
 /// are. Without it they are those of OutdatedTuples.swift. (Paths of one part have the same entries of either kind.)
@@ -15,11 +17,16 @@ package struct IndexDefinition: Sendable, Equatable {
     static let maxFields = 16
     /// The kind of entries that PathTuples.swift describes.
     fileprivate static let entries: Int64 = 2
+    /// The kind of entries that TextEntries.swift describes, with the words of CHoldfastWords. Another number once the
+    /// tables or libstemmer make other terms of the same words: entries of two kinds do not go together.
+    fileprivate static let textEntries: Int64 = 3
 
     package let fields: [SortOrder.Field]
     let isUnique: Bool
     /// So long after the time that stands there, an entity is deleted.
     package let expiresAfterMilliseconds: UInt64?
+    /// What an index of words is over; nil where it is one of values.
+    package let text: TextDefinition?
     /// Whether its entries are of an outdated kind. They hold what filters look for, so that queries may use them, but
     /// in no order that a sort could rely on, and what they call unique is not what `repository.h` does.
     private(set) var isOutdated = false
@@ -28,6 +35,12 @@ package struct IndexDefinition: Sendable, Equatable {
     package init(_ reader: inout OptionReader) throws(HoldfastError) {
         let isUnique = try reader.boolean("unique") ?? false
         let expiry = try reader.integer("expire_after_ms", in: 0...(1 << 50))
+        if try reader.text("kind", oneOf: ["values", "text"]) == "text" {
+            if isUnique { throw Self.textRefusal("unique", "cannot be: words stand in many entities") }
+            if expiry != nil { throw Self.textRefusal("expire_after_ms", "tells no time: index the time besides") }
+            try self.init(TextDefinition(&reader))
+            return
+        }
         try self.init(
             fields: reader.value("fields"), isUnique: isUnique, expiresAfterMilliseconds: expiry.map { UInt64($0) })
     }
@@ -41,10 +54,7 @@ package struct IndexDefinition: Sendable, Equatable {
         }
         var fields: [SortOrder.Field] = []
         for member in members {
-            guard !member.name.isEmpty, member.name.first != UInt8(ascii: "$"), !member.name.contains(0) else {
-                throw Self.refusal("has the path \"\(String(decoding: member.name, as: UTF8.self))\", which is none")
-            }
-            let path = try Path(member.name, what: "index")
+            let path = try Self.path(member.name)
             switch member.value {
             case .integer(1), .real(1): fields.append(SortOrder.Field(path: path, descending: false))
             case .integer(-1), .real(-1): fields.append(SortOrder.Field(path: path, descending: true))
@@ -52,6 +62,7 @@ package struct IndexDefinition: Sendable, Equatable {
             }
         }
         self.fields = fields
+        text = nil
         self.isUnique = isUnique
         self.expiresAfterMilliseconds = expiresAfterMilliseconds
         guard expiresAfterMilliseconds == nil || fields.count == 1 else {
@@ -59,9 +70,24 @@ package struct IndexDefinition: Sendable, Equatable {
         }
     }
 
+    private init(_ text: TextDefinition) {
+        fields = text.fields.map { SortOrder.Field(path: $0.path, descending: false) }
+        self.text = text
+        isUnique = false
+        expiresAfterMilliseconds = nil
+    }
+
+    static func path(_ name: [UInt8]) throws(HoldfastError) -> Path {
+        guard !name.isEmpty, name.first != UInt8(ascii: "$"), !name.contains(0) else {
+            throw refusal("has the path \"\(String(decoding: name, as: UTF8.self))\", which is none")
+        }
+        return try Path(name, what: "index")
+    }
+
     /// Over one path.
     package init(_ path: Path) {
         fields = [SortOrder.Field(path: path, descending: false)]
+        text = nil
         isUnique = false
         expiresAfterMilliseconds = nil
     }
@@ -70,12 +96,22 @@ package struct IndexDefinition: Sendable, Equatable {
     package init(_ json: [UInt8]) throws(HoldfastError) {
         var reader = try OptionReader(json: json, what: "index definition")
         try self.init(&reader)
-        isOutdated = try reader.integer("entries", in: Self.entries...Self.entries) == nil && hasLongPath
+        if text != nil {
+            // Nobody could keep entries of another kind.
+            _ = try reader.integer("entries", in: Self.textEntries...Self.textEntries)
+        } else {
+            isOutdated = try reader.integer("entries", in: Self.entries...Self.entries) == nil && hasLongPath
+        }
         try reader.finish()
     }
 
     package var json: [UInt8] {
         JSONWriter.object { writer in
+            if let text {
+                text.write(to: &writer)
+                writer.member("entries", Self.textEntries)
+                return
+            }
             writer.member("fields")
             write(to: &writer)
             if isUnique { writer.member("unique", true) }
@@ -97,6 +133,11 @@ package struct IndexDefinition: Sendable, Equatable {
     package func writeOptions(named name: String, to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("name", name)
+        if let text {
+            text.write(to: &writer)
+            writer.endObject()
+            return
+        }
         writer.member("fields")
         write(to: &writer)
         writer.member("unique", isUnique)
@@ -121,10 +162,16 @@ package struct IndexDefinition: Sendable, Equatable {
 
     /// "address.city_-age": what an index is called that was given no name.
     var defaultName: String {
-        fields.map { ($0.descending ? "-" : "") + $0.path.text }.joined(separator: "_")
+        if text != nil { return fields.map(\.path.text).joined(separator: "_") + "_text" }
+        return fields.map { ($0.descending ? "-" : "") + $0.path.text }.joined(separator: "_")
     }
 
-    private static func refusal(_ reason: String) -> HoldfastError {
+    private static func textRefusal(_ option: String, _ reason: String) -> HoldfastError {
+        HoldfastError(
+            .invalidOption, "the option \"\(option)\" of a text index \(reason)", detail: [("option", .text(option))])
+    }
+
+    static func refusal(_ reason: String) -> HoldfastError {
         HoldfastError(
             .invalidOption, "the option \"fields\" of an index \(reason)", detail: [("option", .text("fields"))])
     }
@@ -134,6 +181,7 @@ extension IndexRecord {
     /// What a library must understand of the format of files to keep the index: its kind of entries.
     public var minimumReader: Int64 {
         guard let definition = try? IndexDefinition(definition) else { return 1 }
+        if definition.text != nil { return 4 }
         return definition.isOutdated || !definition.hasLongPath ? 1 : IndexDefinition.entries
     }
 }
@@ -166,7 +214,7 @@ package struct Index: Sendable, Equatable {
     }
 
     /// Whether an entity may have other than one entry, or one that is not the value by which it is sorted.
-    package var hasArrays: Bool { record.hasArrays || definition.isOutdated }
+    package var hasArrays: Bool { record.hasArrays || definition.isOutdated || definition.text != nil }
 
     /// One that nobody has made: for what a planner says about it. It may have arrays.
     package init(imagined definition: IndexDefinition, in repository: RepositoryID) {

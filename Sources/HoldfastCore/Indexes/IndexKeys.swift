@@ -25,15 +25,21 @@ package struct IndexKeys {
     var byteCount: Int { keys.reduce(0) { $0 + $1.count } }
 
     /// Nil where there would be too many.
-    package init?(of document: UnsafeRawBufferPointer, for definition: IndexDefinition) throws(CorruptJSON) {
+    package init?(of document: UnsafeRawBufferPointer, for definition: IndexDefinition) throws(HoldfastError) {
         var found: [[UInt8]]?
-        if definition.isOutdated {
-            let outdated = try OutdatedTuples(of: document, definition.fields)
-            (found, hasArrays) = (outdated.keys, true)
+        if let text = definition.text {
+            found = try TextEntries(of: document, text).keys
         } else {
-            var tuples = PathTuples(of: document, definition.fields)
-            found = try tuples.all(PathTuples.Limit(count: Self.limit, bytes: Self.byteLimit))
-            hasArrays = tuples.hasArrays
+            do throws(CorruptJSON) {
+                if definition.isOutdated {
+                    let outdated = try OutdatedTuples(of: document, definition.fields)
+                    (found, hasArrays) = (outdated.keys, true)
+                } else {
+                    var tuples = PathTuples(of: document, definition.fields)
+                    found = try tuples.all(PathTuples.Limit(count: Self.limit, bytes: Self.byteLimit))
+                    hasArrays = tuples.hasArrays
+                }
+            } catch { throw HoldfastError(error) }
         }
         guard var keys = found else { return nil }
         if keys.count > 1 {
@@ -52,7 +58,8 @@ extension Index {
         of document: UnsafeRawBufferPointer, _ id: @autoclosure () -> EntityID, in repository: String
     ) throws(HoldfastError) -> IndexKeys {
         let keys: IndexKeys?
-        do throws(CorruptJSON) { keys = try IndexKeys(of: document, for: definition) } catch {
+        do throws(HoldfastError) { keys = try IndexKeys(of: document, for: definition) } catch {
+            guard error.status == .corrupt else { throw error }
             let id = id()
             throw HoldfastError(
                 .corrupt,
@@ -62,9 +69,11 @@ extension Index {
         }
         if let keys { return keys }
         let id = id()
+        let isText = definition.text != nil
+        let limits = isText ? (TextEntries.limit, TextEntries.byteLimit) : (IndexKeys.limit, IndexKeys.byteLimit)
         throw HoldfastError(
             .invalidEntity,
-            "\(repository) \"\(id.text)\" would have more than \(IndexKeys.limit) entries, or \(IndexKeys.byteLimit) bytes "
+            "\(repository) \"\(id.text)\" would have more than \(limits.0) entries, or \(limits.1) bytes "
                 + "of keys, in the index \"\(record.name)\": shorten its arrays or texts, or drop the index",
             detail: [("index", .text(record.name)), ("id", .text(id.text))])
     }

@@ -12,6 +12,8 @@ struct Plan: Sendable {
     let isExact: Bool
     /// Whether the candidates come in the order that the query asks for.
     let isSorted: Bool
+    /// By which those that are found are scored, where that is asked for.
+    var ranking: TextRanking?
 
     struct Part: Sendable {
         /// Nil for the entities themselves, by their ids.
@@ -25,6 +27,8 @@ struct Plan: Sendable {
         var wantedField: Int?
         /// What the ranges stand for, as conditions on the index's paths: for `explain`.
         var bounds: [(path: Path, tests: [Filter.Test])] = []
+        /// The words whose entries in a text index are walked.
+        var words: [[UInt8]] = []
 
         /// Whether no entities are walked but those of listed ids.
         fileprivate var seeksNoRange: Bool {
@@ -77,7 +81,7 @@ struct Plan: Sendable {
         var bestScore = ids?.score ?? 0
         if best.isSorted && bestScore > 0 { bestScore += 1 }
         let wanted = IndexOrder(indexSort, key, idsAreTexts: ids?.areTexts ?? false)
-        for index in indexes {
+        for index in indexes where index.definition.text == nil {
             let choice = IndexChoice(index, for: filter, sort: wanted)
             var score = choice.score
             if score == 0 && !(choice.plan.isSorted && isLimited) { continue }
@@ -87,7 +91,25 @@ struct Plan: Sendable {
                 bestScore = score
             }
         }
+        if bestScore < textScore, let plan = text(of: filter, indexes) { (best, bestScore) = (plan, textScore) }
         return (best, bestScore)
+    }
+
+    /// As that of a field held to one value: words are as selective as values are.
+    private static let textScore = 2
+
+    /// Along the entries of the words that are looked for; of a phrase, whose words all that match have, along those of
+    /// the longest, which is likely the rarest.
+    private static func text(of filter: Filter, _ indexes: [Index]) -> Plan? {
+        for case .text(let search) in filter.conjuncts {
+            guard let index = indexes.first(where: { $0.definition.text == search.definition }) else { return nil }
+            let words = search.required.map { [$0.max { $0.count < $1.count }!] } ?? Array(search.wanted)
+            let ranges = words.map(TextEntries.range(of:)).sorted { $0.lower.precedes($1.lower) }
+            let part = Plan.Part(index: index, ranges: ranges, meetsTwice: ranges.count > 1, words: words)
+            let isExact = search.isOfWordsAlone && filter.conjuncts.count == 1
+            return Plan(parts: [part], isExact: isExact, isSorted: false)
+        }
+        return nil
     }
 
     /// Of one of the filter's `$or`: what the best plans for each alternative, with what must hold beside it, lead to.

@@ -77,16 +77,40 @@ public struct QueryOptions: Sendable {
                 "sort", "must be an object of at most \(SortOrder.maxFields) paths, as {\"age\": -1, \"name\": 1}")
         }
         var fields: [SortOrder.Field] = []
+        var scoreIndex: Int?
         for member in members {
+            if Projection.isScore(member.value) {
+                guard scoreIndex == nil else { throw refusal("sort", "names the score twice") }
+                scoreIndex = fields.count
+                continue
+            }
             guard case .integer(let direction) = member.value, direction == 1 || direction == -1 else {
-                throw refusal("sort", "must have the values 1 (ascending) and -1 (descending)")
+                throw refusal(
+                    "sort",
+                    "must have the values 1 (ascending) and -1 (descending), or {\"$meta\": \"textScore\"} for the score"
+                )
             }
             do throws(HoldfastError) {
                 let path = try Path(member.name, what: Self.what)
                 fields.append(SortOrder.Field(path: path, descending: direction == -1))
             } catch { throw refusal("sort", error.message) }
         }
-        return fields.isEmpty ? nil : SortOrder(fields: fields)
+        return fields.isEmpty && scoreIndex == nil ? nil : SortOrder(fields: fields, scoreIndex: scoreIndex)
+    }
+
+    /// Whether scores are asked for, as order or as members of what is answered.
+    var wantsScores: Bool { sort?.scoreIndex != nil || projection?.hasScores ?? false }
+
+    /// Refuses scores where nothing is searched, `why` not.
+    func refuseScores(_ why: String) throws(HoldfastError) {
+        guard wantsScores else { return }
+        let name = sort?.scoreIndex != nil ? "sort" : "fields"
+        throw Self.refusal(name, "asks for the score of a text search: \(why)")
+    }
+
+    /// Refuses scores of a filter that searches no words.
+    func check(for filter: Filter) throws(HoldfastError) {
+        if wantsScores && filter.text == nil { try refuseScores("the filter has no \"$text\"") }
     }
 
     private static func refusal(_ name: String, _ reason: String) -> HoldfastError {

@@ -14,6 +14,10 @@ package struct QueryScan {
     let isLimited: Bool
     /// Whether what is damaged is passed over. Otherwise it ends the scan.
     let skipsDamaged: Bool
+    /// Whether those that match are to be scored.
+    let wantsScores: Bool
+    /// Of how many of those that are scored best more is wanted than that they match; nil of all.
+    let bestCount: Int?
     /// Whether more is wanted of what matches than that it does: then its whole text is looked at.
     let wantsBodies: Bool
     /// The path of which each value is wanted once, whatever entity it is in; nil where every entity is.
@@ -59,13 +63,15 @@ package struct QueryScan {
 
     init(
         _ filter: Filter, sort: [SortOrder.Field] = [], isLimited: Bool = false, skipsDamaged: Bool = false,
-        wantsBodies: Bool = true, distinct: Path? = nil
+        wantsBodies: Bool = true, wantsScores: Bool = false, bestCount: Int? = nil, distinct: Path? = nil
     ) {
         self.filter = filter
         self.sort = sort
         self.isLimited = isLimited
         self.skipsDamaged = skipsDamaged
         self.wantsBodies = wantsBodies
+        self.wantsScores = wantsScores
+        self.bestCount = bestCount
         self.distinct = distinct
         plan = .everything(filter)
     }
@@ -188,6 +194,23 @@ package struct QueryScan {
             for: filter, among: indexes, key: key, seeksIDs: snapshot.seeksIDs,
             idsAreTexts: try idsAreTexts(repository, check, on: snapshot), sort: sort,
             indexSort: own.isEmpty ? sort : [], isLimited: isLimited)
+        if wantsScores, let search = filter.text {
+            let index = indexes.first { $0.record.state == .ready && $0.definition.text == search.definition }
+            guard let index else {
+                throw HoldfastError(
+                    .conflict, "the text index by which the query is scored is not in its snapshot: ask again")
+            }
+            // The index alone tells which they are, and their order, where nothing is asked for but its words.
+            let isRanked = own.isEmpty && plan.isExact && plan.parts.allSatisfy { $0.index == index }
+            let (ranking, best) = try TextRanks(search, by: index, on: snapshot).ranking(
+                best: isRanked ? bestCount : nil)
+            if let best {
+                plan = Plan(
+                    parts: [Plan.Part(index: nil, ranges: best.sorted().map { KeyRange($0) })], isExact: false,
+                    isSorted: false)
+            }
+            plan.ranking = ranking
+        }
         readsKeysAlone = !wantsBodies && !skipsDamaged && plan.isOfKeysAlone
         // A transaction relies on each entity that it found by a filter, and those that are leapt over nobody sees.
         if let distinct, !skipsDamaged, matchedLimit == nil || filter.isAll,

@@ -15,6 +15,7 @@ struct Sorter {
     }
 
     private let order: SortOrder
+    private let ranking: TextRanking?
     /// Without, the items have no texts.
     private let keepsBodies: Bool
     /// How many are wanted.
@@ -28,17 +29,17 @@ struct Sorter {
 
     private static let itemBytes = MemoryLayout<Item>.stride + 32
 
-    init(_ order: SortOrder, keeping capacity: Int, bodies keepsBodies: Bool = true) {
+    /// `ranking` is that of the plan: where the order is by scores, it must be there.
+    init(_ order: SortOrder, _ ranking: TextRanking?, keeping capacity: Int, bodies keepsBodies: Bool = true) {
         self.order = order
+        self.ranking = ranking
         self.keepsBodies = keepsBodies
         self.capacity = capacity
     }
 
     mutating func add(_ entity: EntityView) throws(HoldfastError) {
         key.bytes.removeAll(keepingCapacity: true)
-        do throws(CorruptJSON) {
-            try order.appendKey(of: entity.body, to: &key)
-        } catch { throw HoldfastError(error) }
+        try order.appendKey(of: entity.body, ranking, to: &key)
         if let worst, !precedes(entity.id, worst) { return }
         var bytes: [UInt8] = []
         try items.askToGrow()
@@ -57,14 +58,14 @@ struct Sorter {
 
     /// The best, in order. The host is asked meanwhile whether to go on.
     mutating func finish() throws(HoldfastError) -> [Item] {
-        let isReversed = order.fields[0].descending
+        let isReversed = order.isReversed
         try Interrupt.sort(&items) { Self.order($0, $1, idsReversed: isReversed) < 0 }
         cut()
         return items
     }
 
     private mutating func prune() {
-        let isReversed = order.fields[0].descending
+        let isReversed = order.isReversed
         items.sort { Self.order($0, $1, idsReversed: isReversed) < 0 }
         cut()
     }
@@ -83,7 +84,7 @@ struct Sorter {
             let keys = key.bytes.withBytes { compareBytes($0, Self.slice(other, 0, item.idStart)) }
             if keys != 0 { return keys < 0 }
             let ids = compareBytes(id, Self.slice(other, item.idStart, item.bodyStart))
-            return order.fields[0].descending ? ids > 0 : ids < 0
+            return order.isReversed ? ids > 0 : ids < 0
         }
     }
 

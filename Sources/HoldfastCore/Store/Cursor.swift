@@ -32,13 +32,15 @@ public final class Cursor: Sendable {
     init(
         _ repository: Repository, _ filter: Filter, _ options: QueryOptions, in transaction: Transaction?
     ) throws(HoldfastError) {
+        try options.check(for: filter)
         self.repository = repository
         self.options = options
         isOwn = transaction == nil
         self.transaction = if let transaction { transaction } else { try repository.store.begin() }
         let state = State(
             scan: QueryScan(
-                filter, sort: options.sort?.fields ?? [], isLimited: true, skipsDamaged: options.skipsDamaged),
+                filter, sort: options.sort?.indexFields ?? [], isLimited: true, skipsDamaged: options.skipsDamaged,
+                wantsScores: options.wantsScores),
             skip: options.skip, remaining: options.limit == 0 ? nil : options.limit)
         self.state = Lock((state, 0))
     }
@@ -105,10 +107,13 @@ public final class Cursor: Sendable {
         var skipped: UInt64 = 0
         var sorter: Sorter?
         var piece = list
+        var ranking = state.scan.plan.ranking
         let scan = try transaction.scan(repository.record.id, repository.check, state.scan) { plan in
             piece = EntityList(expecting: expected)
             skipped = 0
-            sorter = plan.isSorted ? nil : options.sort.map { Sorter($0, keeping: Int.max / 4, bodies: false) }
+            ranking = plan.ranking
+            sorter =
+                plan.isSorted ? nil : options.sort.map { Sorter($0, plan.ranking, keeping: Int.max / 4, bodies: false) }
         } visit: { view throws(HoldfastError) in
             if sorter != nil {
                 try sorter!.add(view)
@@ -118,7 +123,7 @@ public final class Cursor: Sendable {
                 skipped += 1
                 return true
             }
-            try piece.append(view, options.projection)
+            try piece.append(view, options.projection, ranking)
             return UInt64(piece.count) < wanted && piece.json.count < repository.store.environment.limits.pieceBytes
         }
         if sorter != nil {
@@ -147,7 +152,9 @@ public final class Cursor: Sendable {
             guard let found else { continue }
             try id.bytes.withBytes { id throws(HoldfastError) in
                 try found.body.withBytes { body throws(HoldfastError) in
-                    try list.append(EntityView(id: id, version: found.version, body: body), options.projection)
+                    try list.append(
+                        EntityView(id: id, version: found.version, body: body), options.projection,
+                        scan.plan.ranking)
                 }
             }
         }

@@ -8,9 +8,10 @@ extension Repository {
     public func explain(
         _ filter: Filter = .all, _ options: QueryOptions = QueryOptions(), in transaction: Transaction? = nil
     ) throws(HoldfastError) -> [UInt8] {
+        try options.check(for: filter)
         let query = QueryScan(
-            filter, sort: options.sort?.fields ?? [], isLimited: options.limit > 0, skipsDamaged: options.skipsDamaged,
-            distinct: options.distinct)
+            filter, sort: options.sort?.indexFields ?? [], isLimited: options.limit > 0,
+            skipsDamaged: options.skipsDamaged, wantsScores: options.wantsScores, distinct: options.distinct)
         var matched: UInt64 = 0
         var endsEarly = false
         let scan = try scan(query, in: transaction) { plan in
@@ -21,7 +22,7 @@ extension Repository {
             return !endsEarly || matched < options.skip + options.limit
         }
         return JSONWriter.object { writer in
-            let isPointRead = filter.idEquality(key: record.key) != nil
+            let isPointRead = !options.wantsScores && filter.idEquality(key: record.key) != nil
             scan.plan.write(to: &writer, isPointRead: isPointRead)
             writer.member("exact", !isPointRead && scan.plan.isExact)
             writer.member("sort")
@@ -61,6 +62,11 @@ extension Plan.Part {
             for (path, tests) in bounds {
                 writer.member(path.text) { writer in
                     for test in tests { test.write(to: &writer) }
+                }
+            }
+            if !words.isEmpty {
+                writer.member("$text", each: words) { writer, word in
+                    writer.string(String(decoding: word, as: UTF8.self))
                 }
             }
         }

@@ -194,12 +194,16 @@ extension Repository {
             let index = try Index(record)
             writer.beginObject()
             writer.member("name", record.name)
-            writer.member("fields")
-            index.definition.write(to: &writer)
+            if let text = index.definition.text {
+                text.write(to: &writer)
+            } else {
+                writer.member("fields")
+                index.definition.write(to: &writer)
+            }
             writer.member("unique", index.definition.isUnique)
             index.definition.writeExpiry(to: &writer)
             writer.member("state", record.state.name)
-            writer.member("arrays", index.hasArrays)
+            writer.member("arrays", index.record.hasArrays || index.definition.isOutdated)
             if index.definition.isOutdated { writer.member("outdated", true) }
             writer.endObject()
         }

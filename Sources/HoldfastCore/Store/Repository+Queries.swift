@@ -12,25 +12,41 @@ extension Repository {
         let template = try text.map { text throws(HoldfastError) in
             try filters.template(text, limits: store.options.limits)
         }
-        return try (template ?? .all).bind(parameters)
+        guard let template, template.asksForText else { return try (template ?? .all).bind(parameters) }
+        return try template.bind(parameters, text: textDefinition())
+    }
+
+    /// What the repository's text index is over, where it has one that is ready.
+    func textDefinition() throws(HoldfastError) -> TextDefinition? {
+        try store.requireOpen()
+        return try store.read { snapshot throws(HoldfastError) in
+            let texts = try snapshot.indexes(of: record.id).filter { $0.record.state == .ready }.map(\.definition.text)
+            var text = texts.lazy.compactMap { $0 }.first
+            text?.statistics = filters.textStatistics
+            return text
+        }
     }
 
     /// The entities that match, as the options want them; without a sort order by their ids, or as an index has them.
     public func find(
         _ filter: Filter = .all, _ options: QueryOptions = QueryOptions(), in transaction: Transaction? = nil
     ) throws(HoldfastError) -> EntityList {
+        try options.check(for: filter)
         if let order = options.sort { return try find(filter, options, by: order, in: transaction) }
         var list = EntityList()
         var skipped: UInt64 = 0
-        try scan(QueryScan(filter, skipsDamaged: options.skipsDamaged), in: transaction) { _ in
+        var ranking: TextRanking?
+        let query = QueryScan(filter, skipsDamaged: options.skipsDamaged, wantsScores: options.wantsScores)
+        try scan(query, in: transaction) {
             list = EntityList()
             skipped = 0
+            ranking = $0.ranking
         } visit: { view throws(HoldfastError) in
             if skipped < options.skip {
                 skipped += 1
                 return true
             }
-            try list.append(view, options.projection)
+            try list.append(view, options.projection, ranking)
             return options.limit == 0 || UInt64(list.count) < options.limit
         }
         try list.finish()
@@ -41,14 +57,18 @@ extension Repository {
         _ filter: Filter, _ options: QueryOptions, by order: SortOrder, in transaction: Transaction?
     ) throws(HoldfastError) -> EntityList {
         let capacity = options.limit == 0 ? Int.max / 4 : Int(options.skip + options.limit)
-        var sorter = Sorter(order, keeping: capacity)
+        var sorter = Sorter(order, nil, keeping: capacity)
+        var ranking: TextRanking?
         var list = EntityList()
         var isSorted = false
         var skipped: UInt64 = 0
         let query = QueryScan(
-            filter, sort: order.fields, isLimited: options.limit > 0, skipsDamaged: options.skipsDamaged)
+            filter, sort: order.indexFields, isLimited: options.limit > 0, skipsDamaged: options.skipsDamaged,
+            wantsScores: options.wantsScores,
+            bestCount: order.isByScoreAlone && options.limit > 0 && !options.skipsDamaged ? capacity : nil)
         try scan(query, in: transaction) {
-            sorter = Sorter(order, keeping: capacity)
+            sorter = Sorter(order, $0.ranking, keeping: capacity)
+            ranking = $0.ranking
             list = EntityList()
             isSorted = $0.isSorted
             skipped = 0
@@ -61,11 +81,11 @@ extension Repository {
                 skipped += 1
                 return true
             }
-            try list.append(view, options.projection)
+            try list.append(view, options.projection, ranking)
             return options.limit == 0 || UInt64(list.count) < options.limit
         }
         for item in try sorter.finish().dropFirst(Int(options.skip)) {
-            try item.withView { view throws(HoldfastError) in try list.append(view, options.projection) }
+            try item.withView { view throws(HoldfastError) in try list.append(view, options.projection, ranking) }
         }
         try list.finish()
         return list
@@ -147,6 +167,7 @@ extension Repository {
         _ options: QueryOptions, in transaction: Transaction? = nil,
         where predicate: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) -> EntityList {
+        try options.refuseScores("a predicate has none")
         var reading = QueryOptions()
         reading.sort = options.sort
         reading.skipsDamaged = options.skipsDamaged
@@ -172,12 +193,15 @@ extension Repository {
 }
 
 extension EntityList {
-    mutating func append(_ view: EntityView, _ projection: Projection?) throws(HoldfastError) {
+    mutating func append(
+        _ view: EntityView, _ projection: Projection?, _ ranking: TextRanking? = nil
+    ) throws(HoldfastError) {
         guard let projection else { return try append(id: view.id, version: view.version, body: view.body) }
-        // No more than the whole.
+        // No more than the whole, and the scores.
         try Memory.ask(for: view.body.count)
         var text: [UInt8] = []
-        try projection.append(view.body, to: &text)
+        let score = projection.hasScores ? try ranking?.score(of: view.body) : nil
+        try projection.append(view.body, score: score, to: &text)
         try text.withBytes { bytes throws(HoldfastError) in try append(id: view.id, version: view.version, body: bytes)
         }
     }

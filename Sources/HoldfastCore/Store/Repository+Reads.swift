@@ -116,7 +116,7 @@ extension Repository {
         visit: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) -> QueryScan {
         let transaction = try checked(transaction)
-        if let id = query.filter.idEquality(key: record.key) {
+        if !query.wantsScores, let id = query.filter.idEquality(key: record.key) {
             // The filter names its one candidate, so only that one is read, and relied on.
             var query = query
             begin(query.plan)

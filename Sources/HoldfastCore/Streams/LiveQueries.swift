@@ -152,8 +152,9 @@ struct LiveQueries {
         var found = unguarded.all.map(\.element)
         for group in guarded {
             let keys: IndexKeys?
-            do throws(CorruptJSON) {
-                keys = try body.withBytes { body throws(CorruptJSON) in try IndexKeys(of: body, for: group.definition) }
+            do throws(HoldfastError) {
+                keys = try body.withBytes { body throws(HoldfastError) in try IndexKeys(of: body, for: group.definition)
+                }
             } catch { keys = nil }
             guard let keys else {
                 // Too many values to look each up.

@@ -67,7 +67,7 @@ struct ResultRows {
     func key(of body: UnsafeRawBufferPointer) throws(HoldfastError) -> [UInt8] {
         guard let order else { return [] }
         var key = OrderedKey()
-        do throws(CorruptJSON) { try order.appendKey(of: body, to: &key) } catch { throw HoldfastError(error) }
+        try order.appendKey(of: body, to: &key)
         return key.bytes
     }
 
@@ -91,7 +91,7 @@ struct ResultRows {
         if keys != 0 { return keys < 0 }
         let ids = left.id.compare(right.id)
         // As `Sorter` has it.
-        return order?.fields[0].descending ?? false ? ids > 0 : ids < 0
+        return order?.isReversed ?? false ? ids > 0 : ids < 0
     }
 
     /// Where a row stands, or would stand.

@@ -159,6 +159,7 @@ extension Repository {
     public func openLiveQuery(
         _ filter: Filter, _ options: QueryOptions, _ observer: any StreamObserver
     ) throws(HoldfastError) -> ChangeStream {
+        try options.refuseScores("every commit changes those of a live query; sort by a path")
         try store.requireOpen()
         try store.follower.begin(nil)
         do throws(HoldfastError) {

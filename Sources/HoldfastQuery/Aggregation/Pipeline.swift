@@ -59,13 +59,14 @@ public struct Pipeline: Sendable {
     }
 
     /// Reads a pipeline. `key` names the member that holds an entity's id. `parameters` are the values of `$param`: each
-    /// must have one, and each value its parameter.
-    public static func parse(
+    /// must have one, and each value its parameter. `text` is asked what the text index is over where words are searched.
+    package static func parse(
         _ bytes: UnsafeRawBufferPointer, key: String, parameters: [JSONValue.Member] = [],
-        limits: PayloadLimits = .standard
+        limits: PayloadLimits = .standard,
+        text: @escaping () throws(HoldfastError) -> TextDefinition? = { () throws(HoldfastError) in nil }
     ) throws(HoldfastError) -> Pipeline {
         let value = try JSONValue.parse(bytes, what: PipelineReader.what, limits: limits)
-        var reader = PipelineReader(key: key, parameters: parameters)
+        var reader = PipelineReader(key: key, parameters: parameters, text: text)
         do throws(HoldfastError) {
             return try reader.pipeline(value)
         } catch {
@@ -185,6 +186,7 @@ extension Filter.Node {
         case .all(let nodes), .any(let nodes), .none(let nodes): for node in nodes { node.collect(&use) }
         case .path(let path, _):
             if let part = path.parts.first { use.insert(part.name) } else { use = .all }
+        case .text: use = .all
         case .unbound: break
         }
     }

@@ -14,12 +14,17 @@ struct PipelineReader {
     var key: [UInt8]
     let parameters: [[UInt8]: JSONValue]
     private let given: [JSONValue.Member]
+    /// What the repository's text index is over, if it has one.
+    private let text: () throws(HoldfastError) -> TextDefinition?
     private var used: Set<[UInt8]> = []
     /// How the value that is being read is reached from the pipeline's top, so that an error can tell its position.
     private(set) var trail: [FilterCompiler.Step] = []
     private var meansName = false
 
-    init(key: String, parameters: [JSONValue.Member]) {
+    init(
+        key: String, parameters: [JSONValue.Member], text: @escaping () throws(HoldfastError) -> TextDefinition?
+    ) {
+        self.text = text
         self.key = Array(key.utf8)
         given = parameters
         self.parameters = [[UInt8]: JSONValue](parameters.map { ($0.name, $0.value) }) { first, _ in first }
@@ -104,7 +109,15 @@ struct PipelineReader {
             do throws(HoldfastError) {
                 let template = try compiler.template(.object(conditions))
                 used.formUnion(template.parameters)
-                let filter = try template.bind(given.filter { template.parameters.contains($0.name) })
+                // Behind another stage there may be other words than those that the index has.
+                if template.asksForText, place.number > 0 {
+                    throw Operator.text.refusal(
+                        "stands in the first stage only: search there, and go on with what is found", location: nil,
+                        what: Self.what)
+                }
+                let filter = try template.bind(
+                    given.filter { template.parameters.contains($0.name) },
+                    text: template.asksForText ? try text() : nil)
                 stages.append(stage(place, .match(filter), reads: filter.reads))
             } catch {
                 (trail, meansName) = (compiler.trail, compiler.meansName)

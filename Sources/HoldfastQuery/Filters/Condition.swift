@@ -22,11 +22,12 @@ package enum Operator: String, CaseIterable, Sendable {
     case and = "$and"
     case or = "$or"
     case nor = "$nor"
+    case text = "$text"
 
     package init?(_ name: [UInt8]) { self.init(rawValue: String(decoding: name, as: UTF8.self)) }
 
-    /// Whether it joins whole filters instead of testing a path's values.
-    package var isLogical: Bool { self == .and || self == .or || self == .nor }
+    /// Whether it stands beside paths instead of testing a path's values: it joins whole filters, or asks for words.
+    package var isLogical: Bool { self == .and || self == .or || self == .nor || self == .text }
 
     static let logical = allCases.filter(\.isLogical)
     static let ofPaths = allCases.filter { !$0.isLogical }
@@ -89,7 +90,7 @@ package struct Condition: Sendable, Equatable {
                     what: what)
             }
             return elements.isEmpty ? .any([]) : .conjunction(elements.map { test(.equal($0)) })
-        case .options, .elementMatch, .not, .and, .or, .nor:
+        case .options, .elementMatch, .not, .and, .or, .nor, .text:
             throw refusal(what, takes: "no parameter")
         }
     }

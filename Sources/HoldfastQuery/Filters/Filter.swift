@@ -28,7 +28,9 @@ public struct Filter: Sendable, Equatable {
         case none([Node])
         /// Some value that the path leads to passes the test.
         case path(Path, Test)
-        /// Waits for its parameters; a filter that is matched has no such node.
+        /// Has the words that are asked for.
+        case text(WordSearch)
+        /// Waits for its parameters, or for the text index; a filter that is matched has no such node.
         case unbound(Condition)
     }
 
@@ -65,6 +67,9 @@ public struct Filter: Sendable, Equatable {
         return [root]
     }
 
+    /// What `$text` asks for, wherever it stands in the filter.
+    package var text: WordSearch? { root.text }
+
     /// Compiles a filter without parameters. `what` names it in messages, without an article.
     public static func parse(
         _ bytes: UnsafeRawBufferPointer, what: String = "filter", limits: PayloadLimits = .standard
@@ -84,6 +89,16 @@ public struct Filter: Sendable, Equatable {
 }
 
 extension Filter.Node {
+    fileprivate var text: WordSearch? {
+        switch self {
+        case .text(let search): return search
+        case .all(let nodes), .any(let nodes):
+            for node in nodes { if let text = node.text { return text } }
+            return nil
+        case .none, .path, .unbound: return nil
+        }
+    }
+
     /// All of them, with those that are conjunctions themselves taken apart.
     package static func conjunction(_ nodes: [Filter.Node]) -> Filter.Node {
         var flat: [Filter.Node] = []

@@ -15,6 +15,9 @@ struct FilterCompiler {
     private(set) var trail: [Step] = []
     /// Whether an error means the name of the trail's last member, not its value.
     private(set) var meansName = false
+    private(set) var asksForText = false
+    /// What `$text` may not stand in, where that is what is being read.
+    private var closedToText: Operator?
     private var conditionCount = 0
     private var nesting = 0
 
@@ -32,7 +35,8 @@ struct FilterCompiler {
     /// Reads a whole filter.
     mutating func template(_ value: JSONValue) throws(HoldfastError) -> FilterTemplate {
         let root = try document(value)
-        return FilterTemplate(root: root, parameters: parameters, source: value, what: what)
+        return FilterTemplate(
+            root: root, parameters: parameters, asksForText: asksForText, source: value, what: what)
     }
 
     // MARK: Objects of conditions
@@ -62,12 +66,16 @@ struct FilterCompiler {
                 operation, location: nil,
                 "must stand below a path, as {\"path\": {\"\(operation.rawValue)\": ...}}, not at the top level of")
         }
+        if operation == .text { return try text(member.value) }
         guard case .array(let elements) = member.value, !elements.isEmpty else {
             throw operation.refusal(
                 of: member.value, location: nil, takes: "an array of at least one filter", what: what)
         }
         try nest()
         defer { nesting -= 1 }
+        let outer = closedToText
+        if operation == .nor { closedToText = .nor }
+        defer { closedToText = outer }
         var nodes: [Filter.Node] = []
         for (index, element) in elements.enumerated() {
             trail.append(.element(index))
@@ -83,6 +91,25 @@ struct FilterCompiler {
         case .or: return nodes.count == 1 ? nodes[0] : .any(nodes)
         default: return .none(nodes)
         }
+    }
+
+    /// The whole entity is asked for words, by the one text index that a repository may have.
+    private mutating func text(_ value: JSONValue) throws(HoldfastError) -> Filter.Node {
+        if let closedToText {
+            throw Operator.text.refusal(
+                "cannot stand in \"\(closedToText.rawValue)\": leave words out with \"-\" before them", location: nil,
+                what: what)
+        }
+        guard !asksForText else {
+            throw Operator.text.refusal(
+                "stands there twice: put all words into one \"$search\"", location: nil, what: what)
+        }
+        asksForText = true
+        let condition = Condition(path: .itself, location: "$text", operation: .text, operand: value)
+        try condition.checkText(what: what)
+        try count(1)
+        condition.collectParameters(&parameters)
+        return .unbound(condition)
     }
 
     // MARK: Conditions of a path
@@ -113,9 +140,10 @@ struct FilterCompiler {
                 guard let operation = Operator(member.name) else {
                     throw unknown(member.name, location: location, among: Operator.ofPaths)
                 }
+                let form = operation == .text ? "{\"$search\": ...}" : "[{...}, ...]"
                 throw refusal(
                     operation, location: location,
-                    "must stand beside paths, as {\"\(operation.rawValue)\": [{...}, ...]}, not below one, in")
+                    "must stand beside paths, as {\"\(operation.rawValue)\": \(form)}, not below one, in")
             }
             switch operation {
             case .not: nodes.append(.none([try negated(member.value, at: path, location: location)]))
@@ -201,6 +229,9 @@ struct FilterCompiler {
         if let first = members.first, first.name.first == UInt8(ascii: "$"), Operator(first.name)?.isLogical != true {
             return .path(path, .elementValue(try tests(members, at: .itself, location: location)))
         }
+        let outer = closedToText
+        closedToText = .elementMatch
+        defer { closedToText = outer }
         return .path(path, .elementObject(try document(value)))
     }
 

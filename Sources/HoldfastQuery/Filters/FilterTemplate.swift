@@ -7,17 +7,21 @@ public import HoldfastEnvironment
 /// A parameter's value is always a literal, whatever it looks like: no value can add an operator.
 public struct FilterTemplate: Sendable {
     /// The template that every entity matches.
-    public static let all = FilterTemplate(root: .all([]), parameters: [], source: .object([]), what: "filter")
+    public static let all = FilterTemplate(
+        root: .all([]), parameters: [], asksForText: false, source: .object([]), what: "filter")
 
     private let root: Filter.Node
     /// The names of those that occur.
     let parameters: Set<[UInt8]>
+    /// Whether there is a `$text` in it, which needs a text index.
+    package let asksForText: Bool
     private let source: JSONValue
     private let what: String
 
-    init(root: Filter.Node, parameters: Set<[UInt8]>, source: JSONValue, what: String) {
+    init(root: Filter.Node, parameters: Set<[UInt8]>, asksForText: Bool, source: JSONValue, what: String) {
         self.root = root
         self.parameters = parameters
+        self.asksForText = asksForText
         self.source = source
         self.what = what
     }
@@ -40,8 +44,11 @@ public struct FilterTemplate: Sendable {
     }
 
     /// The filter with these values for its parameters: each must have one, and each value its parameter.
-    public func bind(_ values: [JSONValue.Member]) throws(HoldfastError) -> Filter {
-        if parameters.isEmpty && values.isEmpty { return Filter(root: root, source: source) }
+    public func bind(_ values: [JSONValue.Member]) throws(HoldfastError) -> Filter { try bind(values, text: nil) }
+
+    /// The same, where `text` is what the text index is over that `$text` asks.
+    package func bind(_ values: [JSONValue.Member], text: TextDefinition?) throws(HoldfastError) -> Filter {
+        if parameters.isEmpty && values.isEmpty && !asksForText { return Filter(root: root, source: source) }
         let given = Values(values.map { ($0.name, $0.value) }) { first, _ in first }
         if let name = parameters.first(where: { given[$0] == nil }) {
             throw refusal(name, "the parameter \(Self.shown(name)) of the \(what) has no value: give it one")
@@ -52,24 +59,37 @@ public struct FilterTemplate: Sendable {
             if let nearest = Spelling.nearest(to: name, among: names) { message += "; did you mean \"\(nearest)\"?" }
             throw refusal(name, message)
         }
-        return Filter(root: try bind(root, given), source: source.replacingParameters(by: given))
+        // No storage knows which words an index has: one that understands filters is asked for everything.
+        let source = asksForText ? JSONValue.object([]) : source.replacingParameters(by: given)
+        return Filter(root: try bind(root, given, text), source: source)
     }
 
-    private func bind(_ node: Filter.Node, _ values: Values) throws(HoldfastError) -> Filter.Node {
+    private func bind(
+        _ node: Filter.Node, _ values: Values, _ text: TextDefinition?
+    ) throws(HoldfastError) -> Filter.Node {
         switch node {
-        case .all(let nodes): return .conjunction(try bind(nodes, values))
-        case .any(let nodes): return .any(try bind(nodes, values))
-        case .none(let nodes): return .none(try bind(nodes, values))
-        case .path(let path, .elementObject(let node)): return .path(path, .elementObject(try bind(node, values)))
-        case .path(let path, .elementValue(let node)): return .path(path, .elementValue(try bind(node, values)))
-        case .path: return node
+        case .all(let nodes): return .conjunction(try bind(nodes, values, text))
+        case .any(let nodes): return .any(try bind(nodes, values, text))
+        case .none(let nodes): return .none(try bind(nodes, values, text))
+        case .path(let path, .elementObject(let node)): return .path(path, .elementObject(try bind(node, values, text)))
+        case .path(let path, .elementValue(let node)): return .path(path, .elementValue(try bind(node, values, text)))
+        case .path, .text: return node
+        case .unbound(let condition) where condition.operation == .text:
+            guard let text else {
+                throw condition.operation.refusal(
+                    "needs a text index: create an index of the kind \"text\" over the paths to be searched",
+                    location: nil, what: what)
+            }
+            return .text(try condition.bound(to: values).search(of: text, what: what))
         case .unbound(let condition): return try condition.bound(to: values).node(what: what)
         }
     }
 
-    private func bind(_ nodes: [Filter.Node], _ values: Values) throws(HoldfastError) -> [Filter.Node] {
+    private func bind(
+        _ nodes: [Filter.Node], _ values: Values, _ text: TextDefinition?
+    ) throws(HoldfastError) -> [Filter.Node] {
         var bound: [Filter.Node] = []
-        for node in nodes { bound.append(try bind(node, values)) }
+        for node in nodes { bound.append(try bind(node, values, text)) }
         return bound
     }
 

@@ -64,6 +64,11 @@ struct Matcher {
             for node in nodes where try holds(node, at: position) { return false }
             return true
         case .path(let path, let test): return try follow(path, test, from: position)
+        case .text(let search):
+            do throws(HoldfastError) { return try search.holds(in: walker, at: position) } catch {
+                refusal = error
+                throw CorruptJSON(position: position)
+            }
         case .unbound: throw refuse("a parameter of the filter has no value: bind it")
         }
     }

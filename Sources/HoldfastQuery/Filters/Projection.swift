@@ -4,12 +4,23 @@ package import HoldfastEnvironment
 ///
 ///     {"name": 1, "address.city": 1} or ["name", "address.city"]    these, and the key unless it is given a 0
 ///     {"notes": 0, "address.street": 0}                             all but these
+///     {"score": {"$meta": "textScore"}}                             the score under this name, besides
 ///
 /// Paths go through arrays: of their elements, each object is cut in the same way; where members are chosen, other
 /// elements fall away.
 package struct Projection: Sendable {
     private let includes: Bool
     private let root: Node
+    /// Under which names the score is told; what the entity has under them falls away.
+    private let scores: [[UInt8]]
+
+    package var hasScores: Bool { !scores.isEmpty }
+
+    /// Whether the value in an option stands for the score of a text search.
+    package static func isScore(_ value: JSONValue) -> Bool {
+        guard case .object(let members) = value, members.count == 1 else { return false }
+        return members[0].name.elementsEqual("$meta".utf8) && members[0].value == .string(Array("textScore".utf8))
+    }
 
     private struct Node: Sendable {
         var children: [(name: [UInt8], node: Node?)] = []
@@ -35,11 +46,27 @@ package struct Projection: Sendable {
 
     /// Nil where nothing is asked for. `key` names the member that holds the id.
     package init?(_ value: JSONValue, key: String) throws(HoldfastError) {
+        var value = value
+        var scores: [[UInt8]] = []
+        if case .object(let members) = value {
+            scores = members.filter { Self.isScore($0.value) }.map(\.name)
+            value = .object(members.filter { !Self.isScore($0.value) })
+        }
+        for (number, name) in scores.enumerated() {
+            guard !name.isEmpty, !name.contains(UInt8(ascii: ".")), name.first != UInt8(ascii: "$"),
+                name != Array(key.utf8), !scores[..<number].contains(name)
+            else {
+                throw Self.refusal(
+                    "must tell the score under names of their own, without dots: not "
+                        + "\"\(String(decoding: name, as: UTF8.self))\"")
+            }
+        }
+        self.scores = scores
         let fields = try Self.fields(value)
         let keyName = Array(key.utf8)
         let others = fields.filter { $0.name != keyName }
         let keyIsWanted = fields.first { $0.name == keyName }?.isWanted
-        guard let first = others.first?.isWanted ?? keyIsWanted else { return nil }
+        guard let first = others.first?.isWanted ?? keyIsWanted ?? (scores.isEmpty ? nil : false) else { return nil }
         if others.contains(where: { $0.isWanted != first }) {
             throw Self.refusal("cannot both choose and leave out: give all 1 or all 0 (\"\(key)\" may differ)")
         }
@@ -56,6 +83,12 @@ package struct Projection: Sendable {
         }
         // The key has a will of its own: it stays unless it is given a 0.
         root.children.removeAll { $0.name == keyName }
+        for name in scores {
+            if root.child(name) != nil {
+                throw Self.refusal("name \"\(String(decoding: name, as: UTF8.self))\" for the score and for a path")
+            }
+            if !first { root.children.append((name, nil)) }
+        }
         if includes == (keyIsWanted ?? true) { root.children.append((keyName, nil)) }
         self.root = root
     }
@@ -75,7 +108,9 @@ package struct Projection: Sendable {
                 switch member.value {
                 case .integer(0), .bool(false): fields.append((member.name, false))
                 case .integer(1), .bool(true): fields.append((member.name, true))
-                default: throw refusal("must have the values 1 and 0, not \(member.value.typeInWords)")
+                default:
+                    throw refusal(
+                        "must have the values 1 and 0, or {\"$meta\": \"textScore\"}, not \(member.value.typeInWords)")
                 }
             }
         default: throw refusal("must be an array of paths, or an object, not \(value.typeInWords)")
@@ -90,12 +125,23 @@ package struct Projection: Sendable {
 
     // MARK: Cutting
 
-    /// Appends what is wanted of an entity.
-    package func append(_ document: UnsafeRawBufferPointer, to result: inout [UInt8]) throws(HoldfastError) {
+    /// Appends what is wanted of an entity, behind it its score.
+    package func append(
+        _ document: UnsafeRawBufferPointer, score: Double? = nil, to result: inout [UInt8]
+    ) throws(HoldfastError) {
         let walker = JSONWalker(document)
         do throws(CorruptJSON) {
             try object(at: walker.skipWhiteSpace(0), in: walker, root, &result, depth: 0)
         } catch { throw HoldfastError(error) }
+        guard let score else { return }
+        result.removeLast()
+        for name in scores {
+            var writer = JSONWriter()
+            writer.value(.object([JSONValue.Member(name: name, value: .real(score))]))
+            if result.last != UInt8(ascii: "{") { result.append(UInt8(ascii: ",")) }
+            result += writer.bytes.dropFirst().dropLast()
+        }
+        result.append(UInt8(ascii: "}"))
     }
 
     /// Checked entities are never so deep: what is comes from damaged bytes, and must not use up the stack.

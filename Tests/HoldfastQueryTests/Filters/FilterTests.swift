@@ -19,7 +19,8 @@ struct FilterTests {
             (#"{"a.b":{"$gtt":1}}"#, #"unknown operator "$gtt" at "a.b" in the filter; did you mean "$gt"?"#, 8),
             (
                 #"{"$where":"x"}"#,
-                #"unknown operator "$where" at the top level of the filter; supported are "$and", "$or", "$nor""#, 1
+                #"unknown operator "$where" at the top level of the filter; supported are "$and", "$or", "$nor", "$text""#,
+                1
             ),
             (
                 #"{"$gt":1}"#,

@@ -3,7 +3,7 @@
 import ctypes
 import math
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Callable, Optional, Union
+from typing import TYPE_CHECKING, Any, Callable, Literal, Optional, Union
 
 from ._answers import Json
 from ._callbacks import Callbacks, index_progress
@@ -58,6 +58,9 @@ class RepositoryMaintenance:
         unique: bool = False,
         expire_after: Optional[float] = None,
         name: Optional[str] = None,
+        kind: Optional[Literal["values", "text"]] = None,
+        language: Optional[str] = None,
+        stop_words: Optional[Iterable[str]] = None,
         progress: Optional[IndexProgress] = None,
     ) -> None:
         """Creates an index, and returns when queries use it; reading and writing go on meanwhile. It is no
@@ -72,6 +75,12 @@ class RepositoryMaintenance:
         With `expire_after`, in seconds, entities are deleted so long after the time that stands under the one
         path, in milliseconds since 1970. Those without a number there stay.
 
+        With `kind="text"` it is one of words, of which a repository has one: `fields` are paths to texts, a
+        mapping to their weights from 1 to 99,999. Words are stemmed as those of the `language` ("english" by
+        default, "none" keeps them), and `stop_words` do not count. A filter asks it by
+        `{"$text": {"$search": 'coffee "dark roast" -decaf'}}`. `sort={"score": {"$meta": "textScore"}}` has
+        the best first, and the same in `fields` tells the score in each entity.
+
         Raises UniqueViolationError when two entities have the same values in a `unique` one, ExistsError when
         there is an index of this name over something else.
         """
@@ -85,6 +94,9 @@ class RepositoryMaintenance:
                 "unique": unique or None,
                 "expire_after_ms": None if expire_after is None else math.ceil(expire_after * 1000),
                 "name": name,
+                "kind": kind,
+                "language": language,
+                "stop_words": None if stop_words is None else list(stop_words),
             }
         )
         with Callbacks(progress, name="create_index").calling() as token:
@@ -98,8 +110,9 @@ class RepositoryMaintenance:
 
     @threaded
     def indexes(self) -> list[dict[str, Any]]:
-        """The indexes, ordered by name: "name", "fields", "unique", "state", "arrays"; and "outdated" where
-        one was created by an older version: drop it and create it again."""
+        """The indexes, ordered by name: "name", "fields", "unique", "state", "arrays"; of a text index
+        "kind", "language" and "stop_words", too; and "outdated" where one was created by an older version:
+        drop it and create it again."""
         return self._report(lib.hf_repository_indexes)
 
     @threaded

@@ -59,7 +59,7 @@ def no_filter(filter: object) -> TypeError:
 class FirstOptions(TypedDict, total=False):
     """Which entity is the first: `holdfast.Repository.find` tells of each."""
 
-    sort: Optional[Mapping[str, int]]
+    sort: Optional[Mapping[str, Any]]
     skip: int
     parameters: Parameters
     damaged: Damaged
@@ -91,7 +91,7 @@ class QueryParts(QueryOptions):
 
 def query_options(
     *,
-    sort: Optional[Mapping[str, int]] = None,
+    sort: Optional[Mapping[str, Any]] = None,
     skip: int = 0,
     limit: Optional[int] = None,
     fields: Fields = None,

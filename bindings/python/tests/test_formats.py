@@ -65,6 +65,8 @@ def test_an_index_of_the_present_kind_keeps_libraries_away_that_do_not_know_it(p
         assert minimum_reader() == 2
         store.rename("songs", "tracks")
         assert minimum_reader() == 3
+        store.repository("tracks").create_index(["title"], kind="text")
+        assert minimum_reader() == 4
         store.repository("songs").save({"id": "s"})
         store.drop("songs")
         assert store.repository("songs").count() == 0 and store.verify()["ok"]
@@ -88,9 +90,9 @@ def test_a_file_that_needs_a_newer_reader_of_the_same_format_is_refused(path: st
     stored = connection.execute("SELECT value FROM holdfast_meta WHERE name = 'minimum_reader'")
     assert stored.fetchone() == (3,)
     with connection:
-        connection.execute("UPDATE holdfast_meta SET value = 4 WHERE name = 'minimum_reader'")
+        connection.execute("UPDATE holdfast_meta SET value = 5 WHERE name = 'minimum_reader'")
     connection.close()
-    with pytest.raises(holdfast.FormatTooNewError, match=r"reader of version 4 .* use a newer library"):
+    with pytest.raises(holdfast.FormatTooNewError, match=r"reader of version 5 .* use a newer library"):
         holdfast.open(path, read_only=read_only)
 
 
@@ -100,7 +102,7 @@ def test_an_index_of_a_kind_that_a_newer_library_has_entered_beside_is_not_passe
         songs.save({"id": "s1"})
         connection = sqlite3.connect(path)
         with connection:
-            connection.execute("UPDATE holdfast_meta SET value = 4 WHERE name = 'minimum_reader'")
+            connection.execute("UPDATE holdfast_meta SET value = 5 WHERE name = 'minimum_reader'")
             connection.execute("INSERT OR REPLACE INTO holdfast_meta VALUES ('catalogue', 1000000)")
         connection.close()
         with pytest.raises(holdfast.FormatTooNewError):

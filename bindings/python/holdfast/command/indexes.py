@@ -5,7 +5,7 @@ from typing import Any, Optional
 import click
 
 from .commands import Commands
-from .parameters import Sort, complete_index, complete_repository, repository_argument, store_argument
+from .parameters import Fields, complete_index, complete_repository, repository_argument, store_argument
 from .progress import progress
 from .session import Session
 
@@ -30,7 +30,8 @@ def index() -> None:
 def list_(session: Session, store: str, repository: Optional[str]) -> None:
     """Print the indexes of a repository, or of all.
 
-    Answers a list of "repository", "name", "fields" (1 ascending, -1 descending), "unique", "state" and
+    Answers a list of "repository", "name", "fields" (1 ascending, -1 descending; of a text index weights, and
+    then "kind", "language" and "stop_words", too), "unique", "state" and
     "arrays" (whether an entity has one there), "expire_after_ms" where entities expire by it, and "outdated"
     where it is to be created again.
 
@@ -47,8 +48,11 @@ def list_(session: Session, store: str, repository: Optional[str]) -> None:
 @index.command()
 @store_argument
 @repository_argument
-@click.argument("paths", nargs=-1, required=True, type=Sort(), metavar="PATH[:-1]...")
+@click.argument("paths", nargs=-1, required=True, type=Fields(), metavar="PATH[:-1|:WEIGHT]...")
 @click.option("--unique", is_flag=True, help="No two entities may have the same values.")
+@click.option("--text", is_flag=True, help="An index of words, for $text; behind a path stands its weight.")
+@click.option("--language", help="Of a text index: whose endings are taken off (english); none takes none.")
+@click.option("--stop-word", "stop_words", multiple=True, help="Of a text index: a word that does not count.")
 @click.option("--name", help="Its name (the paths, with underscores between them).")
 @click.option(
     "--expire-after",
@@ -61,8 +65,11 @@ def create(
     session: Session,
     store: str,
     repository: str,
-    paths: "tuple[dict[str, int], ...]",
+    paths: "tuple[list[str], ...]",
     unique: bool,
+    text: bool,
+    language: Optional[str],
+    stop_words: "tuple[str, ...]",
     name: Optional[str],
     expire_after: Optional[float],
 ) -> None:
@@ -77,16 +84,35 @@ def create(
         holdfast index create music.db songs album.year:-1 title
         holdfast index create music.db people email --unique
         holdfast index create music.db sessions seen --expire-after 3600
+        holdfast index create music.db songs title:10 lyrics --text --language english --stop-word the
     """
-    fields = {path: direction for part in paths for path, direction in part.items()}
-    name = name or "_".join(path if direction > 0 else f"-{path}" for path, direction in fields.items())
+    fields = {path: number for part in paths for path, number in map(_numbered, part)}
+    if not text:
+        wrong = next((path for path, number in fields.items() if number not in (1, -1)), None)
+        if wrong is not None:
+            raise click.BadParameter(f"{wrong!r}: the direction is 1 or -1; only --text has weights.")
+        if language is not None or stop_words:
+            raise click.UsageError("--language and --stop-word are for --text.")
+    default = "_".join(path if text or number > 0 else f"-{path}" for path, number in fields.items())
+    name = name or (f"{default}_text" if text else default)
     options: dict[str, Any] = {"unique": unique, "name": name, "expire_after": expire_after}
+    if text:
+        options |= {"kind": "text", "language": language, "stop_words": stop_words or None}
     with session.open(store, write=True) as opened:
         target = opened.repository(repository, create=False)
         with progress(session, "Indexing", total=target.count()) as tell:
             target.create_index(fields, **options, progress=tell)
         # At once: Ctrl-C from here on must not hide that it is there.
         session.output.done({"repository": repository, "name": name, "fields": fields, "unique": unique})
+
+
+def _numbered(part: str) -> "tuple[str, int]":
+    """A path with what stands behind its colon, 1 where nothing does."""
+    path, _, number = part.partition(":")
+    try:
+        return path, int(number or 1)
+    except ValueError:
+        raise click.BadParameter(f"{part!r}: behind the colon stands -1, or a weight.") from None
 
 
 @index.command()

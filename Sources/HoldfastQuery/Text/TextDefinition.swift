@@ -1,0 +1,62 @@
+internal import CHoldfastWords
+package import HoldfastEnvironment
+
+/// What a text index is over: which texts of an entity, and what their words are to it.
+package struct TextDefinition: Sendable, Equatable {
+    package struct Field: Sendable, Equatable {
+        package let path: Path
+        /// How much a word there counts.
+        package let weight: Int64
+
+        package init(path: Path, weight: Int64) {
+            self.path = path
+            self.weight = weight
+        }
+    }
+
+    package static let maxWeight: Int64 = 99_999
+    package static let maxStopWords = 10_000
+    /// The language whose words are kept as they are.
+    package static let noLanguage = "none"
+
+    package let fields: [Field]
+    /// By libstemmer's name, or its code of ISO 639.
+    package let language: String
+    /// As they were given.
+    package let stopWords: [[UInt8]]
+    /// What is known of the index by which this was found; it makes no definition another one.
+    package var statistics: TextStatistics?
+    /// With their case and accents folded, not stemmed.
+    let foldedStopWords: Set<[UInt8]>
+
+    package init(
+        fields: [Field], language: String, stopWords: [[UInt8]]
+    ) throws(HoldfastError) {
+        self.fields = fields
+        self.language = language
+        self.stopWords = stopWords
+        var folded: Set<[UInt8]> = []
+        let walk = try WordWalk(language: Self.noLanguage)
+        for word in stopWords {
+            try word.withBytes { word throws(HoldfastError) in
+                try walk.each(in: word) { word throws(HoldfastError) in
+                    folded.insert(word.bytes)
+                    return true
+                }
+            }
+        }
+        foldedStopWords = folded
+    }
+
+    package static func == (left: Self, right: Self) -> Bool {
+        left.fields == right.fields && left.language == right.language && left.stopWords == right.stopWords
+    }
+
+    /// Whether words of a language can be stemmed; of `noLanguage` none are.
+    package static func knows(_ language: String) -> Bool {
+        if language == noLanguage { return true }
+        guard !language.utf8.contains(0), let stemmer = hfwords_stemmer(language) else { return false }
+        hfwords_stemmer_free(stemmer)
+        return true
+    }
+}
