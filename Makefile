@@ -20,7 +20,7 @@ DEMO_PREFIX := $(BUILD)/demo-prefix
 VENV := $(BUILD)/venv
 
 PACKAGES := build-essential chromium chromium-driver clang-format iso-codes libcmocka-dev libjansson-dev \
-    libpcre2-dev libsqlite3-dev libstemmer-dev pkg-config python3-venv sqlite3 valgrind zsh
+    libpcre2-dev libpq5 libsqlite3-dev libstemmer-dev pkg-config postgresql python3-venv sqlite3 valgrind zsh
 
 C_WARNINGS := -Wall -Wextra -Wpedantic -Werror
 # How the tests' programs in C are compiled, and linked with the library that lies in a folder.
@@ -35,7 +35,7 @@ C_FILES = $(shell find include Sources Tests bindings -name '*.[ch]' -not -path 
 ABI_SHARED := $(addprefix Tests/ABI/,support.c actions.c indexes.c listener.c members.c scene.c shelf.c state_table.c \
     every_function.c)
 ABI_TESTS := $(patsubst Tests/ABI/%.c,%,$(wildcard Tests/ABI/test_*.c))
-TEST_PARTS := test-headers test-payload test-abi test-symbols test-install test-torture-short test-simulator test-fuzz-short \
+TEST_PARTS := test-headers test-payload test-abi test-postgresql test-symbols test-install test-torture-short test-simulator test-fuzz-short \
     test-races test-growth test-mutants test-benchmarks test-swift documentation test-thread-sanitizer test-package test-python \
     test-swift-provider
 
@@ -184,6 +184,19 @@ $(BUILD)/abi/%: Tests/ABI/%.c $(ABI_SHARED) $(wildcard Tests/ABI/*.h) include/ho
 	@mkdir -p $(BUILD)/abi
 	$(CC) -std=c99 -O1 $(C_TEST_FLAGS) -DHOLDFAST_VERSION='"$(VERSION)"' $< $(ABI_SHARED) -o $@ \
 	    $(LINKED) -lcmocka -ljansson -pthread
+
+# What a program does that was written for a file. Its parts in Swift and Python belong to test-swift and test-python.
+POSTGRESQL_TESTS := test_transaction
+CLUSTER := Tests/HoldfastPostgreSQLTests/cluster.sh
+
+test-postgresql: library $(addprefix $(BUILD)/abi/,$(POSTGRESQL_TESTS)) ## The C contract, on a server
+	@folder=$$(mktemp --directory /tmp/holdfast-postgresql-XXXXXX); failed=; \
+	url=$$($(CLUSTER) start $$folder) || { $(CLUSTER) stop $$folder; exit 1; }; \
+	for test in $(POSTGRESQL_TESTS); do \
+	    HOLDFAST_TEST_SERVER=$$url timeout 900 $(BUILD)/abi/$$test || failed="$$failed $$test"; \
+	done; \
+	$(CLUSTER) stop $$folder; \
+	if [ -n "$$failed" ]; then echo "FAILED:$$failed" >&2; exit 1; fi
 
 test-symbols: library ## What the library exports, needs and weighs
 	Tests/Symbols/check.sh $(LIBRARY) $(SONAME)

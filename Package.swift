@@ -77,11 +77,19 @@ let package = Package(
                 "CHoldfastPlatform",
             ]),
 
+        // Its library is loaded when it is first needed, and is no dependency of this package.
+        .target(
+            name: "HoldfastPostgreSQL",
+            dependencies: [
+                "HoldfastEnvironment", "HoldfastQuery", "HoldfastStorage", "CHoldfastPlatform",
+            ], exclude: ["LAYOUT.md"]),
+
         // Which engine keeps a store: the only target that names them all, for the two faces.
         .target(
             name: "HoldfastEngines",
             dependencies: [
                 "HoldfastEnvironment", "HoldfastStorage", "HoldfastCore", "HoldfastServices", "HoldfastSQLite",
+                "HoldfastPostgreSQL",
             ]),
 
         // The two faces.
@@ -171,6 +179,12 @@ let package = Package(
                 "HoldfastEnvironment", "HoldfastQuery", "HoldfastStorage", "HoldfastCore", "HoldfastSQLite", "CSQLite",
                 "CHoldfastPlatform", "StorageConformance",
             ]),
+        .testTarget(
+            name: "HoldfastPostgreSQLTests",
+            dependencies: [
+                "HoldfastEnvironment", "HoldfastQuery", "HoldfastStorage", "HoldfastCore", "HoldfastPostgreSQL",
+                "HoldfastEngines", "StorageConformance",
+            ], exclude: ["cluster.sh"]),
         .testTarget(
             name: "HoldfastTests",
             dependencies: [

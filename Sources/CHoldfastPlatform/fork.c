@@ -76,18 +76,34 @@ int hfplatform_sync(int descriptor) {
     return fsync(descriptor) == 0 ? 0 : errno;
 }
 
+/* Room for one more in the list; under the lock. */
+static bool make_room(void) {
+    if (count < capacity)
+        return true;
+    size_t wanted = capacity * 2 + 8;
+    int *grown = realloc(unshared, wanted * sizeof *grown);
+    if (grown == NULL)
+        return false;
+    unshared = grown;
+    capacity = wanted;
+    return true;
+}
+
+/* Whether it was in the list; under the lock. */
+static bool take_out(int descriptor) {
+    size_t i = 0;
+    while (i < count && unshared[i] != descriptor)
+        i++;
+    if (i == count)
+        return false;
+    unshared[i] = unshared[--count];
+    return true;
+}
+
 int hfplatform_open_unshared(const char *path, int flags, uint32_t mode) {
     hfplatform_fork_hold();
     int descriptor = -ENOMEM;
-    if (count == capacity) {
-        size_t wanted = capacity * 2 + 8;
-        int *grown = realloc(unshared, wanted * sizeof *grown);
-        if (grown != NULL) {
-            unshared = grown;
-            capacity = wanted;
-        }
-    }
-    if (count < capacity) {
+    if (make_room()) {
         descriptor = hfplatform_open(path, flags, mode);
         if (descriptor >= 0)
             unshared[count++] = descriptor;
@@ -98,13 +114,23 @@ int hfplatform_open_unshared(const char *path, int flags, uint32_t mode) {
 
 void hfplatform_close_unshared(int descriptor) {
     hfplatform_fork_hold();
-    size_t i = 0;
-    while (i < count && unshared[i] != descriptor)
-        i++;
     /* In a forked child it is closed already, and its number may be another file's. */
-    if (i < count) {
-        unshared[i] = unshared[--count];
+    if (take_out(descriptor))
         close(descriptor);
-    }
+    hfplatform_fork_release();
+}
+
+bool hfplatform_unshare(int descriptor) {
+    hfplatform_fork_hold();
+    bool has_room = make_room();
+    if (has_room)
+        unshared[count++] = descriptor;
+    hfplatform_fork_release();
+    return has_room;
+}
+
+void hfplatform_forget_unshared(int descriptor) {
+    hfplatform_fork_hold();
+    take_out(descriptor);
     hfplatform_fork_release();
 }

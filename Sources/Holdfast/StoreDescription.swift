@@ -56,7 +56,7 @@ public struct StoreDescription: Sendable, Hashable, Decodable {
 
     /// What it was opened with.
     public var url: String
-    /// Which engine keeps it: "memory", "sqlite" or "provider".
+    /// Which engine keeps it: "memory", "sqlite", "postgresql" or "provider".
     public var engine: String
     /// The version of its format.
     public var format: Int

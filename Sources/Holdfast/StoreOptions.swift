@@ -35,7 +35,8 @@ public struct StoreOptions: Sendable, Hashable {
     public var snapshotMaxAge: Duration
     /// SQLite: a write-ahead log beyond this takes snapshots back. At least 1 MiB.
     public var walLimitBytes: Int
-    /// SQLite: how long to wait for a process that is just opening, recovering or closing the store, at most a day.
+    /// SQLite: how long to wait for a process that is just opening, recovering or closing the store. On a server: how long to
+    /// wait for a connection. At most a day.
     public var lockTimeout: Duration
     /// How long idempotency keys are kept,
     public var idempotencyMaxAge: Duration
@@ -57,6 +58,10 @@ public struct StoreOptions: Sendable, Hashable {
     /// SQLite: the permissions of a store that is created, such as `0o660`; the files beside it get the same. At least
     /// `0o600`. Nil for 0644 less the process's umask.
     public var mode: UInt16?
+    /// On a server: the name of the store among those of the database. Nil where the URL tells it, and for "main".
+    public var store: String?
+    /// On a server: how many connections the store opens at most, 3 to 1,000.
+    public var maxConnections: Int
 
     /// The defaults, but for what is given: each argument is the property of its name.
     public init(
@@ -65,7 +70,8 @@ public struct StoreOptions: Sendable, Hashable {
         snapshotMaxAge: Duration = .seconds(60), walLimitBytes: Int = 268_435_456, lockTimeout: Duration = .seconds(5),
         idempotencyMaxAge: Duration = .seconds(604_800), idempotencyMaxCount: Int = 100_000,
         logRetention: Int = 100_000, logMaxAge: Duration? = nil, logMaxBytes: Int = 268_435_456,
-        slowCommit: Duration = .seconds(1), allowUnsafeLocation: Bool = false, mode: UInt16? = nil
+        slowCommit: Duration = .seconds(1), allowUnsafeLocation: Bool = false, mode: UInt16? = nil,
+        store: String? = nil, maxConnections: Int = 32
     ) {
         self.create = create
         self.readOnly = readOnly
@@ -86,6 +92,8 @@ public struct StoreOptions: Sendable, Hashable {
         self.slowCommit = slowCommit
         self.allowUnsafeLocation = allowUnsafeLocation
         self.mode = mode
+        self.store = store
+        self.maxConnections = maxConnections
     }
 }
 
@@ -110,6 +118,8 @@ extension StoreOptions: Encodable {
         case slowCommit = "slow_commit_ms"
         case allowUnsafeLocation = "allow_unsafe_location"
         case mode
+        case store
+        case maxConnections = "max_connections"
     }
 
     /// Encodes the options as the C interface names them.
@@ -134,6 +144,8 @@ extension StoreOptions: Encodable {
         try container.encode(slowCommit.milliseconds, forKey: .slowCommit)
         try container.encode(allowUnsafeLocation, forKey: .allowUnsafeLocation)
         try container.encodeIfPresent(mode.map { "0" + String($0, radix: 8) }, forKey: .mode)
+        try container.encodeIfPresent(store, forKey: .store)
+        try container.encode(maxConnections, forKey: .maxConnections)
     }
 
     /// Checked and named by the core's own reader, so that every face refuses the same.

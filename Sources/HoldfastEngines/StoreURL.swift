@@ -1,5 +1,6 @@
 public import HoldfastCore
 public import HoldfastEnvironment
+internal import HoldfastPostgreSQL
 internal import HoldfastSQLite
 public import HoldfastServices
 public import HoldfastStorage
@@ -8,15 +9,26 @@ public import HoldfastStorage
 ///
 ///     memory:                          the process's memory
 ///     sqlite:PATH, or a plain path     an SQLite file
+///     postgresql://… or postgres://…   a store in a PostgreSQL database
 public enum StoreURL {
     /// The engines of this library, by the names that `hf_feature_available` knows.
-    public static let engines = ["memory", "sqlite"]
+    public static let engines = ["memory", "sqlite", "postgresql"]
 
     public static func open(
         _ url: String, options: StoreOptions, environment: Environment = .system
     ) throws(HoldfastError) -> Store {
         let storage: any Storage
-        switch try parse(url) {
+        var name = url
+        let place = try parse(url)
+        if options.store != nil {
+            guard case .server = place else {
+                throw HoldfastError(
+                    .invalidOption,
+                    "\"store\" names one of a server's stores, and \"\(url)\" is one by itself: leave it out",
+                    detail: [("option", .text("store"))])
+            }
+        }
+        switch place {
         case .memory:
             storage = MemoryStorage(state: .fresh(random: environment.random))
         case .file(let path):
@@ -29,8 +41,30 @@ public enum StoreURL {
             settings.allowUnsafeLocation = options.allowUnsafeLocation
             settings.mode = options.mode
             storage = try SQLiteStorage.open(path: path, options: settings, environment: environment)
+        case .server(let server):
+            storage = try open(server, options, environment)
+            // What describes the store shall tell no password.
+            name = server.place
         }
-        return try Store.open(url: url, storage: storage, options: options, environment: environment)
+        return try Store.open(url: name, storage: storage, options: options, environment: environment)
+    }
+
+    private static func open(
+        _ server: ServerURL, _ options: StoreOptions, _ environment: Environment
+    ) throws(HoldfastError) -> PostgreSQLStorage {
+        if let inURL = server.store, let inOptions = options.store, inURL != inOptions {
+            throw HoldfastError(
+                .invalidOption,
+                "the URL names the store \"\(inURL)\" and the option \"store\" another, \"\(inOptions)\": give one of them",
+                detail: [("option", .text("store"))])
+        }
+        var settings = PostgreSQLOptions()
+        settings.store = options.store ?? server.store ?? ServerURL.standardStore
+        settings.create = options.create
+        settings.readOnly = options.readOnly
+        settings.lockTimeoutMilliseconds = options.lockTimeoutMilliseconds
+        settings.maxConnections = options.maxConnections
+        return try PostgreSQLStorage.open(server, settings, environment: environment)
     }
 
     /// Makes a store at `url` from a backup.
@@ -40,7 +74,8 @@ public enum StoreURL {
     ) throws(HoldfastError) {
         guard case .file(let path) = try parse(url) else {
             throw HoldfastError(
-                .unsupported, "\"\(url)\" names no file to which a backup could be restored: give a path")
+                .unsupported,
+                "a backup is restored to a file, and the URL names none: give a path, and import its export elsewhere")
         }
         var settings = SQLiteOptions()
         settings.lockTimeoutMilliseconds = options.lockTimeoutMilliseconds
@@ -60,6 +95,7 @@ public enum StoreURL {
     private enum Place {
         case memory
         case file(String)
+        case server(ServerURL)
     }
 
     private static func parse(_ url: String) throws(HoldfastError) -> Place {
@@ -83,10 +119,11 @@ public enum StoreURL {
                 throw HoldfastError(.invalidURL, "\"\(url)\" has no path: give \"sqlite:PATH\"")
             }
             return try file(rest)
+        case let scheme where ServerURL.schemes.contains(scheme): return .server(try ServerURL(url))
         default:
             throw HoldfastError(
                 .invalidURL,
-                "no engine is called \"\(url[..<colon])\": give a path, \"sqlite:PATH\" or \"memory:\" (a path that begins "
+                "no engine is called \"\(url[..<colon])\": give a path, \"sqlite:PATH\", \"postgresql://HOST/DATABASE\" or \"memory:\" (a path that begins "
                     + "like a scheme is written \"./\(url)\")")
         }
     }

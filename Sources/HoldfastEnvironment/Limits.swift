@@ -228,6 +228,14 @@ public struct Limits: Sendable, Equatable {
     public var copyPages = 256
     public var rewriteBytes = 64 << 10
 
+    // MARK: The PostgreSQL engine
+
+    /// How long a server may take for an answer before the connection is given up. At 1 each is.
+    public var serverReply = 60_000_000_000
+    /// So many rows, or this many bytes and the row that reaches them, a server is asked for at once. At 1 one by one.
+    public var serverRows = 1_000
+    public var serverPageBytes = 1 << 20
+
     // MARK: The whole process
 
     // What follows is asked where no store is known: HOLDFAST_LIMITS sets it, and no `Environment` does.
@@ -317,7 +325,7 @@ extension Limits {
             ("closingPoll", \.closingPoll), ("indexKeyBytes", \.indexKeyBytes), ("indexRows", \.indexRows),
             ("indexAttempts", \.indexAttempts), ("cachedTransactionBytes", \.cachedTransactionBytes),
             ("verifiedEntities", \.verifiedEntities), ("keptItems", \.keptItems), ("linePiece", \.linePiece),
-        ] + ofSQLite + ofProcesses
+        ] + ofSQLite + ofPostgreSQL + ofProcesses
     }
 
     private static var ofSQLite: [(name: String, path: WritableKeyPath<Limits, Int>)] {
@@ -335,6 +343,12 @@ extension Limits {
             ("checkpointPoll", \.checkpointPoll), ("checkpointRetry", \.checkpointRetry),
             ("checkpointShortRetry", \.checkpointShortRetry), ("checkpointLongRetry", \.checkpointLongRetry),
             ("copyPages", \.copyPages), ("rewriteBytes", \.rewriteBytes),
+        ]
+    }
+
+    private static var ofPostgreSQL: [(name: String, path: WritableKeyPath<Limits, Int>)] {
+        [
+            ("serverReply", \.serverReply), ("serverRows", \.serverRows), ("serverPageBytes", \.serverPageBytes),
         ]
     }
 
@@ -358,7 +372,8 @@ extension Limits {
     /// program that counts such answers as wrong leaves them as they are.
     public static var refusing: Set<WritableKeyPath<Limits, Int>> {
         [
-            \.foreignLock, \.busyTimeout, \.closingDoor, \.indexKeyBytes, \.indexAttempts, \.patternItems,
+            \.foreignLock, \.busyTimeout, \.serverReply,
+            \.closingDoor, \.indexKeyBytes, \.indexAttempts, \.patternItems,
             \.patternItemsPerByte, \.patternMemory, \.probedValues, \.probedDepth,
             \.validationRounds, \.handles, \.handleGenerations,
         ]

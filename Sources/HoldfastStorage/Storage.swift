@@ -18,8 +18,8 @@ public import HoldfastQuery
 ///     holdfast_log(sequence, commit_id, time, changes)     one row a batch of commits, named by the newest
 ///     holdfast_idempotency(key, fingerprint, sequence, time, receipt)
 ///
-/// On PostgreSQL each key begins with the store's id, and the counter row `holdfast_store(id, head)` stands for
-/// SQLite's one writer.
+/// On PostgreSQL each key begins with the store's number, all indexes share one table, and the lock of the row
+/// `holdfast_store(store, head, …)` stands for SQLite's one writer.
 ///
 /// Every engine passes the conformance suite (`Tests/StorageConformance`).
 public protocol Storage: AnyObject, Sendable {
@@ -65,7 +65,7 @@ public protocol Storage: AnyObject, Sendable {
     /// `releaseWriteLock` gives up lock or position. Both are called by one thread at a time, as are the calls below.
     ///
     ///     SQLite       locks on a sidecar file
-    ///     PostgreSQL   nothing: its row locks have a queue
+    ///     PostgreSQL   BEGIN; SELECT head FROM holdfast_store … FOR UPDATE: its row locks have a queue
     func acquireWriteLock(until deadline: UInt64) throws(HoldfastError) -> Bool
     func releaseWriteLock()
 
@@ -73,7 +73,7 @@ public protocol Storage: AnyObject, Sendable {
     /// disk before its `commit` returns and before anybody sees it. `.busy` when another program does not let go in time.
     ///
     ///     SQLite       PRAGMA synchronous = FULL or NORMAL; BEGIN IMMEDIATE; SELECT max(sequence) FROM holdfast_log
-    ///     PostgreSQL   BEGIN ISOLATION LEVEL SERIALIZABLE; SET LOCAL synchronous_commit = …; SELECT head FROM holdfast_store …
+    ///     PostgreSQL   goes on with the lock of the row; with COMMIT, SET LOCAL synchronous_commit = …
     func beginWrite(durable: Bool) throws(HoldfastError) -> any StorageWrite
 
     /// Makes every commit that returned before durable, in whatever process.
@@ -97,7 +97,7 @@ public protocol Storage: AnyObject, Sendable {
     /// for: from here on snapshots that were not closed, and calls that read, answer `.closed`.
     ///
     ///     SQLite       UPDATE holdfast_meta SET value = $head WHERE name = 'reserved'; PRAGMA wal_checkpoint(TRUNCATE)
-    ///     PostgreSQL   nothing to note: the counter row has it
+    ///     PostgreSQL   UPDATE holdfast_store SET reserved = $head …
     func close(head: CommitSequence) throws(HoldfastError)
 
     /// Gives the engine the core's help with what only the core can do. Called once, right after opening.

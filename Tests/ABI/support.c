@@ -3,6 +3,9 @@
 #include <dirent.h>
 #include <signal.h>
 
+/* The environment's name for the server to test on. */
+#define SERVER "HOLDFAST_TEST_SERVER"
+
 /* --- Scenarios ---------------------------------------------------------------------------------- */
 
 enum { SECONDS_FOR_ONE_SCENARIO = 300 };
@@ -61,6 +64,10 @@ static void run_instance(void **state) {
     assert_non_null(mkdtemp(i->fixture.directory));
     if (strcmp(i->fixture.engine, "memory") == 0) {
         strcpy(i->fixture.url, "memory:");
+    } else if (strcmp(i->fixture.engine, "postgresql") == 0) {
+        assert_in_range(snprintf(i->fixture.url, sizeof i->fixture.url, "%s?holdfast_store=%s",
+                                 getenv(SERVER), i->fixture.directory),
+                        1, sizeof i->fixture.url - 1);
     } else {
         snprintf(i->fixture.url, sizeof i->fixture.url, "%s/store.db", i->fixture.directory);
     }
@@ -79,18 +86,22 @@ static int tear_down(void **state) {
 }
 
 int run_scenarios(const char *group, const scenario *scenarios, size_t count) {
-    static const struct {
+    typedef struct {
         int engine;
         const char *name;
-    } engines[] = {{ON_MEMORY, "memory"}, {ON_SQLITE, "sqlite"}};
+    } engine;
+    static const engine here[] = {{ON_MEMORY, "memory"}, {ON_SQLITE, "sqlite"}},
+                        there[] = {{ON_BOTH, "postgresql"}};
+    const engine *engines = getenv(SERVER) == NULL ? here : there;
+    size_t engine_count = getenv(SERVER) == NULL ? COUNT_OF(here) : COUNT_OF(there);
 
     signal(SIGALRM, give_up);
-    instance *instances = calloc(count * COUNT_OF(engines), sizeof *instances);
-    struct CMUnitTest *tests = calloc(count * COUNT_OF(engines), sizeof *tests);
+    instance *instances = calloc(count * engine_count, sizeof *instances);
+    struct CMUnitTest *tests = calloc(count * engine_count, sizeof *tests);
     size_t total = 0;
     for (size_t i = 0; i < count; i++) {
-        for (size_t e = 0; e < COUNT_OF(engines); e++) {
-            if ((scenarios[i].engines & engines[e].engine) == 0) {
+        for (size_t e = 0; e < engine_count; e++) {
+            if ((scenarios[i].engines & engines[e].engine) != engines[e].engine) {
                 continue;
             }
             instance *new = &instances[total];

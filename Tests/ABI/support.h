@@ -33,7 +33,7 @@
 typedef struct fixture {
     const char *engine;
     char directory[64]; /* empty, of this scenario alone, removed afterwards */
-    char url[128];
+    char url[256];
 } fixture;
 
 enum { ON_MEMORY = 1, ON_SQLITE = 2, ON_BOTH = 3 };
@@ -80,7 +80,9 @@ typedef struct scenario {
 /* For what does not depend on the engine. */
 #define ONCE(function) SCENARIO(function, ON_MEMORY)
 
-/* Runs the scenarios on the engines they ask for; answers the number of failures, for main to return. */
+/* Runs the scenarios on the engines they ask for; answers the number of failures, for main to return. Where
+ * HOLDFAST_TEST_SERVER has the URL of a PostgreSQL database, those for each engine run there, and on no
+ * other. */
 int run_scenarios(const char *group, const scenario *scenarios, size_t count);
 
 /* --- Factories ---------------------------------------------------------------------------------- */

@@ -140,6 +140,8 @@ static void wrong_types_and_values_out_of_range_are_refused_by_name(fixture *f) 
         {open_with, "snapshot_max_age_ms", {"99", "86400001"}},
         {open_with, "wal_limit_bytes", {"1048575", "1099511627777"}},
         {open_with, "lock_timeout_ms", {"-1", "86400001"}},
+        {open_with, "max_connections", {"2", "1001"}},
+        {open_with, "store", {"1", "null", "true"}},
         {open_with, "idempotency_max_age_ms", {"-1", "9007199254740993"}},
         {open_with, "idempotency_max_count", {"-1", "2147483649"}},
         {open_with, "log_retention", {"999", "2147483649"}},
@@ -205,6 +207,8 @@ static void the_bounds_of_each_range_are_within_it(fixture *f) {
         "{\"log_max_bytes\":1099511627776}",
         "{\"slow_commit_ms\":1}",
         "{\"lock_timeout_ms\":0}",
+        "{\"max_connections\":3}",
+        "{\"max_connections\":1000}",
         "{\"durability\":\"relaxed\",\"delivery\":\"queue\",\"create\":true,\"read_only\":false}",
     };
     for (size_t i = 0; i < COUNT_OF(good); i++) {

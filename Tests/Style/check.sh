@@ -17,7 +17,7 @@ forbid() { # what it would mean, pattern, paths
 }
 
 # All of which the shared library is made.
-library=(Sources/Holdfast{Environment,Query,Storage,Core,Services,SQLite,Engines,ABI})
+library=(Sources/Holdfast{Environment,Query,Storage,Core,Services,SQLite,PostgreSQL,Engines,ABI})
 
 forbid "Foundation would make the library nine times as large" \
     '^ *((public|internal|package|private|fileprivate) )?import Foundation' \

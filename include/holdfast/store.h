@@ -38,6 +38,7 @@ typedef struct hf_store hf_store;
  *                                                    written "./x:y.db")
  *   "memory:"                                        a new store in this process's memory (":memory:",
  *                                                    as SQLite calls it, is HF_INVALID_URL)
+ *   "postgresql://user@host:5432/database", "postgres://..."   a store in a PostgreSQL database, see below
  *   Schemes are the same in any case (RFC 3986); what follows "sqlite:" is the path by the letter.
  *
  * options: NUL-terminated JSON object, or NULL for the defaults. Unknown names are refused.
@@ -60,7 +61,9 @@ typedef struct hf_store hf_store;
  *   "wal_limit_bytes": 1048576..2^40 (268435456)   SQLite: a write-ahead log beyond this takes snapshots back
  *   "lock_timeout_ms": 0..86400000 (5000)  SQLite: how long to wait for a process that is just opening,
  *                                          recovering or closing the store; another open in this process
- *                                          is refused at once
+ *                                          is refused at once. On a server: how long to wait for a
+ *                                          connection, a second at least, and after a lost one for the
+ *                                          server to come back
  *   "idempotency_max_age_ms": 0..2^53 (604800000)  how long idempotency keys are kept,
  *   "idempotency_max_count": 0..2^31 (100000)      and at most how many; ages are counted
  *                                          steadily while the store is open, by the calendar in between
@@ -82,6 +85,10 @@ typedef struct hf_store hf_store;
  *   "mode": "0600".."0777"                 SQLite: the permissions of a file that is created, whatever the
  *                                          umask; without it 0644 less the umask, as SQLite does it. The
  *                                          files beside it have the same, and for root the same owner
+ *   "store": text ("main")                 on a server: which of the database's stores, 1 to 255 bytes; the
+ *                                          parameter "holdfast_store" of the URL says the same
+ *   "max_connections": 3..1000 (32)        on a server: as many connections at most; each snapshot in use
+ *                                          takes one, and few are kept that are not in use
  *
  * Several processes on one machine may have an SQLite file open at once, each by one handle. They write in
  * turns, in the order in which they ask, and wait for their turn as long as the commit's timeout allows; a
@@ -93,12 +100,29 @@ typedef struct hf_store hf_store;
  * not write the store's own tables: no log tells of that, so a read may show what was there before, a query
  * may miss it, and no transaction conflicts with it.
  *
+ * A store on a server (PostgreSQL 15 or later, a database in UTF8) may be open in any number of processes on
+ * any machines, with the promises of a file: a read sees what any of them committed before it began, commits
+ * are in one order, and one is durable as the server's own commits are ("full" waits for its disk, and for
+ * its synchronous replicas; "relaxed" does not). The URL is that of libpq, the library libpq.so.5, which is
+ * loaded when the first such store is opened: hosts, TLS, password and service files, and the variables PG...
+ * of the environment work as there. No message tells the password. A role that opens the first store of a
+ * database needs the right to create tables there, every other one SELECT, INSERT, UPDATE and DELETE on those
+ * whose names begin with "holdfast_"; with "read_only" SELECT. Each read asks the server whether it is still
+ * the newest state that the cache holds; a snapshot in use is a transaction there, and keeps its vacuum from
+ * what it sees until "snapshot_max_age_ms" have passed. An id has 2,600 bytes at most, and so has the key of
+ * an index's entry with its id: beyond that a commit is HF_INVALID_ID or HF_INVALID_ENTITY. A server that
+ * lost commits, because a replica that was behind was promoted, or a backup was restored, answers HF_IO to
+ * whoever knows of them, until the store is closed and opened again. When a connection is lost in the middle
+ * of a commit, a new one finds out what became of it; HF_COMMIT_UNKNOWN is left where the server does not
+ * come back. hf_store_backup and hf_store_compact are HF_UNSUPPORTED: take pg_dump, or hf_store_export.
+ *
  * out_store receives the handle, freed with hf_store_free.
  *
  * Errors: HF_INVALID_ARGUMENT (NULL), HF_INVALID_URL, HF_INVALID_JSON, HF_INVALID_OPTION,
  * HF_CANNOT_OPEN (no such directory, a directory, no permission, no store and "create" false, a name that is
  * kept for a part of another store, or a function fails that the process has given to
- * sqlite3_auto_extension),
+ * sqlite3_auto_extension; on a server: libpq is missing, no server, a wrong password, no such database, one
+ * that is not in UTF8, a server that is too old, or the tables are missing and may not be created),
  * HF_NOT_A_STORE (a foreign SQLite file, or no SQLite file), HF_FORMAT_TOO_NEW, HF_CORRUPT (a damaged file,
  * or a "-wal" file whose store is missing), HF_READ_ONLY (a store to be recovered or created where nothing
  * can be written), HF_BUSY (another process opens or closes it for longer than "lock_timeout_ms", or this

@@ -33,9 +33,9 @@ HF_EXPORT int32_t hf_version_number(void);
 
 /**
  * Whether this library has a feature, so that a program can ask before it relies on it. Known names:
- * "sqlite", "memory", "provider" (engines); "queue_delivery", "idempotency", "savepoints", "scopes",
- * "filters", "updates", "indexes", "cursors", "validators", "object_trees", "operations", "futures",
- * "streams", "live_queries", "controllers", "cache_policies", "expiry", "maintenance", "upgrades",
+ * "sqlite", "memory", "postgresql", "provider" (engines); "queue_delivery", "idempotency", "savepoints",
+ * "scopes", "filters", "updates", "indexes", "cursors", "validators", "object_trees", "operations",
+ * "futures", "streams", "live_queries", "controllers", "cache_policies", "expiry", "maintenance", "upgrades",
  * "transfer", "interrupts". A name that the library does not know is answered with false, as is NULL. Cannot
  * fail. Any thread.
  */

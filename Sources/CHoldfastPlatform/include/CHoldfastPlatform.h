@@ -157,4 +157,9 @@ int hfplatform_open_unshared(const char *path, int flags, uint32_t mode);
 /* Closes what hfplatform_open_unshared has opened; does nothing in a forked child. */
 void hfplatform_close_unshared(int descriptor);
 
+/* The same for a descriptor that another library has opened: a forked child closes it at once. False where
+ * there is no memory. Before that library closes it, it is forgotten. */
+bool hfplatform_unshare(int descriptor);
+void hfplatform_forget_unshared(int descriptor);
+
 #endif

@@ -27,6 +27,10 @@ public struct StoreOptions: Sendable {
     public var allowUnsafeLocation = false
     /// Of a file that is created, as chmod(2) takes it; nil for SQLite's own, which is 0644 less the umask.
     public var mode: UInt32?
+    /// On a server: which of the database's stores; nil where the URL tells it, or for the standard one.
+    public var store: String?
+    /// On a server: so many connections at most.
+    public var maxConnections = 32
     /// Of a provider: whether its functions may be called at the same time.
     public var concurrentCalls = false
 
@@ -70,6 +74,8 @@ public struct StoreOptions: Sendable {
         if let value = try reader.integer("slow_commit_ms", in: 1...day) { slowCommitMilliseconds = UInt64(value) }
         if let value = try reader.boolean("allow_unsafe_location") { allowUnsafeLocation = value }
         if let value = try reader.fileMode("mode") { mode = value }
+        store = try reader.text("store")
+        if let value = try reader.integer("max_connections", in: 3...1000) { maxConnections = Int(value) }
         if let value = try reader.boolean("concurrent_calls") { concurrentCalls = value }
         try reader.finish()
     }

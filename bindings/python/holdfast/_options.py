@@ -45,6 +45,8 @@ class StoreOptions(TypedDict, total=False):
     slow_commit_ms: int
     allow_unsafe_location: bool
     mode: str
+    store: str
+    max_connections: int
 
 
 class ProviderOptions(StoreOptions, total=False):

@@ -6,6 +6,7 @@ import ctypes
 import functools
 import math
 import os
+import re
 import sys
 import time
 import warnings
@@ -54,13 +55,22 @@ _open_stores: "Registry[weakref.ref[Store]]" = Registry()
 def open(url: Union[str, "os.PathLike[str]"], **options: "Unpack[StoreOptions]") -> "Store":
     """Opens a store, creating it where there is none.
 
-    `url` is the path of an SQLite file ("music.db", "sqlite:music.db") or "memory:". The options are those of
+    `url` is the path of an SQLite file ("music.db", "sqlite:music.db"), "memory:", or that of a PostgreSQL
+    database ("postgresql://user@host/database"). The options are those of
     `hf_store_open` in holdfast/store.h, by the same names: create, read_only, durability, max_in_flight,
     max_entity_bytes, max_depth, cache_bytes, max_snapshots, snapshot_max_age_ms, wal_limit_bytes,
     lock_timeout_ms, idempotency_max_age_ms, idempotency_max_count, log_retention, log_max_age_ms,
-    log_max_bytes, slow_commit_ms, allow_unsafe_location, mode.
+    log_max_bytes, slow_commit_ms, allow_unsafe_location, mode, store, max_connections.
     """
     return Store(url, **options)
+
+
+def _without_password(url: Any) -> Any:
+    """What may be shown of a URL."""
+    if not isinstance(url, str):
+        return url
+    shown = re.sub(r"^(postgres(?:ql)?://[^:/?@]*):[^/?]*@", r"\1@", url, flags=re.IGNORECASE)
+    return re.sub(r"(?<=[?&])(ssl)?password=[^&]*&?", "", shown, flags=re.IGNORECASE)
 
 
 def handle_count(kind: Optional[str] = None) -> int:
@@ -99,7 +109,7 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         self.pointer = store = ctypes.POINTER(hf_store)()
         self._handle = Handle(store, lib.hf_store_free)
         self._events = Events(store)
-        self._url = url
+        self._url = _without_password(url)
         self._file = os.path.abspath(os.fsdecode(url).removeprefix("sqlite:"))
         self._keys = {}
         try:

@@ -12,7 +12,7 @@ def version_text() -> str:
 
 
 def feature_available(name: str) -> bool:
-    """Whether the library has a feature: "sqlite", "memory", "provider" (engines), "queue_delivery",
-    "idempotency", "savepoints", "filters", "updates", "object_trees". An unknown name is answered with
-    False."""
+    """Whether the library has a feature: "sqlite", "memory", "postgresql", "provider" (engines),
+    "queue_delivery", "idempotency", "savepoints", "filters", "updates", "object_trees". An unknown name is
+    answered with False."""
     return lib.hf_feature_available(name.encode())

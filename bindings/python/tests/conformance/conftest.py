@@ -27,6 +27,10 @@ sys.path.insert(0, str(EXAMPLES))
 
 from shelve_provider import ShelveProvider  # noqa: E402
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from server import Server  # noqa: E402
+
 Engine = Callable[..., holdfast.Store]
 
 
@@ -73,11 +77,17 @@ def shelve(directory: Path, **options: Any) -> holdfast.Store:
     return holdfast.open_provider(ShelveProvider(directory), **options)
 
 
+def postgresql(directory: Path, **options: Any) -> holdfast.Store:
+    """A store of a server of this process's own, by the directory's name."""
+    return holdfast.open(Server.shared().url, store=str(directory), **options)
+
+
 #: What opens a store, by the engine's name. The Swift one is there where HOLDFAST_LIBRARY names a library
 #: that has the hf_ functions and one like those that `exported` takes: a store belongs to its libholdfast.
 ENGINES: dict[str, Engine] = {
     "memory": lambda directory, **options: holdfast.open("memory:", **options),
     "file": lambda directory, **options: holdfast.open(directory / "store.db", **options),
+    "PostgreSQL": postgresql,
     "C provider": lambda directory, **options: json_directory()(directory, **options),
     "Python provider": shelve,
 }

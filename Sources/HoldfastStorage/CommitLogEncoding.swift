@@ -1,9 +1,7 @@
-import HoldfastCore
 internal import HoldfastQuery
-internal import HoldfastStorage
 
-/// How `holdfast_log.changes` tells the commits of a row and the entities that they changed. Numbers are unsigned
-/// LEB128: seven bits a byte, the lowest first, the top bit set in all but the last.
+/// How `holdfast_log.changes`, of any engine that has it, tells the commits of a row and the entities that they changed.
+/// Numbers are unsigned LEB128: seven bits a byte, the lowest first, the top bit set in all but the last.
 ///
 ///     changes    = commit*                                  oldest first; the last is the one that the row names
 ///     commit     = behind id age count group{count}
@@ -12,9 +10,9 @@ internal import HoldfastStorage
 ///                                                           `id` also less `behind`, all modulo 2^64
 ///     group      = repository count change{count}           one for each repository, ordered by it
 ///     change     = (length * 2 + deletion) id               ordered by id; deletion is 1 or 0; id is `length` bytes
-enum CommitLogEncoding {
+package enum CommitLogEncoding {
     /// The commits of one row, of which there is at least one, in their order.
-    static func encode(_ entries: [CommitLogEntry], under newest: CommitLogEntry) -> [UInt8] {
+    package static func encode(_ entries: [CommitLogEntry], under newest: CommitLogEntry) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(entries.count * 32)
         for entry in entries {
@@ -50,7 +48,7 @@ enum CommitLogEncoding {
 
     /// The commits of a row, of which `newest` is what the row itself tells; nil where the bytes are not what `encode`
     /// makes.
-    static func decode(_ bytes: UnsafeRawBufferPointer, under newest: CommitLogEntry) -> [CommitLogEntry]? {
+    package static func decode(_ bytes: UnsafeRawBufferPointer, under newest: CommitLogEntry) -> [CommitLogEntry]? {
         var reader = Reader(bytes: bytes)
         var entries: [CommitLogEntry] = []
         while !reader.isAtEnd {

@@ -1,0 +1,273 @@
+internal import CHoldfastPlatform
+internal import HoldfastEnvironment
+
+/// One connection to a server: statements go out together, in libpq's pipeline mode, and their answers are waited for
+/// with a deadline.
+///
+/// Sendable: whoever owns it lets one thread at a time use it. `interrupt` alone is called by others, and looks at nothing
+/// but what `handle` guards.
+final class Connection: @unchecked Sendable {
+    let place: String
+    private let library: LibPQ
+    /// Nil once it is closed.
+    private let handle: Lock<LibPQ.Connection?>
+    private let raw: LibPQ.Connection
+    private let descriptor: Int32
+    private let epoch = processEpoch()
+    private let reply: UInt64
+    /// How many statements were sent whose answers were not taken.
+    private var sent = 0
+    /// What the answers that are still to be taken are of.
+    private var doing = ""
+    private var answers: [Rows?] = []
+    private var refusal: HoldfastError?
+    private(set) var isLost = false
+    /// Whether a transaction was begun that was not ended.
+    var isInTransaction = false
+
+    /// Connects. Gives up at the monotonic time `deadline`, and soon after `stop` is set.
+    init(to url: ServerURL, _ limits: Limits, deadline: UInt64, _ stop: Interrupt.Flag) throws(HoldfastError) {
+        let library = try LibPQ.load()
+        (raw, descriptor) = try Self.connect(library, url, deadline, stop)
+        self.library = library
+        place = url.place
+        handle = Lock(raw)
+        reply = UInt64(limits.serverReply)
+    }
+
+    deinit { close() }
+
+    var serverVersion: Int { Int(library.serverVersion(raw)) }
+
+    // MARK: Connecting
+
+    private static func connect(
+        _ library: LibPQ, _ url: ServerURL, _ deadline: UInt64, _ stop: Interrupt.Flag
+    ) throws(HoldfastError) -> (LibPQ.Connection, Int32) {
+        let settings = [
+            ("dbname", url.connection), ("fallback_application_name", "holdfast"), ("client_encoding", "UTF8"),
+        ]
+        let started = withNames(settings.map(\.0)) { names in
+            withNames(settings.map(\.1)) { values in library.connectStart(names, values, 1) }
+        }
+        guard let connection = started else {
+            throw HoldfastError(.noMemory, "there is no memory for a connection to \(url.place)")
+        }
+        var descriptor: Int32 = -1
+        func give(_ error: HoldfastError) -> HoldfastError {
+            hfplatform_forget_unshared(descriptor)
+            library.finish(connection)
+            return error
+        }
+        // Nothing of what the server says goes to the host's standard error.
+        _ = library.setNoticeReceiver(connection, { _, _ in }, nil)
+        var polling: Int32 = library.status(connection) == 1 ? LibPQ.Polling.failed : -1
+        while polling != LibPQ.Polling.ok {
+            if polling == LibPQ.Polling.failed {
+                throw give(ServerError.unreachable(words(of: connection, library, hiding: url), url.place))
+            }
+            let socket = library.socket(connection)
+            if socket != descriptor {
+                hfplatform_forget_unshared(descriptor)
+                descriptor = socket
+                if !hfplatform_unshare(descriptor) {
+                    throw give(HoldfastError(.noMemory, "there is no memory for a connection to \(url.place)"))
+                }
+            }
+            let events = polling == LibPQ.Polling.reading ? POLLIN : POLLOUT
+            // In stretches, to hear of `stop`.
+            while !wait(descriptor, events, until: min(deadline, now() + 50_000_000)) {
+                if stop.isSet { throw give(Interrupt.cancelled) }
+                if now() >= deadline {
+                    throw give(ServerError.unreachable("it did not answer in time", url.place))
+                }
+            }
+            polling = library.connectPoll(connection)
+        }
+        if library.socket(connection) != descriptor {
+            hfplatform_forget_unshared(descriptor)
+            descriptor = library.socket(connection)
+            _ = hfplatform_unshare(descriptor)
+        }
+        guard library.setNonblocking(connection, 1) == 0, library.enterPipelineMode(connection) == 1 else {
+            throw give(HoldfastError(.internal, "libpq refuses its pipeline mode for \(url.place)"))
+        }
+        return (connection, descriptor)
+    }
+
+    /// Lends texts as C has a list of them, with a null pointer behind the last.
+    private static func withNames<Result>(_ texts: [String], _ body: (LibPQ.Names) -> Result) -> Result {
+        let copies = texts.map { strdup($0) }
+        defer { for copy in copies { free(copy) } }
+        return (copies.map { UnsafePointer($0) } + [nil]).withUnsafeBufferPointer { body($0.baseAddress!) }
+    }
+
+    /// What libpq says, on one line. About a URL that it does not understand it says the URL, with the password.
+    private static func words(of connection: LibPQ.Connection, _ library: LibPQ, hiding url: ServerURL) -> String {
+        let words = library.errorMessage(connection).map { line(String(cString: $0)) } ?? ""
+        return words.contains(" URI") || words.contains("://") ? "libpq does not understand it" : words
+    }
+
+    private static func line(_ text: String) -> String {
+        text.split { $0.isNewline || $0 == "\t" }.map(String.init).joined(separator: " ")
+    }
+
+    // MARK: Asking
+
+    /// Runs statements in one round trip. Where the server refuses one, those behind it are not run, and it throws. In a
+    /// transaction the caller rolls back then.
+    @discardableResult
+    func run(_ statements: [Statement], _ doing: String) throws(HoldfastError) -> [Rows] {
+        try send(statements, doing)
+        guard let rows = try take(until: Self.now() &+ reply) else {
+            throw lose(ServerError.silent(reply, place))
+        }
+        return rows
+    }
+
+    /// Sends statements whose answers `take` gives.
+    func send(_ statements: [Statement], _ doing: String) throws(HoldfastError) {
+        try requireOpen()
+        try settle()
+        self.doing = doing
+        answers = []
+        refusal = nil
+        for statement in statements { try send(statement) }
+        guard library.pipelineSync(raw) == 1 else { throw lost() }
+        sent = statements.count
+        try flush(until: Self.now() &+ reply)
+    }
+
+    /// The answers, one for each statement; nil where they have not come by then, and may be taken later.
+    func take(until deadline: UInt64) throws(HoldfastError) -> [Rows]? {
+        try requireOpen()
+        while true {
+            while library.isBusy(raw) != 0 {
+                guard Self.wait(descriptor, POLLIN, until: deadline) else { return nil }
+                guard library.consumeInput(raw) == 1 else { throw lost() }
+            }
+            guard let result = library.getResult(raw) else { continue }
+            switch library.resultStatus(result) {
+            case LibPQ.ResultStatus.commandOK, LibPQ.ResultStatus.tuplesOK: answers.append(Rows(result, library))
+            case LibPQ.ResultStatus.pipelineSync:
+                library.clear(result)
+                sent = 0
+                defer { answers = [] }
+                if let refusal {
+                    // A session that the server has ended answers nothing more.
+                    if refusal.tellsOfLostConnection { isLost = true }
+                    throw refusal
+                }
+                return answers.compactMap(\.self)
+            case LibPQ.ResultStatus.pipelineAborted: library.clear(result)
+            default:
+                defer { library.clear(result) }
+                guard let state = library.resultField(result, LibPQ.Field.state) else { throw lost() }
+                let words = library.resultField(result, LibPQ.Field.message).map { Self.line(String(cString: $0)) }
+                refusal = refusal ?? ServerError.refused(String(cString: state), words ?? "", doing, place)
+            }
+        }
+    }
+
+    /// Whether answers are still to be taken.
+    var isWaiting: Bool { sent > 0 }
+
+    /// Ends a transaction without waiting for the server's answer.
+    func rollBack() {
+        guard isInTransaction, !isLost else { return }
+        isInTransaction = false
+        do throws(HoldfastError) {
+            try send([Statement("ROLLBACK")], "rolling back in")
+        } catch {
+            isLost = true
+        }
+    }
+
+    /// Takes answers that nobody has waited for.
+    private func settle() throws(HoldfastError) {
+        guard isWaiting else { return }
+        if try take(until: Self.now() &+ reply) == nil { throw lose(ServerError.silent(reply, place)) }
+    }
+
+    private func send(_ statement: Statement) throws(HoldfastError) {
+        let isSent = statement.bytes.withUnsafeBufferPointer { bytes in
+            // An empty parameter is none where its address is.
+            let start = UnsafeRawPointer(bytes.baseAddress ?? UnsafePointer(Self.nothing))
+                .assumingMemoryBound(to: CChar.self)
+            let values = statement.offsets.map { Optional(start + $0) }
+            let formats = [Int32](repeating: 1, count: values.count)
+            return library.sendQuery(
+                raw, statement.sql, Int32(values.count), statement.types, values, statement.lengths, formats, 1)
+        }
+        guard isSent == 1 else { throw lost() }
+    }
+
+    // nonisolated(unsafe): never written, nor read.
+    private nonisolated(unsafe) static let nothing = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
+
+    /// Hands everything to the system. The server may answer meanwhile, and waits while nobody takes that.
+    private func flush(until deadline: UInt64) throws(HoldfastError) {
+        while true {
+            switch library.flush(raw) {
+            case 0: return
+            case 1:
+                guard Self.wait(descriptor, POLLIN | POLLOUT, until: deadline) else {
+                    throw lose(ServerError.silent(reply, place))
+                }
+                guard library.consumeInput(raw) == 1 else { throw lost() }
+            default: throw lost()
+            }
+        }
+    }
+
+    // MARK: Ending
+
+    /// Has whoever waits for the server fail soon. Any thread.
+    func interrupt() {
+        handle.withLock { handle in if handle != nil { _ = shutdown(descriptor, Int32(SHUT_RDWR)) } }
+    }
+
+    func close() {
+        let open = handle.withLock { handle in
+            defer { handle = nil }
+            return handle
+        }
+        isLost = true
+        // In a forked child the connection is the parent's: the descriptor is closed already, and to say good-bye would
+        // end the parent's session.
+        guard let open, epoch == processEpoch() else { return }
+        hfplatform_forget_unshared(descriptor)
+        library.finish(open)
+    }
+
+    private func requireOpen() throws(HoldfastError) {
+        if isLost { throw ServerError.lost("it was closed", place) }
+    }
+
+    private func lost() -> HoldfastError {
+        let words = library.errorMessage(raw).map { Self.line(String(cString: $0)) } ?? ""
+        return lose(ServerError.lost(words, place))
+    }
+
+    private func lose(_ error: HoldfastError) -> HoldfastError {
+        isLost = true
+        return error
+    }
+
+    // MARK: Waiting
+
+    static func now() -> UInt64 { SystemTime().monotonicNanoseconds() }
+
+    /// Answers whether the descriptor is ready by then.
+    private static func wait(_ descriptor: Int32, _ events: Int32, until deadline: UInt64) -> Bool {
+        while true {
+            let now = now()
+            let milliseconds = deadline > now ? (deadline - now) / 1_000_000 + 1 : 0
+            var entry = pollfd(fd: descriptor, events: Int16(events), revents: 0)
+            let count = poll(&entry, 1, Int32(clamping: min(milliseconds, 1_000)))
+            if count > 0 { return true }
+            if count < 0 && errno != EINTR { return true }
+            if Self.now() >= deadline { return false }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+internal import HoldfastEnvironment
+internal import HoldfastStorage
+
+/// The connections of a store, at most so many. Those that nobody uses are kept for the next, a few of them.
+final class ConnectionPool: Sendable {
+    private enum Phase {
+        case serving, closed
+    }
+
+    private struct State {
+        var phase = Phase.serving
+        /// Rises when everything that was lent is no longer valid.
+        var epoch: UInt64 = 0
+        var idle: [Connection] = []
+        var lent: [ObjectIdentifier: Connection] = [:]
+        /// How many are just being opened.
+        var opening = 0
+
+        var count: Int { idle.count + lent.count + opening }
+    }
+
+    private let url: ServerURL
+    private let environment: Environment
+    private let limit: Int
+    private let patience: UInt64
+    private let state = Lock(State())
+    private let changes = Gate()
+    private let host = Lock<WeakHost>(WeakHost())
+
+    private struct WeakHost {
+        weak var host: (any StorageHost)?
+    }
+
+    init(_ url: ServerURL, _ options: PostgreSQLOptions, _ environment: Environment) {
+        self.url = url
+        self.environment = environment
+        limit = options.maxConnections
+        patience = options.patience
+    }
+
+    func attach(_ host: any StorageHost) { self.host.withLock { $0.host = host } }
+
+    var epoch: UInt64 { state.withLock { $0.epoch } }
+
+    /// Throws where what was lent in this epoch is no longer valid.
+    func require(_ epoch: UInt64) throws(HoldfastError) {
+        try state.withLock { state throws(HoldfastError) in
+            if state.phase == .closed { throw HoldfastError.storeClosed }
+            if state.epoch != epoch { throw Self.ended }
+        }
+    }
+
+    static let ended = HoldfastError(
+        .io, "the snapshot was closed, or ended because the connection to the server was opened anew: begin a new one")
+
+    // MARK: Lending
+
+    /// A connection, to be given back. `isFresh`: none that was used before. `waits`: for others to give one back.
+    func take(
+        isFresh: Bool = false, waits: Bool = true, _ stop: Interrupt.Flag = Interrupt.Flag()
+    ) throws(HoldfastError) -> Connection {
+        let deadline = Connection.now() &+ patience
+        var hasAsked = !waits
+        while true {
+            let seen = changes.number
+            let found = try state.withLock { state throws(HoldfastError) -> (ready: Connection?, mayOpen: Bool) in
+                if state.phase == .closed { throw HoldfastError.storeClosed }
+                if isFresh { state.idle = [] }
+                if let ready = state.idle.popLast() {
+                    state.lent[ObjectIdentifier(ready)] = ready
+                    return (ready, false)
+                }
+                guard state.count < limit else { return (nil, false) }
+                state.opening += 1
+                return (nil, true)
+            }
+            if let ready = found.ready { return ready }
+            if found.mayOpen { return try open(deadline, stop) }
+            // Snapshots that are kept for speed, or have been kept longest, make room.
+            if !hasAsked {
+                hasAsked = true
+                host.withLock { $0.host }?.releaseSnapshots(olderThanMilliseconds: nil)
+                continue
+            }
+            let now = Connection.now()
+            if now >= deadline || stop.isSet || !waits {
+                throw HoldfastError(
+                    .busy,
+                    "all \(limit) connections to \(url.place) are in use: end transactions and cursors, or raise "
+                        + "\"max_connections\"")
+            }
+            changes.wait(while: seen, nanoseconds: min(deadline - now, 100_000_000))
+        }
+    }
+
+    private func open(_ deadline: UInt64, _ stop: Interrupt.Flag) throws(HoldfastError) -> Connection {
+        let opened = Result { () throws(HoldfastError) in
+            try Connection(to: url, environment.limits, deadline: deadline, stop)
+        }
+        let isClosed = state.withLock { state in
+            state.opening -= 1
+            if state.phase == .closed { return true }
+            if case .success(let connection) = opened { state.lent[ObjectIdentifier(connection)] = connection }
+            return false
+        }
+        changes.advance()
+        if isClosed { throw HoldfastError.storeClosed }
+        return try opened.get()
+    }
+
+    /// Gives it back. A transaction that it is in ends; nobody waits for that.
+    func give(_ connection: Connection) {
+        connection.rollBack()
+        state.withLock { state in
+            guard state.lent.removeValue(forKey: ObjectIdentifier(connection)) != nil, !connection.isLost,
+                state.phase == .serving, state.idle.count < environment.limits.idleReaders
+            else { return }
+            state.idle.append(connection)
+        }
+        changes.advance()
+    }
+
+    /// Runs on a connection what may be run twice: where one that was kept turns out to be lost, a fresh one is taken.
+    func using<Result>(
+        _ body: (Connection) throws(HoldfastError) -> Result
+    ) throws(HoldfastError) -> Result {
+        for isFresh in [false, true] {
+            let connection = try take(isFresh: isFresh)
+            defer { give(connection) }
+            do throws(HoldfastError) { return try body(connection) } catch {
+                guard error.tellsOfLostConnection && !isFresh else { throw closed(error) }
+            }
+        }
+        throw ServerError.lost("", url.place)
+    }
+
+    /// What a call is answered that failed because the store was closed.
+    func closed(_ error: HoldfastError) -> HoldfastError {
+        state.withLock { $0.phase == .closed } ? .storeClosed : error
+    }
+
+    // MARK: Ending
+
+    /// Whoever reads finds its connection gone; who asks next gets a fresh one.
+    func drop() { end(in: .serving) }
+
+    /// As `drop`, for good.
+    func close() { end(in: .closed) }
+
+    private func end(in phase: Phase) {
+        let connections = state.withLock { state in
+            let connections = state.idle + state.lent.values
+            state.epoch += 1
+            state.idle = []
+            state.lent = [:]
+            if state.phase != .closed { state.phase = phase }
+            return connections
+        }
+        // Who has one closes it by letting go.
+        for connection in connections { connection.interrupt() }
+        changes.advance()
+    }
+}

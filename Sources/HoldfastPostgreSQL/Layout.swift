@@ -1,0 +1,117 @@
+internal import HoldfastEnvironment
+
+/// The tables of a database that holds stores; `Sources/HoldfastPostgreSQL/LAYOUT.md` describes them.
+enum Layout {
+    static let format: Int64 = 1
+    static let oldestServer = 150_000
+
+    /// The row of a store changes with each commit: room on its page keeps the index out of that.
+    static let creation = [
+        """
+        CREATE TABLE IF NOT EXISTS holdfast_store (
+            store int8 PRIMARY KEY, name text COLLATE "C" NOT NULL UNIQUE, format int8 NOT NULL,
+            incarnation bytea NOT NULL, head int8 NOT NULL, commit_id int8 NOT NULL, writes int8 NOT NULL,
+            reserved int8 NOT NULL, server_run text COLLATE "C" NOT NULL, log_start int8 NOT NULL,
+            catalogue int8 NOT NULL) WITH (fillfactor = 10)
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS holdfast_repository (
+            store int8, id int8, name text COLLATE "C" NOT NULL, key bytea NOT NULL, history bytea NOT NULL,
+            PRIMARY KEY (store, id))
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS holdfast_entity (
+            store int8, repository int8, id bytea, version int8 NOT NULL, body bytea NOT NULL,
+            PRIMARY KEY (store, repository, id))
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS holdfast_index (
+            store int8, id int8, repository int8 NOT NULL, name text COLLATE "C" NOT NULL, definition bytea NOT NULL,
+            state int8 NOT NULL, has_arrays bool NOT NULL, PRIMARY KEY (store, id))
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS holdfast_entry (
+            store int8, index int8, key bytea, id bytea, repository int8 NOT NULL, PRIMARY KEY (store, index, key, id))
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS holdfast_log (
+            store int8, sequence int8, commit_id int8 NOT NULL, time int8 NOT NULL, changes bytea NOT NULL,
+            PRIMARY KEY (store, sequence))
+        """,
+        """
+        CREATE TABLE IF NOT EXISTS holdfast_idempotency (
+            store int8, key bytea, sequence int8 NOT NULL, fingerprint int8 NOT NULL, time int8 NOT NULL,
+            receipt bytea NOT NULL, PRIMARY KEY (store, key))
+        """,
+        """
+        CREATE INDEX IF NOT EXISTS holdfast_idempotency_sequence ON holdfast_idempotency (store, sequence)
+        """,
+    ]
+
+    /// An entry of PostgreSQL's B-trees has 2,704 bytes at most, with what the tables' own columns take.
+    static let longestKey = 2_600
+
+    /// Tells one run of a server from another between which it may have lost commits: it crashed, or is another server.
+    /// Statistics survive a shutdown alone, and are begun anew after a crash.
+    static let serverRun = """
+        (pg_postmaster_start_time()::text || ' ' || (SELECT coalesce(stats_reset::text, '') FROM pg_stat_bgwriter))
+        """
+}
+
+/// The row of a store, as one statement finds it.
+struct StoreRow {
+    let format: Int64
+    let incarnation: [UInt8]
+    let head: UInt64
+    let commitIdentifier: UInt64
+    /// Counts write transactions.
+    let writes: UInt64
+    let reserved: UInt64
+    /// Whether the server has run since sequences were reserved last.
+    let isSameRun: Bool
+    let logStart: UInt64
+    /// Counts changes of the catalogue.
+    let catalogue: Int64
+    /// What the log has for the commit that was asked about; nil where it has none.
+    let known: UInt64?
+
+    /// $1 is the store's number, $2 a sequence of the log.
+    static let columns = """
+        s.format, s.incarnation, s.head, s.commit_id, s.writes, s.reserved, s.server_run = \(Layout.serverRun), s.log_start,
+        s.catalogue, (SELECT l.commit_id FROM holdfast_log l WHERE l.store = s.store AND l.sequence = $2)
+        """
+
+    static func statement(_ store: Int64, _ known: KnownCommit, suffix: String = "") -> Statement {
+        Statement(
+            "SELECT \(columns) FROM holdfast_store s WHERE s.store = $1\(suffix)", .integer(store),
+            .integer(Int64(clamping: known.sequence)))
+    }
+
+    init?(_ rows: Rows) {
+        guard rows.count == 1 else { return nil }
+        format = rows.integer(0, 0)
+        incarnation = Array(rows.bytes(0, 1))
+        head = UInt64(clamping: rows.integer(0, 2))
+        commitIdentifier = UInt64(bitPattern: rows.integer(0, 3))
+        writes = UInt64(bitPattern: rows.integer(0, 4))
+        reserved = UInt64(clamping: rows.integer(0, 5))
+        isSameRun = rows.boolean(0, 6)
+        logStart = UInt64(clamping: rows.integer(0, 7))
+        catalogue = rows.integer(0, 8)
+        known = rows.isNull(0, 9) ? nil : UInt64(bitPattern: rows.integer(0, 9))
+    }
+}
+
+/// The newest commit of which this process knows that it was stored. A server that does not know it has lost commits.
+struct KnownCommit: Equatable, Sendable {
+    var sequence: UInt64 = 0
+    var identifier: UInt64 = 0
+
+    /// Whether a state that was read after this was known goes on from it.
+    func isPartOf(_ row: StoreRow) -> Bool {
+        if sequence == 0 { return true }
+        if row.head <= sequence { return row.head == sequence && row.commitIdentifier == identifier }
+        // What was trimmed is not known any more.
+        return row.known.map { $0 == identifier } ?? (row.logStart > sequence)
+    }
+}

@@ -1,0 +1,424 @@
+public import HoldfastEnvironment
+public import HoldfastQuery
+public import HoldfastStorage
+internal import Synchronization
+
+/// The engine that keeps stores in a PostgreSQL database. See LAYOUT.md for the tables.
+///
+///     writer      one connection, used by whoever leads the commit queue, of this and of other processes: it locks the
+///                 store's row, and the server keeps the queue
+///     teller      one connection, which asks for the newest state
+///     pool        one connection for each open snapshot, idle ones kept
+///
+/// What this process knows to be committed is held against what every statement finds: a server that has lost commits, such
+/// as a replica that was behind and was promoted, is told, and nothing more is served.
+public final class PostgreSQLStorage: Storage {
+    public let engine = "postgresql"
+    public let location: String
+    public let isReadOnly: Bool
+
+    /// The store's, in the database.
+    let number: Int64
+    let incarnation: [UInt8]
+    let pool: ConnectionPool
+    let environment: Environment
+    private let patience: UInt64
+
+    private struct Writer {
+        var connection: Connection?
+        /// What was known when the lock was asked for; nil where it was not asked for. And when that was.
+        var asked: KnownCommit?
+        var since: UInt64 = 0
+        var locked: StoreRow?
+        var isWriting = false
+    }
+
+    private struct Told {
+        /// Whichever question was answered last.
+        var number: UInt64 = 0
+        var token: ChangeToken?
+        var connection: Connection?
+    }
+
+    private let writer = Lock(Writer())
+    private let known = Lock(KnownCommit())
+    private let told = Lock(Told())
+    private let questions = Atomic<UInt64>(0)
+    private let knownCatalogue = Lock<Connection.Catalogue?>(nil)
+    /// What the core takes to be reserved.
+    private let reserved = Lock<CommitSequence>(0)
+    /// Set when the server has turned out to have lost commits.
+    private let loss = Lock<HoldfastError?>(nil)
+
+    init(
+        number: Int64, incarnation: [UInt8], location: String, pool: ConnectionPool, _ options: PostgreSQLOptions,
+        _ environment: Environment
+    ) {
+        self.number = number
+        self.incarnation = incarnation
+        self.location = location
+        self.pool = pool
+        self.environment = environment
+        isReadOnly = options.readOnly
+        patience = options.patience
+    }
+
+    deinit { pool.close() }
+
+    public func attach(_ host: any StorageHost) { pool.attach(host) }
+
+    // MARK: States
+
+    func token(of row: StoreRow) -> ChangeToken { token(head: row.head, row.commitIdentifier, writes: row.writes) }
+
+    func token(head: CommitSequence, _ identifier: UInt64, writes: UInt64) -> ChangeToken {
+        ChangeToken((head, identifier, writes, 0, 0, 0))
+    }
+
+    /// How many write transactions lie between the two.
+    func transactions(from token: ChangeToken, to row: StoreRow) -> UInt64? {
+        row.writes >= token.words.2 ? row.writes - token.words.2 : nil
+    }
+
+    func note(_ commit: KnownCommit) {
+        known.withLock { known in if commit.sequence >= known.sequence { known = commit } }
+    }
+
+    /// Holds a row against what was known before it was asked for.
+    func check(_ row: StoreRow, _ before: KnownCommit) throws(HoldfastError) {
+        if let loss = loss.withLock({ $0 }) { throw loss }
+        guard row.format <= Layout.format else {
+            throw HoldfastError(
+                .formatTooNew, "\(location) was changed by a newer version of this library: install that")
+        }
+        guard before.isPartOf(row), row.incarnation == incarnation else {
+            let loss = HoldfastError(
+                .io,
+                "the server of \(location) no longer has commit \(before.sequence), which it acknowledged: a replica that was "
+                    + "behind was promoted, or a backup restored; close the store, and open it again",
+                detail: [("sequence", .number(before.sequence)), ("head", .number(row.head))])
+            self.loss.withLock { $0 = loss }
+            throw loss
+        }
+        note(KnownCommit(sequence: row.head, identifier: row.commitIdentifier))
+    }
+
+    /// The row as a statement of its own finds it.
+    private func row(on connection: Connection) throws(HoldfastError) -> StoreRow {
+        let before = known.withLock { $0 }
+        return try checked(connection.run([StoreRow.statement(number, before)], "reading from")[0], before)
+    }
+
+    func checked(_ rows: Rows, _ before: KnownCommit) throws(HoldfastError) -> StoreRow {
+        guard let row = StoreRow(rows) else {
+            throw HoldfastError(.notFound, "\(location) was removed by another program: open it again")
+        }
+        try check(row, before)
+        return row
+    }
+
+    /// The catalogue, read anew where the mark says that it is another.
+    func catalogue(
+        _ mark: Int64, _ read: () throws(HoldfastError) -> Connection.Catalogue
+    ) throws(HoldfastError) -> Connection.Catalogue {
+        if let known = knownCatalogue.withLock({ $0 }), known.mark == mark { return known }
+        let catalogue = try read()
+        knownCatalogue.withLock { known in if known.map({ $0.mark < mark }) ?? true { known = catalogue } }
+        return catalogue
+    }
+
+    // MARK: Reading
+
+    public func readState() throws(HoldfastError) -> StorageState {
+        let (row, catalogue) = try pool.using { connection throws(HoldfastError) in
+            let row = try self.row(on: connection)
+            return (row, try connection.catalogue(row.catalogue, of: self.number))
+        }
+        let through = max(row.reserved, row.head)
+        reserved.withLock { $0 = through }
+        return StorageState(
+            incarnation: incarnation, head: row.head, reservedThrough: through, repositories: catalogue.repositories,
+            format: Int(row.format))
+    }
+
+    /// One round trip, which all share that ask while another's is under way.
+    public var changeToken: ChangeToken? {
+        // Whatever is asked from here on tells of what was committed before.
+        let wanted = questions.load(ordering: .acquiring) + 1
+        return told.withLock { told in
+            if told.number >= wanted { return told.token }
+            told.number = questions.add(1, ordering: .acquiringAndReleasing).newValue
+            told.token = ask(&told)
+            return told.token
+        }
+    }
+
+    private func ask(_ told: inout Told) -> ChangeToken? {
+        for _ in 0..<2 {
+            let isFresh = told.connection == nil
+            do throws(HoldfastError) {
+                let connection =
+                    // Whoever gives one back may have to ask first.
+                    if let open = told.connection { open } else { try pool.take(waits: false) }
+                told.connection = connection
+                return token(of: try row(on: connection))
+            } catch {
+                if let connection = told.connection.take() { pool.give(connection) }
+                if isFresh { return nil }
+            }
+        }
+        return nil
+    }
+
+    public func beginSnapshot() throws(HoldfastError) -> any StorageSnapshot {
+        if let loss = loss.withLock({ $0 }) { throw loss }
+        for isFresh in [false, true] {
+            let epoch = pool.epoch
+            let before = known.withLock { $0 }
+            let connection = try pool.take(isFresh: isFresh)
+            do throws(HoldfastError) {
+                connection.isInTransaction = true
+                let rows = try connection.run(
+                    [
+                        Statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"), .byKeys,
+                        StoreRow.statement(number, before),
+                    ], "reading from")
+                let row = try checked(rows[2], before)
+                return PostgreSQLSnapshot(of: self, row, on: connection, epoch: epoch)
+            } catch {
+                pool.give(connection)
+                guard error.tellsOfLostConnection && !isFresh else { throw pool.closed(error) }
+            }
+        }
+        throw ServerError.lost("", location)
+    }
+
+    public func contains(commit identifier: UInt64, at sequence: CommitSequence) throws(HoldfastError) -> Bool {
+        try pool.using { connection throws(HoldfastError) in
+            try connection.contains(commit: identifier, at: sequence, of: number, environment.limits)
+        }
+    }
+
+    // MARK: Writing
+
+    /// The lock is asked for, and waited for in pieces: the server keeps the place in its queue meanwhile.
+    public func acquireWriteLock(until deadline: UInt64) throws(HoldfastError) -> Bool {
+        if isReadOnly { return true }
+        if let loss = loss.withLock({ $0 }) { throw loss }
+        return try writer.withLock { writer throws(HoldfastError) in
+            for isFresh in [false, true] {
+                if writer.locked != nil || writer.isWriting { return true }
+                do throws(HoldfastError) {
+                    return try lock(&writer, until: deadline, isFresh: isFresh)
+                } catch {
+                    letGo(&writer)
+                    // The server has waited as long as anybody is to wait.
+                    if error.isLockTimeout { throw HoldfastError.lockedOut(of: location) }
+                    guard error.tellsOfLostConnection && !isFresh else { throw pool.closed(error) }
+                }
+            }
+            return false
+        }
+    }
+
+    private func lock(_ writer: inout Writer, until deadline: UInt64, isFresh: Bool) throws(HoldfastError) -> Bool {
+        let connection = if let open = writer.connection { open } else { try pool.take(isFresh: isFresh) }
+        writer.connection = connection
+        while true {
+            let before = writer.asked ?? known.withLock { $0 }
+            if writer.asked == nil {
+                connection.isInTransaction = true
+                try connection.send(
+                    [
+                        Statement("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
+                        Statement("SET LOCAL lock_timeout = \(max(1, environment.limits.foreignLock / 1_000_000))"),
+                        .byKeys,
+                        StoreRow.statement(number, before, suffix: " FOR UPDATE OF s"),
+                    ], "beginning a commit in")
+                writer.asked = before
+                writer.since = Connection.now()
+            }
+            guard let rows = try connection.take(until: deadline) else {
+                // The server refuses the lock by itself before.
+                let limits = environment.limits
+                let longest = UInt64(limits.foreignLock) + UInt64(limits.serverReply)
+                if Connection.now() &- writer.since > longest { throw ServerError.silent(longest, location) }
+                return false
+            }
+            writer.asked = nil
+            let row = try checked(rows[3], before)
+            guard row.isSameRun || row.reserved <= row.head else {
+                try skipReserved(row, on: connection)
+                continue
+            }
+            writer.locked = row
+            return true
+        }
+    }
+
+    /// The server may have lost commits that were not durable: puts an entry without changes at the end of the block of
+    /// sequences that was reserved, so that none of them is given out a second time.
+    private func skipReserved(_ row: StoreRow, on connection: Connection) throws(HoldfastError) {
+        try moveHead(to: row.reserved, row, reserved: row.reserved, on: connection)
+        connection.isInTransaction = false
+    }
+
+    /// Commits an entry without changes, where the head is smaller, and how many sequences are reserved.
+    private func moveHead(
+        to sequence: CommitSequence, _ row: StoreRow, reserved: CommitSequence, on connection: Connection
+    ) throws(HoldfastError) {
+        var statements = [Statement.durability(true)]
+        var written = StoreRow.Written(
+            head: row.head, commitIdentifier: row.commitIdentifier, reserved: reserved, logStart: row.logStart)
+        if sequence > row.head {
+            let entry = CommitLogEntry(
+                sequence: sequence, commitIdentifier: environment.random.next(),
+                time: environment.time.wallMilliseconds(), changes: [])
+            statements.append(.log(number, entry, CommitLogEncoding.encode([entry], under: entry)))
+            (written.head, written.commitIdentifier) = (sequence, entry.commitIdentifier)
+        }
+        statements += [written.statement(number), Statement("COMMIT")]
+        try connection.run(statements, "committing to")
+        note(KnownCommit(sequence: written.head, identifier: written.commitIdentifier))
+    }
+
+    public func releaseWriteLock() {
+        writer.withLock { writer in
+            if writer.isWriting { return }
+            if writer.locked != nil { writer.connection?.rollBack() }
+            // Who waits in the server's queue leaves it with the connection.
+            if writer.asked != nil { letGo(&writer) }
+            writer.locked = nil
+        }
+    }
+
+    private func letGo(_ writer: inout Writer) {
+        if let connection = writer.connection.take() {
+            if writer.asked != nil { connection.close() }
+            pool.give(connection)
+        }
+        (writer.asked, writer.locked, writer.isWriting) = (nil, nil, false)
+    }
+
+    public func beginWrite(durable: Bool) throws(HoldfastError) -> any StorageWrite {
+        if isReadOnly {
+            throw HoldfastError(.readOnly, "\(location) was opened for reading: open it without \"read_only\" to write")
+        }
+        if writer.withLock({ $0.isWriting }) {
+            throw HoldfastError(.busy, "another write transaction is open on \(location): try again")
+        }
+        let deadline = Connection.now() &+ UInt64(environment.limits.foreignLock)
+        guard try acquireWriteLock(until: deadline) else {
+            releaseWriteLock()
+            throw HoldfastError.lockedOut(of: location)
+        }
+        return try writer.withLock { writer throws(HoldfastError) in
+            guard let row = writer.locked.take(), let connection = writer.connection else {
+                throw HoldfastError(.internal, "the write lock of \(location) was lost")
+            }
+            writer.isWriting = true
+            return PostgreSQLWrite(of: self, row, on: connection, durable: durable)
+        }
+    }
+
+    /// What a write transaction reserves: what it was told, and what the core counts on, though another process has closed
+    /// the store meanwhile and given back what it saw reserved.
+    func reserve(_ wanted: CommitSequence?, over row: StoreRow) -> CommitSequence {
+        let counted = reserved.withLock { reserved in
+            if let wanted { reserved = max(reserved, wanted) }
+            return reserved
+        }
+        return max(row.reserved, counted)
+    }
+
+    /// The end of a write transaction on this connection.
+    func end(_ connection: Connection) {
+        writer.withLock { writer in
+            guard writer.connection === connection else { return }
+            writer.isWriting = false
+            connection.rollBack()
+            if connection.isLost { letGo(&writer) }
+        }
+    }
+
+    public func sync() throws(HoldfastError) {
+        if isReadOnly { return }
+        // A transaction that writes nothing waits for nothing.
+        try pool.using { connection throws(HoldfastError) in
+            connection.isInTransaction = true
+            try connection.run(
+                [
+                    Statement("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"), Statement.durability(true),
+                    Statement("UPDATE holdfast_store SET head = head WHERE store = $1", .integer(number)),
+                    Statement("COMMIT"),
+                ], "syncing")
+            connection.isInTransaction = false
+        }
+    }
+
+    // MARK: Recovering and closing
+
+    /// Waits until whatever this process had under way is over: the lock of the row is free only then.
+    public func recover() throws(HoldfastError) {
+        pool.drop()
+        writer.withLock { letGo(&$0) }
+        told.withLock { $0.connection = nil }
+        let deadline = Connection.now() &+ patience
+        while true {
+            do throws(HoldfastError) {
+                if try acquireWriteLock(until: deadline) || isReadOnly { break }
+                releaseWriteLock()
+                throw HoldfastError.lockedOut(of: location)
+            } catch {
+                guard error.tellsOfLostConnection || error.status == .cannotOpen, Connection.now() < deadline else {
+                    throw error
+                }
+                usleep(20_000)
+            }
+        }
+        releaseWriteLock()
+    }
+
+    public func close(head: CommitSequence) throws(HoldfastError) {
+        defer {
+            pool.close()
+            writer.withLock { letGo(&$0) }
+            told.withLock { $0.connection = nil }
+        }
+        if isReadOnly || loss.withLock({ $0 != nil }) { return }
+        let deadline = Connection.now() &+ patience
+        guard try acquireWriteLock(until: deadline) else { throw HoldfastError.lockedOut(of: location) }
+        try writer.withLock { writer throws(HoldfastError) in
+            guard let row = writer.locked.take(), let connection = writer.connection else { return }
+            let last = max(head, row.head)
+            if last == row.head && row.reserved <= last { return connection.rollBack() }
+            try moveHead(to: last, row, reserved: last, on: connection)
+            connection.isInTransaction = false
+        }
+    }
+
+    // MARK: What only files have
+
+    public func backUp(to path: String, _ progress: Progress) throws(HoldfastError) -> CommitSequence {
+        throw HoldfastError(
+            .unsupported,
+            "a store on a server is no file that could be backed up here: take pg_dump or the server's own backups, or "
+                + "export its entities")
+    }
+
+    public func compact(unless end: Interrupt.Flag) throws(HoldfastError) -> (before: UInt64, after: UInt64) {
+        throw HoldfastError(
+            .unsupported,
+            "a store on a server is no file that could be compacted: its autovacuum uses free space again, and VACUUM FULL "
+                + "gives it back")
+    }
+}
+
+extension HoldfastError {
+    fileprivate var isLockTimeout: Bool {
+        detail.contains { member in
+            guard member.name == "sqlstate", case .text(let state) = member.value else { return false }
+            return state == "55P03"
+        }
+    }
+}

@@ -1,0 +1,86 @@
+internal import HoldfastEnvironment
+
+/// Turns what a server answers, and what becomes of connections, into the library's errors: all of them are made here.
+///
+/// The codes are those of appendix A of PostgreSQL's documentation, "PostgreSQL Error Codes".
+enum ServerError {
+    /// The error for a statement that the server refused. `doing` is a gerund: "committing to".
+    static func refused(_ state: String, _ words: String, _ doing: String, _ place: String) -> HoldfastError {
+        let status = status(of: state)
+        return HoldfastError(
+            status, "\(doing) \(place) failed (\(words), SQLSTATE \(state))\(cure(state, status))",
+            detail: [("sqlstate", .text(state))])
+    }
+
+    private static func status(of state: String) -> Status {
+        switch state {
+        case "42501": return .readOnly
+        case "25006": return .readOnly
+        case "53100": return .full
+        case "53200": return .noMemory
+        case "53300", "55P03", "57014": return .busy
+        case "54000": return .unsupported
+        case "42P01", "42703", "42804", "42883", "XX001", "XX002": return .corrupt
+        case "23505", "22021", "22P03": return .corrupt
+        default: break
+        }
+        switch state.prefix(2) {
+        case "40": return .busy
+        // 57P01 to 57P05: the server ends the session. 58: an error of its system. 25: it has ended the transaction.
+        case "08", "57", "58", "25": return .io
+        case "28", "3D", "3F": return .cannotOpen
+        case "53": return .full
+        default: return .internal
+        }
+    }
+
+    private static func cure(_ state: String, _ status: Status) -> String {
+        switch state {
+        case "42501": return ": grant SELECT, INSERT, UPDATE and DELETE on the holdfast_ tables to this role"
+        case "25006":
+            return ": connect to the primary (\"target_session_attrs=read-write\"), or open with \"read_only\": true"
+        case "53300": return ": close other connections, or raise the server's max_connections"
+        case "57014": return ": raise the role's statement_timeout"
+        case "25P03": return ": raise the role's idle_in_transaction_session_timeout"
+        default: break
+        }
+        switch status {
+        case .full: return ": free some space on the server, then run it again"
+        case .noMemory: return ": free some memory on the server, then run it again"
+        case .busy: return ": run it again"
+        case .io: return ": run it again when the server is back"
+        case .corrupt: return ": the holdfast_ tables were changed by another program; restore a backup of the database"
+        default: return ""
+        }
+    }
+
+    /// The connection is no more.
+    static func lost(_ words: String, _ place: String) -> HoldfastError {
+        let reason = words.isEmpty ? "the server closed it" : words
+        return HoldfastError(
+            .io, "the connection to \(place) was lost (\(reason)): run it again when the server is back",
+            detail: [("connection", .text("lost"))])
+    }
+
+    static func silent(_ nanoseconds: UInt64, _ place: String) -> HoldfastError {
+        HoldfastError(
+            .io, "\(place) has not answered for \(nanoseconds / 1_000_000) milliseconds: look after the server",
+            detail: [("connection", .text("silent"))])
+    }
+
+    static func unreachable(_ words: String, _ place: String) -> HoldfastError {
+        HoldfastError(
+            .cannotOpen, "\(place) cannot be connected to (\(words)): check the URL, the server, and the role's rights")
+    }
+}
+
+extension HoldfastError {
+    /// Whether the same on a new connection may go well.
+    var tellsOfLostConnection: Bool {
+        detail.contains { $0.name == "connection" }
+            || detail.contains { member in
+                guard member.name == "sqlstate", case .text(let state) = member.value else { return false }
+                return state.hasPrefix("08") || state.hasPrefix("57P") || state == "25P03"
+            }
+    }
+}

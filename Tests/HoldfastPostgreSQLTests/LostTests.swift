@@ -1,0 +1,152 @@
+import HoldfastCore
+import HoldfastEnvironment
+import HoldfastPostgreSQL
+import HoldfastQuery
+import HoldfastStorage
+import StorageConformance
+import Testing
+
+/// What becomes of a storage whose connections, commits, or server are lost.
+@Suite(.serialized) struct LostTests {
+    private static let cluster = Cluster()
+    private var cluster: Cluster { Self.cluster }
+
+    @Test func `connections that the server has ended are replaced where nothing was under way`() throws {
+        let storage = try open(cluster.url) { $0.store = "ended" }
+        try storage.store(["a": "1"], at: 1)
+        for round in 2...4 as ClosedRange<CommitSequence> {
+            let token = storage.changeToken
+            endSessions()
+            #expect(token != nil && storage.changeToken == token)
+            endSessions()
+            #expect(try storage.text("a") == "{\(round - 1)}")
+            endSessions()
+            try storage.store(["a": "\(round)"], at: round)
+            endSessions()
+            try storage.sync()
+        }
+        try storage.close(head: 4)
+    }
+
+    @Test func `a snapshot whose connection is lost answers io, and another one can be begun`() throws {
+        let storage = try open(cluster.url) { $0.store = "snapshot" }
+        try storage.store(["a": "1"], at: 1)
+        let snapshot = try storage.beginSnapshot()
+        endSessions()
+        let lost = error { () throws(HoldfastError) in _ = try snapshot.fetch(EntityKey("a")) { _ in } }
+        #expect(lost?.status == .io)
+        snapshot.close()
+        #expect(try storage.text("a") == "{1}")
+        try storage.close(head: 1)
+    }
+
+    @Test func `a write whose connection is lost has stored nothing, and is found out after recovery`() throws {
+        let storage = try open(cluster.url) { $0.store = "write" }
+        try storage.store(["a": "1"], at: 1)
+        let write = try storage.beginWrite(durable: true)
+        let batch = batch(["a": "2"], at: 2)
+        try write.apply(batch)
+        endSessions()
+        let lost = error { () throws(HoldfastError) in _ = try write.commit() }
+        #expect(lost?.status == .io)
+        try storage.recover()
+        #expect(try storage.contains(commit: batch.commitLog[0].commitIdentifier, at: 2) == false)
+        try storage.store(batch)
+        #expect(try storage.contains(commit: batch.commitLog[0].commitIdentifier, at: 2))
+        try storage.close(head: 2)
+    }
+
+    @Test func `a recovery waits for a server that starts anew, and no longer than asked`() throws {
+        let storage = try open(cluster.url) { options in
+            (options.store, options.lockTimeoutMilliseconds) = ("recovery", 300)
+        }
+        try storage.store(["a": "1"], at: 1)
+        cluster.crash()
+        let began = SystemTime().monotonicNanoseconds()
+        #expect(error { () throws(HoldfastError) in try storage.recover() } != nil)
+        #expect(SystemTime().monotonicNanoseconds() - began > 250_000_000)
+        #expect(storage.changeToken == nil)
+        #expect(error { () throws(HoldfastError) in _ = try storage.beginSnapshot() } != nil)
+        cluster.start()
+        try storage.recover()
+        #expect(try storage.text("a") == "{1}")
+        try storage.store(["a": "2"], at: 1_001)
+        try storage.close(head: 1_001)
+    }
+
+    @Test func `another writer's lock is waited for in pieces, and let go of without it`() throws {
+        let storage = try open(cluster.url) { $0.store = "locked" }
+        let other = try open(cluster.url) { $0.store = "locked" }
+        try storage.store(["a": "1"], at: 1)
+        let write = try other.beginWrite(durable: true)
+        let now = SystemTime().monotonicNanoseconds()
+        #expect(try storage.acquireWriteLock(until: now + 20_000_000) == false)
+        #expect(try storage.acquireWriteLock(until: now + 40_000_000) == false)
+        storage.releaseWriteLock()
+        #expect(try storage.acquireWriteLock(until: now + 60_000_000) == false)
+        write.rollback()
+        #expect(try storage.acquireWriteLock(until: now + 60_000_000_000))
+        storage.releaseWriteLock()
+        try other.store(["a": "2"], at: 2)
+        #expect(try storage.text("a") == "{2}")
+        try storage.close(head: 1)
+        try other.close(head: 2)
+    }
+
+    @Test func `who does not let go of the lock is told of as another program is`() throws {
+        let storage = try open(cluster.url, { $0.store = "held" }, limits: { $0.foreignLock = 50_000_000 })
+        let other = try open(cluster.url) { $0.store = "held" }
+        let write = try other.beginWrite(durable: true)
+        let error = error { () throws(HoldfastError) in _ = try storage.beginWrite(durable: true) }
+        #expect(error?.status == .busy)
+        write.rollback()
+        try storage.beginWrite(durable: true).rollback()
+        try storage.close(head: 0)
+        try other.close(head: 0)
+    }
+
+    @Test(arguments: [0, 3])
+    func `a server that has lost commits is told of, and nothing of it is served`(others: Int) throws {
+        let name = "lost\(others)"
+        let storage = try open(cluster.url) { $0.store = name }
+        for sequence in 1...4 as ClosedRange<CommitSequence> { try storage.store(["a": "\(sequence)"], at: sequence) }
+        // As a replica is that did not get the last two.
+        let store = "(SELECT store FROM holdfast_store WHERE name = '\(name)')"
+        cluster.sql("DELETE FROM holdfast_log WHERE store = \(store) AND sequence > 2")
+        cluster.sql(
+            "UPDATE holdfast_store SET head = 2, commit_id = (SELECT commit_id FROM holdfast_log WHERE store = \(store) "
+                + "AND sequence = 2) WHERE name = '\(name)'")
+        // What others have committed there does not hide it.
+        let other = try open(cluster.url) { $0.store = name }
+        for sequence in 0..<CommitSequence(others) { try other.store(["b": "0"], at: 3 + sequence, salt: 7) }
+        let errors = [
+            error { () throws(HoldfastError) in _ = try storage.beginSnapshot() },
+            error { () throws(HoldfastError) in _ = try storage.beginWrite(durable: true) },
+            error { () throws(HoldfastError) in try storage.recover() },
+        ]
+        #expect(errors.map { $0?.status } == [.io, .io, .io])
+        #expect(errors[0]?.message.contains("no longer has commit 4") == true)
+        #expect(storage.changeToken == nil)
+        try storage.close(head: 4)
+        let again = try open(cluster.url) { $0.store = name }
+        #expect(try again.readState().head == CommitSequence(2 + others))
+        try again.close(head: 0)
+        try other.close(head: 0)
+    }
+
+    @Test func `who closes takes away no sequences that another process counts on`() throws {
+        let first = try open(cluster.url) { $0.store = "counting" }
+        try first.store(["a": "1"], at: 1)
+        let second = try open(cluster.url) { $0.store = "counting" }
+        #expect(try second.readState().reservedThrough == 1_000)
+        try first.close(head: 1)
+        try second.store(["a": "2"], at: 2, durable: false)
+        #expect(cluster.sql("SELECT reserved FROM holdfast_store WHERE name = 'counting'") == "1000")
+        try second.close(head: 2)
+        #expect(cluster.sql("SELECT reserved FROM holdfast_store WHERE name = 'counting'") == "2")
+    }
+
+    private func endSessions() {
+        cluster.sql("SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE application_name = 'holdfast'")
+    }
+}

@@ -1,0 +1,52 @@
+"""A PostgreSQL server of the tests' own: see cluster.sh."""
+
+import atexit
+import functools
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+SCRIPT = Path(__file__).resolve().parents[3] / "Tests" / "HoldfastPostgreSQLTests" / "cluster.sh"
+
+
+class Server:
+    """Started by its constructor, and until `stop`."""
+
+    def __init__(self) -> None:
+        self.folder = tempfile.mkdtemp(prefix="holdfast-postgresql-", dir="/tmp")
+        self.url = self._run("start")
+        self._owner = os.getpid()
+
+    @staticmethod
+    @functools.cache
+    def shared() -> "Server":
+        """One for all tests of this process, which ends with it."""
+        server = Server()
+        atexit.register(server.stop)
+        return server
+
+    def start(self) -> None:
+        self._run("start")
+
+    def crash(self) -> None:
+        """Kills all of its processes."""
+        self._run("crash")
+
+    def stop(self) -> None:
+        """Not in a forked child, which runs its parent's exit functions, too."""
+        if os.getpid() == self._owner:
+            self._run("stop")
+
+    def sql(self, text: str) -> str:
+        """What psql prints of the rows."""
+        return subprocess.run(
+            ["psql", "--no-psqlrc", "--quiet", "--tuples-only", "--no-align", self.url, "--command", text],
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout.strip()
+
+    def _run(self, verb: str) -> str:
+        done = subprocess.run([SCRIPT, verb, self.folder], check=True, capture_output=True, text=True)
+        return done.stdout.strip()
