@@ -1,4 +1,4 @@
-public import HoldfastEnvironment
+package import HoldfastEnvironment
 
 /// A pipeline of aggregation, compiled: stages through which documents go one behind the other. `aggregate.h` describes the
 /// language, a part of MongoDB's with its semantics; `PipelineReader` reads it.

@@ -29,7 +29,7 @@ def entity_reader(cls: Any) -> Optional[Reader]:
     if reader is None:
         raise TypeError(
             f"A repository's class is a dataclass, one of attrs or msgspec, a TypedDict, or has from_dict or "
-            f"model_validate; {getattr(cls, "__name__", repr(cls))} is none of them."
+            f"model_validate; {getattr(cls, '__name__', repr(cls))} is none of them."
         )
     return reader
 

@@ -109,7 +109,9 @@ def average(*operands: Any) -> Any:
 
 #: Where an operand is null or missing, these are null.
 NULL_IN_NULL_OUT: dict[str, Callable[..., Any]] = {
-    "$add": lambda *numbers: math.fsum(numbers) if any(isinstance(n, float) for n in numbers) else sum(numbers),
+    "$add": lambda *numbers: math.fsum(numbers)
+    if any(isinstance(n, float) for n in numbers)
+    else sum(numbers),
     "$multiply": lambda *numbers: math.prod(numbers),
     "$subtract": lambda left, right: left - right,
     "$abs": abs,
@@ -157,7 +159,9 @@ STRICT: dict[str, Callable[..., Any]] = {
     "$range": lambda *numbers: list(range(*numbers)),
     "$indexOfArray": lambda array, value: None if is_nothing(array) else position(array, value),
     "$setIsSubset": lambda left, right: all(contains(right, value) for value in left),
-    "$setEquals": lambda *arrays: all(contains(right, v) for left in arrays for right in arrays for v in left),
+    "$setEquals": lambda *arrays: all(
+        contains(right, v) for left in arrays for right in arrays for v in left
+    ),
     "$mergeObjects": lambda *objects: {k: v for o in objects if not is_nothing(o) for k, v in o.items()},
     "$sum": lambda *operands: sum(numbers_of(*operands)),
     "$avg": average,

@@ -109,7 +109,9 @@ arrays: Any = st.deferred(
         | one_of(["$split"], texts, st.just("-"))
         | arrays.map(lambda array: {"$map": {"input": array, "in": ["$$this", "$n"]}})
         | st.builds(
-            lambda array, value: {"$filter": {"input": array, "cond": {"$gt": ["$$this", value]}}}, arrays, values
+            lambda array, value: {"$filter": {"input": array, "cond": {"$gt": ["$$this", value]}}},
+            arrays,
+            values,
         )
         | one_of(["$objectToArray"], st.just("$o"))
     )
@@ -177,7 +179,9 @@ PARTS = {
 def test_dates_are_those_of_python(documents: Any, date: Any, other: Any, days: int) -> None:
     documents.save({"_id": "1", "date": date, "other": other})
     expressions: dict[str, Any] = {name[1:]: {name: "$date"} for name in PARTS}
-    expressions["text"] = {"$dateToString": {"date": "$date", "format": "%Y-%m-%d %H:%M:%S %j %U %V %G %u %B %b"}}
+    expressions["text"] = {
+        "$dateToString": {"date": "$date", "format": "%Y-%m-%d %H:%M:%S %j %U %V %G %u %B %b"}
+    }
     expressions["days"] = {"$dateDiff": {"startDate": "$date", "endDate": "$other", "unit": "day"}}
     expressions["months"] = {"$dateDiff": {"startDate": "$date", "endDate": "$other", "unit": "month"}}
     expressions["hour"] = {"$dateTrunc": {"date": "$date", "unit": "hour"}}
@@ -199,7 +203,11 @@ def test_dates_are_those_of_python(documents: Any, date: Any, other: Any, days: 
 
 
 SMALL = st.fixed_dictionaries(
-    {"g": st.sampled_from(["x", "y", 1, 2, None]), "n": NUMBERS, "a": st.lists(st.integers(0, 3), max_size=3)},
+    {
+        "g": st.sampled_from(["x", "y", 1, 2, None]),
+        "n": NUMBERS,
+        "a": st.lists(st.integers(0, 3), max_size=3),
+    },
     optional={"m": NUMBERS, "s": st.sampled_from(["b", "a"])},
 )
 MATCH = st.sampled_from([{"n": {"$gt": 0}}, {"a": 1}, {"g": {"$in": ["x", 1]}}, {"m": {"$exists": True}}, {}])
@@ -245,7 +253,9 @@ def unordered(left: Any, right: Any) -> bool:
 
 @MANY
 @given(contents=st.lists(SMALL, max_size=8), stages=st.lists(STAGE, max_size=4), group=st.none() | GROUP)
-def test_a_pipeline_makes_what_mongomock_makes(documents: Any, contents: Any, stages: Any, group: Any) -> None:
+def test_a_pipeline_makes_what_mongomock_makes(
+    documents: Any, contents: Any, stages: Any, group: Any
+) -> None:
     numbered = [{"_id": str(index), **content} for index, content in enumerate(contents)]
     with documents.store.transaction():
         documents.delete_all()

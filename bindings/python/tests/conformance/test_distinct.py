@@ -220,5 +220,7 @@ def test_values_are_explained_without_order_part_or_fields(open_store: Any) -> N
 def test_a_path_that_is_written_as_an_expression_is_refused(open_store: Any) -> None:
     with open_store() as store:
         songs = store.repository("songs")
-        with pytest.raises(holdfast.InvalidQueryError, match=r'"\$artist" begins with "\$".*write it without'):
+        with pytest.raises(
+            holdfast.InvalidQueryError, match=r'"\$artist" begins with "\$".*write it without'
+        ):
             songs.distinct("$artist")
