@@ -169,7 +169,7 @@ struct StoreTests {
             let error = await expectError(.invalidOption) {
                 _ = try await Store.open("memory:", StoreOptions(maxInFlight: 0))
             }
-            #expect(error?.detail.option == "max_in_flight")
+            #expect(error?.detail.option == "maxInFlight")
             await expectError(.cannotOpen) {
                 _ = try await Store.open("\(directory)/store.db", StoreOptions(create: false))
             }

@@ -15,7 +15,7 @@ extension CommitQueue {
 
     /// Takes a slot, or answers false: there is none, or tasks have waited longer for it.
     private func takeSlot(_ state: inout State) throws(HoldfastError) -> Bool {
-        if state.isClosing { throw HoldfastError.storeClosed }
+        if state.isRefusing { throw HoldfastError.storeClosed }
         guard inFlight(state) < maxInFlight, state.claims.isEmpty else { return false }
         state.accepted += 1
         return true
@@ -115,16 +115,16 @@ extension CommitQueue {
     /// Lets tasks in that wait for slots which are free now, and none any more where the store closes.
     func admitWaiting() {
         guard hasClaims.load(ordering: .acquiring) else { return }
-        let (admitted, isAnyLeft, isClosing) = state.withLock { state in
-            let free = state.isClosing ? state.claims.count : max(0, maxInFlight - inFlight(state))
+        let (admitted, isAnyLeft, isRefusing) = state.withLock { state in
+            let free = state.isRefusing ? state.claims.count : max(0, maxInFlight - inFlight(state))
             let admitted = state.claims.removeFirst(free)
-            if !state.isClosing { state.accepted += admitted.count }
+            if !state.isRefusing { state.accepted += admitted.count }
             hasClaims.store(!state.claims.isEmpty, ordering: .sequentiallyConsistent)
-            return (admitted, !state.claims.isEmpty, state.isClosing)
+            return (admitted, !state.claims.isEmpty, state.isRefusing)
         }
         // Threads have let those before them who were here first.
         if !isAnyLeft { slots.advance() }
-        for claim in admitted { claim.call(isClosing ? HoldfastError.storeClosed : nil) }
+        for claim in admitted { claim.call(isRefusing ? HoldfastError.storeClosed : nil) }
     }
 
     /// Ends what waits past its deadline, for a slot or queued, and has an owner who does not wait, and answers when the

@@ -37,6 +37,9 @@ package final class CommitQueue: Sendable {
         var ownersWaiting = 0
         /// A bit of the gate, another one for each batch: what the owners of the commits that are queued now wait for.
         var batchBit: UInt32 = 1
+        /// Nobody new takes a slot.
+        var isRefusing = false
+        /// Nobody commits any more.
         var isClosing = false
         /// How many withdrawn commits are just being ended: a closing store delivers what their owners are to hear, too.
         var ending = 0
@@ -189,11 +192,17 @@ package final class CommitQueue: Sendable {
         return true
     }
 
+    /// The store is to close: who waits for a slot gets none. Those who have one commit what they took it for.
+    func refuseNew() {
+        state.withLock { $0.isRefusing = true }
+        slots.advance()
+        deadlines.wake()
+    }
+
+    /// After `refuseNew`, when nobody accepted has anything left to commit.
     func beginClosing() {
         state.withLock { $0.isClosing = true }
-        slots.advance()
         batches.advance()
-        deadlines.wake()
     }
 
     /// After `beginClosing`: whether everything that was accepted has ended.

@@ -73,7 +73,7 @@ struct OperationStep: Sendable {
                 throw HoldfastError(
                     .invalidOption,
                     "the operation's \"repository\" is \(number), and no repository of this number was given with it: "
-                        + "number those that hf_operation_create_on is given, from 0, or name it",
+                        + "number the repositories that it is created with, from 0, or name it",
                     detail: [("option", .text("repository"))])
             }
             self.opened = repository

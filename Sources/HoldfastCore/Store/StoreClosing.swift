@@ -33,6 +33,7 @@ final class StoreClosing: Sendable {
         }
         guard isFirst else { return }
         begun.store(true, ordering: .releasing)
+        parts.queue.refuseNew()
         parts.retries.close()
         parts.operations.beginClosing()
         parts.services.beginClosing()

@@ -110,10 +110,9 @@ struct ExpressionTests {
         let program = try #require(maps.split(whereSeparator: { " \n".contains($0) }).first { $0.hasSuffix(".xctest") })
         let build = URL(fileURLWithPath: String(program)).deletingLastPathComponent().path
         let sources = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../Sources").standardized.path
-        let moduleMaps =
-            ["CHoldfastPayload", "CHoldfastPlatform", "COpenCombineHelpers"]
-            .map { "\(build)/\($0).build/module.modulemap" }
-            + ["CPCRE2", "CSQLite"].map { "\(sources)/\($0)/module.modulemap" }
+        let moduleMaps = try [build, sources].flatMap { folder in
+            try FileManager.default.contentsOfDirectory(atPath: folder).map { "\(folder)/\($0)/module.modulemap" }
+        }.filter { FileManager.default.fileExists(atPath: $0) }
         try await withDirectory { directory in
             func compiles(_ expression: String) async throws -> Bool {
                 let file = "\(directory)/main.swift"

@@ -1,5 +1,5 @@
-"""Pipelines against mongomock, an independent implementation of MongoDB's aggregation, and expressions against
-a plain model of them in Python, because mongomock lacks many of them.
+"""Pipelines against mongomock, an independent implementation of MongoDB's aggregation, and expressions
+against a plain model of them in Python, because mongomock lacks many of them.
 
 Where mongomock is known to differ from MongoDB, Holdfast does what MongoDB does, and the generators leave the
 case out:

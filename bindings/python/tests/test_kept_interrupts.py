@@ -120,7 +120,7 @@ MAKING: dict[str, Callable[[holdfast.Store, Songs], object]] = {
     "cursor_open": lambda _, songs: songs.iterate(),
     "repository_open": lambda store, _: store.repository("songs"),
     "store_open": lambda _, __: holdfast.open("memory:"),
-    "operation_create": lambda _, songs: songs.deferred.save({"id": "a"}).perform(),
+    "operation_create_on": lambda _, songs: songs.deferred.save({"id": "a"}).perform(),
     "operation_submit": lambda _, songs: songs.deferred.save({"id": "a"}).submit(),
     "stream_open": lambda store, _: store.changes(),
     "stream_open_query": lambda _, songs: songs.observe(),
