@@ -104,8 +104,10 @@ final class Connection: @unchecked Sendable {
 
     /// What libpq says, on one line. About a URL that it does not understand it says the URL, with the password.
     private static func words(of connection: LibPQ.Connection, _ library: LibPQ, hiding url: ServerURL) -> String {
-        let words = library.errorMessage(connection).map { line(String(cString: $0)) } ?? ""
-        return words.contains(" URI") || words.contains("://") ? "libpq does not understand it" : words
+        guard let words = library.errorMessage(connection) else { return "" }
+        // Searched as C does: Swift's search brings a parser of regular expressions into the library.
+        if strstr(words, " URI") != nil || strstr(words, "://") != nil { return "libpq does not understand it" }
+        return line(String(cString: words))
     }
 
     private static func line(_ text: String) -> String {
