@@ -33,7 +33,7 @@
 typedef struct fixture {
     const char *engine;
     char directory[64]; /* empty, of this scenario alone, removed afterwards */
-    char url[256];
+    char url[128];
 } fixture;
 
 enum { ON_MEMORY = 1, ON_SQLITE = 2, ON_BOTH = 3 };
