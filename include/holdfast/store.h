@@ -85,7 +85,7 @@ typedef struct hf_store hf_store;
  *   "mode": "0600".."0777"                 SQLite: the permissions of a file that is created, whatever the
  *                                          umask; without it 0644 less the umask, as SQLite does it. The
  *                                          files beside it have the same, and for root the same owner
- *   "store": text ("main")                 on a server: which of the database's stores, 1 to 255 bytes; the
+ *   "store": "name" ("main")               on a server: which of the database's stores, 1 to 255 bytes; the
  *                                          parameter "holdfast_store" of the URL says the same
  *   "max_connections": 3..1000 (32)        on a server: as many connections at most; each snapshot in use
  *                                          takes one, and few are kept that are not in use

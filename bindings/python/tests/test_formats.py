@@ -88,7 +88,7 @@ def test_a_file_that_needs_a_newer_reader_of_the_same_format_is_refused(path: st
         store.repository("songs").save({"id": "s1"})
     connection = sqlite3.connect(path)
     stored = connection.execute("SELECT value FROM holdfast_meta WHERE name = 'minimum_reader'")
-    assert stored.fetchone() == (3,)
+    assert stored.fetchone() == (4,)
     with connection:
         connection.execute("UPDATE holdfast_meta SET value = 5 WHERE name = 'minimum_reader'")
     connection.close()
