@@ -73,8 +73,10 @@ extension HoldfastError.Detail {
     public var nearest: String? { text("nearest") }
     /// What there is, of an unknown operator.
     public var supported: [String]? { texts("supported") }
-    /// The operator of a filter or an update, such as `$gt`.
+    /// The operator of a filter, an update or a pipeline, such as `$gt`.
     public var `operator`: String? { text("operator") }
+    /// The stage of a pipeline, from 0.
+    public var stage: Int? { number("stage") }
     /// Where in an entity: the path of a filter or an update.
     public var path: String? { text("path") }
     /// The parameter of a filter.

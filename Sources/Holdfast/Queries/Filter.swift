@@ -110,8 +110,8 @@ extension Filter {
         }
     }
 
-    /// Within another filter, whose text a text of the caller's must not break out of.
-    private func part(_ coding: EntityCoding) throws -> String {
+    /// Within another text, which a text of the caller's must not break out of.
+    func part(_ coding: EntityCoding) throws -> String {
         let text = try json(coding)
         if case .json = form {
             _ = try translatingErrors { () throws(CoreError) in

@@ -8,13 +8,6 @@ internal import HoldfastQuery
     public import OpenCombine
 #endif
 
-/// How fast results are told.
-private enum Pace: Sendable {
-    case none
-    case debounce(Duration)
-    case throttle(Duration)
-}
-
 /// A query whose result is told again whenever a commit changes it, of whatever process:
 ///
 ///     for try await result in songs.observe(Query(\.plays > 9, sort: [.descending(\.plays)], limit: 10)) {
@@ -36,7 +29,7 @@ public struct LiveQuery<Answer: Decodable & Sendable>: AsyncSequence, Sendable {
     private let store: Store
     private let repository: String
     private let open: StreamConsumer.Opening
-    private var pace = Pace.none
+    private var pace = StreamPace.none
 
     init<Entity>(_ repository: Repository<Entity>, _ query: Query<Entity>) {
         coding = repository.coding
@@ -57,59 +50,22 @@ public struct LiveQuery<Answer: Decodable & Sendable>: AsyncSequence, Sendable {
 
     /// A live query, which begins when its first result is asked for.
     public func makeAsyncIterator() -> Iterator {
-        let clock: any Clock<Duration> = store.clock.withLock { $0 }
-        return Iterator(
-            result: FollowedResult(coding, repository: repository), consumer: StreamConsumer(open), pace: pace,
-            clock: ClockReading(clock))
+        Iterator(
+            result: FollowedResult(coding, repository: repository),
+            consumer: PacedConsumer(StreamConsumer(open), pace, store))
     }
 
     /// One live query.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate var result: FollowedResult<Answer>
-        fileprivate let consumer: StreamConsumer
-        fileprivate let pace: Pace
-        fileprivate let clock: ClockReading
-        /// When a result was told last.
-        private var lastTold: Duration?
-
-        fileprivate init(
-            result: FollowedResult<Answer>, consumer: StreamConsumer, pace: Pace, clock: ClockReading
-        ) {
-            (self.result, self.consumer, self.pace, self.clock) = (result, consumer, pace, clock)
-        }
+        fileprivate var consumer: PacedConsumer
 
         /// The result, once it is there, or there is another. Nil after it has thrown.
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws -> LiveResult<Answer>? {
-            var hasChanged = false
-            if case .throttle(let interval) = pace, var begun = lastTold {
-                // No longer than that, also where the clock was set back.
-                func left() -> Duration {
-                    let now = clock.now()
-                    begun = Swift.min(begun, now)
-                    return begun + interval - now
-                }
-                while left() > .zero, try await follow(within: left()) { hasChanged = true }
-            }
-            if !hasChanged { guard try await follow(within: nil) else { return nil } }
-            if case .debounce(let interval) = pace, lastTold != nil {
-                while try await follow(within: interval) {}
-            }
-            lastTold = clock.now()
+            guard try await consumer.next({ result.follow($0) }) else { return nil }
             return result.tell()
-        }
-
-        /// Takes in the next change; false at the end, and where none comes within the interval.
-        private nonisolated(nonsending) mutating func follow(within interval: Duration?) async throws -> Bool {
-            let sleep = interval.map { interval in { @Sendable [clock] in try await clock.sleep(interval) } }
-            while let event = try await consumer.next(within: sleep) {
-                if case .result(let change) = event {
-                    result.follow(change)
-                    return true
-                }
-            }
-            return false
         }
     }
 
@@ -125,7 +81,7 @@ public struct LiveQuery<Answer: Decodable & Sendable>: AsyncSequence, Sendable {
     /// The same, told once in so long at most: the newest then. The first result is told at once. As `debounce` otherwise.
     public func throttle(for interval: Duration) -> LiveQuery { paced(.throttle(interval)) }
 
-    private func paced(_ pace: Pace) -> LiveQuery {
+    private func paced(_ pace: StreamPace) -> LiveQuery {
         var query = self
         query.pace = pace
         return query

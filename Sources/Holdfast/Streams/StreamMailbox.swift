@@ -146,9 +146,14 @@ final class StreamConsumer: Sendable {
             if case .lost(let error) = event { throw HoldfastError(error) }
             return event
         } catch {
-            stage.withLock { $0 = .ended }
-            mailbox.cancel()
+            end()
             throw error
         }
+    }
+
+    /// Nothing is taken any more.
+    func end() {
+        stage.withLock { $0 = .ended }
+        mailbox.cancel()
     }
 }
