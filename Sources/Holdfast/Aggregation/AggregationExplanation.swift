@@ -49,13 +49,18 @@ extension AggregationExplanation {
         let members = try JSONDecoder().decode(Members.self, from: Data(report))
         self.init(
             query: try QueryExplanation(report), stages: members.stages, returned: members.returned,
-            memory: members.memory, time: .microseconds(members.time_us))
+            memory: members.memory, time: .microseconds(members.time))
     }
 
     private struct Members: Decodable {
         var stages: [Stage]
         var returned: Int
         var memory: Int
-        var time_us: Int
+        var time: Int
+
+        enum CodingKeys: String, CodingKey {
+            case stages, returned, memory
+            case time = "time_us"
+        }
     }
 }
