@@ -60,6 +60,12 @@ typedef struct engine {
     size_t (*find)(void *session, long long low, long long high);
     /* Adds up "installed_size" for each value of a member, and answers how many values there are. */
     size_t (*group)(void *session, const char *member);
+    /* Makes an index of the words of "description", with Porter's stems. */
+    void (*create_text_index)(void *session);
+    void (*drop_text_index)(void *session);
+    /* Visits the ten documents that match these words best: that have one of them, or all as a phrase.
+     * Answers how many there are. */
+    size_t (*search)(void *session, const char *const *words, size_t count, bool is_phrase);
     /* Visits every document and answers how many there are. */
     size_t (*stream)(void *session);
 } engine;

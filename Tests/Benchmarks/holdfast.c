@@ -271,6 +271,36 @@ static void drop_index(void *opaque, const char *member) {
     require(hf_repository_drop_index(s->documents, member, &error), error, "hf_repository_drop_index");
 }
 
+static void create_text_index(void *opaque) {
+    session *s = opaque;
+    hf_error *error = NULL;
+    static const char options[] =
+        "{\"kind\":\"text\",\"fields\":{\"description\":1},\"language\":\"porter\",\"name\":\"texts\"}";
+    require(hf_repository_create_index(s->documents, options, NULL, NULL, &error), error,
+            "hf_repository_create_index");
+}
+
+static void drop_text_index(void *session) { drop_index(session, "texts"); }
+
+static size_t search(void *opaque, const char *const *words, size_t count, bool is_phrase) {
+    session *s = opaque;
+    hf_entity_list found = HF_ENTITY_LIST_INIT;
+    hf_error *error = NULL;
+    char filter[512] = "";
+    const char *quote = is_phrase ? "\\\"" : "";
+    size_t used = (size_t)snprintf(filter, sizeof filter, "{\"$text\":{\"$search\":\"%s", quote);
+    for (size_t i = 0; i < count; i++)
+        used += (size_t)snprintf(filter + used, sizeof filter - used, "%s%s", i == 0 ? "" : " ", words[i]);
+    snprintf(filter + used, sizeof filter - used, "%s\"}}", quote);
+    require(hf_repository_find(s->documents, NULL, filter, HF_NTS,
+                               "{\"sort\":{\"score\":{\"$meta\":\"textScore\"}},\"limit\":10}", &found,
+                               &error),
+            error, "hf_repository_find");
+    size_t answered = found.count;
+    hf_entity_list_free(&found);
+    return answered;
+}
+
 const engine this_engine = {
     WHAT_ALL_CAN,
     .add_many = add_many,
@@ -283,5 +313,8 @@ const engine this_engine = {
     .drop_index = drop_index,
     .find = find,
     .group = group,
+    .create_text_index = create_text_index,
+    .drop_text_index = drop_text_index,
+    .search = search,
     .stream = stream,
 };

@@ -32,6 +32,7 @@ from programs import (
 )
 from stream_lines import STREAM_LINES
 from swift_lines import SWIFT_LINES
+from text_lines import TEXT_LINES
 
 
 def on_store(
@@ -383,6 +384,7 @@ LINES = (
         must=0.6,
         stretch=1.0,
     ),
+    *TEXT_LINES,
     Line(
         "index-build-wait",
         "the longest that a commit took while an index was built",

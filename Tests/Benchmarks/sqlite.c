@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BEGIN, COMMIT, INSERT, UPSERT, INCREMENT, FETCH, SCAN, FIND, GROUP, STATEMENTS };
+enum { BEGIN, COMMIT, INSERT, UPSERT, INCREMENT, FETCH, SCAN, FIND, GROUP, SEARCH, STATEMENTS };
 
 static const char *const texts[STATEMENTS] = {
     [BEGIN] = "BEGIN IMMEDIATE",
@@ -29,6 +29,8 @@ static const char *const texts[STATEMENTS] = {
     [GROUP] =
         "SELECT json_extract(body, '$.section'), CAST(SUM(json_extract(body, '$.installed_size')) AS TEXT) "
         "FROM documents GROUP BY 1",
+    [SEARCH] = "SELECT id, body FROM texts JOIN documents ON documents.rowid = texts.rowid "
+               "WHERE texts MATCH ?1 ORDER BY rank LIMIT 10",
 };
 
 typedef struct connection {
@@ -222,7 +224,7 @@ static size_t group(void *opaque, const char *member) {
 /* --- Indexes ------------------------------------------------------------------------------------ */
 
 static void change_index(session *s, const char *format, const char *member) {
-    char text[128];
+    char text[512];
     snprintf(text, sizeof text, format, member, member);
     connection *c = take_turn(s);
     require(sqlite3_exec(c->database, text, NULL, NULL, NULL) == SQLITE_OK, c, text);
@@ -238,8 +240,42 @@ static void drop_index(void *session, const char *member) {
     change_index(session, "DROP INDEX documents_%s", member);
 }
 
+/* Without a copy of the texts, which stand in the documents already. */
+static void create_text_index(void *session) {
+    change_index(
+        session,
+        "CREATE VIRTUAL TABLE texts USING fts5 (%s, content = '', "
+        "tokenize = 'porter unicode61 remove_diacritics 2');"
+        "INSERT INTO texts (rowid, description) SELECT rowid, json_extract(body, '$.%s') FROM documents",
+        "description");
+}
+
+static void drop_text_index(void *session) { change_index(session, "DROP TABLE texts", ""); }
+
+static size_t search(void *opaque, const char *const *words, size_t count, bool is_phrase) {
+    connection *c = &((session *)opaque)->reader;
+    char text[512] = "";
+    for (size_t i = 0, used = 0; i < count; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s",
+                                 i == 0      ? ""
+                                 : is_phrase ? " + "
+                                             : " OR ",
+                                 words[i]);
+    bind_text(c, SEARCH, 1, text, strlen(text));
+    return visit(c, SEARCH);
+}
+
 const engine this_engine = {
-    WHAT_ALL_CAN,   .add_many = add_many,         .fetch = fetch,           .increment = increment,
-    .scan = scan,   .create_index = create_index, .drop_index = drop_index, .find = find,
+    WHAT_ALL_CAN,
+    .add_many = add_many,
+    .fetch = fetch,
+    .increment = increment,
+    .scan = scan,
+    .create_index = create_index,
+    .drop_index = drop_index,
+    .find = find,
     .group = group,
+    .create_text_index = create_text_index,
+    .drop_text_index = drop_text_index,
+    .search = search,
 };

@@ -244,6 +244,68 @@ static void build_or_commit(worker *w) {
     }
 }
 
+/* --- Texts -------------------------------------------------------------------------------------- */
+
+enum { LONGEST_WORD = 32, SEARCHED_WORDS = 2 };
+
+static void index_texts(void *session, const documents *d) {
+    (void)d;
+    this_engine.create_text_index(session);
+}
+
+static void build_text_index(worker *w) {
+    this_engine.create_text_index(w->session);
+    w->operations = w->documents->count;
+}
+
+static void drop_built_text_index(void *session, const documents *d, size_t count) {
+    (void)d;
+    (void)count;
+    this_engine.drop_text_index(session);
+}
+
+/* The first words of a description, from `start` on, that stand between spaces, one behind the other, and are
+ * of letters: whatever takes them apart, they are words. Answers whether there are such. */
+static bool words_of(const document *d, size_t start, char words[SEARCHED_WORDS][LONGEST_WORD]) {
+    static const char member[] = "\"description\":\"";
+    const char *text = memmem(d->body, d->length, member, strlen(member));
+    if (text == NULL)
+        return false;
+    const char *end = d->body + d->length;
+    size_t met = 0, taken = 0, length = 0;
+    for (text = strchr(text + strlen(member), ' '); text != NULL && ++text < end && taken < SEARCHED_WORDS;) {
+        for (length = 0;
+             text + length < end && ((text[length] | 0x20) >= 'a' && (text[length] | 0x20) <= 'z');)
+            length++;
+        bool is_word = length >= 3 && length < LONGEST_WORD && text + length < end && text[length] == ' ';
+        if (is_word && met++ >= start)
+            snprintf(words[taken++], LONGEST_WORD, "%.*s", (int)length, text);
+        else
+            taken = 0;
+        text = memchr(text + length, ' ', (size_t)(end - text) - length);
+    }
+    return taken == SEARCHED_WORDS;
+}
+
+static void search_for(worker *w, bool is_phrase) {
+    char words[SEARCHED_WORDS][LONGEST_WORD];
+    const char *const searched[SEARCHED_WORDS] = {words[0], words[1]};
+    for (size_t i = w->index; w->operations < w->count; i++) {
+        const document *d = &w->documents->items[i * 7919 % w->documents->count];
+        if (i > w->count * 1000)
+            fail("search", "hardly a description");
+        if (!words_of(d, i % 5, words))
+            continue;
+        if (this_engine.search(w->session, searched, SEARCHED_WORDS, is_phrase) == 0)
+            fail("search", "no document");
+        w->operations++;
+    }
+}
+
+static void search_words(worker *w) { search_for(w, false); }
+
+static void search_phrases(worker *w) { search_for(w, true); }
+
 static void stream_all(worker *w) {
     double before = megabytes_now();
     if (this_engine.stream(w->session) != w->documents->count)
@@ -315,6 +377,12 @@ int main(int argc, char **argv) {
          drop_built_index},
         {"index-build-wait", false, CACHED, true, false, e->create_index != NULL, NULL, build_or_commit,
          drop_built_index},
+        {"text-build", true, CACHED, true, false, e->create_text_index != NULL, NULL, build_text_index,
+         drop_built_text_index},
+        {"text-words", true, CACHED, true, false, e->search != NULL, index_texts, search_words,
+         drop_built_text_index},
+        {"text-phrases", true, CACHED, true, false, e->search != NULL, index_texts, search_phrases,
+         drop_built_text_index},
         {"stream", true, CACHED, true, false, e->stream != NULL, NULL, stream_all, NULL},
     };
     if (argc != 5 && argc != 6)
