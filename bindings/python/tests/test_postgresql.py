@@ -1,6 +1,7 @@
 """Stores on a server: what processes do there together, and what is left of who is killed."""
 
 import itertools
+import json
 import multiprocessing
 import os
 import signal
@@ -227,3 +228,174 @@ def test_what_a_killed_server_has_acknowledged_is_there_once(own: Server) -> Non
     assert not set().union(*refused) & set(stored)
     assert set(stored) <= set().union(*acknowledged, *unknown)
     assert all(acknowledged)
+
+
+RACER = """
+import json, sys, holdfast
+url, name, work = sys.argv[1:]
+report = []
+with holdfast.open(url) as store:
+    print(flush=True)
+    sys.stdin.readline()
+    exec(work)
+print(json.dumps(report), flush=True)
+"""
+
+
+def race(url: str, work: str, count: int = 2) -> list[list[object]]:
+    """Runs a program in several processes, each with a store of its own, and answers what they report."""
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", RACER, url, f"p{number}", work],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(count)
+    ]
+    reports = []
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "\n"
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+    for process in processes:
+        output, _ = process.communicate(timeout=120)
+        assert process.returncode == 0
+        reports.append(json.loads(output))
+    return reports
+
+
+def test_increments_of_two_processes_in_the_queue_lose_none(url: str) -> None:
+    with holdfast.open(url) as store:
+        store.repository("counters").save({"id": "c", "n": 0})
+        race(
+            url,
+            "for _ in range(100): store.repository('counters').modify('c', {'$inc': {'n': 1}})",
+        )
+        assert store.repository("counters")["c"]["n"] == 200
+
+
+def test_two_processes_write_no_skew(url: str) -> None:
+    with holdfast.open(url) as store:
+        doctors = store.repository("doctors")
+        for number in range(40):
+            doctors.save_many([{"id": f"{number}.{name}", "on": True} for name in ("p0", "p1")])
+        race(
+            url,
+            """
+doctors = store.repository("doctors")
+def leave(number):
+    if all(doctors[f"{number}.{one}"]["on"] for one in ("p0", "p1")):
+        doctors.save({"id": f"{number}.{name}", "on": False})
+for number in range(40):
+    store.transact(lambda: leave(number), isolation="serializable")
+""",
+        )
+        for number in range(40):
+            assert [doctors[f"{number}.{name}"]["on"] for name in ("p0", "p1")].count(True) == 1
+
+
+def test_a_key_of_a_unique_index_is_given_to_one_of_two_processes(url: str) -> None:
+    with holdfast.open(url) as store:
+        users = store.repository("users")
+        users.create_index("mail", unique=True)
+        reports = race(
+            url,
+            """
+users = store.repository("users")
+for number in range(60):
+    try:
+        users.save({"id": f"{name}.{number}", "mail": f"m{number}"})
+        report.append(number)
+    except holdfast.UniqueViolationError as error:
+        # Whoever is told to stand in the way is there.
+        assert users[error.detail["other"]]["mail"] == f"m{number}"
+""",
+        )
+        assert sorted(itertools.chain(*reports)) == list(range(60))
+        assert sorted(user["mail"] for user in users) == sorted(f"m{number}" for number in range(60))
+        assert users.count({"mail": "m7"}) == 1 and users.verify()["ok"]
+
+
+def test_what_is_refused_was_so_when_it_was_judged(url: str) -> None:
+    """Of two who add one entity one is refused, and finds it there."""
+    with holdfast.open(url) as store:
+        store.repository("songs")
+        reports = race(
+            url,
+            """
+songs = store.repository("songs")
+for number in range(60):
+    try:
+        songs.add({"id": f"s{number}", "by": name})
+        report.append(number)
+    except holdfast.ExistsError:
+        assert songs[f"s{number}"]["by"] != name
+""",
+        )
+        assert sorted(itertools.chain(*reports)) == list(range(60))
+
+
+def test_an_idempotency_key_of_two_processes_counts_once(url: str) -> None:
+    with holdfast.open(url) as store:
+        store.repository("orders")
+        reports = race(
+            url,
+            """
+orders = store.repository("orders")
+for number in range(40):
+    with store.transaction(idempotency_key=f"k{number}") as transaction:
+        orders.save({"id": f"e{number}"})
+    report.append(transaction.receipt.sequence)
+""",
+        )
+        assert reports[0] == reports[1]
+        assert len(set(reports[0])) == 40  # type: ignore[arg-type]
+
+
+def test_an_index_that_another_process_creates_is_kept_by_whoever_commits(url: str) -> None:
+    with holdfast.open(url) as store:
+        songs = store.repository("songs")
+        songs.save({"id": "first", "year": 0})
+        race(
+            url,
+            """
+songs = store.repository("songs")
+for number in range(8):
+    if name == "p0":
+        songs.create_index("year", name=f"year{number}")
+        if number % 2: songs.drop_index(f"year{number}")
+    for piece in range(10):
+        songs.save({"id": f"{name}.{number}.{piece}", "year": number})
+""",
+        )
+        assert songs.count({"year": 3}) == 20
+        assert songs.verify()["ok"] and len(songs.indexes()) == 4
+
+
+def test_a_repository_that_another_process_drops_takes_with_it_what_was_there(url: str) -> None:
+    with holdfast.open(url) as store:
+        drafts = store.repository("drafts")
+        reports = race(
+            url,
+            """
+drafts = store.repository("drafts")
+for number in range(40):
+    with store.transaction() as transaction:
+        drafts.save({"id": f"{name}.{number}"})
+    report.append(transaction.receipt.sequence)
+    if name == "p0" and number < 39:
+        store.drop("drafts")
+""",
+        )
+        # It was dropped for the last time between these two.
+        before, after = reports[0][-2:]
+        left = {draft["id"] for draft in drafts}
+        assert "p0.39" in left and not left & {f"p0.{number}" for number in range(39)}
+        for number, sequence in enumerate(reports[1]):
+            if not before < sequence < after:  # type: ignore[operator]
+                assert (f"p1.{number}" in left) == (sequence > after)  # type: ignore[operator]
+        assert drafts.verify()["ok"]
