@@ -72,7 +72,10 @@ public struct HoldfastError: Error, Sendable {
     package static let forked = HoldfastError(
         .forked, "the store belongs to the process that forked this one: open it anew here")
 
-    package var tellsOfForeignLock: Bool { status == .busy && detail.contains { $0.name == "file" } }
+    /// And nothing of what was to be stored is.
+    package var tellsOfForeignLock: Bool {
+        status == .busy && commitState == .none && detail.contains { $0.name == "file" }
+    }
 
     /// Whether running the same work again may succeed.
     public var isRetryable: Bool { status.isRetryable && commitState == .none }

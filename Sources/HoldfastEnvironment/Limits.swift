@@ -230,6 +230,8 @@ public struct Limits: Sendable, Equatable {
 
     // MARK: The PostgreSQL engine
 
+    /// So often a read is tried whose snapshot is lost with the connection to the server. At 1 it fails at once.
+    public var snapshotAttempts = 3
     /// How long a server may take for an answer before the connection is given up. At 1 each is.
     public var serverReply = 60_000_000_000
     /// So many rows, or this many bytes and the row that reaches them, a server is asked for at once. At 1 one by one.
@@ -348,7 +350,8 @@ extension Limits {
 
     private static var ofPostgreSQL: [(name: String, path: WritableKeyPath<Limits, Int>)] {
         [
-            ("serverReply", \.serverReply), ("serverRows", \.serverRows), ("serverPageBytes", \.serverPageBytes),
+            ("snapshotAttempts", \.snapshotAttempts), ("serverReply", \.serverReply), ("serverRows", \.serverRows),
+            ("serverPageBytes", \.serverPageBytes),
         ]
     }
 
@@ -372,7 +375,7 @@ extension Limits {
     /// program that counts such answers as wrong leaves them as they are.
     public static var refusing: Set<WritableKeyPath<Limits, Int>> {
         [
-            \.foreignLock, \.busyTimeout, \.serverReply,
+            \.foreignLock, \.busyTimeout, \.serverReply, \.snapshotAttempts,
             \.closingDoor, \.indexKeyBytes, \.indexAttempts, \.patternItems,
             \.patternItemsPerByte, \.patternMemory, \.probedValues, \.probedDepth,
             \.validationRounds, \.handles, \.handleGenerations,

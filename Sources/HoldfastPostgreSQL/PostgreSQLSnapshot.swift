@@ -13,6 +13,8 @@ final class PostgreSQLSnapshot: StorageSnapshot {
         var connection: Connection?
         var callers = 0
         var isClosed = false
+        /// Set by the call that has found out.
+        var isLost = false
     }
 
     private let storage: PostgreSQLStorage
@@ -94,10 +96,15 @@ final class PostgreSQLSnapshot: StorageSnapshot {
         giveBackIfUnused()
     }
 
+    var isLost: Bool { state.withLock { $0.isLost } }
+
     private func read<Result>(
         _ body: (Connection) throws(HoldfastError) -> Result
     ) throws(HoldfastError) -> Result {
-        try storage.pool.require(epoch)
+        do throws(HoldfastError) { try storage.pool.require(epoch) } catch {
+            state.withLock { $0.isLost = true }
+            throw error
+        }
         let connection = try state.withLock { state throws(HoldfastError) in
             guard !state.isClosed, let connection = state.connection else { throw ConnectionPool.ended }
             state.callers += 1
@@ -107,11 +114,15 @@ final class PostgreSQLSnapshot: StorageSnapshot {
             state.withLock { $0.callers -= 1 }
             giveBackIfUnused()
         }
-        do throws(HoldfastError) {
-            return try turn.withLock { _ throws(HoldfastError) in try body(connection) }
-        } catch {
-            // What the borrower has thrown leaves the connection as it is.
-            throw connection.isLost ? storage.pool.closed(error) : error
+        return try turn.withLock { _ throws(HoldfastError) in
+            do throws(HoldfastError) {
+                return try body(connection)
+            } catch {
+                // What the borrower has thrown leaves the connection as it is.
+                guard connection.isLost else { throw error }
+                state.withLock { $0.isLost = true }
+                throw storage.pool.closed(error)
+            }
         }
     }
 

@@ -11,6 +11,10 @@ public protocol StorageSnapshot: AnyObject, Sendable {
     /// The storage's token for what is visible here; nil where somebody committed while it was opened.
     var changeToken: ChangeToken? { get }
 
+    /// Whether it has come to an end by itself, such as with the connection to a server: what is read from it fails, and who
+    /// reads begins again on another one. Told from the failure on. By default never.
+    var isLost: Bool { get }
+
     /// Lends the entity to `body` and answers true, or answers false if there is none.
     ///
     ///     both         SELECT version, body FROM holdfast_entity WHERE repository = $1 AND id = $2
@@ -77,6 +81,8 @@ public protocol StorageSnapshot: AnyObject, Sendable {
 }
 
 extension StorageSnapshot {
+    public var isLost: Bool { false }
+
     public func changes(
         since token: ChangeToken, behind sequence: CommitSequence, limit: Int
     ) throws(HoldfastError) -> [CommitLogEntry]? { nil }

@@ -51,6 +51,7 @@ package final class SnapshotPool: CommitSnapshots {
     private let cache: EntityCache
     private let time: any TimeSource
     private let sweepInterval: UInt64
+    private let attempts: Int
     private let limit: Int
     private let maxAge: UInt64
     private let wakeSweeper: @Sendable () -> Void
@@ -65,6 +66,7 @@ package final class SnapshotPool: CommitSnapshots {
         self.cache = cache
         time = environment.time
         sweepInterval = UInt64(environment.limits.tendInterval)
+        attempts = environment.limits.snapshotAttempts
         self.limit = limit
         maxAge = maxAgeMilliseconds &* 1_000_000
         self.wakeSweeper = wakeSweeper
@@ -177,7 +179,20 @@ package final class SnapshotPool: CommitSnapshots {
         let owners: [String]
     }
 
-    func isRevoked(_ shared: Shared) -> Bool { state.withLock { _ in shared.isRevoked } }
+    /// Whether what has failed on this one is to be begun anew: it was taken back, or it was lost, and then it is taken back.
+    /// `losses`: of the same work; where each snapshot is lost it fails in the end.
+    func mustBeginAnew(_ shared: Shared, _ losses: inout Int) -> Bool {
+        let (isRevoked, lost) = state.withLock { state -> (Bool, [any StorageSnapshot]) in
+            if shared.isRevoked { return (true, []) }
+            guard let storage = shared.storage, storage.isLost else { return (false, []) }
+            return (false, Self.revoke([shared], &state))
+        }
+        if isRevoked { return true }
+        if lost.isEmpty { return false }
+        for snapshot in lost { snapshot.close() }
+        losses += 1
+        return losses < attempts
+    }
 
     private func pin(_ shared: Shared) throws(HoldfastError) -> (any StorageSnapshot)? {
         let isWanted = state.withLock { state in

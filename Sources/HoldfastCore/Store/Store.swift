@@ -174,6 +174,7 @@ public final class Store: Sendable {
     package func read<Result>(
         _ body: (any StorageSnapshot) throws(HoldfastError) -> Result
     ) throws(HoldfastError) -> Result {
+        var losses = 0
         while true {
             let (shared, storage) = try snapshots.acquire()
             // The host may have been asked within, and have forked.
@@ -181,7 +182,7 @@ public final class Store: Sendable {
             do throws(HoldfastError) {
                 return try body(storage)
             } catch {
-                guard snapshots.isRevoked(shared) else { throw error }
+                guard snapshots.mustBeginAnew(shared, &losses) else { throw error }
                 try requireOpen()
             }
         }

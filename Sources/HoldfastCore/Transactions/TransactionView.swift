@@ -101,6 +101,7 @@ struct TransactionView {
     mutating func read<Result>(
         _ body: (any StorageSnapshot) throws(HoldfastError) -> Result
     ) throws(HoldfastError) -> Result {
+        var losses = 0
         while true {
             let shared = try current()
             guard let storage = try pool.storage(of: shared) else {
@@ -110,7 +111,7 @@ struct TransactionView {
             do throws(HoldfastError) {
                 return try body(storage)
             } catch {
-                guard pool.isRevoked(shared) else { throw error }
+                guard pool.mustBeginAnew(shared, &losses) else { throw error }
             }
         }
     }
@@ -162,6 +163,7 @@ struct TransactionView {
     }
 
     private mutating func moveForward(from old: SnapshotPool.Shared) throws(HoldfastError) {
+        var losses = 0
         while true {
             let (newer, storage) = try pool.acquire()
             do throws(HoldfastError) {
@@ -172,9 +174,9 @@ struct TransactionView {
                 return adopt(newer, insteadOf: old)
             } catch {
                 // The newer one may be taken back, too, in the middle of the check.
-                let isRevoked = pool.isRevoked(newer)
+                let mustBeginAnew = pool.mustBeginAnew(newer, &losses)
                 pool.release(newer)
-                if !isRevoked { throw error }
+                if !mustBeginAnew { throw error }
             }
         }
     }

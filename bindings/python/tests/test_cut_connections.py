@@ -1,0 +1,170 @@
+"""Connections to a server that are cut, and what is said to be on its way: at every place of a commit, and at
+places that are drawn while several processes commit. `make torture-postgresql` draws a thousand of them."""
+
+import itertools
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from proxy import Direction, Fault, Kind, Proxy
+from server import Server
+
+import holdfast
+
+CUTS = Path(__file__).with_name("cuts.py")
+
+_names = itertools.count()
+
+
+@pytest.fixture
+def proxy() -> Iterator[Proxy]:
+    with Proxy(Server.shared()) as proxy:
+        yield proxy
+
+
+class Counted:
+    """A store behind a proxy whose commits count up, and tell from what."""
+
+    def __init__(self, proxy: Proxy, patience: int = 5_000, has_keys: bool = True) -> None:
+        self.proxy = proxy
+        self.query = f"?holdfast_store=cut{os.getpid()}.{next(_names)}"
+        self.has_keys = has_keys
+        self.store = holdfast.open(proxy.url + self.query, lock_timeout_ms=patience)
+        self.entries = self.store.repository("entries")
+        self.entries.save({"id": "count", "n": 0})
+        self.acknowledged: list[str] = []
+        self.unknown: list[str] = []
+        self.refused: list[str] = []
+
+    def add(self, name: str) -> None:
+        count = self.entries["count"]["n"]
+        self.entries.save({"id": name, "n": count})
+        self.entries.save({"id": "count", "n": count + 1})
+
+    def commit(self, name: str) -> None:
+        """As a program does that goes on after a failure."""
+        try:
+            key = name if self.has_keys else None
+            self.store.transact(lambda: self.add(name), idempotency_key=key, timeout=10)
+            self.acknowledged.append(name)
+        except holdfast.Error as error:
+            is_unknown = error.commit_state is holdfast.CommitState.UNKNOWN
+            (self.unknown if is_unknown else self.refused).append(name)
+
+    def messages(self, direction: Direction, unit: str) -> int:
+        """How many go there for a commit when nothing goes wrong."""
+        self.commit("warm")
+        counter = Fault(direction, sys.maxsize, unit)
+        self.proxy.arm(counter)
+        self.commit("counted")
+        self.proxy.arm(None)
+        return counter.passed
+
+    def judge(self) -> None:
+        self.store.close()
+        with holdfast.open(Server.shared().url + self.query) as store:
+            stored = {entry["id"]: entry["n"] for entry in store.repository("entries")}
+        count = stored.pop("count")
+        assert sorted(stored.values()) == list(range(count))
+        assert set(self.acknowledged) <= set(stored)
+        assert not set(self.refused) & set(stored)
+        assert set(stored) <= {*self.acknowledged, *self.unknown}
+
+
+@pytest.mark.parametrize("direction", Direction)
+def test_a_commit_that_is_cut_behind_any_of_its_messages_is_stored_once_or_not(
+    proxy: Proxy, direction: Direction
+) -> None:
+    counted = Counted(proxy)
+    number = counted.messages(direction, "messages")
+    assert number > 3
+    for after in range(number + 1):
+        kind = Kind.LATE if after % 2 else Kind.CUT
+        proxy.arm(Fault(direction, after, kind=kind, seconds=0.02))
+        counted.commit(f"{after}")
+        proxy.arm(None)
+        counted.commit(f"{after}, then")
+        assert counted.acknowledged[-1] == f"{after}, then"
+    # Not each commit takes as many.
+    assert sum(proxy.struck.values()) >= number // 2
+    # The server is there: each can be told.
+    assert counted.unknown == []
+    counted.judge()
+
+
+@pytest.mark.parametrize("direction", Direction)
+def test_a_commit_that_is_cut_behind_any_of_its_bytes_is_stored_once_or_not(
+    proxy: Proxy, direction: Direction
+) -> None:
+    counted = Counted(proxy)
+    number = counted.messages(direction, "bytes")
+    places = range(1, number, 67)
+    for after in places:
+        proxy.arm(Fault(direction, after, "bytes"))
+        counted.commit(f"{after}")
+        proxy.arm(None)
+    # Not each commit takes as many.
+    assert proxy.struck[Kind.CUT] >= len(places) // 2
+    counted.judge()
+
+
+def test_a_commit_that_is_still_on_its_way_when_it_is_asked_about_is_unknown_and_not_run_again(
+    proxy: Proxy,
+) -> None:
+    counted = Counted(proxy, patience=1_000, has_keys=False)
+    number = counted.messages(Direction.TO_SERVER, "messages")
+    for back in range(4, 24, 4):
+        # The server goes on with it when the store has given up asking.
+        proxy.arm(Fault(Direction.TO_SERVER, number - back, kind=Kind.LATE, seconds=2))
+        counted.commit(f"{back}")
+        proxy.arm(None)
+    time.sleep(2)
+    counted.judge()
+    assert counted.unknown
+
+
+def test_what_the_server_was_not_able_to_say_is_told_later_by_the_key(proxy: Proxy) -> None:
+    with holdfast.open(f"{proxy.url}?holdfast_store=told{os.getpid()}", lock_timeout_ms=0) as store:
+        entries = store.repository("entries")
+        entries.save({"id": "warm"})
+        counter = Fault(Direction.TO_CLIENT, sys.maxsize)
+        proxy.arm(counter)
+        with store.transaction(idempotency_key="counted"):
+            entries.save({"id": "counted"})
+        for back in range(1, counter.passed):
+            # The server has committed, in one of these turns, and nobody is told.
+            key = f"k{back}"
+            for _ in range(2):
+                with store.transaction(idempotency_key=f"before {key}"):
+                    entries.save({"id": "warm"})
+            proxy.arm(Fault(Direction.TO_CLIENT, counter.passed - back, kind=Kind.OUTAGE, seconds=60))
+            began = time.monotonic()
+            try:
+                with store.transaction(idempotency_key=key):
+                    entries.save({"id": key})
+            except holdfast.Error as error:
+                is_unknown = error.commit_state is holdfast.CommitState.UNKNOWN
+            else:
+                is_unknown = False
+            assert time.monotonic() - began < 20
+            proxy.heal()
+            if not is_unknown:
+                continue
+            with store.transaction(idempotency_key=key) as transaction:
+                entries.save({"id": key})
+            if transaction.receipt is not None and transaction.receipt.replayed:
+                break
+        else:
+            pytest.fail("no commit was stored of which nobody was told")
+        assert [entry["id"] for entry in entries].count(key) == 1
+
+
+def test_under_load_cuts_lose_and_double_nothing() -> None:
+    """In processes of its own, where a server that says nothing is given up soon."""
+    environment = {**os.environ, "HOLDFAST_LIMITS": "serverReply=1000000000"}
+    done = subprocess.run([sys.executable, CUTS, "60"], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
