@@ -20,7 +20,7 @@ DEMO_PREFIX := $(BUILD)/demo-prefix
 VENV := $(BUILD)/venv
 
 PACKAGES := build-essential chromium chromium-driver clang-format iso-codes libcmocka-dev libjansson-dev \
-    libpcre2-dev libpq5 libsqlite3-dev libstemmer-dev pkg-config postgresql python3-venv sqlite3 valgrind zsh
+    libpcre2-dev libpq5 libsqlite3-dev libstemmer-dev pgbouncer pkg-config postgresql python3-venv sqlite3 valgrind zsh
 
 C_WARNINGS := -Wall -Wextra -Wpedantic -Werror
 # How the tests' programs in C are compiled, and linked with the library that lies in a folder.
@@ -48,7 +48,7 @@ export HOLDFAST_LIBRARY := $(LIBRARY)
 
 .NOTPARALLEL:
 .PHONY: help library install uninstall dependencies demo demo-c demo-python demo-swift test $(TEST_PARTS) \
-    thread-sanitizer soak-python lint format clean
+    thread-sanitizer soak-python torture-postgresql lint format clean
 
 help: ## Lists the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -197,6 +197,11 @@ test-postgresql: library $(addprefix $(BUILD)/abi/,$(POSTGRESQL_TESTS)) ## The C
 	done; \
 	$(CLUSTER) stop $$folder; \
 	if [ -n "$$failed" ]; then echo "FAILED:$$failed" >&2; exit 1; fi
+
+# In processes of its own: a server that says nothing is given up sooner than a program would.
+torture-postgresql: library $(VENV)/tools ## Connections to a server that are cut under load, a thousand of them
+	PYTHONPATH=bindings/python HOLDFAST_LIMITS=serverReply=1000000000 \
+	    $(VENV)/bin/python bindings/python/tests/cuts.py 1000
 
 test-symbols: library ## What the library exports, needs and weighs
 	Tests/Symbols/check.sh $(LIBRARY) $(SONAME)

@@ -48,6 +48,12 @@ enum Layout {
         """,
     ]
 
+    /// A store's number that no row has, also none that is left of a store whose own row somebody has deleted.
+    static let freeNumber =
+        "1 + greatest(0, "
+        + ["store", "repository", "entity", "index", "entry", "log", "idempotency"]
+        .map { "(SELECT max(store) FROM holdfast_\($0))" }.joined(separator: ", ") + ")"
+
     /// An entry of PostgreSQL's B-trees has 2,704 bytes at most, with what the tables' own columns take.
     static let longestKey = 2_600
 

@@ -95,8 +95,7 @@ extension PostgreSQLStorage {
                             """
                             INSERT INTO holdfast_store (store, name, format, incarnation, head, commit_id, writes, reserved,
                             server_run, log_start, catalogue)
-                            SELECT coalesce(max(store), 0) + 1, $1, $2, $3, 0, 0, 0, 0, \(Layout.serverRun), 0, 0
-                            FROM holdfast_store
+                            SELECT \(Layout.freeNumber), $1, $2, $3, 0, 0, 0, 0, \(Layout.serverRun), 0, 0
                             """, .text(options.store), .integer(Layout.format),
                             .bytes(words.withUnsafeBytes { Array($0) }))
                     ], "creating a store in")

@@ -1,3 +1,4 @@
+internal import CHoldfastPlatform
 internal import HoldfastEnvironment
 
 /// Turns what a server answers, and what becomes of connections, into the library's errors: all of them are made here.
@@ -6,6 +7,8 @@ internal import HoldfastEnvironment
 enum ServerError {
     /// The error for a statement that the server refused. `doing` is a gerund: "committing to".
     static func refused(_ state: String, _ words: String, _ doing: String, _ place: String) -> HoldfastError {
+        // How a standby refuses a transaction that is to write.
+        let state = state == "0A000" && strstr(words, "recovery") != nil ? "25006" : state
         let status = status(of: state)
         return HoldfastError(
             status, "\(doing) \(place) failed (\(words), SQLSTATE \(state))\(cure(state, status))",
@@ -19,7 +22,7 @@ enum ServerError {
         case "53100": return .full
         case "53200": return .noMemory
         case "53300", "55P03", "57014": return .busy
-        case "54000": return .unsupported
+        case "54000", "0A000": return .unsupported
         case "42P01", "42703", "42804", "42883", "XX001", "XX002": return .corrupt
         case "23505", "22021", "22P03": return .corrupt
         default: break

@@ -13,7 +13,9 @@ SCRIPT = Path(__file__).resolve().parents[3] / "Tests" / "HoldfastPostgreSQLTest
 class Server:
     """Started by its constructor, and until `stop`."""
 
-    def __init__(self) -> None:
+    def __init__(self, **environment: str) -> None:
+        """`environment`: more variables for it."""
+        self._environment = {**os.environ, **environment}
         self.folder = tempfile.mkdtemp(prefix="holdfast-postgresql-", dir="/tmp")
         self.url = self._run("start")
         self._owner = os.getpid()
@@ -26,8 +28,17 @@ class Server:
         atexit.register(server.stop)
         return server
 
+    @functools.cached_property
+    def pooled(self) -> str:
+        """The URL of a pgbouncer in front of it, which gives out connections by transaction."""
+        return self._run("pool")
+
     def start(self) -> None:
         self._run("start")
+
+    def restart(self) -> None:
+        """Ends its sessions, and starts it anew."""
+        self._run("restart")
 
     def crash(self) -> None:
         """Kills all of its processes."""
@@ -48,5 +59,7 @@ class Server:
         ).stdout.strip()
 
     def _run(self, verb: str) -> str:
-        done = subprocess.run([SCRIPT, verb, self.folder], check=True, capture_output=True, text=True)
+        done = subprocess.run(
+            [SCRIPT, verb, self.folder], env=self._environment, check=True, capture_output=True, text=True
+        )
         return done.stdout.strip()

@@ -82,12 +82,18 @@ def postgresql(directory: Path, **options: Any) -> holdfast.Store:
     return holdfast.open(Server.shared().url, store=str(directory), **options)
 
 
+def pooled(directory: Path, **options: Any) -> holdfast.Store:
+    """As `postgresql`, by way of a pgbouncer that gives out connections by transaction."""
+    return holdfast.open(Server.shared().pooled, store=str(directory), **options)
+
+
 #: What opens a store, by the engine's name. The Swift one is there where HOLDFAST_LIBRARY names a library
 #: that has the hf_ functions and one like those that `exported` takes: a store belongs to its libholdfast.
 ENGINES: dict[str, Engine] = {
     "memory": lambda directory, **options: holdfast.open("memory:", **options),
     "file": lambda directory, **options: holdfast.open(directory / "store.db", **options),
     "PostgreSQL": postgresql,
+    "pgbouncer": pooled,
     "C provider": lambda directory, **options: json_directory()(directory, **options),
     "Python provider": shelve,
 }
@@ -95,7 +101,18 @@ if hasattr(lib, "dictionary_provider_open"):
     ENGINES["Swift provider"] = exported(lib, "dictionary_provider_open")
 
 
-@pytest.fixture(params=ENGINES)
+#: The modules that run behind a pooler, too: what relies most on what a connection keeps.
+POOLED = ["test_concurrency", "test_indexes", "test_live_queries", "test_transaction"]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "engine" in metafunc.fixturenames:
+        is_pooled = metafunc.module.__name__.rpartition(".")[2] in POOLED
+        engines = [engine for engine in ENGINES if engine != "pgbouncer" or is_pooled]
+        metafunc.parametrize("engine", engines, indirect=True)
+
+
+@pytest.fixture
 def engine(request: pytest.FixtureRequest) -> str:
     return request.param
 

@@ -1,0 +1,179 @@
+"""What a server refuses, or no longer does: a status, a message with the cure, and nothing lost."""
+
+import itertools
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from proxy import Proxy
+from server import SCRIPT, Server
+
+import holdfast
+
+_names = itertools.count()
+
+
+@pytest.fixture
+def server() -> Server:
+    return Server.shared()
+
+
+@pytest.fixture
+def url(server: Server) -> str:
+    """Of a store that nobody used before."""
+    return f"{server.url}?holdfast_store=refused{os.getpid()}.{next(_names)}"
+
+
+@pytest.fixture
+def own() -> Iterator[Server]:
+    """A server that a test may change."""
+    server = Server()
+    yield server
+    server.stop()
+
+
+def test_a_server_that_is_too_old_is_refused(server: Server, url: str) -> None:
+    version = server.sql("SHOW server_version").split(".")[0].encode()
+    with Proxy(server) as proxy:
+        proxy.replaced = (b"server_version\0" + version, b"server_version\0" + b"14"[: len(version)])
+        with pytest.raises(holdfast.CannotOpenError, match="is PostgreSQL 14: stores need 15 or later"):
+            holdfast.open(url.replace(server.url, proxy.url))
+
+
+def test_a_standby_is_read_and_refuses_writes_until_it_is_the_primary(own: Server) -> None:
+    with holdfast.open(own.url) as store:
+        songs = store.repository("songs")
+        songs.save({"id": "s1"})
+        Path(own.folder, "data", "standby.signal").touch()
+        own.restart()
+        assert songs["s1"] == {"id": "s1"}
+        with pytest.raises(holdfast.ReadOnlyError, match="target_session_attrs=read-write") as raised:
+            songs.save({"id": "s2"})
+        assert raised.value.commit_state is holdfast.CommitState.NONE
+        with pytest.raises(holdfast.ReadOnlyError, match=r'is a standby: .*"read_only": true'):
+            holdfast.open(own.url)
+        with holdfast.open(own.url, read_only=True) as reading:
+            assert [song["id"] for song in reading.repository("songs")] == ["s1"]
+        own.sql("SELECT pg_promote()")
+        songs.save({"id": "s3"})
+        assert sorted(song["id"] for song in songs) == ["s1", "s3"]
+
+
+def test_a_full_disk_refuses_a_commit_and_loses_nothing(tmp_path: Path) -> None:
+    loaded, full = tmp_path / "full_disk.so", tmp_path / "full"
+    source = SCRIPT.parents[1] / "FullDisk" / "full_disk.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", loaded, source, "-ldl"], check=True)
+    for folder in (tmp_path, *list(tmp_path.parents)[:2]):
+        folder.chmod(0o755)  # the server may be another user
+    server = Server(LD_PRELOAD=str(loaded), HOLDFAST_FULL_DISK=str(full))
+    try:
+        with holdfast.open(server.url) as store:
+            songs = store.repository("songs")
+            songs.save({"id": "s1"})
+            full.touch()
+            with pytest.raises(holdfast.FullError, match="free some space on the server") as raised:
+                songs.save_many([{"id": f"long{number}", "text": "x" * 10_000} for number in range(1_000)])
+            assert raised.value.commit_state is holdfast.CommitState.NONE
+            assert [song["id"] for song in songs] == ["s1"]
+            full.unlink()
+            songs.save({"id": "s2"})
+        with holdfast.open(server.url) as store:
+            assert sorted(song["id"] for song in store.repository("songs")) == ["s1", "s2"]
+            assert store.verify()["ok"]
+    finally:
+        server.stop()
+
+
+def test_sessions_that_the_server_ends_are_not_noticed_where_nothing_was_under_way(own: Server) -> None:
+    with holdfast.open(own.url) as store:
+        songs = store.repository("songs")
+        with store.transaction():
+            songs.save({"id": "s1", "plays": 0})
+        for plays in range(1, 6):
+            own.sql(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'holdfast'"
+            )
+            with store.transaction():
+                songs.save({"id": "s1", "plays": songs["s1"]["plays"] + 1})
+            assert songs["s1"]["plays"] == plays
+        own.restart()
+        assert [song["plays"] for song in songs.find({"plays": {"$gt": 0}})] == [5]
+
+
+def test_a_right_that_was_taken_away_is_named_and_may_be_given_back(server: Server, url: str) -> None:
+    role = f"clerk{os.getpid()}"
+    server.sql(f"CREATE ROLE {role} LOGIN")
+    holdfast.open(url).close()
+    tables = "ON ALL TABLES IN SCHEMA public"
+    server.sql(f"GRANT SELECT, INSERT, UPDATE, DELETE {tables} TO {role}")
+    try:
+        with holdfast.open(url.replace("postgres@", f"{role}@")) as store:
+            songs = store.repository("songs")
+            songs.save({"id": "s1"})
+            server.sql(f"REVOKE INSERT {tables} FROM {role}")
+            with pytest.raises(
+                holdfast.ReadOnlyError, match="grant SELECT, INSERT, UPDATE and DELETE"
+            ) as raised:
+                songs.save({"id": "s2"})
+            assert raised.value.commit_state is holdfast.CommitState.NONE
+            server.sql(f"GRANT INSERT {tables} TO {role}")
+            songs.save({"id": "s3"})
+            assert sorted(song["id"] for song in songs) == ["s1", "s3"]
+    finally:
+        server.sql(f"REVOKE ALL {tables} FROM {role}; DROP ROLE {role}")
+
+
+def test_a_table_that_another_program_took_away_is_told(own: Server) -> None:
+    with holdfast.open(own.url) as store:
+        store.repository("songs").save({"id": "s1"})
+        own.sql("DROP TABLE holdfast_entity")
+        with pytest.raises(holdfast.CorruptError, match="changed by another program; restore a backup"):
+            store.repository("songs").save({"id": "s2"})
+
+
+def test_a_store_that_another_program_took_away_is_told(server: Server, url: str) -> None:
+    name = url.partition("holdfast_store=")[2]
+    store = holdfast.open(url)
+    store.repository("songs").save({"id": "s1"})
+    server.sql(f"DELETE FROM holdfast_store WHERE name = '{name}'")
+    for call in (lambda: store.repository("songs").save({"id": "s2"}), store.close):
+        with pytest.raises(holdfast.NotFoundError, match="was removed by another program: open it again"):
+            call()
+    # What is left of it belongs to no other one.
+    with holdfast.open(url) as store:
+        assert store.repository("songs").count() == 0
+        store.repository("songs").save({"id": "s3"})
+        assert [song["id"] for song in store.repository("songs")] == ["s3"]
+
+
+def test_a_nul_is_a_character_as_any_other_in_texts_and_refused_in_ids_and_urls(url: str) -> None:
+    with holdfast.open(url) as store:
+        songs = store.repository("songs")
+        songs.create_index("title")
+        songs.save({"id": "s1", "title": "So\0What"})
+        assert list(songs.find({"title": "So\0What"})) == [{"id": "s1", "title": "So\0What"}]
+        with pytest.raises(holdfast.InvalidIdError, match="must be left out"):
+            songs.save({"id": "a\0b"})
+    with holdfast.open(url) as store:
+        assert [song["title"] for song in store.repository("songs")] == ["So\0What"]
+    for broken in (url + "%00", url + "&application_name=a%00b"):
+        with pytest.raises(holdfast.Error) as raised:
+            holdfast.open(broken)
+        assert raised.value.message
+
+
+def test_the_store_tells_what_it_has_asked_the_server(url: str) -> None:
+    with holdfast.open(url) as store:
+        songs = store.repository("songs")
+        songs.save({"id": "s1"})
+        before = store.describe()["server"]
+        songs["s1"]
+        songs.save({"id": "s2"})
+        after = store.describe()["server"]
+        assert 1 <= after["connections"] <= 32
+        assert after["round_trips"] > before["round_trips"]
+        assert after["resolved_commits"] == 0
+    with holdfast.open("memory:") as store:
+        assert store.describe()["server"] is None
