@@ -54,6 +54,22 @@ public struct StoreDescription: Sendable, Hashable, Decodable {
         }
     }
 
+    /// What a store on a server has done since it was opened.
+    public struct Server: Sendable, Hashable, Decodable {
+        /// Open now.
+        public var connections: Int
+        /// How often the server was asked, each time about any number of things.
+        public var roundTrips: Int
+        /// Commits of which only a new connection told what became of them.
+        public var resolvedCommits: Int
+
+        private enum CodingKeys: String, CodingKey {
+            case connections
+            case roundTrips = "round_trips"
+            case resolvedCommits = "resolved_commits"
+        }
+    }
+
     /// What it was opened with.
     public var url: String
     /// Which engine keeps it: "memory", "sqlite", "postgresql" or "provider".
@@ -82,6 +98,8 @@ public struct StoreDescription: Sendable, Hashable, Decodable {
     public var openSnapshots: [Snapshot]
     /// Of a store with a file.
     public var sizes: Sizes?
+    /// Of a store on a server.
+    public var server: Server?
     /// Transactions open.
     public var transactions: Int
     /// By name.
@@ -94,7 +112,8 @@ public struct StoreDescription: Sendable, Hashable, Decodable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case url, engine, format, incarnation, sequence, position, snapshots, transactions, sizes, repositories, cache
+        case url, engine, format, incarnation, sequence, position, snapshots, transactions, sizes, server, repositories,
+            cache
         case queue
         case isReadOnly = "read_only"
         case inFlight = "in_flight"

@@ -1,5 +1,14 @@
 internal import CHoldfastPlatform
 internal import HoldfastEnvironment
+internal import Synchronization
+
+/// Counts how often a server was asked.
+final class RoundTrips: Sendable {
+    private let number = Atomic<UInt64>(0)
+
+    var count: UInt64 { number.load(ordering: .relaxed) }
+    func add() { number.add(1, ordering: .relaxed) }
+}
 
 /// One connection to a server: statements go out together, in libpq's pipeline mode, and their answers are waited for
 /// with a deadline.
@@ -15,6 +24,7 @@ final class Connection: @unchecked Sendable {
     private let descriptor: Int32
     private let epoch = processEpoch()
     private let reply: UInt64
+    private let roundTrips: RoundTrips
     /// How many statements were sent whose answers were not taken.
     private var sent = 0
     /// What the answers that are still to be taken are of.
@@ -26,13 +36,16 @@ final class Connection: @unchecked Sendable {
     var isInTransaction = false
 
     /// Connects. Gives up at the monotonic time `deadline`, and soon after `stop` is set.
-    init(to url: ServerURL, _ limits: Limits, deadline: UInt64, _ stop: Interrupt.Flag) throws(HoldfastError) {
+    init(
+        to url: ServerURL, _ limits: Limits, deadline: UInt64, _ roundTrips: RoundTrips, _ stop: Interrupt.Flag
+    ) throws(HoldfastError) {
         let library = try LibPQ.load()
         (raw, descriptor) = try Self.connect(library, url, deadline, stop)
         self.library = library
         place = url.place
         handle = Lock(raw)
         reply = UInt64(limits.serverReply)
+        self.roundTrips = roundTrips
     }
 
     deinit { close() }
@@ -137,6 +150,7 @@ final class Connection: @unchecked Sendable {
         for statement in statements { try send(statement) }
         guard library.pipelineSync(raw) == 1 else { throw lost() }
         sent = statements.count
+        roundTrips.add()
         try flush(until: Self.now() &+ reply)
     }
 

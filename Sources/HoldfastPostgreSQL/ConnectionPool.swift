@@ -26,6 +26,8 @@ final class ConnectionPool: Sendable {
     private let state = Lock(State())
     private let changes = Gate()
     private let host = Lock<WeakHost>(WeakHost())
+    /// Of all connections.
+    private let roundTrips = RoundTrips()
 
     private struct WeakHost {
         weak var host: (any StorageHost)?
@@ -39,6 +41,11 @@ final class ConnectionPool: Sendable {
     }
 
     func attach(_ host: any StorageHost) { self.host.withLock { $0.host = host } }
+
+    /// How many connections are open, and how often the server was asked.
+    var counts: (connections: Int, roundTrips: UInt64) {
+        (state.withLock { $0.idle.count + $0.lent.count }, roundTrips.count)
+    }
 
     var epoch: UInt64 { state.withLock { $0.epoch } }
 
@@ -95,7 +102,7 @@ final class ConnectionPool: Sendable {
 
     private func open(_ deadline: UInt64, _ stop: Interrupt.Flag) throws(HoldfastError) -> Connection {
         let opened = Result { () throws(HoldfastError) in
-            try Connection(to: url, environment.limits, deadline: deadline, stop)
+            try Connection(to: url, environment.limits, deadline: deadline, roundTrips, stop)
         }
         let isClosed = state.withLock { state in
             state.opening -= 1

@@ -44,6 +44,8 @@ public final class PostgreSQLStorage: Storage {
     private let known = Lock(KnownCommit())
     private let told = Lock(Told())
     private let questions = Atomic<UInt64>(0)
+    /// How many commits `contains` was asked about.
+    private let resolved = Atomic<UInt64>(0)
     private let knownCatalogue = Lock<Connection.Catalogue?>(nil)
     /// What the core takes to be reserved.
     private let reserved = Lock<CommitSequence>(0)
@@ -194,9 +196,17 @@ public final class PostgreSQLStorage: Storage {
     }
 
     public func contains(commit identifier: UInt64, at sequence: CommitSequence) throws(HoldfastError) -> Bool {
-        try pool.using { connection throws(HoldfastError) in
+        let isStored = try pool.using { connection throws(HoldfastError) in
             try connection.contains(commit: identifier, at: sequence, of: number, environment.limits)
         }
+        resolved.add(1, ordering: .relaxed)
+        return isStored
+    }
+
+    public var server: ServerStatistics? {
+        let (connections, roundTrips) = pool.counts
+        return ServerStatistics(
+            connections: connections, roundTrips: roundTrips, resolvedCommits: resolved.load(ordering: .relaxed))
     }
 
     // MARK: Writing

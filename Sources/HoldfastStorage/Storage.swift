@@ -133,6 +133,9 @@ public protocol Storage: AnyObject, Sendable {
 
     /// nil where there are no files.
     func size() throws(HoldfastError) -> StorageSize?
+
+    /// nil where there is no server.
+    var server: ServerStatistics? { get }
 }
 
 extension Storage {

@@ -21,6 +21,22 @@ public struct StorageSize: Sendable {
     }
 }
 
+/// What an engine that speaks to a server has done since the store was opened.
+public struct ServerStatistics: Sendable {
+    /// Open now.
+    public var connections: Int
+    /// How often the server was asked, each time about any number of things.
+    public var roundTrips: UInt64
+    /// Commits of which only a new connection told what became of them.
+    public var resolvedCommits: UInt64
+
+    public init(connections: Int, roundTrips: UInt64, resolvedCommits: UInt64) {
+        self.connections = connections
+        self.roundTrips = roundTrips
+        self.resolvedCommits = resolvedCommits
+    }
+}
+
 /// The maintenance of an engine's files. An engine without any leaves these as they are.
 extension Storage {
     public var keepsCatalogue: Bool { true }
@@ -44,4 +60,6 @@ extension Storage {
     public var isWriteAheadLogTooLong: Bool { false }
 
     public func size() throws(HoldfastError) -> StorageSize? { nil }
+
+    public var server: ServerStatistics? { nil }
 }

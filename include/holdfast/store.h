@@ -220,6 +220,9 @@ HF_EXPORT hf_status hf_store_event_fd(hf_store *store, int *out_descriptor, hf_e
  *   "transactions"           how many are open
  *   "sizes"                  {"store_bytes","log_bytes","free_bytes"} of the file, the log beside it, and
  *                            what of the file is unused; null for a store without a file
+ *   "server"                 {"connections","round_trips","resolved_commits"}: how many are open; and since
+ *                            the store was opened, how often the server was asked, and how many commits only
+ *                            a new connection told the outcome of. null for a store that is on no server
  *   "cache"                  see hf_repository_cache_statistics
  *   "handles"                how many live in this process, by kind, as hf_handle_count
  *   "repositories"           an array of {"name","key"}

@@ -23,6 +23,8 @@ extension Store {
             describeWork(&writer)
             writer.member("sizes")
             if let size { describe(size, &writer) } else { writer.null() }
+            writer.member("server")
+            if let server = storage.server { describe(server, &writer) } else { writer.null() }
             writer.member("cache")
             cache.statistics.write(to: &writer)
             writer.member("repositories", objects: catalogue.all) { writer, record in
@@ -56,6 +58,14 @@ extension Store {
         writer.member("store_bytes", size.store)
         writer.member("log_bytes", size.writeAheadLog)
         writer.member("free_bytes", size.free)
+        writer.endObject()
+    }
+
+    private func describe(_ server: ServerStatistics, _ writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("connections", UInt64(server.connections))
+        writer.member("round_trips", server.roundTrips)
+        writer.member("resolved_commits", server.resolvedCommits)
         writer.endObject()
     }
 }

@@ -19,8 +19,8 @@ def info(session: Session, store: str) -> None:
 
     Answers "url", "engine", "format", "read_only", "incarnation", "sequence" and "position" (of the newest
     commit), "schema_version" (null where none is recorded), "in_flight", "queue", "snapshots",
-    "open_snapshots", "transactions", "sizes", "cache", "handles" (of this process), and "repositories" with
-    "name", "key", "entities" and "indexes".
+    "open_snapshots", "transactions", "sizes", "server", "cache", "handles" (of this process), and
+    "repositories" with "name", "key", "entities" and "indexes".
 
     \b
     Example:
@@ -45,10 +45,12 @@ def stats(session: Session, store: str, entries: bool) -> None:
     """Tell how large a store is, and how busy in this process.
 
     Answers "sequence" (of the newest commit), "sizes" in bytes ("store_bytes" of the file, "log_bytes" of the
-    log beside it, "free_bytes" unused in the file), "entities" (how many in all), "repositories" ("name",
-    "entities") and "indexes" ("repository", "name", "state", and with --entries "entries"); and of this
-    process, of interest in a shell, "queue" and "in_flight" (commits), "transactions", "snapshots" and
-    "open_snapshots" (held), and "cache" (what it has done since the store was opened).
+    log beside it, "free_bytes" unused in the file; null on a server), "entities" (how many in all),
+    "repositories" ("name", "entities") and "indexes" ("repository", "name", "state", and with --entries
+    "entries"); and of this process, of interest in a shell, "queue" and "in_flight" (commits),
+    "transactions", "snapshots" and "open_snapshots" (held), and "cache" and "server" (what they have done
+    since the store was opened; "server", with "connections", "round_trips" and "resolved_commits", is null
+    for a file).
 
     \b
     Examples:
@@ -77,6 +79,7 @@ def stats(session: Session, store: str, entries: bool) -> None:
         "transactions",
         "snapshots",
         "open_snapshots",
+        "server",
         "cache",
     )
     session.output.report(
