@@ -27,6 +27,7 @@ _LINE = re.compile(r"^line \d+: ")
 @click.option("--as", "name", metavar="NAME", help="What the repository is called there.")
 @existing_option
 @indexes_option
+@click.option("--resume", metavar="NAME", help="Run again with the same name, it stores only the rest.")
 @click.pass_obj
 def copy(
     session: Session,
@@ -36,18 +37,22 @@ def copy(
     name: Optional[str],
     existing: Optional[str],
     indexes: bool,
+    resume: Optional[str],
 ) -> None:
     """Copy the entities of a store into another.
 
     Or some of its repositories, or with --as one repository under another name, also in the same store; with
-    versions and indexes, and as of one commit. TARGET is created where there is none. What was stored there
-    before a failure or Ctrl-C stays. Answers "entities" (how many were read), "stored" and "skipped".
+    versions and indexes, and as of one commit. Each of the two may be a file or on a server. TARGET is
+    created where there is none. What was stored there before a failure or Ctrl-C stays, and with --resume is
+    not stored again, as long as SOURCE is as it was. Answers "entities" (how many were read), "stored" and
+    "skipped".
 
     \b
     Examples:
         holdfast copy music.db archive.db
         holdfast copy music.db archive.db --repository songs --existing replace
         holdfast copy music.db music.db --repository songs --as songs_2026
+        holdfast copy music.db postgresql://me@host/database --resume monday
     """
     is_same = _place(store) == _place(target)
     if name is not None and len(repositories) != 1:
@@ -58,7 +63,9 @@ def copy(
         with _target(session, target, source if is_same else None) as copied:
             with progress(session, "Copying", total=entities_of(source, repositories)) as tell:
                 with piecemeal(tell), _exporting(source, repositories, name) as lines:
-                    report = copied.import_lines(lines, existing=existing, indexes=indexes, progress=tell)
+                    report = copied.import_lines(
+                        lines, existing=existing, resume=resume, indexes=indexes, progress=tell
+                    )
             session.output.done(report)
 
 
