@@ -42,4 +42,14 @@ static inline void save_all(hf_repository *things, hf_transaction *t, const char
     free(text);
 }
 
+/* Things in groups, and who they are by. */
+static inline void save_groups(room r) {
+    save_all(r.things, NULL,
+             "[{'id':'a','g':1,'n':1,'open':true,'by':'ann'},{'id':'b','g':2,'n':2,'open':true,'by':'bob'},"
+             "{'id':'c','g':1,'n':4,'open':true,'by':'ann'},{'id':'d','g':3,'n':8}]");
+    hf_repository *people = open_repository(r.store, "people");
+    save(people, NULL, "{\"id\":\"p\",\"name\":\"ann\",\"age\":2}");
+    hf_repository_free(people);
+}
+
 #endif

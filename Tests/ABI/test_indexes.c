@@ -102,12 +102,18 @@ static void check_explained(room r, const char *filter, const char *options, con
     hf_buffer buffer = HF_BUFFER_INIT;
     hf_entity_list list = HF_ENTITY_LIST_INIT;
     expect_ok(hf_repository_explain, r.things, NULL, filter, HF_NTS, options, &buffer);
-    _assert_string_equal(buffer.data, expected, file, line);
     expect_ok(hf_repository_find, r.things, NULL, filter, HF_NTS, options, &list);
     json_t *report = json_loadb(buffer.data, buffer.length, 0, NULL);
-    _assert_int_equal(list.count, (uint64_t)json_integer_value(json_object_get(report, "matched")), file,
-                      line);
+    static const char *const counts[] = {"matched", "returned"};
+    for (size_t i = 0; i < COUNT_OF(counts); i++)
+        _assert_int_equal(list.count, (uint64_t)json_integer_value(json_object_get(report, counts[i])), file,
+                          line);
     json_decref(report);
+    /* What follows differs from time to time. */
+    char *outcome = strstr(buffer.data, ",\"stages\":[]");
+    assert_non_null(outcome);
+    strcpy(outcome, "}");
+    _assert_string_equal(buffer.data, expected, file, line);
     hf_entity_list_free(&list);
     hf_buffer_free(&buffer);
 }
@@ -144,6 +150,50 @@ static void an_explanation_tells_the_index_its_bounds_and_what_was_examined(room
     expect_explained(r, "{}", "{\"sort\":{\"m\":-1},\"limit\":4}",
                      "{\"access\":\"index\",\"index\":\"m\",\"bounds\":{},\"exact\":true,\"sort\":\"index\","
                      "\"examined\":0,\"matched\":4}");
+}
+
+static long long told(room r, const char *filter, const char *options, const char *path) {
+    hf_buffer buffer = HF_BUFFER_INIT;
+    expect_ok(hf_repository_explain, r.things, NULL, filter, HF_NTS, options, &buffer);
+    char *part = part_of(buffer.data, buffer.length, path);
+    assert_non_null(part);
+    long long number = atoll(part);
+    free(part);
+    hf_buffer_free(&buffer);
+    return number;
+}
+
+static void an_explanation_tells_what_is_answered_and_what_it_cost(room r) {
+    for (int i = 0; i < 1000; i++) {
+        char text[80];
+        snprintf(text, sizeof text, "{\"id\":%d,\"n\":%d,\"m\":%d}", i, i % 10, i);
+        save(r.things, NULL, text);
+    }
+    create_index(r, "{\"fields\":{\"n\":1}}");
+    assert_int_equal(told(r, "{\"n\":3}", NULL, "memory"), 0);
+    assert_int_equal(told(r, "{\"n\":3}", "{\"skip\":99}", "returned"), 1);
+    assert_int_equal(told(r, "{\"n\":3}", "{\"skip\":100}", "returned"), 0);
+    assert_int_equal(told(r, "{\"n\":3}", "{\"skip\":101,\"limit\":5}", "returned"), 0);
+    assert_int_equal(told(r, "{\"n\":3}", "{\"limit\":5}", "returned"), 5);
+    assert_int_equal(told(r, "{}", "{\"sort\":{\"n\":1},\"limit\":5}", "memory"), 0);
+    assert_int_equal(told(r, "{}", "{\"sort\":{\"m\":-1},\"skip\":3,\"limit\":5}", "returned"), 5);
+    assert_int_equal(told(r, "{}", "{\"sort\":{\"m\":-1},\"skip\":998,\"limit\":5}", "returned"), 2);
+    assert_int_equal(told(r, "{}", "{\"sort\":{\"m\":-1}}", "returned"), 1000);
+    /* All are kept to be sorted, or no more than are wanted, and as many again. */
+    long long all = told(r, "{}", "{\"sort\":{\"m\":-1}}", "memory");
+    long long few = told(r, "{}", "{\"sort\":{\"m\":-1},\"limit\":5}", "memory");
+    assert_in_range(all, 50 * 1000, 500 * 1000);
+    assert_in_range(few, 5 * 50, 10 * 500);
+    assert_int_equal(told(r, "{}", "{\"distinct\":\"n\"}", "returned"), 10);
+    assert_int_equal(told(r, "{\"n\":{\"$lt\":3}}", "{\"distinct\":\"m\"}", "returned"), 300);
+    assert_in_range(told(r, "{\"n\":{\"$lt\":3}}", "{\"distinct\":\"m\"}", "memory"), 300 * 50, 300 * 500);
+    assert_in_range(told(r, "{\"m\":1}", NULL, "time_us"), 0, 60 * 1000 * 1000);
+    hf_buffer buffer = HF_BUFFER_INIT;
+    expect_ok(hf_repository_explain, r.things, NULL, "{}", HF_NTS, "{\"fields\":[\"m\"]}", &buffer);
+    char *stages = part_of(buffer.data, buffer.length, "stages");
+    assert_string_equal(stages, "[{\"stage\":\"$project\",\"number\":0}]");
+    free(stages);
+    hf_buffer_free(&buffer);
 }
 
 static void a_pattern_that_begins_with_a_text_is_looked_up_under_it(fixture *f) {
@@ -202,6 +252,7 @@ int main(void) {
         EACH_ENGINE(a_unique_violation_names_both_ids_and_the_value),
         EACH_ENGINE(two_entities_may_exchange_their_unique_values),
         EACH_ENGINE(an_explanation_tells_the_index_its_bounds_and_what_was_examined),
+        EACH_ENGINE(an_explanation_tells_what_is_answered_and_what_it_cost),
         EACH_ENGINE(a_pattern_that_begins_with_a_text_is_looked_up_under_it),
         SQLITE_ONLY(an_index_outlives_its_store),
     };

@@ -64,9 +64,9 @@
  * money exactly stores it in whole cents.
  *
  * Other stages are HF_INVALID_QUERY, and so is what is wrong with one: the detail has `stage` (its number,
- * from 0), `operator`, `path` where there is one, and `position` in bytes. A pipeline has at most 1,000
- * stages, and no document of it is nested deeper than 200, or longer than 268,435,456 bytes; for one document
- * an expression makes at most 67,108,864 bytes of values, or goes through as many again. A literal may be
+ * from 0), `operator`, `path` where there is one, and `position` in bytes. No document that a stage makes is
+ * longer than 268,435,456 bytes; for one document an expression makes at most 67,108,864 bytes of values, or
+ * goes through as many again, and none that is nested deeper than 200. A literal may be
  * {"$param": "name"} in filters, expressions, $limit and $skip: its value comes from the options, and is
  * taken as a literal whatever it looks like.
  *
@@ -84,6 +84,12 @@
  *   "max_memory_bytes": 1..2^53 (104857600)    what stages may keep at once: groups, documents to be sorted,
  *                            entities that were looked up. More is HF_NO_MEMORY, whose detail has `stage`,
  *                            `option` and `limit`. The answer itself does not count
+ *   "max_stages": 1..1000 (1000)       how many stages a pipeline may have
+ *   "max_groups": 1..2^53 (10000000)   how many groups one stage may make, whether they are kept at once or
+ *                            come one behind the other along an index
+ *   "max_depth": 1..200 (200)          how many arrays and objects may stand in each other in a document that
+ *                            a stage makes; one of numbers and texts has 1. More than these three allow is
+ *                            HF_INVALID_QUERY, whose detail has `option` and `limit`, too
  *   "damaged": "refuse" | "skip"   (refuse) as of hf_repository_find, also where $lookup reads
  *
  * Functions may be called from any thread, and answer HF_INVALID_HANDLE, HF_FORKED, HF_CLOSED,
@@ -129,10 +135,10 @@ HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_aggregate(hf_repository *reposi
  *   "access", "index", "bounds", "alternatives", "exact", "sort", "examined", "matched"
  *                as of hf_repository_explain, of what the first stages ask the repository for
  *   "stages"     the stages behind those, in the order in which they are carried out: objects with "stage"
- *                and "number" (where it stands in the pipeline). A group has "group": "index" or "id" (the
- *                documents come in the order of its key, so that one group is kept at a time) or "memory".
- *                A lookup that looked something up has "access", "index" and "examined" (how many entities
- *                it read) in the other repository
+ *                and "number" (where it stands in the pipeline; "$sortByCount" is two of one number, groups
+ *                and their sort). A group has "group": "index" or "id" (the documents come in the order of
+ *                its key, so that one group is kept at a time) or "memory". A lookup that looked something
+ *                up has "access", "index" and "examined" (how many entities it read) in the other repository
  *   "returned"   how many documents there are behind the last stage
  *   "memory"     the most bytes that stages kept at once, as "max_memory_bytes" counts them
  *   "time_us"    how long it took, in microseconds

@@ -144,6 +144,10 @@ HF_EXPORT hf_status hf_repository_indexes(hf_repository *repository, hf_buffer *
  *                "distinct" how many were met that match
  *   "leaps"      with "distinct": how often entries of the index were leapt over that lead to a value which
  *                was found; 0 where all that matches was read
+ *   "stages", "returned", "memory", "time_us"
+ *                as of hf_repository_explain_aggregate: the stages behind, which are "$project" with "fields"
+ *                and none else; how many entities, or values, are answered; the most bytes that were kept at
+ *                once to sort, or to tell values; and how long it took, in microseconds
  *
  * Errors: those of hf_repository_find.
  */

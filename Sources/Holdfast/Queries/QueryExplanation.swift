@@ -43,6 +43,14 @@ public struct QueryExplanation: Sendable, Hashable {
     public var matched: Int
     /// Where distinct values are asked for, how often an index's entries were leapt over that lead to one already found.
     public var leaps: Int?
+    /// What is done behind the finding: `$project` where fields were asked for.
+    public var stages: [String]
+    /// How many entities, or distinct values, the query answers.
+    public var returned: Int
+    /// The most bytes that were kept at once to sort, or to tell distinct values.
+    public var memory: Int
+    /// How long it took.
+    public var time: Duration
 }
 
 extension QueryExplanation {
@@ -52,7 +60,8 @@ extension QueryExplanation {
         self.init(
             access: members.access, index: members.index, bounds: try JSONValue(report: report).text(of: "bounds"),
             isExact: members.exact, sorting: members.sort, examined: members.examined, matched: members.matched,
-            leaps: members.leaps)
+            leaps: members.leaps, stages: members.stages.map(\.stage), returned: members.returned,
+            memory: members.memory, time: .microseconds(members.microseconds))
     }
 
     private struct Members: Decodable {
@@ -63,6 +72,17 @@ extension QueryExplanation {
         var examined: Int
         var matched: Int
         var leaps: Int?
+        var stages: [Stage]
+        var returned: Int
+        var memory: Int
+        var microseconds: Int
+
+        enum CodingKeys: String, CodingKey {
+            case access, index, exact, sort, examined, matched, leaps, stages, returned, memory
+            case microseconds = "time_us"
+        }
+
+        struct Stage: Decodable { var stage: String }
     }
 }
 

@@ -6,6 +6,7 @@ internal import HoldfastQuery
 final class GroupStep: PipelineStep {
     private let place: StagePlace
     private let grouping: Grouping
+    private let options: AggregationOptions
     private let memory: MemoryAccount
     private let maxDocuments: Int
     let comesGrouped: Bool
@@ -19,17 +20,21 @@ final class GroupStep: PipelineStep {
     private var key = OrderedKey()
     private var lastKey = OrderedKey()
     private var lastNumber: Int?
+    /// How many groups there were, also those that were given on.
+    private var count = 0
     /// The groups by their keys, once all are there.
     private var sorted: [Int]?
     private var next = 0
     private var pace = Interrupt.Pace()
 
     init(
-        _ place: StagePlace, _ grouping: Grouping, comesGrouped: Bool, _ memory: MemoryAccount, maxDocuments: Int
+        _ place: StagePlace, _ grouping: Grouping, comesGrouped: Bool, _ options: AggregationOptions,
+        _ memory: MemoryAccount, maxDocuments: Int
     ) {
         self.place = place
         self.grouping = grouping
         self.comesGrouped = comesGrouped
+        self.options = options
         self.memory = memory
         self.maxDocuments = maxDocuments
         stride = grouping.fields.count
@@ -90,6 +95,7 @@ final class GroupStep: PipelineStep {
             (lastKey, lastNumber) = (key, number)
             return number
         }
+        try countGroup()
         let number = ids.count
         let weight = id.memory + key.bytes.count + 64 + stride * MemoryLayout<Accumulator>.stride
         try memory.take(weight, for: place)
@@ -106,6 +112,16 @@ final class GroupStep: PipelineStep {
         return number
     }
 
+    private func countGroup() throws(HoldfastError) {
+        guard count < options.maxGroups else {
+            throw place.refusal(
+                "makes more than \(options.maxGroups) groups: let fewer documents come to it, group by less, or raise the "
+                    + "option \"\(AggregationOptions.groupsOption)\"", option: AggregationOptions.groupsOption,
+                limit: options.maxGroups)
+        }
+        count += 1
+    }
+
     private func made(_ number: Int) throws(HoldfastError) -> JSONValue {
         var members = [JSONValue.Member(name: Array("_id".utf8), value: ids[number])]
         for (index, field) in grouping.fields.enumerated() {
@@ -113,7 +129,7 @@ final class GroupStep: PipelineStep {
             members.append(JSONValue.Member(name: field.name, value: value))
         }
         let document = JSONValue.object(members)
-        try place.requireExtent(of: document)
+        try place.requireExtent(of: document, options.maxDepth)
         return document
     }
 }

@@ -106,6 +106,7 @@ struct PipelineRun {
     ) -> any PipelineStep {
         let place = stage.place
         let maxBytes = reader.limits.pieceBytes
+        let maxDepth = options.maxDepth
         switch stage.operation {
         case .match(let filter):
             let text = DocumentText(stage.reads)
@@ -119,7 +120,7 @@ struct PipelineRun {
         case .project(let projector):
             return EachStep(place, maxBytes) { document throws(HoldfastError) in
                 let made = try projector.apply(document)
-                return (made, try place.requireExtent(of: made))
+                return (made, try place.requireExtent(of: made, maxDepth))
             }
         case .replaceRoot(let expression):
             return EachStep(place, maxBytes) { document throws(HoldfastError) in
@@ -129,21 +130,21 @@ struct PipelineRun {
                         "takes an expression that makes an object, and this has made \(made?.typeInWords ?? "nothing"): "
                             + "choose by \"$match\" or \"$ifNull\"")
                 }
-                return (root, try place.requireExtent(of: root))
+                return (root, try place.requireExtent(of: root, maxDepth))
             }
         case .group(let grouping):
             return GroupStep(
-                place, grouping, comesGrouped: isFirst && source.isGrouped, memory, maxDocuments: maxDocuments)
+                place, grouping, comesGrouped: isFirst && source.isGrouped, options, memory, maxDocuments: maxDocuments)
         case .sort(let fields):
             return SortStep(
                 place, fields, reads: stage.reads, keeping: Self.wanted(of: behind), memory, maxDocuments: maxDocuments)
         case .limit(let count): return LimitStep(count)
         case .skip(let count): return SkipStep(count)
-        case .unwind(let unwinding): return UnwindStep(unwinding, maxDocuments: maxDocuments)
+        case .unwind(let unwinding): return UnwindStep(place, unwinding, options, maxDocuments: maxDocuments)
         case .count(let name): return CountStep(name: name)
         case .lookup(let lookup):
             return LookupStep(
-                place, lookup, reader.repositories[lookup.from]!, reader, memory, skipsDamaged: options.skipsDamaged,
+                place, lookup, reader.repositories[lookup.from]!, reader, options, memory,
                 maxDocuments: maxDocuments)
         }
     }
@@ -165,18 +166,19 @@ struct PipelineRun {
 extension StagePlace {
     /// Answers how long the document is, about, as JSON, unless it is longer or nested deeper than is allowed.
     @discardableResult
-    func requireExtent(of document: JSONValue) throws(HoldfastError) -> Int {
-        var left = Pipeline.maxExtent
-        switch document.excess(beyond: Pipeline.maxDepth, &left) {
-        case nil: return Pipeline.maxExtent - left
+    func requireExtent(of document: JSONValue, _ maxDepth: Int) throws(HoldfastError) -> Int {
+        var walk = ExtentWalk(left: Pipeline.maxExtent)
+        switch try walk.excess(of: document, beyond: maxDepth) {
+        case nil: return Pipeline.maxExtent - walk.left
         case .length?:
             throw refusal(
                 "makes a document of more than \(Pipeline.maxExtent) bytes, which is not allowed: leave members out that "
                     + "nothing needs")
         case .depth?:
             throw refusal(
-                "makes a document with more than \(Pipeline.maxDepth) arrays and objects in each other, which is not "
-                    + "allowed: nest less deep")
+                "makes a document with more than \(maxDepth) arrays and objects in each other, which is not allowed: nest "
+                    + "less deep, or raise the option \"\(AggregationOptions.depthOption)\", of at most "
+                    + "\(Pipeline.maxDepth)", option: AggregationOptions.depthOption, limit: maxDepth)
         }
     }
 }
@@ -209,9 +211,7 @@ extension PipelineRun {
                     writer.member("examined", lookup.examined)
                 }
             }
-            writer.member("returned", returned)
-            writer.member("memory", UInt64(memory.peak))
-            writer.member("time_us", nanoseconds / 1000)
+            writer.outcome(returned: returned, memory: memory.peak, nanoseconds: nanoseconds)
         }
     }
 }

@@ -61,12 +61,13 @@ struct DocumentText {
     func with<Result>(
         _ document: JSONValue, _ body: (UnsafeRawBufferPointer) throws(HoldfastError) -> Result
     ) throws(HoldfastError) -> Result {
-        var writer = JSONWriter()
+        var document = document
         if let names, case .object(let members) = document {
-            writer.value(.object(members.filter { names.contains($0.name) }))
-        } else {
-            writer.value(document)
+            document = .object(members.filter { names.contains($0.name) })
         }
+        try Memory.ask(for: 2 * document.memory)
+        var writer = JSONWriter()
+        writer.value(document)
         return try writer.bytes.withBytes(body)
     }
 }
@@ -150,14 +151,18 @@ final class CountStep: PipelineStep {
 
 /// Makes of each document as many as an array of it has elements, a piece at a time.
 final class UnwindStep: PipelineStep {
+    private let place: StagePlace
     private let unwinding: Unwinding
+    private let options: AggregationOptions
     private let maxDocuments: Int
     private var pace = Interrupt.Pace()
     /// How many were made of the document that is first.
     private var made = 0
 
-    init(_ unwinding: Unwinding, maxDocuments: Int) {
+    init(_ place: StagePlace, _ unwinding: Unwinding, _ options: AggregationOptions, maxDocuments: Int) {
+        self.place = place
         self.unwinding = unwinding
+        self.options = options
         self.maxDocuments = maxDocuments
     }
 
@@ -167,7 +172,10 @@ final class UnwindStep: PipelineStep {
             let count = unwinding.count(document)
             while made < count, out.count < maxDocuments {
                 try pace.look()
-                out.append(unwinding.made(made, of: document))
+                let element = unwinding.made(made, of: document)
+                // The path of the number may be long.
+                if unwinding.isNumbering { try place.requireExtent(of: element, options.maxDepth) }
+                out.append(element)
                 made += 1
             }
             if made < count { return }

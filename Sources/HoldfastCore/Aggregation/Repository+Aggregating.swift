@@ -9,8 +9,8 @@ extension Repository {
         _ text: UnsafeRawBufferPointer, _ options: AggregationOptions
     ) throws(HoldfastError) -> Pipeline {
         try Pipeline.parse(
-            text, key: record.key, parameters: options.parameters, limits: store.options.limits,
-            text: { () throws(HoldfastError) in try self.textDefinition() })
+            text, key: record.key, parameters: options.parameters, maxStages: options.maxStages,
+            limits: store.options.limits, text: { () throws(HoldfastError) in try self.textDefinition() })
     }
 
     /// What the pipeline makes of the entities, as a JSON array.

@@ -7,6 +7,9 @@ internal import HoldfastStorage
 struct DistinctValues {
     private let path: Path
     private var values: [OrderedKey: Value] = [:]
+    /// About so much memory they take.
+    private(set) var bytes = 0
+    private static let valueBytes = MemoryLayout<OrderedKey>.stride + MemoryLayout<Value>.stride + 96
 
     /// The id of its entity and its text, one behind the other: of many values each takes one piece of memory.
     private struct Value {
@@ -18,6 +21,8 @@ struct DistinctValues {
             bytes.withBytes { compareBytes(UnsafeRawBufferPointer(rebasing: $0[..<textStart]), id) <= 0 }
         }
     }
+
+    var count: Int { values.count }
 
     init(of path: Path) { self.path = path }
 
@@ -36,7 +41,9 @@ struct DistinctValues {
                 bytes.reserveCapacity(entity.id.count + text.count)
                 bytes += entity.id
                 bytes += text
-                values[key] = Value(bytes: bytes, textStart: entity.id.count)
+                let size = bytes.count
+                let old = values.updateValue(Value(bytes: bytes, textStart: entity.id.count), forKey: key)
+                self.bytes += size - (old?.bytes.count ?? -(key.bytes.count + Self.valueBytes))
                 return false
             }
         } catch { throw HoldfastError(error) }

@@ -9,18 +9,36 @@ extension Repository {
         _ filter: Filter = .all, _ options: QueryOptions = QueryOptions(), in transaction: Transaction? = nil
     ) throws(HoldfastError) -> [UInt8] {
         try options.check(for: filter)
+        let began = store.environment.time.monotonicNanoseconds()
         let query = QueryScan(
             filter, sort: options.sort?.indexFields ?? [], isLimited: options.limit > 0,
             skipsDamaged: options.skipsDamaged, wantsScores: options.wantsScores, distinct: options.distinct)
+        let capacity = options.limit == 0 ? Int.max / 4 : Int(options.skip + options.limit)
         var matched: UInt64 = 0
-        var endsEarly = false
+        var sorter: Sorter?
+        var values: DistinctValues?
+        var memory = 0
         let scan = try scan(query, in: transaction) { plan in
             matched = 0
-            endsEarly = options.limit > 0 && (options.sort == nil || plan.isSorted)
-        } visit: { _ in
+            sorter = plan.isSorted ? nil : options.sort.map { Sorter($0, plan.ranking, keeping: capacity) }
+            values = options.distinct.map { DistinctValues(of: $0) }
+            memory = 0
+        } visit: { view throws(HoldfastError) in
             matched += 1
-            return !endsEarly || matched < options.skip + options.limit
+            if options.distinct != nil { try values!.collect(from: view) }
+            guard sorter != nil else { return options.limit == 0 || matched < options.skip + options.limit }
+            try sorter!.add(view)
+            memory = max(memory, sorter!.bytes)
+            return true
         }
+        var found = matched
+        if sorter != nil { found = UInt64(try sorter!.finish().count) }
+        if let values {
+            found = UInt64(values.count)
+            memory = values.bytes
+        }
+        let returned = found > options.skip ? found - options.skip : 0
+        let took = store.environment.time.monotonicNanoseconds() &- began
         return JSONWriter.object { writer in
             let isPointRead = !options.wantsScores && filter.idEquality(key: record.key) != nil
             scan.plan.write(to: &writer, isPointRead: isPointRead)
@@ -34,7 +52,23 @@ extension Repository {
             writer.member("examined", scan.examined)
             writer.member("matched", matched)
             if options.distinct != nil { writer.member("leaps", scan.leaps) }
+            // As a pipeline's stage that no part of the finding is.
+            let stages = options.projection == nil ? [] : ["$project"]
+            writer.member("stages", objects: stages.enumerated()) { writer, stage in
+                writer.member("stage", stage.element)
+                writer.member("number", UInt64(stage.offset))
+            }
+            writer.outcome(returned: returned, memory: memory, nanoseconds: took)
         }
+    }
+}
+
+extension JSONWriter {
+    /// What reports end with.
+    mutating func outcome(returned: UInt64, memory: Int, nanoseconds: UInt64) {
+        member("returned", returned)
+        member("memory", UInt64(clamping: memory))
+        member("time_us", nanoseconds / 1000)
     }
 }
 

@@ -9,12 +9,19 @@ package final class MemoryAccount {
     /// The most that was used at once.
     package private(set) var peak = 0
 
+    /// Those who keep what they can do without.
+    private var lenders: [() -> Void] = []
+
     package init(limit: Int) { self.limit = limit }
+
+    /// `giveUp` gives back what was kept only to be fast; it is called when what is needed would be too much.
+    package func lend(giveUp: @escaping () -> Void) { lenders.append(giveUp) }
 
     /// Before so many bytes more are kept. Throws where they are more than is allowed, or than there is.
     @inline(__always)
     package func take(_ bytes: Int, for place: StagePlace) throws(HoldfastError) {
         used += bytes
+        if used > limit { for giveUp in lenders where used > limit { giveUp() } }
         if used > peak { peak = used }
         if used > limit { throw isTooMuch(place) }
         try Memory.ask(for: bytes)
@@ -24,10 +31,9 @@ package final class MemoryAccount {
     package func giveBack(_ bytes: Int) { used -= bytes }
 
     private func isTooMuch(_ place: StagePlace) -> HoldfastError {
-        var error = place.refusal(
+        place.refusal(
             "needs more than \(limit) bytes of memory: let fewer documents come to it, by \"$match\", \"$limit\", or "
-                + "\"$project\" before it, or raise the option \"\(Self.option)\"", .noMemory, option: Self.option)
-        error.detail.append(("limit", .number(UInt64(clamping: limit))))
-        return error
+                + "\"$project\" before it, or raise the option \"\(Self.option)\"", .noMemory, option: Self.option,
+            limit: limit)
     }
 }

@@ -5,6 +5,7 @@ package import HoldfastEnvironment
 public struct Pipeline: Sendable {
     /// Bounds the time of reading one, and of finding out in each piece which stage is next.
     package static let maxStages = 1000
+    package static let stagesOption = "max_stages"
     /// Bounds the stack of whatever walks through a document: no stage answers one that is nested deeper.
     package static let maxDepth = 200
     /// Bounds the time and the memory of whatever walks through a document: no stage answers a longer one.
@@ -62,13 +63,13 @@ public struct Pipeline: Sendable {
     /// must have one, and each value its parameter. `text` is asked what the text index is over where words are searched.
     package static func parse(
         _ bytes: UnsafeRawBufferPointer, key: String, parameters: [JSONValue.Member] = [],
-        limits: PayloadLimits = .standard,
+        maxStages: Int = maxStages, limits: PayloadLimits = .standard,
         text: @escaping () throws(HoldfastError) -> TextDefinition? = { () throws(HoldfastError) in nil }
     ) throws(HoldfastError) -> Pipeline {
         let value = try JSONValue.parse(bytes, what: PipelineReader.what, limits: limits)
         var reader = PipelineReader(key: key, parameters: parameters, text: text)
         do throws(HoldfastError) {
-            return try reader.pipeline(value)
+            return try reader.pipeline(value, maxStages: maxStages)
         } catch {
             var error = error
             if let position = reader.position(in: bytes), !error.detail.contains(where: { $0.name == "position" }) {
@@ -87,13 +88,14 @@ package struct StagePlace: Sendable {
 
     package func refusal(
         _ reason: String, _ status: Status = .invalidQuery, path: String? = nil,
-        option: String? = nil
+        option: String? = nil, limit: Int? = nil
     ) -> HoldfastError {
         let position = path.map { " at \"\($0)\"" } ?? ""
         var error = HoldfastError(
             status, "stage \(number) (\"\(name)\")\(position) of the pipeline \(reason)",
             detail: Operator.detail(name, location: path))
         if let option { error.detail.append(("option", .text(option))) }
+        if let limit { error.detail.append(("limit", .number(UInt64(clamping: limit)))) }
         return located(error)
     }
 

@@ -30,15 +30,18 @@ struct PipelineReader {
         self.parameters = [[UInt8]: JSONValue](parameters.map { ($0.name, $0.value) }) { first, _ in first }
     }
 
-    mutating func pipeline(_ value: JSONValue) throws(HoldfastError) -> Pipeline {
+    mutating func pipeline(_ value: JSONValue, maxStages: Int) throws(HoldfastError) -> Pipeline {
         guard case .array(let elements) = value else {
             throw HoldfastError(
                 .invalidQuery, "the pipeline must be a JSON array of stages, not \(value.typeInWords)")
         }
-        guard elements.count <= Pipeline.maxStages else {
+        guard elements.count <= maxStages else {
+            let option = Pipeline.stagesOption
             throw HoldfastError(
                 .invalidQuery,
-                "the pipeline has \(elements.count) stages; \(Pipeline.maxStages) are allowed: bring some together")
+                "the pipeline has \(elements.count) stages; \(maxStages) are allowed: bring some together, or raise the "
+                    + "option \"\(option)\", of at most \(Pipeline.maxStages)",
+                detail: [("option", .text(option)), ("limit", .number(UInt64(maxStages)))])
         }
         var stages: [Pipeline.Stage] = []
         for (number, element) in elements.enumerated() {

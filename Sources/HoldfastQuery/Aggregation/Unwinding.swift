@@ -14,6 +14,9 @@ package struct Unwinding: Sendable {
         self.keepsEmpty = keepsEmpty
     }
 
+    /// Whether it puts the elements' numbers somewhere.
+    package var isNumbering: Bool { index != nil }
+
     /// Whether it leaves a member of all documents as it is.
     package func keeps(_ name: [UInt8]) -> Bool { element.keeps(name) && index?.keeps(name) ?? true }
 

@@ -150,49 +150,15 @@ final class ExpressionPlace: Sendable {
     /// Answers how long the value is, about, as JSON.
     @discardableResult
     func requireExtent(of value: JSONValue, _ allowed: Int) throws(HoldfastError) -> Int {
-        var left = allowed
-        switch value.excess(beyond: Expression.maxDepth, &left) {
-        case nil: return allowed - left
+        var walk = ExtentWalk(left: allowed)
+        switch try walk.excess(of: value, beyond: Expression.maxDepth) {
+        case nil: return allowed - walk.left
         case .length?: throw isTooLarge(allowed)
         case .depth?:
             throw refusal(
                 "makes a value with more than \(Expression.maxDepth) arrays and objects in each other, which is not "
                     + "allowed: nest less deep")
         }
-    }
-}
-
-extension JSONValue {
-    /// What there is too much of in a value.
-    package enum Excess {
-        case depth
-        case length
-    }
-
-    /// Whether more arrays and objects stand in each other in it, or it is longer than what is left, from which its length is
-    /// taken: the bytes of its texts and one for each value, less than it takes as JSON. Recurses no deeper than `depth`, and
-    /// takes no longer than what is left.
-    package func excess(beyond depth: Int, _ left: inout Int) -> Excess? {
-        left -= 1
-        if left < 0 { return .length }
-        switch self {
-        case .string(let text):
-            left -= text.count
-            return left < 0 ? .length : nil
-        case .array(let elements):
-            if depth == 0 { return .depth }
-            for element in elements {
-                if let excess = element.excess(beyond: depth - 1, &left) { return excess }
-            }
-        case .object(let members):
-            if depth == 0 { return .depth }
-            for member in members {
-                left -= member.name.count
-                if let excess = member.value.excess(beyond: depth - 1, &left) { return excess }
-            }
-        default: break
-        }
-        return nil
     }
 }
 

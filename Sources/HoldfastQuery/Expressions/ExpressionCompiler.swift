@@ -31,8 +31,8 @@ struct ExpressionCompiler {
 
     /// A whole expression.
     mutating func compile(_ value: JSONValue) throws(HoldfastError) -> any ExpressionNode {
-        var left = Int.max
-        guard value.excess(beyond: Self.shallow, &left) == .depth else { return try expression(value) }
+        var walk = ExtentWalk(left: .max)
+        guard try walk.excess(of: value, beyond: Self.shallow) == .depth else { return try expression(value) }
         var reading = Reading(value: value, compiler: self)
         let failure = withUnsafeMutablePointer(to: &reading) { reading in
             hfplatform_on_large_stack({ $0!.assumingMemoryBound(to: Reading.self).pointee.run() }, reading)

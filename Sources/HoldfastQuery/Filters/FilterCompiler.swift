@@ -61,7 +61,16 @@ struct FilterCompiler {
         let operation = Operator(member.name)
         guard let operation, operation.isLogical else {
             meansName = true
-            guard let operation else { throw unknown(member.name, location: nil, among: Operator.logical) }
+            guard let operation else {
+                guard !member.name.elementsEqual("$expr".utf8) || what != PipelineReader.what else {
+                    throw HoldfastError(
+                        .invalidQuery,
+                        "operator \"$expr\" stands at the top level of a \"$match\" only: write it there, or join "
+                            + "expressions by \"$and\", \"$or\" and \"$not\" in it",
+                        detail: Operator.detail("$expr", location: nil))
+                }
+                throw unknown(member.name, location: nil, among: Operator.logical)
+            }
             throw refusal(
                 operation, location: nil,
                 "must stand below a path, as {\"path\": {\"\(operation.rawValue)\": ...}}, not at the top level of")
@@ -279,7 +288,9 @@ struct FilterCompiler {
 
     private func unknown(_ name: [UInt8], location: String?, among operators: [Operator]) -> HoldfastError {
         let shown = String(decoding: name, as: UTF8.self)
-        let names = operators.map(\.rawValue)
+        var names = operators.map(\.rawValue)
+        // That of a $match has one more.
+        if location == nil, what == PipelineReader.what { names.append("$expr") }
         let position = location.map { "at \"\($0)\" in the \(what)" } ?? "at the top level of the \(what)"
         var message = "unknown operator \"\(shown)\" \(position)"
         if let nearest = Spelling.nearest(to: name, among: names) {

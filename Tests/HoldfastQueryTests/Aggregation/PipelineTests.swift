@@ -91,8 +91,8 @@ struct PipelineTests {
             joined = joined.and(filter)
         }
         #expect(joined.conjuncts.count == 300)
-        var left = Int.max
-        #expect(joined.source.excess(beyond: 4, &left) == nil)
+        var walk = ExtentWalk(left: .max)
+        #expect(try walk.excess(of: joined.source, beyond: 4) == nil)
         var writer = JSONWriter()
         writer.value(joined.source)
         #expect(try writer.bytes.withUnsafeBytes { try Filter.parse($0) } == joined)

@@ -122,6 +122,19 @@ struct AggregationTests {
                 }
                 #expect(error?.detail.option == "maxMemoryBytes")
             }
+            for (wrong, name) in [
+                (AggregationOptions(maxStages: 1001), "maxStages"), (AggregationOptions(maxGroups: 0), "maxGroups"),
+                (AggregationOptions(maxDepth: 201), "maxDepth"),
+            ] {
+                let error = await expectError(.invalidOption) {
+                    _ = try await songs.aggregateJSON([], options: wrong)
+                }
+                #expect(error?.detail.option == name)
+            }
+            await expectError(.invalidQuery) {
+                _ = try await songs.aggregateJSON(
+                    [.match(.all), .match(.all)], options: AggregationOptions(maxStages: 1))
+            }
             await expectError(.noMemory) {
                 _ = try await songs.aggregateJSON(Self.byTitle, options: AggregationOptions(maxMemoryBytes: 1))
             }

@@ -160,8 +160,10 @@ class RepositoryMaintenance:
         "access" is "id", "index", "scan" or "alternatives", of which each is told; "index" its name;
         "bounds" what of the filter it, or the ids, were asked for; "exact" whether that is all of it; "sort"
         "index", "id", "memory" or None; "examined" how many documents were held against the filter;
-        "matched" how many were found. With `distinct` "leaps" tells how often an index's entries were leapt
-        over that lead to a value which was found.
+        "matched" how many were found; "stages" what is done behind ("$project", with fields); "returned" how
+        many are answered; "memory" the most bytes kept at once to sort, or to tell values; "time_us" how long
+        it took. With `distinct` "leaps" tells how often an index's entries were leapt over that lead to a
+        value which was found.
         """
         given = explain_options(**options)
         return self._ask("explain", Json(), filter=filter_text(filter), options=given)

@@ -101,6 +101,15 @@ def transaction_options(
     return {name: value for name, value in options.items() if value is not None}
 
 
+def whole(value: Optional[int], name: str) -> Optional[int]:
+    """An option that the library bounds, if JSON can tell it."""
+    if value is not None and not (isinstance(value, int) and -(2**63) <= value < 2**63):
+        raise errors.InvalidOptionError(
+            f'option "{name}" must be a whole number of 64 bits, not {value!r}', detail={"option": name}
+        )
+    return value
+
+
 def takes(options: Callable[..., Any], *, without: tuple[str, ...] = ()) -> Callable[[F], F]:
     """Has help() and `inspect` show `**options` as the keywords of the function that they go to."""
 

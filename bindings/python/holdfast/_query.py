@@ -71,12 +71,6 @@ class QueryOptions(FirstOptions, total=False):
     limit: Optional[int]
 
 
-class ExplainOptions(QueryOptions, total=False):
-    """Which query is explained."""
-
-    distinct: Optional[str]
-
-
 class FirstParts(FirstOptions):
     """What of the first entity is wanted."""
 
@@ -89,6 +83,13 @@ class QueryParts(QueryOptions):
     fields: Fields
 
 
+class ExplainOptions(QueryOptions, total=False):
+    """Which query is explained."""
+
+    fields: Fields
+    distinct: Optional[str]
+
+
 def query_options(
     *,
     sort: Optional[Mapping[str, Any]] = None,
@@ -99,14 +100,7 @@ def query_options(
     damaged: Damaged = "refuse",
 ) -> Optional[bytes]:
     """The options of a query, or None where all are the defaults."""
-    if isinstance(fields, str):
-        raise TypeError("Fields are a list of paths or a dict, not one text.")
-    return options_of(
-        {
-            **_options(sort, skip, limit, parameters, damaged),
-            "fields": dict(fields) if isinstance(fields, Mapping) else fields and list(fields),
-        }
-    )
+    return options_of({**_options(sort, skip, limit, parameters, damaged), "fields": _fields(fields)})
 
 
 def explain_options(
@@ -114,12 +108,20 @@ def explain_options(
     sort: Optional[Mapping[str, int]] = None,
     skip: int = 0,
     limit: Optional[int] = None,
+    fields: Fields = None,
     parameters: Parameters = None,
     damaged: Damaged = "refuse",
     distinct: Optional[str] = None,
 ) -> Optional[bytes]:
     """The options of a query that is explained, or None where all are the defaults."""
-    return options_of({**_options(sort, skip, limit, parameters, damaged), "distinct": distinct})
+    query = _options(sort, skip, limit, parameters, damaged)
+    return options_of({**query, "fields": _fields(fields), "distinct": distinct})
+
+
+def _fields(fields: Fields) -> Any:
+    if isinstance(fields, str):
+        raise TypeError("Fields are a list of paths or a dict, not one text.")
+    return dict(fields) if isinstance(fields, Mapping) else fields and list(fields)
 
 
 def _options(

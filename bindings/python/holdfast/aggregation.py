@@ -11,7 +11,7 @@ from ._doors import threaded
 from ._handles import call
 from ._json import Load, dump_operands, load, load_digits
 from ._library import lib
-from ._options import takes
+from ._options import takes, whole
 from ._query import Damaged, Parameters
 from ._sources import Source
 from .expressions import Expression
@@ -30,6 +30,9 @@ class AggregateOptions(TypedDict, total=False):
 
     parameters: Parameters
     max_memory_bytes: Optional[int]
+    max_stages: Optional[int]
+    max_groups: Optional[int]
+    max_depth: Optional[int]
     damaged: Damaged
 
 
@@ -48,13 +51,19 @@ def aggregate_options(
     *,
     parameters: Parameters = None,
     max_memory_bytes: Optional[int] = None,
+    max_stages: Optional[int] = None,
+    max_groups: Optional[int] = None,
+    max_depth: Optional[int] = None,
     damaged: Damaged = "refuse",
 ) -> Optional[bytes]:
     """The options of an aggregation, or None where all are the defaults."""
     return options_of(
         {
             "parameters": as_dict(parameters, "Parameters", '{"least": 30}') if parameters else None,
-            "max_memory_bytes": max_memory_bytes,
+            "max_memory_bytes": whole(max_memory_bytes, "max_memory_bytes"),
+            "max_stages": whole(max_stages, "max_stages"),
+            "max_groups": whole(max_groups, "max_groups"),
+            "max_depth": whole(max_depth, "max_depth"),
             "damaged": None if damaged == "refuse" else damaged,
         }
     )
@@ -170,9 +179,11 @@ class Aggregating(Explaining):
         is its own, with what it has written, and what is looked at counts as read.
 
         `parameters` gives the values for each {"$param": "name"}. More than `max_memory_bytes` (100 MiB) of
-        groups, of documents to be sorted and of what was looked up raise NoMemoryError. `damaged`: see
-        `find`. Raises InvalidQueryError with "stage", "operator" and "path" in its detail, and
-        InvalidArgumentError where a document does not fit the class.
+        groups, of documents to be sorted and of what was looked up raise NoMemoryError; more than
+        `max_stages` (1,000) stages, than `max_groups` (10,000,000) groups of one of them, and than
+        `max_depth` (200) arrays and objects in each other in what they make InvalidQueryError with "option"
+        in its detail. `damaged`: see `find`. Raises InvalidQueryError with "stage", "operator" and "path" in
+        its detail, and InvalidArgumentError where a document does not fit the class.
         """
         documents = Documents(cls)
         answer = Json(documents.read, documents.loader)

@@ -101,6 +101,16 @@ def test_aggregate_prints_documents_and_how_they_came(filled: str) -> None:
     assert "array of stages" in run("aggregate", filled, "songs", '{"$limit": 1}', code=2).stderr
     call("aggregate", filled, "songs", "[", code=2)
     call("aggregate", filled, "none", "[]", code=3)
+    for limit, needed in (
+        ("max-stages", 2),
+        ("max-groups", 1),
+        ("max-memory-bytes", 1 << 20),
+        ("max-depth", 1),
+    ):
+        run("aggregate", filled, "songs", pipeline, f"--{limit}", str(needed))
+        refused = run("--json", "aggregate", filled, "songs", pipeline, f"--{limit}", "0", code=1)
+        assert json.loads(refused.stderr)["detail"]["option"] == limit.replace("-", "_")
+    run("aggregate", filled, "songs", pipeline, "--max-stages", "1", code=1)
 
 
 def test_json_is_one_text_and_a_table_is_for_reading(filled: str) -> None:

@@ -62,7 +62,7 @@ def find(
 
     It is JSON in MongoDB's language; without one all match. Answers a list of entities; with --count a
     number, in JSON under "count"; with --explain "access" ("id", "index" or "scan"), "index", "bounds",
-    "exact", "sort", "examined" and "matched".
+    "exact", "sort", "examined", "matched", "stages", "returned", "memory" (bytes) and "time_us".
 
     \b
     Examples:
@@ -75,7 +75,7 @@ def find(
         if count:
             session.output.value("count", entities.count(filter))
         elif explain:
-            session.output.report(entities.explain(filter, sort=sort, skip=skip, limit=limit))
+            session.output.report(entities.explain(filter, sort=sort, skip=skip, limit=limit, fields=fields))
         else:
             with entities.iterate(filter, sort=sort, skip=skip, limit=limit, fields=fields) as cursor:
                 session.output.rows(cursor)
@@ -86,14 +86,23 @@ def find(
 @repository_argument
 @click.argument("pipeline", type=Pipeline())
 @click.option("--explain", is_flag=True, help="Tell how it is carried out, and which index helps.")
+@click.option("--max-memory-bytes", type=int, help="How much stages may keep at once (100 MiB).")
+@click.option("--max-stages", type=int, help="How many stages there may be (1,000).")
+@click.option("--max-groups", type=int, help="How many groups a stage may make (10,000,000).")
+@click.option("--max-depth", type=int, help="How deep what stages make may be nested (200).")
 @click.pass_obj
 def aggregate(
-    session: Session, store: str, repository: str, pipeline: "list[dict[str, Any]]", explain: bool
+    session: Session,
+    store: str,
+    repository: str,
+    pipeline: "list[dict[str, Any]]",
+    explain: bool,
+    **limits: Optional[int],
 ) -> None:
     """Print what a pipeline makes of the entities.
 
     It is a JSON array of stages in MongoDB's language. Answers a list of documents; with --explain what find
-    --explain does of the first stages, and "stages" (the others), "returned", "memory" (bytes) and "time_us".
+    --explain does, of the first stages, and in "stages" the others.
 
     \b
     Examples:
@@ -103,6 +112,6 @@ def aggregate(
     with session.open(store) as opened:
         entities: Repository[Any] = opened.repository(repository, create=False)
         if explain:
-            session.output.report(entities.explain_aggregate(pipeline))
+            session.output.report(entities.explain_aggregate(pipeline, **limits))
         else:
-            session.output.rows(entities.aggregate(pipeline))
+            session.output.rows(entities.aggregate(pipeline, **limits))

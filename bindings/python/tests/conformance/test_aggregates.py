@@ -104,6 +104,28 @@ def test_what_is_wrong_is_named(songs: "holdfast.Repository[dict[str, Any]]") ->
         songs.aggregate([], limit=1)  # type: ignore[call-overload]
 
 
+def test_limits_are_options_and_are_refused_by_name(
+    songs: "holdfast.Repository[dict[str, Any]]",
+) -> None:
+    limits: dict[str, tuple[int, int]] = {
+        "max_stages": (3, 1000),
+        "max_groups": (2, 2**53),
+        "max_depth": (2, 200),
+    }
+    for name, (needed, most) in limits.items():
+        for allowed in (needed, most):
+            assert len(songs.aggregate(PLAYS, **{name: allowed})) == 2  # type: ignore[call-overload]
+        for few in range(1, needed):
+            with pytest.raises(holdfast.InvalidQueryError, match=name) as refused:
+                songs.aggregate(PLAYS, **{name: few})  # type: ignore[call-overload]
+            assert (refused.value.detail["option"], refused.value.detail["limit"]) == (name, few)
+        for wrong in (0, -1, most + 1, 2**70, 1.5, float("nan"), float("inf"), "1"):
+            for call in (songs.aggregate, songs.explain_aggregate, songs.observe_aggregate):
+                with pytest.raises(holdfast.InvalidOptionError, match=name) as named:
+                    call(PLAYS, **{name: wrong})  # type: ignore[operator]
+                assert named.value.detail["option"] == name
+
+
 def test_a_live_pipeline_tells_its_documents_each_time_they_are_others(
     songs: "holdfast.Repository[dict[str, Any]]",
 ) -> None:
@@ -135,5 +157,8 @@ def test_in_a_loop_it_is_the_same(
             assert (await live.next(120)).documents == [{"n": 6}]
         with pytest.raises(holdfast.InvalidQueryError):
             await same.aggregate([{"$nope": 1}])
+        for wrong in ({"max_groups": 1}, {"max_stages": 2}, {"max_depth": 1}):
+            with pytest.raises(holdfast.InvalidQueryError, match=next(iter(wrong))):
+                await same.aggregate(PLAYS, **wrong)
 
     asyncio.run(main())
