@@ -48,6 +48,7 @@ from .repository import Repository as Repository
 from .store import Store as Store
 from .store import open as open
 from .stream import ChangeStream as ChangeStream
+from .stream import LiveAggregation as LiveAggregation
 from .stream import LiveQuery as LiveQuery
 from .stream import Stream as Stream
 from .transaction import Transaction as Transaction

@@ -9,9 +9,11 @@ import uuid
 from collections import deque
 from collections.abc import Mapping, Set
 from pathlib import PurePath
-from typing import Any, Callable, Optional, TypeVar
+from typing import Any, Callable, NoReturn, Optional, TypeVar
 
 from . import _models, _records
+from .expressions import Expression as Condition
+from .expressions import Field
 
 T = TypeVar("T")
 
@@ -144,8 +146,23 @@ def _base64(value: Any) -> str:
     return base64.b64encode(value).decode()
 
 
+def _field(value: Field) -> NoReturn:
+    raise TypeError(
+        f'is {value!r}, which only begins a condition: in an expression of a pipeline write "${value._path}".'
+    )
+
+
+def _condition(value: Condition) -> NoReturn:
+    raise TypeError(
+        f"is the condition {value.to_filter()!r}, made from F, which stands only where a whole filter does: "
+        f"write it in MongoDB's operators here."
+    )
+
+
 #: The form of sets is in `_json`, for their order is that of their elements' texts.
 FORMS: dict[type, Form] = {
+    Field: _field,
+    Condition: _condition,
     datetime.datetime: _datetime,
     datetime.date: datetime.date.isoformat,
     datetime.time: _time,

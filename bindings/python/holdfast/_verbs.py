@@ -286,7 +286,7 @@ class RepositoryVerbs(Generic[T, W]):
         An array gives its elements.
         """
         options = query_options(parameters=parameters, damaged=damaged)
-        arguments = {"path": native_text(path), "filter": filter_text(filter)}
+        arguments = {"path": _path_text(path), "filter": filter_text(filter)}
         return self._ask("distinct", _JSON, **arguments, options=options)
 
     # --- Asking ----------------------------------------------------------------------------------
@@ -361,3 +361,9 @@ def _text_by(dump: Callable[[Any], bytes], changes: Union[Mapping[str, Any], byt
     """The JSON of a patch or an update, which is given as a dict or as JSON in bytes."""
     is_text = isinstance(changes, (bytes, bytearray, memoryview))
     return bytes(changes) if is_text else dump(as_dict(changes, "Changes", '{"plays": 1}'))
+
+
+def _path_text(path: Any) -> bytes:
+    if not isinstance(path, str):
+        raise TypeError(f'A path is a text such as "album.year", not {type(path).__name__}.')
+    return native_text(path)

@@ -222,14 +222,16 @@ class ChangeStream(Stream[ChangeBatch[T]], Generic[T]):
         call(lib.hf_stream_acknowledge, self._handle.pointer, native_text(position))
 
 
-class LiveQuery(Stream[QueryEvent[T]], Generic[T]):
-    """A query's result as it changes: a `Stream` whose first event is a `Snapshot`, and each after it a
-    `Difference`, or another `Snapshot` where the consumer could not keep up."""
+class LiveResult(Stream[E], Generic[E, T]):
+    """A result as it changes, whole in each event."""
+
+    #: The result that an event has.
+    _result: Callable[[E], list[T]]
 
     # What `throttle` or `debounce` had taken when it was ended in its wait, as by Ctrl-C.
-    _held: "Optional[QueryEvent[T]]" = None
+    _held: Optional[E] = None
 
-    def next(self, timeout: Optional[float] = None) -> "QueryEvent[T]":
+    def next(self, timeout: Optional[float] = None) -> E:
         """The next event: see `Stream.next`."""
         held, self._held = self._held, None
         return super().next(timeout) if held is None else held
@@ -250,15 +252,15 @@ class LiveQuery(Stream[QueryEvent[T]], Generic[T]):
         for event in self:
             newest = self._newest(event, at)
             at = time.monotonic() + seconds
-            yield newest.entities
+            yield self._result(newest)
 
     def debounce(self, seconds: float) -> Iterator[list[T]]:
         """The results of the events, each once no other has come for so many seconds, or a thousand have come
         faster. What came between is not told; the last one is. Errors: see `throttle`."""
         seconds = pause_of(seconds)
-        return (self._newest(event, None, seconds).entities for event in self)
+        return (self._result(self._newest(event, None, seconds)) for event in self)
 
-    def _newest(self, event: "QueryEvent[T]", until: Optional[float], wait: float = 0.0) -> "QueryEvent[T]":
+    def _newest(self, event: E, until: Optional[float], wait: float = 0.0) -> E:
         """The newest event from this one on: of those that come until then, or each after so long a wait."""
         try:
             with suppress(errors.TimeoutError, errors.ClosedError):
@@ -268,6 +270,21 @@ class LiveQuery(Stream[QueryEvent[T]], Generic[T]):
             self._held = event
             raise
         return event
+
+
+class LiveQuery(LiveResult[QueryEvent[T], T], Generic[T]):
+    """A query's result as it changes: a `Stream` whose first event is a `Snapshot`, and each after it a
+    `Difference`, or another `Snapshot` where the consumer could not keep up."""
+
+    def _result(self, event: "QueryEvent[T]") -> list[T]:
+        return event.entities
+
+
+class LiveAggregation(LiveResult[AggregateEvent[T], T], Generic[T]):
+    """What a pipeline makes, as it changes: a `Stream` of `AggregateEvent`."""
+
+    def _result(self, event: "AggregateEvent[T]") -> list[T]:
+        return event.documents
 
 
 def pause_of(seconds: float) -> float:
@@ -389,23 +406,23 @@ class RepositoryStreams(Generic[T]):
     @overload
     def observe_aggregate(
         self, pipeline: Pipeline, **options: "Unpack[AggregateOptions]"
-    ) -> "Stream[AggregateEvent[dict[str, Any]]]": ...
+    ) -> "LiveAggregation[dict[str, Any]]": ...
 
     @overload
     def observe_aggregate(
         self, pipeline: Pipeline, *, cls: type[E], **options: "Unpack[AggregateOptions]"
-    ) -> "Stream[AggregateEvent[E]]": ...
+    ) -> "LiveAggregation[E]": ...
 
     @takes(aggregate_options)
     def observe_aggregate(
         self, pipeline: Pipeline, *, cls: Optional[type] = None, **options: Any
-    ) -> "Stream[AggregateEvent[Any]]":
+    ) -> "LiveAggregation[Any]":
         """What `aggregate` answers, and again, whole, each time commits have changed it: a stream of
-        `AggregateEvent`. Parameters: see `aggregate`. Where the pipeline fails later, the stream ends with
-        its error."""
+        `AggregateEvent`, which `throttle` and `debounce` hold back. Parameters: see `aggregate`. Where the
+        pipeline fails later, the stream ends with its error."""
         self._store._handle.check_process()
         source = AggregateSource(self, pipeline_text(pipeline), aggregate_options(**options), cls)
-        return Stream(self._store._events, source)
+        return LiveAggregation(self._store._events, source)
 
 
 def _change_stream(store: Any, options: Mapping[str, Any], decode: Any) -> "ChangeStream[Any]":

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import holdfast
 from holdfast import F
 
 FILTERS = json.loads((Path(__file__).parents[3] / "Tests/Expressions/expressions.json").read_text())
@@ -47,3 +48,14 @@ def test_every_filter_of_the_file_has_its_expression() -> None:
 @pytest.mark.parametrize("name", FILTERS)
 def test_an_expression_becomes_the_filter(name: str) -> None:
     assert EXPRESSIONS[name].to_filter() == FILTERS[name]
+
+
+def test_a_field_or_a_condition_in_a_pipeline_s_expression_is_told_what_to_write() -> None:
+    with holdfast.open("memory:") as store:
+        orders = store.repository("orders")
+        with pytest.raises(TypeError, match=r'group\._id" is F\[.customer.name.\], .* "\$customer.name"'):
+            orders.aggregate([{"$group": {"_id": F.customer.name}}])
+        with pytest.raises(TypeError, match=r'"0.\$set.x.\$not" is the condition .*MongoDB'):
+            orders.aggregate([{"$set": {"x": {"$not": F.plays > 2}}}])
+        with pytest.raises(TypeError, match=r"A path is a text .* not NoneType"):
+            orders.distinct(None)  # type: ignore[arg-type]

@@ -97,6 +97,21 @@ def test_the_first_result_of_a_throttled_query_waits_for_nothing(songs: Songs) -
         assert [[it["id"] for it in result] for result in results] == [["a", "b", "c", "d"]]
 
 
+@pytest.mark.parametrize("way", ["throttle", "debounce"])
+def test_a_live_pipeline_is_held_back_as_a_query_is(songs: Songs, writer: threading.Thread, way: str) -> None:
+    with songs.observe_aggregate([{"$group": {"_id": None, "n": {"$sum": 1}}}]) as live:
+        told, moments, began = [0], [], time.monotonic()
+        writer.start()
+        for result in getattr(live, way)(0.02):
+            moments.append(time.monotonic())
+            told += [it["n"] for it in result]
+            if told[-1] == COMMITS:
+                break
+    assert told == sorted(set(told))
+    if way == "throttle":
+        assert all(moment - began >= 0.02 * number for number, moment in enumerate(moments))
+
+
 def test_what_follows_closely_is_told_once_when_it_is_over(songs: Songs) -> None:
     with songs.observe() as query:
         results = query.debounce(10**9)
@@ -125,6 +140,10 @@ async def test_it_is_so_in_a_loop_too(run: Run, path: str, way: str) -> None:
                     break
         await writing
         assert told == sorted(set(told))
+        async with songs.observe_aggregate([{"$count": "n"}]) as live:
+            async for documents in getattr(live, way)(0.02):
+                assert documents == [{"n": COMMITS}]
+                break
 
 
 async def test_a_wait_ends_in_time_also_where_a_loop_s_timers_come_early(

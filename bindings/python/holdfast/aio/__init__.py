@@ -40,6 +40,7 @@ from .store import Store as Store
 from .store import open as open
 from .store import open_provider as open_provider
 from .stream import ChangeStream as ChangeStream
+from .stream import LiveAggregation as LiveAggregation
 from .stream import LiveQuery as LiveQuery
 from .stream import Stream as Stream
 from .transaction import Transaction as Transaction

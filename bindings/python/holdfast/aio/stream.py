@@ -230,13 +230,16 @@ class ChangeStream(Stream[ChangeBatch[T]], Generic[T]):
         await self._store._in_thread(lambda _: call(lib.hf_stream_acknowledge, pointer, text))
 
 
-class LiveQuery(Stream[QueryEvent[T]], Generic[T]):
-    """A query's result as it changes: see `holdfast.LiveQuery`."""
+class LiveResult(Stream[E], Generic[E, T]):
+    """A result as it changes, whole in each event."""
+
+    #: The result that an event has.
+    _result: Callable[[E], list[T]]
 
     # What `throttle` or `debounce` had taken when it was ended in its wait, as by a cancellation.
-    _held: "Optional[QueryEvent[T]]" = None
+    _held: Optional[E] = None
 
-    async def next(self, timeout: Optional[float] = None) -> "QueryEvent[T]":
+    async def next(self, timeout: Optional[float] = None) -> E:
         """The next event: see `holdfast.aio.Stream.next`."""
         held, self._held = self._held, None
         return await super().next(timeout) if held is None else held
@@ -259,15 +262,13 @@ class LiveQuery(Stream[QueryEvent[T]], Generic[T]):
         async for event in self:
             newest = await self._newest(event, at)
             at = time.monotonic() + seconds
-            yield newest.entities
+            yield self._result(newest)
 
     async def _debounced(self, seconds: float) -> AsyncIterator[list[T]]:
         async for event in self:
-            yield (await self._newest(event, None, seconds)).entities
+            yield self._result(await self._newest(event, None, seconds))
 
-    async def _newest(
-        self, event: "QueryEvent[T]", until: Optional[float], wait: float = 0.0
-    ) -> "QueryEvent[T]":
+    async def _newest(self, event: E, until: Optional[float], wait: float = 0.0) -> E:
         try:
             with suppress(errors.TimeoutError, errors.ClosedError):
                 for _ in range(LIMITS.inbox_events):
@@ -276,6 +277,20 @@ class LiveQuery(Stream[QueryEvent[T]], Generic[T]):
             self._held = event
             raise
         return event
+
+
+class LiveQuery(LiveResult[QueryEvent[T], T], Generic[T]):
+    """A query's result as it changes: see `holdfast.LiveQuery`."""
+
+    def _result(self, event: "QueryEvent[T]") -> list[T]:
+        return event.entities
+
+
+class LiveAggregation(LiveResult[AggregateEvent[T], T], Generic[T]):
+    """What a pipeline makes, as it changes: see `holdfast.LiveAggregation`."""
+
+    def _result(self, event: "AggregateEvent[T]") -> list[T]:
+        return event.documents
 
 
 class StoreStreams(Awaited, blocking.StoreHistory):
@@ -337,21 +352,21 @@ class RepositoryStreams(Generic[T]):
     @overload
     def observe_aggregate(
         self, pipeline: Pipeline, **options: "Unpack[AggregateOptions]"
-    ) -> "Stream[AggregateEvent[dict[str, Any]]]": ...
+    ) -> "LiveAggregation[dict[str, Any]]": ...
 
     @overload
     def observe_aggregate(
         self, pipeline: Pipeline, *, cls: type[E], **options: "Unpack[AggregateOptions]"
-    ) -> "Stream[AggregateEvent[E]]": ...
+    ) -> "LiveAggregation[E]": ...
 
     @takes(aggregate_options)
     def observe_aggregate(
         self, pipeline: Pipeline, *, cls: Optional[type] = None, **options: Any
-    ) -> "Stream[AggregateEvent[Any]]":
+    ) -> "LiveAggregation[Any]":
         """What `aggregate` answers, and again each time commits have changed it: see
         `holdfast.Repository.observe_aggregate`."""
         text, given = pipeline_text(pipeline), aggregate_options(**options)
-        return Stream(self._store, lambda: AggregateSource(self._open(), text, given, cls))
+        return LiveAggregation(self._store, lambda: AggregateSource(self._open(), text, given, cls))
 
 
 def _change_stream(store: Any, options: Any, decode: Any) -> "ChangeStream[Any]":

@@ -64,6 +64,8 @@ def read(store: holdfast.Store, songs: holdfast.Repository[Song]) -> Iterator[st
     assert_type(songs.explain_aggregate([], max_memory_bytes=1 << 20), dict[str, Any])
     assert_type(songs.observe_aggregate([]).next().documents, list[dict[str, Any]])
     assert_type(songs.observe_aggregate([], cls=Album).next().documents, list[Album])
+    for albums in songs.observe_aggregate([], cls=Album).throttle(1):
+        assert_type(albums, list[Album])
     assert_type(songs.first(F.plays == 3, skip=1), Optional[Song])
     assert_type(songs.first(fields={"plays": 0}), Optional[dict[str, Any]])
     assert_type(songs.count(lambda song: song.id == "s1"), int)
