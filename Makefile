@@ -48,7 +48,7 @@ export HOLDFAST_LIBRARY := $(LIBRARY)
 
 .NOTPARALLEL:
 .PHONY: help library install uninstall dependencies demo demo-c demo-python demo-swift test $(TEST_PARTS) \
-    thread-sanitizer soak-python torture-postgresql lint format clean
+    thread-sanitizer soak-python torture-postgresql aggregation-memory lint format clean
 
 help: ## Lists the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -242,6 +242,10 @@ test-swift-provider: $(VENV)/tools ## The conformance suite of engines, on a pro
 
 soak-python: library $(VENV)/tools ## A million operations from Python: memory and handles stay flat
 	PYTHONPATH=bindings/python $(VENV)/bin/python bindings/python/tests/soak.py 1000000
+
+aggregation-memory: library $(VENV)/tools ## Pipelines over a million entities: the most memory that each takes
+	HOLDFAST_AGGREGATED=1000000 PYTHONPATH=bindings/python $(VENV)/bin/python -m pytest -q -s -p no:cacheprovider \
+	    --timeout 3600 bindings/python/tests/test_aggregation_memory.py
 
 include Tests/Torture/torture.mk
 include Tests/DrawnLimits/drawn_limits.mk
