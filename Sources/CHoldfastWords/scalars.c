@@ -36,6 +36,9 @@ uint32_t scalar_decode(const uint8_t *text, size_t length, size_t position, uint
             return REPLACEMENT;
         value = value << 6 | (text[position + i] & 0x3F);
     }
+    static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
+    if (value < least[following] || value > 0x10FFFF || (value >= 0xD800 && value < 0xE000))
+        return REPLACEMENT;
     *taken = (uint8_t)(following + 1);
     return value;
 }

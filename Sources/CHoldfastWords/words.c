@@ -29,6 +29,8 @@ static bool bridges(uint8_t before, uint8_t middle, uint8_t after) {
 /// Whether it depends on what follows if there is a boundary between the two.
 static bool may_bridge(uint8_t before, uint8_t middle) { return bridges(before, middle, before); }
 
+static bool is_ascii_letter(uint8_t byte) { return (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z'; }
+
 /// The segment that begins at `position`: answers its end, and from where to go on, which is behind it where
 /// what lies between has no letter. So nothing is looked at again, however often a text seems about to go on.
 static size_t segment(const uint8_t *text, size_t length, size_t position, size_t *next, bool *is_word) {
@@ -40,6 +42,13 @@ static size_t segment(const uint8_t *text, size_t length, size_t position, size_
     size_t end = 0;
     *is_word = scalar.is_letter && !is_ignored(scalar.class);
     for (position += scalar.length; position < length; position += scalar.length) {
+        // Within a word, which most texts have most of.
+        if (before == LETTER && end == 0 && is_ascii_letter(text[position])) {
+            scalar.length = 1;
+            is_joiner = false;
+            *is_word = true;
+            continue;
+        }
         scalar = scalar_at(text, length, position);
         if (is_ignored(scalar.class)) {
             if (before == LINE_BREAK)
@@ -52,8 +61,12 @@ static size_t segment(const uint8_t *text, size_t length, size_t position, size_
             continue;
         }
         if (end != 0) {
-            if (!bridges(before, middle, scalar.class))
+            if (!bridges(before, middle, scalar.class)) {
+                // Rule 3c: then what is between is one with the pictograph behind it, which may be a letter.
+                if (is_joiner && scalar.is_pictograph)
+                    position = end;
                 break;
+            }
             end = 0;
         } else if (may_bridge(before, scalar.class)) {
             middle = scalar.class;
@@ -73,6 +86,11 @@ static size_t segment(const uint8_t *text, size_t length, size_t position, size_
 
 bool hfwords_next(const uint8_t *text, size_t length, size_t *position, size_t *start, size_t *end) {
     while (*position < length) {
+        // Behind a space stands nothing that it goes together with.
+        if (text[*position] == ' ' && *position + 1 < length && text[*position + 1] < 0x80) {
+            ++*position;
+            continue;
+        }
         bool is_word;
         *start = *position;
         *end = segment(text, length, *start, position, &is_word);

@@ -30,7 +30,7 @@ struct AggregationReader {
             try scan.run(repository.id, check, on: snapshot, begin: begin, visit)
             while scan.isPaused {
                 try Interrupt.look()
-                try scan.run(repository.id, check, on: snapshot, begin: { _ in }, visit)
+                try scan.run(repository.id, check, on: snapshot, begin: scan.hasBegun ? { _ in } : begin, visit)
             }
             return scan
         }

@@ -204,6 +204,10 @@ package struct Index: Sendable, Equatable {
 
     package init(_ record: IndexRecord) throws(HoldfastError) {
         self.record = record
+        if let known = UnderstoodTexts.definition(record.definition) {
+            definition = known
+            return
+        }
         do throws(HoldfastError) { definition = try IndexDefinition(record.definition) } catch {
             if error.status == .noMemory { throw error }
             throw HoldfastError(
@@ -211,6 +215,7 @@ package struct Index: Sendable, Equatable {
                 "the definition of the index \"\(record.name)\" is damaged: restore a backup, or drop the index",
                 detail: [("index", .text(record.name))], cause: error)
         }
+        if definition.text != nil { UnderstoodTexts.add(record.definition, definition) }
     }
 
     /// Whether an entity may have other than one entry, or one that is not the value by which it is sorted.

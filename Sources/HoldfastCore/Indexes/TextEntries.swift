@@ -23,12 +23,13 @@ struct TextEntries {
     let keys: [[UInt8]]?
 
     init(of document: UnsafeRawBufferPointer, _ definition: TextDefinition) throws(HoldfastError) {
-        let counts = try definition.counts(of: document)
+        let counts = try definition.counts(of: document, limit: Self.limit)
         guard counts.weights.count < Self.limit else {
             keys = nil
             return
         }
         var keys = [Self.key([], [counts.length])]
+        try keys.askToGrow(by: counts.weights.count)
         var bytes = 0
         for (term, weight) in counts.weights {
             keys.append(Self.key(term, [weight, counts.length]))

@@ -15,7 +15,8 @@ extension Plan {
             // Under each of its values an entity has an entry, so that any of them leads to all that match. Only a number in a
             // path picks an element in one way for conditions and in another for entries.
             let index = indexes.filter {
-                $0.record.state == .ready && $0.definition.fields.contains { $0.path == path }
+                $0.record.state == .ready && $0.definition.text == nil
+                    && $0.definition.fields.contains { $0.path == path }
                     && (!$0.hasArrays || !$0.definition.isOutdated && path.indexes == 0)
             }.min { $0.definition.fields.count < $1.definition.fields.count }
             guard let index else { return nil }

@@ -27,8 +27,10 @@ struct Plan: Sendable {
         var wantedField: Int?
         /// What the ranges stand for, as conditions on the index's paths: for `explain`.
         var bounds: [(path: Path, tests: [Filter.Test])] = []
-        /// The words whose entries in a text index are walked.
+        /// The words whose entries in a text index are walked, or were.
         var words: [[UInt8]] = []
+        /// The text index by which the ids were found that are walked.
+        var origin: Index?
 
         /// Whether no entities are walked but those of listed ids.
         fileprivate var seeksNoRange: Bool {
@@ -97,6 +99,11 @@ struct Plan: Sendable {
 
     /// As that of a field held to one value: words are as selective as values are.
     private static let textScore = 2
+
+    /// Whether it walks the entries of one of several words that all which matches has. Fewer entities have all of them.
+    func walksPhrase(of search: WordSearch) -> Bool {
+        parts.count == 1 && !parts[0].words.isEmpty && Set(search.required ?? []).count > 1
+    }
 
     /// Along the entries of the words that are looked for; of a phrase, whose words all that match have, along those of
     /// the longest, which is likely the rarest.

@@ -44,6 +44,12 @@ package struct QueryScan {
 
     private var pace = Interrupt.Pace()
     private var isPlanned = false
+    /// Of a search by whose scores entities are answered, or of a phrase, until it is planned.
+    private var ranks: TextRanks?
+    /// Whether it has stopped before it was planned: what it has counted is of one snapshot.
+    var isRanking: Bool { ranks != nil }
+    /// Whether `begin` was told the plan.
+    private(set) var hasBegun = false
     /// Whether the snapshot's candidates were all met.
     private var hasWalked = false
     /// Which part of the plan is walked.
@@ -80,11 +86,13 @@ package struct QueryScan {
         _ repository: RepositoryID, _ check: EntityCheck, on snapshot: any StorageSnapshot, begin: (Plan) -> Void,
         _ visit: (EntityView) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
-        try choosePlan(repository, check, on: snapshot)
-        begin(plan)
-        goesOn = true
-        isPaused = false
         pace = Interrupt.Pace()
+        isPaused = false
+        try choosePlan(repository, check, on: snapshot)
+        if isPaused { return }
+        begin(plan)
+        hasBegun = true
+        goesOn = true
         // A closure cannot capture an inout self across a throwing call, so the walk works on a copy.
         var scan = self
         defer { self = scan }
@@ -194,22 +202,11 @@ package struct QueryScan {
             for: filter, among: indexes, key: key, seeksIDs: snapshot.seeksIDs,
             idsAreTexts: try idsAreTexts(repository, check, on: snapshot), sort: sort,
             indexSort: own.isEmpty ? sort : [], isLimited: isLimited)
-        if wantsScores, let search = filter.text {
-            let index = indexes.first { $0.record.state == .ready && $0.definition.text == search.definition }
-            guard let index else {
-                throw HoldfastError(
-                    .conflict, "the text index by which the query is scored is not in its snapshot: ask again")
+        if let search = filter.text, wantsScores || plan.walksPhrase(of: search) {
+            guard try rank(search, among: indexes, on: snapshot) else {
+                isPaused = true
+                return
             }
-            // The index alone tells which they are, and their order, where nothing is asked for but its words.
-            let isRanked = own.isEmpty && plan.isExact && plan.parts.allSatisfy { $0.index == index }
-            let (ranking, best) = try TextRanks(search, by: index, on: snapshot).ranking(
-                best: isRanked ? bestCount : nil)
-            if let best {
-                plan = Plan(
-                    parts: [Plan.Part(index: nil, ranges: best.sorted().map { KeyRange($0) })], isExact: false,
-                    isSorted: false)
-            }
-            plan.ranking = ranking
         }
         readsKeysAlone = !wantsBodies && !skipsDamaged && plan.isOfKeysAlone
         // A transaction relies on each entity that it found by a filter, and those that are leapt over nobody sees.
@@ -221,6 +218,34 @@ package struct QueryScan {
         if plan.isReversed { own.reverse() }
         matched = matchedLimit != nil && !filter.isAll ? FoundIDs() : nil
         isPlanned = true
+    }
+
+    /// Gives the plan its ranking. Answers false where it is time for a question before that.
+    private mutating func rank(
+        _ search: WordSearch, among indexes: [Index], on snapshot: any StorageSnapshot
+    ) throws(HoldfastError) -> Bool {
+        if ranks?.sequence != snapshot.sequence {
+            let index = indexes.first { $0.record.state == .ready && $0.definition.text == search.definition }
+            guard let index else {
+                throw HoldfastError(
+                    .conflict, "the text index by which the query is scored is not in its snapshot: ask again")
+            }
+            // The index alone tells which they are, and their order, where nothing is asked for but its words.
+            let isRanked = own.isEmpty && plan.isExact && plan.parts.allSatisfy { $0.index == index }
+            ranks = TextRanks(
+                search, by: index, at: snapshot.sequence, best: isRanked ? bestCount : nil,
+                required: plan.walksPhrase(of: search) ? Set(search.required ?? []) : [])
+        }
+        guard let (ranking, ids) = try ranks!.go(on: snapshot, &pace) else { return false }
+        ranks = nil
+        // Each id is a seek, which costs more than the next entity does along the index.
+        if let ids, !plan.walksPhrase(of: search) || ids.count <= Limits.inForce.planRanges {
+            var part = Plan.Part(index: nil, ranges: ids.sorted().map { KeyRange($0) })
+            (part.origin, part.words) = (plan.parts[0].index, plan.parts[0].words)
+            plan = Plan(parts: [part], isExact: false, isSorted: false)
+        }
+        if wantsScores { plan.ranking = ranking }
+        return true
     }
 
     /// Whether ids are known to be texts, where an order by them is asked for.

@@ -88,6 +88,7 @@ extension Plan {
 
 extension Plan.Part {
     fileprivate func write(to writer: inout JSONWriter, isPointRead: Bool = false, showsBounds: Bool = true) {
+        let index = index ?? origin
         writer.member("access", index != nil ? "index" : isEverything && !isPointRead ? "scan" : "id")
         writer.member("index")
         if let index { writer.string(index.record.name) } else { writer.null() }

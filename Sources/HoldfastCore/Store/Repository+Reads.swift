@@ -145,7 +145,7 @@ extension Repository {
             try scan.run(record.id, check, on: snapshot, begin: begin, visit)
             while scan.isPaused {
                 try Interrupt.look()
-                try scan.run(record.id, check, on: snapshot, begin: { _ in }, visit)
+                try scan.run(record.id, check, on: snapshot, begin: scan.hasBegun ? { _ in } : begin, visit)
             }
             return scan
         }

@@ -140,7 +140,7 @@ extension Transaction {
         var isAtStart = true
         repeat {
             if !isAtStart { try Interrupt.look() }
-            if let next = try stretch(of: scan, isFirst: isAtStart, repository, check, begin, visit) {
+            if let next = try stretch(of: scan, isFirst: isAtStart || !scan.hasBegun, repository, check, begin, visit) {
                 scan = next
                 isAtStart = false
             } else {
@@ -161,7 +161,7 @@ extension Transaction {
         try withOpen(isRead: true) { state throws(HoldfastError) in
             var hasBegun = false
             let walked = try state.view.read { snapshot throws(HoldfastError) -> QueryScan? in
-                if hasBegun && !isFirst { return nil }
+                if hasBegun && (!isFirst || query.isRanking) { return nil }
                 hasBegun = true
                 var scan = query
                 try scan.run(repository, check, on: snapshot, begin: { if isFirst { begin($0) } }, visit)

@@ -28,6 +28,7 @@ package struct TextDefinition: Sendable, Equatable {
     package var statistics: TextStatistics?
     /// With their case and accents folded, not stemmed.
     let foldedStopWords: Set<[UInt8]>
+    let walks: WordWalks
 
     package init(
         fields: [Field], language: String, stopWords: [[UInt8]]
@@ -40,12 +41,13 @@ package struct TextDefinition: Sendable, Equatable {
         for word in stopWords {
             try word.withBytes { word throws(HoldfastError) in
                 try walk.each(in: word) { word throws(HoldfastError) in
-                    folded.insert(word.bytes)
+                    folded.insert(Array(word.bytes))
                     return true
                 }
             }
         }
         foldedStopWords = folded
+        walks = WordWalks(language: language, stopWords: folded)
     }
 
     package static func == (left: Self, right: Self) -> Bool {

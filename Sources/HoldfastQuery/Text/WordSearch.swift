@@ -17,20 +17,19 @@ package struct WordSearch: Sendable, Equatable {
     private(set) var terms: [[UInt8]] = []
     private var numbers: [[UInt8]: Int] = [:]
     private(set) var wantedCount = 0
-    /// As the numbers of their terms.
-    private var phrases: [[Int]] = []
-    private var exclusions: [[Int]] = []
+    /// The numbers of terms by what is quickly told of them.
+    private var places: [[Int]] = []
+    private var phrases: [Phrase] = []
+    private var exclusions: [Phrase] = []
 
     /// The words that are looked for, of which an entity that matches has one.
     package var wanted: ArraySlice<[UInt8]> { terms.prefix(wantedCount) }
     /// Whether whatever has a word that is looked for matches.
     package var isOfWordsAlone: Bool { phrases.isEmpty && exclusions.isEmpty }
 
-    /// Words of which all that match have each: those of a phrase. Nil where there is none.
-    package var required: [[UInt8]]? {
-        let words = phrases.flatMap { $0 }.filter { $0 < wantedCount }
-        return words.isEmpty ? nil : words.map { terms[$0] }
-    }
+    /// Words of which all that match have each: those of phrases, without stop words, of which an index has none. Nil where
+    /// there is none.
+    package private(set) var required: [[UInt8]]?
 
     package init(
         _ text: [UInt8], language: String?, of definition: TextDefinition, what: String
@@ -38,13 +37,13 @@ package struct WordSearch: Sendable, Equatable {
         self.definition = definition
         let words = try WordWalk(
             language: language ?? definition.language, stopWords: definition.foldedStopWords)
-        var pieces: [(words: [WordWalk.Word], piece: Piece)] = []
+        var pieces: [(words: [Word], piece: Piece)] = []
         var count = 0
         for piece in Self.pieces(of: text) {
-            var found: [WordWalk.Word] = []
+            var found: [Word] = []
             try Array(text[piece.range]).withBytes { bytes throws(HoldfastError) in
                 try words.each(in: bytes) { word in
-                    found.append(word)
+                    found.append(Word(bytes: Array(word.bytes), isStopWord: word.isStopWord))
                     return count + found.count <= Self.maxWords
                 }
             }
@@ -65,15 +64,31 @@ package struct WordSearch: Sendable, Equatable {
             // Of several words behind one "-", as in -dark-roast, it is where they stand together that is meant.
             if piece.isExcluded {
                 if piece.isPhrase || !words.contains(where: \.isStopWord) {
-                    exclusions.append(words.map { number($0.bytes) })
+                    exclusions.append(Phrase(words.map { number($0.bytes) }))
                 } else {
                     let counted = words.filter { !$0.isStopWord }
-                    if !counted.isEmpty { exclusions.append(counted.map { number($0.bytes) }) }
+                    if !counted.isEmpty { exclusions.append(Phrase(counted.map { number($0.bytes) })) }
                 }
             } else if piece.isPhrase {
-                phrases.append(words.map { number($0.bytes) })
+                phrases.append(Phrase(words.map { number($0.bytes) }))
+                let counted = words.filter { !$0.isStopWord }.map(\.bytes)
+                if !counted.isEmpty { required = (required ?? []) + counted }
             }
         }
+        places = Array(repeating: [], count: Self.placeCount)
+        for number in terms.indices { terms[number].withBytes { places[Self.place(of: $0)].append(number) } }
+    }
+
+    private static let placeCount = 64
+
+    private static func place(of term: UnsafeRawBufferPointer) -> Int {
+        guard let first = term.first, let last = term.last else { return 0 }
+        return (Int(first) &* 7 &+ Int(last) &* 3 &+ term.count) % placeCount
+    }
+
+    /// The number of a term; nil where it is none of those that are asked for.
+    private func number(of term: UnsafeRawBufferPointer) -> Int? {
+        places[Self.place(of: term)].first { number in terms[number].withBytes { compareBytes($0, term) == 0 } }
     }
 
     private mutating func number(_ term: [UInt8]) -> Int {
@@ -84,6 +99,11 @@ package struct WordSearch: Sendable, Equatable {
     }
 
     // MARK: Reading
+
+    private struct Word {
+        let bytes: [UInt8]
+        let isStopWord: Bool
+    }
 
     private struct Piece {
         let range: Range<Int>
@@ -133,30 +153,23 @@ package struct WordSearch: Sendable, Equatable {
         var hasWord = false
         if isOfWordsAlone {
             try definition.eachWord(in: walker, at: position) { word, _, _ in
-                hasWord = numbers[word.bytes].map { $0 < wantedCount && !word.isStopWord } ?? false
+                hasWord = !word.isStopWord && number(of: word.bytes).map { $0 < wantedCount } ?? false
                 return !hasWord
             }
             return hasWord
         }
-        // Where each text begins stands what is no word, so that no phrase goes over it.
-        var sequence: [Int] = []
-        try definition.eachWord(in: walker, at: position) { word, _, isFirst throws(HoldfastError) in
-            let number = numbers[word.bytes] ?? -1
+        var isLeftOut = false
+        var progress = (phrases + exclusions).map { Phrase.Progress(of: $0) }
+        try definition.eachWord(in: walker, at: position) { word, _, isFirst in
+            let number = number(of: word.bytes) ?? -1
             hasWord = hasWord || number >= 0 && number < wantedCount && !word.isStopWord
-            try sequence.askToGrow(by: 2)
-            if isFirst { sequence.append(-1) }
-            if number >= 0 || sequence.last != -1 { sequence.append(number) }
-            return true
+            for place in progress.indices {
+                progress[place].go(on: number, isFirst: isFirst)
+                if place >= phrases.count, progress[place].isFound { isLeftOut = true }
+            }
+            return !isLeftOut
         }
-        return hasWord && phrases.allSatisfy { Self.stands($0, in: sequence) }
-            && !exclusions.contains { Self.stands($0, in: sequence) }
-    }
-
-    private static func stands(_ phrase: [Int], in sequence: [Int]) -> Bool {
-        guard sequence.count >= phrase.count else { return false }
-        return (0...sequence.count - phrase.count).contains { start in
-            phrase.indices.allSatisfy { sequence[start + $0] == phrase[$0] }
-        }
+        return hasWord && !isLeftOut && progress.prefix(phrases.count).allSatisfy(\.isFound)
     }
 
     /// Counts what is looked for in an entity.
@@ -168,7 +181,7 @@ package struct WordSearch: Sendable, Equatable {
         try definition.eachWord(in: walker, at: root) { word, weight, _ in
             if word.isStopWord { return true }
             found.length += 1
-            if let number = numbers[word.bytes], number < wantedCount { found.weights[number] += UInt64(weight) }
+            if let number = number(of: word.bytes), number < wantedCount { found.weights[number] += UInt64(weight) }
             return true
         }
         return found

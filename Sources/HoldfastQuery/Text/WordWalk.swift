@@ -2,39 +2,47 @@ internal import CHoldfastWords
 internal import HoldfastEnvironment
 
 /// Goes through the words of texts, as terms: what a text index keeps of a word, and what a search compares. Words are
-/// found by Unicode's rules, their case is folded, their endings are taken off, then their accents.
-struct WordWalk {
+/// found by Unicode's rules, their case is folded, their endings are taken off, then their accents. Of one thread at a time.
+final class WordWalk {
     /// Beyond so many bytes of its term a word does not count.
     static let maxTermBytes = Int(HFWORDS_TERM_BYTES)
 
     struct Word {
-        let bytes: [UInt8]
+        /// Lent until the next word.
+        let bytes: UnsafeRawBufferPointer
         let isStopWord: Bool
     }
 
-    private let stemmer: Stemmer?
+    private let stemmer: OpaquePointer?
+    private let leavesAccentsFirst: Bool
     private let stopWords: Set<[UInt8]>
-
-    private final class Stemmer {
-        let pointer: OpaquePointer
-        let leavesAccentsFirst: Bool
-
-        init(_ language: String) throws(HoldfastError) {
-            // Which languages there are was asked before.
-            guard let pointer = hfwords_stemmer(language) else { throw WordWalk.noMemory }
-            self.pointer = pointer
-            leavesAccentsFirst = ["english", "en", "eng", "porter"].contains(language)
-        }
-
-        deinit { hfwords_stemmer_free(pointer) }
-    }
-
-    fileprivate static var noMemory: HoldfastError { HoldfastError(.noMemory, "no memory to take words apart") }
+    private let memory: OpaquePointer
+    private let term = UnsafeMutablePointer<UInt8>.allocate(capacity: maxTermBytes)
 
     init(language: String, stopWords: Set<[UInt8]> = []) throws(HoldfastError) {
-        stemmer = language == TextDefinition.noLanguage ? nil : try Stemmer(language)
+        // Which languages there are was asked before.
+        let isStemmed = language != TextDefinition.noLanguage
+        let stemmer = isStemmed ? hfwords_stemmer(language) : nil
+        let memory = hfwords_memory_create()
+        self.stemmer = stemmer
+        leavesAccentsFirst = ["english", "en", "eng", "porter"].contains(language)
         self.stopWords = stopWords
+        guard let memory, stemmer != nil || !isStemmed else {
+            hfwords_memory_free(memory)
+            hfwords_stemmer_free(stemmer)
+            term.deallocate()
+            throw Self.noMemory
+        }
+        self.memory = memory
     }
+
+    deinit {
+        hfwords_memory_free(memory)
+        hfwords_stemmer_free(stemmer)
+        term.deallocate()
+    }
+
+    private static var noMemory: HoldfastError { HoldfastError(.noMemory, "no memory to take words apart") }
 
     /// Visits each word of a text in UTF-8 until `visit` answers false.
     func each(
@@ -46,23 +54,43 @@ struct WordWalk {
         var end = 0
         while hfwords_next(base, text.count, &position, &start, &end) {
             let word = base + start
-            if !stopWords.isEmpty, stopWords.contains(try term(of: word, end - start, nil)) {
-                guard try visit(Word(bytes: try term(of: word, end - start, stemmer), isStopWord: true)) else { return }
-                continue
+            let length = end - start
+            var isStopWord = false
+            if !stopWords.isEmpty {
+                isStopWord = stopWords.contains(Array(try found(hfwords_term(word, length, nil, false, term))))
             }
-            guard try visit(Word(bytes: try term(of: word, end - start, stemmer), isStopWord: false)) else { return }
+            let count = hfwords_known_term(memory, word, length, stemmer, leavesAccentsFirst, term)
+            guard try visit(Word(bytes: try found(count), isStopWord: isStopWord)) else { return }
         }
     }
 
-    private func term(
-        of word: UnsafePointer<UInt8>, _ length: Int, _ stemmer: Stemmer?
-    ) throws(HoldfastError) -> [UInt8] {
-        let term = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: Self.maxTermBytes) { buffer -> [UInt8]? in
-            let count = hfwords_term(
-                word, length, stemmer?.pointer, stemmer?.leavesAccentsFirst ?? false, buffer.baseAddress!)
-            return count < 0 ? nil : Array(buffer[..<count])
+    private func found(_ count: Int) throws(HoldfastError) -> UnsafeRawBufferPointer {
+        guard count >= 0 else { throw Self.noMemory }
+        return UnsafeRawBufferPointer(start: term, count: count)
+    }
+}
+
+/// Those of one language that nobody uses just now: each knows the terms of words that it has met.
+final class WordWalks: Sendable {
+    private static let maxIdle = 4
+
+    private let language: String
+    private let stopWords: Set<[UInt8]>
+    private let idle = Lock<[WordWalk]>([])
+
+    init(language: String, stopWords: Set<[UInt8]>) {
+        self.language = language
+        self.stopWords = stopWords
+    }
+
+    func lend<Result>(_ body: (WordWalk) throws(HoldfastError) -> Result) throws(HoldfastError) -> Result {
+        let walk: WordWalk
+        if let known = idle.withLock({ $0.popLast() }) {
+            walk = known
+        } else {
+            walk = try WordWalk(language: language, stopWords: stopWords)
         }
-        guard let term else { throw Self.noMemory }
-        return term
+        defer { idle.withLock { if $0.count < Self.maxIdle { $0.append(walk) } } }
+        return try body(walk)
     }
 }
