@@ -50,6 +50,7 @@ struct WordTests {
             ("مرحبا بالعالم", ["مرحبا", "بالعالم"]), ("नमस्ते दुनिया", ["नमस्ते", "दुनिया"]),
             ("한국어 말", ["한국어", "말"]), ("👍🏽 🇩🇪 ok", ["ok"]), ("", []), (" .,;'\"", []),
             ("a\u{0}b\nc\u{2029}d", ["a", "b", "c", "d"]), ("soft\u{AD}hyphen", ["soft\u{AD}hyphen"]),
+            ("1'\u{200D}\u{2139} Ⓜz", ["1", "'\u{200D}\u{2139}", "Ⓜz"]),
         ])
     func words(text: String, expected: [String]) { #expect(words(of: text) == expected) }
 
@@ -90,6 +91,7 @@ struct WordTests {
             ("brûlée brulee crème creme", "en", ["brule", "brule", "creme", "creme"]), ("running", "none", ["running"]),
             ("mangées mange\u{301}es", "fr", ["mang", "mang"]), ("Новый новые", "russian", ["нов", "нов"]),
             ("canciones canción", "es", ["cancion", "cancion"]), ("soft\u{AD}hyphen", "none", ["softhyphen"]),
+            ("s it's", "porter", ["s", "it'"]), ("छ", "nepali", ["छ"]), ("ـ", "arabic", ["ـ"]),
             ("かがか\u{3099}", "none", ["か", "か\u{3099}", "か\u{3099}"]),
         ])
     func folding(text: String, language: String, expected: [String]) throws {
@@ -119,6 +121,30 @@ struct WordTests {
             for word in found {
                 var term = [UInt8](repeating: 0, count: Int(HFWORDS_TERM_BYTES))
                 #expect(hfwords_term(word, word.count, nil, false, &term) >= 0)
+            }
+        }
+    }
+
+    @Test("A word that was met before has the term that it had", arguments: Seeds.of(4))
+    func knownWords(seed: UInt64) throws {
+        var random = SeededGenerator(seed: seed)
+        let letters = Array("aeéisfS'東ж")
+        for language in ["none", "english", "french", "porter"] {
+            let known = try WordWalk(language: language)
+            for _ in 0..<1500 {
+                let length = Int.random(in: 1...34, using: &random)
+                let kinds = Int.random(in: 1...letters.count, using: &random)
+                let text = String((0..<length).map { _ in letters[Int.random(in: 0..<kinds, using: &random)] })
+                for _ in 0..<2 {
+                    var terms: [String] = []
+                    try Array(text.utf8).withBytes { bytes throws(HoldfastError) in
+                        try known.each(in: bytes) { word in
+                            terms.append(String(decoding: word.bytes, as: UTF8.self))
+                            return true
+                        }
+                    }
+                    #expect(try terms == self.terms(of: text, language), "\(text)")
+                }
             }
         }
     }

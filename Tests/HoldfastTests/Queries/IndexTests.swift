@@ -79,6 +79,28 @@ struct IndexTests {
         }
     }
 
+    @Test("of the kind text finds words, the best first", arguments: Engine.allCases)
+    func texts(engine: Engine) async throws {
+        try await withAlbums(engine) { albums in
+            try await albums.createTextIndex(["title": 1, "reviews.author": 9], stopWords: ["title"])
+            let index = try #require(try await albums.indexes().first)
+            #expect(index.isText && index.name == "title_reviews.author_text")
+            try await albums.modify(id: "a03", .set(\.title, "Dark roasts, and title 7"))
+            try await #expect(albums.find(.text("roast x"), sort: [.score]).map(\.id) == ["a07", "a03"])
+            try await #expect(albums.find(.text("7 -\"dark roast\"") && \.year > 1960).map(\.id) == ["a07"])
+            try await #expect(albums.count(.text("title")) == 0)
+            try await #expect(albums.count(.text("roasting", language: "none")) == 0)
+            try await albums.store.transaction {
+                try await albums.delete(id: "a07")
+                try await #expect(albums.find(.text("7"), sort: [.score]).map(\.id) == ["a03"])
+            }
+            await expectError(.exists) { try await albums.createTextIndex(["title": 1]) }
+            await expectError(.invalidOption) { try await albums.createTextIndex(["title": 0]) }
+            try await albums.dropIndex("title_reviews.author_text")
+            await expectError(.invalidQuery) { try await albums.count(.text("7")) }
+        }
+    }
+
     @Test("is not created when its progress throws, or the task is cancelled", arguments: Engine.allCases)
     func givingUp(engine: Engine) async throws {
         try await withSongs(engine) { _, songs in
