@@ -200,7 +200,7 @@ test-postgresql: library $(addprefix $(BUILD)/abi/,$(POSTGRESQL_TESTS)) ## The C
 
 # In processes of its own: a server that says nothing is given up sooner than a program would.
 torture-postgresql: library $(VENV)/tools ## Connections to a server that are cut under load, a thousand of them
-	PYTHONPATH=bindings/python HOLDFAST_LIMITS=serverReply=1000000000 \
+	PYTHONPATH=bindings/python HOLDFAST_LIMITS=serverReply=1000000000,foreignLock=5000000000 \
 	    $(VENV)/bin/python bindings/python/tests/cuts.py 1000
 
 test-symbols: library ## What the library exports, needs and weighs

@@ -13,7 +13,7 @@ final class Cluster: Sendable {
         var template = Array("/tmp/holdfast-postgresql-XXXXXX\0".utf8CString)
         mkdtemp(&template)
         folder = String(decoding: template.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-        url = Self.run("start", folder)
+        url = Self.run("start", "\(folder) \(getpid())")
     }
 
     deinit { stop() }
@@ -36,7 +36,7 @@ final class Cluster: Sendable {
 
     private static let script = #filePath.replacing("Cluster.swift", with: "cluster.sh")
 
-    private static func run(_ verb: String, _ folder: String) -> String { output("\(script) \(verb) \(folder)") }
+    private static func run(_ verb: String, _ operands: String) -> String { output("\(script) \(verb) \(operands)") }
 
     private static func output(_ command: String) -> String {
         guard let pipe = popen(command, "r") else { return "" }

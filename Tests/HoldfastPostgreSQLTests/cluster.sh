@@ -2,7 +2,8 @@
 # A private PostgreSQL server for tests, in a folder of its own and on a Unix socket in it, run by the user postgres where root
 # asks for it:
 #
-#     cluster.sh start FOLDER      makes the folder and the cluster where they are missing; prints the URL of its database
+#     cluster.sh start FOLDER [PROCESS]    makes the folder and the cluster where they are missing; prints the URL of its
+#                                  database. A cluster that was made is stopped when the process of this number has ended
 #     cluster.sh pool FOLDER       starts a pgbouncer in front of it, which gives out connections by transaction; prints its URL
 #     cluster.sh crash FOLDER      kills all of its processes; what they wrote to files stays, so that nothing need be synced
 #     cluster.sh pause FOLDER      stops all of its processes in the middle of what they do
@@ -36,6 +37,10 @@ start() {
 case $1 in
 start)
     mkdir -p "$folder"
+    if [ $# -gt 2 ] && [ ! -e "$data" ]; then
+        # Also of a program that is killed nothing stays.
+        (trap '' INT HUP; while kill -0 "$3"; do sleep 1; done; "$0" stop "$folder") < /dev/null > /dev/null 2>&1 &
+    fi
     if [ "$(id -u)" -eq 0 ]; then chown postgres "$folder"; fi
     if [ ! -e "$data" ]; then
         as_owner "$programs/initdb" --pgdata="$data" --username=postgres --auth=trust --encoding=UTF8 --locale=C \

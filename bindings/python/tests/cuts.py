@@ -25,12 +25,15 @@ TIMEOUT = 4.0
 PATIENCE = 1.0
 #: How long a server may say nothing, in seconds: HOLDFAST_LIMITS sets it for the load's processes.
 REPLY = 1.0
+#: How long the store's row may be locked, set there, too.
+FOREIGN_LOCK = 5.0
 #: A read, of which the snapshot is begun anew twice at most, each time on a connection that was kept or on a
 #: fresh one, and each of them may say nothing, or not come to be. On a busy machine all takes longer.
 LONGEST_READ = 3 * 2 * (REPLY + PATIENCE) + 3.0
 #: A commit, beyond the reads of its transaction: its key is asked for, which is a read; then it waits for its
-#: turn; then for what became of it.
-LONGEST_COMMIT = LONGEST_READ + TIMEOUT + REPLY + PATIENCE
+#: turn; then for what became of it. One whose batch has failed takes the lock anew by itself, which may be
+#: waited for on two connections.
+LONGEST_COMMIT = LONGEST_READ + TIMEOUT + REPLY + PATIENCE + 2 * (FOREIGN_LOCK + REPLY)
 
 ACCOUNTS = [f"a{number}" for number in range(5)]
 

@@ -17,7 +17,7 @@ class Server:
         """`environment`: more variables for it."""
         self._environment = {**os.environ, **environment}
         self.folder = tempfile.mkdtemp(prefix="holdfast-postgresql-", dir="/tmp")
-        self.url = self._run("start")
+        self.url = self._run("start", str(os.getpid()))
         self._owner = os.getpid()
 
     @staticmethod
@@ -58,8 +58,12 @@ class Server:
             text=True,
         ).stdout.strip()
 
-    def _run(self, verb: str) -> str:
+    def _run(self, verb: str, *operands: str) -> str:
         done = subprocess.run(
-            [SCRIPT, verb, self.folder], env=self._environment, check=True, capture_output=True, text=True
+            [SCRIPT, verb, self.folder, *operands],
+            env=self._environment,
+            check=True,
+            capture_output=True,
+            text=True,
         )
         return done.stdout.strip()

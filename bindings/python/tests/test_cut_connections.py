@@ -135,6 +135,7 @@ def test_what_the_server_was_not_able_to_say_is_told_later_by_the_key(proxy: Pro
         proxy.arm(counter)
         with store.transaction(idempotency_key="counted"):
             entries.save({"id": "counted"})
+        proxy.arm(None)
         for back in range(1, counter.passed):
             # The server has committed, in one of these turns, and nobody is told.
             key = f"k{back}"
@@ -165,6 +166,6 @@ def test_what_the_server_was_not_able_to_say_is_told_later_by_the_key(proxy: Pro
 
 def test_under_load_cuts_lose_and_double_nothing() -> None:
     """In processes of its own, where a server that says nothing is given up soon."""
-    environment = {**os.environ, "HOLDFAST_LIMITS": "serverReply=1000000000"}
+    environment = {**os.environ, "HOLDFAST_LIMITS": "serverReply=1000000000,foreignLock=5000000000"}
     done = subprocess.run([sys.executable, CUTS, "60"], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
