@@ -77,9 +77,16 @@ static hf_status distinct(reading *o, hf_error **error) {
     return hf_repository_distinct(ON(o), "n", NULL, 0, NULL, &o->answer, error);
 }
 
+/* The time that it took is left out: it is another one each time. */
 static hf_status explain(reading *o, hf_error **error) {
-    return hf_repository_explain(ON(o), "{\"few\":{\"$lt\":5},\"n\":{\"$gt\":1}}", HF_NTS, NULL, &o->answer,
-                                 error);
+    hf_status status = hf_repository_explain(ON(o), "{\"few\":{\"$lt\":5},\"n\":{\"$gt\":1}}", HF_NTS, NULL,
+                                             &o->answer, error);
+    if (status == HF_OK) {
+        const char *time = strstr(o->answer.data, ",\"time_us\":");
+        assert_non_null(time);
+        o->answer.length = (size_t)(time - o->answer.data);
+    }
+    return status;
 }
 
 static hf_status walk(reading *o, const char *options, hf_error **error) {
