@@ -5,6 +5,7 @@
 #include "calls.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -214,4 +215,16 @@ time_t time(time_t *out) {
 pid_t getpid(void) {
     REAL(getpid)
     return self < 0 ? real() : 1000 + the->tasks[self].process;
+}
+
+/* --- Chance --------------------------------------------------------------------------------------- */
+
+/*
+ * The library draws it when it is loaded. It says where in an object the members lie, thus in which order
+ * their memory is given back, and where what is made next comes to lie.
+ */
+void json_object_seed(size_t seed) {
+    (void)seed;
+    REAL(json_object_seed)
+    real(1);
 }

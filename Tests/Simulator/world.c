@@ -89,6 +89,19 @@ static void hand_to(int next) {
     kernel(SYS_futex, &the->tasks[next].baton, FUTEX_WAKE, 1, NULL);
 }
 
+/*
+ * Who has ended gives the C library its memory back without the baton. Others of its process wait for that,
+ * or where their memory comes to lie would be chance.
+ */
+static void await_who_leaves(int process) {
+    int leaving = the->processes[process].leaving;
+    if (leaving == 0)
+        return;
+    while (kernel(SYS_tgkill, (void *)kernel(SYS_getpid, NULL, 0, 0, NULL), leaving, 0, NULL) == 0)
+        kernel(SYS_sched_yield, NULL, 0, 0, NULL);
+    the->processes[process].leaving = 0;
+}
+
 /* The runner looks now and then whether the one that has the baton has died of itself, or goes on. */
 static void await_baton(int task) {
     struct timespec second = {1, 0};
@@ -111,6 +124,7 @@ static void await_baton(int task) {
         }
     }
     *baton = 0;
+    await_who_leaves(the->tasks[task].process);
 }
 
 static bool can_go_on(task *task) {
@@ -192,6 +206,7 @@ void sleep_for(uint64_t nanoseconds) {
 
 void task_end(void) {
     the->tasks[self].state = NO_TASK;
+    the->processes[the->tasks[self].process].leaving = (int)kernel(SYS_gettid, NULL, 0, 0, NULL);
     for (int i = 0; i < TASKS; i++)
         if (the->tasks[i].state == AT_AN_END && the->tasks[i].process == the->tasks[self].process)
             the->tasks[i].state = ABLE;

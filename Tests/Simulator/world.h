@@ -53,6 +53,7 @@ typedef enum ending { STILL_RUNS, ENDED, KILLED } ending;
 typedef struct process {
     ending ending;
     int pid;          /* of the true kernel */
+    int leaving;      /* the thread, of the true kernel, that ended last; 0: none, or gone */
     uint64_t calls;   /* on files, since it began */
     uint64_t kill_at; /* in place of this call; 0: never */
     /* So many of a thousand calls on files fail. */
