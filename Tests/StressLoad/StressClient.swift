@@ -36,7 +36,8 @@ public final class StressClient: @unchecked Sendable {
         } catch {
             switch error.status {
             case .conflict, .busy, .timeout: record.outcome = .aborted
-            case .hostError where expectsFailures: record.outcome = .aborted
+            case .hostError where expectsFailures, .io where expectsFailures, .cannotOpen where expectsFailures:
+                record.outcome = .aborted
             default: bench.report("\(error)")
             }
             if error.commitState == .unknown { record.outcome = .unknown }
@@ -50,7 +51,8 @@ public final class StressClient: @unchecked Sendable {
     private func run(_ operations: inout [TransactionRecord.Operation]) throws(HoldfastError) {
         var options = TransactionOptions()
         options.isolation = isolation
-        options.isDurable = Int.random(in: 0..<4, using: &random) == 0
+        // A server that fails may have lost what is not durable.
+        options.isDurable = Int.random(in: 0..<4, using: &random) == 0 || expectsFailures
         if Int.random(in: 0..<5, using: &random) == 0 {
             // Without a transaction: the newest committed state.
             let key = listName()

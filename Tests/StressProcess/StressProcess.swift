@@ -7,8 +7,9 @@ import StressLoad
 
 /// One of several processes that share a store:
 ///
-///     StressProcess URL PROCESS THREADS TRANSACTIONS serializable|snapshot LIMITS
+///     StressProcess URL PROCESS THREADS TRANSACTIONS serializable|snapshot LIMITS [failures]
 ///
+/// With "failures" the storage may fail; what fails then is no fault, and everything is durable.
 /// Writes a line when it has the store open, and reads a byte before it begins. Runs so many transactions on each of so many
 /// threads, and writes the history to its standard output, as JSON. Ends with 1 where something was not as it must be.
 @main
@@ -31,7 +32,8 @@ struct StressProcess {
 
         let workers = try (0..<threads).map { thread in
             let client = StressClient(
-                number: process * threads + thread, bench: bench, transactions: transactions, isolation: isolation)
+                number: process * threads + thread, bench: bench, transactions: transactions, isolation: isolation,
+                expectsFailures: CommandLine.arguments.last == "failures")
             return try ThreadWorkers().start(name: "client") { client.step() }
         }
         for worker in workers { _ = worker.waitUntilFinished(deadline: nil) }

@@ -1,0 +1,109 @@
+import Foundation
+import HistoryChecker
+import HoldfastCore
+import HoldfastEnvironment
+import Testing
+
+/// Several processes on one server, recorded and checked as one history: as it is, and while the server fails. And what a
+/// program does there that leaves isolation to the server.
+@Suite(.serialized) struct ServerTests {
+    private static let server = PrivateServer()
+
+    @Test func `processes that share a server behave as if one transaction ran after the other`() throws {
+        let history = try SharedStore.history(
+            at: Self.server.url + "?holdfast_store=plain", "serializable", seed: StressTests.seed)
+        #expect(HistoryChecker.anomalies(in: history).map(\.description) == [])
+        #expect(history.count { $0.outcome == .unknown } == 0)
+        #expect(history.count { $0.outcome == .committed } > history.count / 8)
+    }
+
+    @Test func `so they do while the server is killed, paused and started anew`() throws {
+        let server = Self.server
+        let history = try SharedStore.history(
+            at: server.url + "?holdfast_store=disturbed", "serializable", seed: StressTests.seed
+        ) { isOver in
+            for disturbance in [["crash", "start"], ["pause", "resume"], ["restart"]].cycled() {
+                Thread.sleep(forTimeInterval: 0.3)
+                if isOver.isSet { return }
+                for verb in disturbance {
+                    server.run(verb)
+                    if verb == "pause" { Thread.sleep(forTimeInterval: 0.2) }
+                }
+            }
+        }
+        #expect(HistoryChecker.anomalies(in: history).map(\.description) == [])
+        #expect(history.count { $0.outcome == .committed } > history.count / 8)
+        #expect(history.contains { $0.outcome != .committed })
+    }
+
+    /// Else the silence above would mean nothing.
+    @Test(arguments: [
+        ("READ COMMITTED", Anomaly.Kind.lostUpdate), ("REPEATABLE READ", Anomaly.Kind.antidependencyCycle),
+    ])
+    func `without Holdfast the checker finds what the server lets through`(
+        isolation: String, kind: Anomaly.Kind
+    ) throws {
+        var found: Set<Anomaly.Kind> = []
+        for _ in 0..<20 where !found.contains(kind) {
+            let text = PrivateServer.output(of: [
+                "python3", PrivateServer.beside(#filePath, "plain_load.py"), Self.server.url, isolation,
+                "\(SharedStore.processes * SharedStore.threads)", "100",
+            ])
+            let history = try JSONDecoder().decode([TransactionRecord].self, from: text)
+            found.formUnion(HistoryChecker.anomalies(in: history).map(\.kind))
+        }
+        #expect(found.contains(kind), "\(found)")
+    }
+}
+
+extension Array {
+    fileprivate func cycled() -> some Sequence<Element> {
+        sequence(state: 0) { place in
+            defer { place = (place + 1) % count }
+            return self[place]
+        }
+    }
+}
+
+/// A PostgreSQL server of the tests' own: see cluster.sh.
+private final class PrivateServer: Sendable {
+    private let folder: String
+    let url: String
+
+    init() {
+        var template = Array("/tmp/holdfast-postgresql-XXXXXX".utf8CString)
+        mkdtemp(&template)
+        folder = String(decoding: template.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        url = Self.run("start", folder)
+        // A test process lets no object go that is static.
+        Self.folders.withLock { $0.append(folder) }
+        atexit { for folder in PrivateServer.folders.withLock({ $0 }) { PrivateServer.run("stop", folder) } }
+    }
+
+    private static let folders = Lock<[String]>([])
+
+    @discardableResult func run(_ verb: String) -> String { Self.run(verb, folder) }
+
+    @discardableResult private static func run(_ verb: String, _ folder: String) -> String {
+        let script = beside(#filePath, "../HoldfastPostgreSQLTests/cluster.sh")
+        return String(decoding: output(of: [script, verb, folder]), as: UTF8.self)
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    static func beside(_ file: String, _ name: String) -> String {
+        URL(fileURLWithPath: file).deletingLastPathComponent().appendingPathComponent(name).path
+    }
+
+    static func output(of command: [String]) -> Data {
+        let process = Process()
+        let output = Pipe()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = command
+        process.standardOutput = output
+        try! process.run()
+        let text = output.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        precondition(process.terminationStatus == 0, "\(command) ended with \(process.terminationStatus)")
+        return text
+    }
+}
