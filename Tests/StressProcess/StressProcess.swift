@@ -37,7 +37,10 @@ struct StressProcess {
             return try ThreadWorkers().start(name: "client") { client.step() }
         }
         for worker in workers { _ = worker.waitUntilFinished(deadline: nil) }
-        _ = try store.close(timeoutMilliseconds: nil)
+        do throws(HoldfastError) { _ = try store.close(timeoutMilliseconds: nil) } catch {
+            // A server that fails just then has nothing left to be told.
+            if CommandLine.arguments.last != "failures" { throw error }
+        }
         FileHandle.standardOutput.write(try JSONEncoder().encode(bench.history))
         for fault in bench.faults { FileHandle.standardError.write(Data((fault + "\n").utf8)) }
         exit(bench.faults.isEmpty ? 0 : 1)

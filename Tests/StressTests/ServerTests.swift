@@ -94,16 +94,15 @@ private final class PrivateServer: Sendable {
         URL(fileURLWithPath: file).deletingLastPathComponent().appendingPathComponent(name).path
     }
 
+    /// As a shell starts it: what a server inherits of pipes it would keep open.
     static func output(of command: [String]) -> Data {
-        let process = Process()
-        let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = command
-        process.standardOutput = output
-        try! process.run()
-        let text = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        precondition(process.terminationStatus == 0, "\(command) ended with \(process.terminationStatus)")
+        let words = command.map { "'\($0)'" }.joined(separator: " ")
+        let pipe = popen(words, "r")!
+        var text = Data()
+        var part = [UInt8](repeating: 0, count: 1 << 16)
+        while case let count = fread(&part, 1, part.count, pipe), count > 0 { text += part[..<count] }
+        let status = pclose(pipe)
+        precondition(status == 0, "\(words) ended with \(status)")
         return text
     }
 }
