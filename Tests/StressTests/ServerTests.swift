@@ -74,7 +74,7 @@ private final class PrivateServer: Sendable {
         var template = Array("/tmp/holdfast-postgresql-XXXXXX".utf8CString)
         mkdtemp(&template)
         folder = String(decoding: template.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-        url = Self.run("start", folder)
+        url = Self.run("start", folder, "\(getpid())")
         // A test process lets no object go that is static.
         Self.folders.withLock { $0.append(folder) }
         atexit { for folder in PrivateServer.folders.withLock({ $0 }) { PrivateServer.run("stop", folder) } }
@@ -84,9 +84,9 @@ private final class PrivateServer: Sendable {
 
     @discardableResult func run(_ verb: String) -> String { Self.run(verb, folder) }
 
-    @discardableResult private static func run(_ verb: String, _ folder: String) -> String {
+    @discardableResult private static func run(_ words: String...) -> String {
         let script = beside(#filePath, "../HoldfastPostgreSQLTests/cluster.sh")
-        return String(decoding: output(of: [script, verb, folder]), as: UTF8.self)
+        return String(decoding: output(of: [script] + words), as: UTF8.self)
             .trimmingCharacters(in: .whitespacesAndNewlines)
     }
 
