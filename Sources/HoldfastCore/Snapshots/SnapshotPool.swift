@@ -42,6 +42,8 @@ package final class SnapshotPool: CommitSnapshots {
         var open: [Shared] = []
         /// How many threads are just opening one.
         var opening = 0
+        /// How often all were taken back: what was opened before that is adopted by nobody.
+        var drops = 0
         var isClosed = false
         /// Whether `sweep` will be called again.
         var isSweepScheduled = false
@@ -82,6 +84,11 @@ package final class SnapshotPool: CommitSnapshots {
 
     /// A pinned snapshot of the newest committed state, to be given back with `release`.
     func acquire() throws(HoldfastError) -> (shared: Shared, storage: any StorageSnapshot) {
+        while true { if let acquired = try acquireOnce() { return acquired } }
+    }
+
+    /// Nil where all snapshots were taken back while this one was opened.
+    private func acquireOnce() throws(HoldfastError) -> (shared: Shared, storage: any StorageSnapshot)? {
         let token = storage.changeToken
         let ready: (Shared, any StorageSnapshot)? = try state.withLock { state throws(HoldfastError) in
             if state.isClosed { throw HoldfastError.storeClosed }
@@ -101,16 +108,21 @@ package final class SnapshotPool: CommitSnapshots {
         // Opened outside the lock, because it reads from the storage. Several threads may do so at once; the
         // newest becomes current.
         makeRoom()
+        let drops = state.withLock { $0.drops }
         let opened = try storage.beginSnapshot()
         cache.advance(to: opened)
         let shared = Shared(at: opened.sequence, opened.changeToken, opened: time.monotonicNanoseconds())
         shared.storage = opened
-        let isClosed = adopt(shared)
-        if isClosed {
+        let refusal = adopt(shared, unlessDroppedSince: drops)
+        switch refusal {
+        case nil: return (shared, opened)
+        case .closed:
             opened.close()
             throw HoldfastError.storeClosed
+        case .dropped:
+            opened.close()
+            return nil
         }
-        return (shared, opened)
     }
 
     /// A snapshot of the state which the caller has just found to be the newest, in the cache; not pinned.
@@ -124,7 +136,7 @@ package final class SnapshotPool: CommitSnapshots {
         }
         if let ready { return ready }
         let shared = Shared(at: sequence, token, opened: time.monotonicNanoseconds())
-        if adopt(shared) { throw HoldfastError.storeClosed }
+        if adopt(shared) != nil { throw HoldfastError.storeClosed }
         return shared
     }
 
@@ -219,11 +231,16 @@ package final class SnapshotPool: CommitSnapshots {
         return kept
     }
 
-    /// Makes it the current one, held once. Answers whether the pool is closed instead.
-    private func adopt(_ shared: Shared) -> Bool {
+    /// Why the pool does not take one.
+    private enum Refusal { case closed, dropped }
+
+    /// Makes it the current one, held once, or answers why not.
+    private func adopt(_ shared: Shared, unlessDroppedSince drops: Int? = nil) -> Refusal? {
         let newest = storage.changeToken
-        let (isClosed, superfluous, mustWake) = state.withLock { state -> (Bool, [any StorageSnapshot], Bool) in
-            if state.isClosed { return (true, [], false) }
+        let (refusal, superfluous, mustWake) = state.withLock { state -> (Refusal?, [any StorageSnapshot], Bool) in
+            if state.isClosed { return (.closed, [], false) }
+            // The storage was opened anew meanwhile, and this is of before.
+            if let drops, drops != state.drops { return (.dropped, [], false) }
             shared.holders = 1
             // One that was opened meanwhile, by somebody faster, may show a newer state.
             let place = state.open.lastIndex { $0.sequence <= shared.sequence } ?? -1
@@ -232,11 +249,11 @@ package final class SnapshotPool: CommitSnapshots {
             if before == nil || before!.sequence <= shared.sequence { state.current = shared }
             defer { state.isSweepScheduled = true }
             let unused = Self.removeIfUnused(before, newest: newest, &state)
-            return (false, [unused].compactMap(\.self) + makeRoom(beside: shared, &state), !state.isSweepScheduled)
+            return (nil, [unused].compactMap(\.self) + makeRoom(beside: shared, &state), !state.isSweepScheduled)
         }
         for snapshot in superfluous { snapshot.close() }
         if mustWake { wakeSweeper() }
-        return isClosed
+        return refusal
     }
 
     // MARK: Letting go
@@ -271,7 +288,10 @@ package final class SnapshotPool: CommitSnapshots {
         return mustGoOn ? now &+ sweepInterval : nil
     }
 
-    func dropAll() { revoke(olderThanMilliseconds: nil) }
+    func dropAll() {
+        state.withLock { $0.drops += 1 }
+        revoke(olderThanMilliseconds: nil)
+    }
 
     /// Takes back what was opened longer ago than this; nil takes back all.
     func revoke(olderThanMilliseconds age: UInt64?) {
