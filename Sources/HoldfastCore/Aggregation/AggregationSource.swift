@@ -50,7 +50,8 @@ struct AggregationSource {
         scan = QueryScan(
             plan.filter, sort: fields.isEmpty ? groupFields : fields,
             isLimited: plan.limit != nil || !groupFields.isEmpty, skipsDamaged: skipsDamaged,
-            wantsBodies: names.map { !$0.isEmpty } ?? true)
+            // What is sorted in the memory is compared by its text, whatever the stages behind look at.
+            wantsBodies: order != nil || names.map { !$0.isEmpty } ?? true)
         toSkip = plan.skip
         remaining = plan.limit
         isFinished = remaining == 0
@@ -88,10 +89,7 @@ struct AggregationSource {
             if sorter != nil {
                 let before = sorter!.bytes
                 try sorter!.add(view)
-                if let place {
-                    try memory.take(max(0, sorter!.bytes - before), for: place)
-                    memory.giveBack(max(0, before - sorter!.bytes))
-                }
+                if let place { try memory.change(by: sorter!.bytes - before, for: place) }
                 return true
             }
             if skipped < skipAtStart {

@@ -50,7 +50,7 @@ final class GroupStep: PipelineStep {
                     try field.accumulation.add(document, to: &accumulators[place])
                     let kept = accumulators[place].bytes - before
                     if kept != 0 {
-                        try memory.take(kept, for: self.place)
+                        try memory.change(by: kept, for: self.place)
                         taken += kept
                     }
                 }

@@ -27,6 +27,11 @@ package final class MemoryAccount {
         try Memory.ask(for: bytes)
     }
 
+    /// What is kept takes so many bytes more, or fewer where something smaller takes its place.
+    package func change(by bytes: Int, for place: StagePlace) throws(HoldfastError) {
+        if bytes > 0 { try take(bytes, for: place) } else { giveBack(-bytes) }
+    }
+
     /// So many are kept no more.
     package func giveBack(_ bytes: Int) { used -= bytes }
 

@@ -162,3 +162,23 @@ def test_in_a_loop_it_is_the_same(
                 await same.aggregate(PLAYS, **wrong)
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("accumulator", "values", "expected"),
+    [
+        ("$min", ["z" * 99, "a"], "a"),
+        ("$max", ["a" * 99, "z"], "z"),
+        ("$last", ["a" * 99, "z"], "z"),
+        ("$last", [[1, 2, 3], "z", 1], 1),
+        ("$min", [{"x": 1}, 1], 1),
+    ],
+)
+def test_what_a_group_keeps_may_become_smaller(
+    store: holdfast.Store, accumulator: str, values: list[Any], expected: Any
+) -> None:
+    things = store.repository("things")
+    things.save_many({"id": str(number), "v": value} for number, value in enumerate(values))
+    assert things.aggregate([{"$group": {"_id": None, "made": {accumulator: "$v"}}}]) == [
+        {"_id": None, "made": expected}
+    ]
