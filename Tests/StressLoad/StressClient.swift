@@ -1,4 +1,3 @@
-internal import Foundation
 internal import HistoryChecker
 public import HoldfastCore
 public import HoldfastEnvironment
@@ -37,13 +36,10 @@ public final class StressClient: @unchecked Sendable {
         } catch {
             switch error.status {
             case .conflict, .busy, .timeout: record.outcome = .aborted
-            case .hostError where expectsFailures, .io where expectsFailures, .cannotOpen where expectsFailures:
-                record.outcome = .aborted
+            case .hostError where expectsFailures: record.outcome = .aborted
             default: bench.report("\(error)")
             }
             if error.commitState == .unknown { record.outcome = .unknown }
-            // Else most transactions would be those that failed while the storage was gone.
-            if expectsFailures, error.status != .conflict { usleep(20_000) }
         }
         record.ended = bench.tick()
         bench.note(record)
@@ -54,8 +50,7 @@ public final class StressClient: @unchecked Sendable {
     private func run(_ operations: inout [TransactionRecord.Operation]) throws(HoldfastError) {
         var options = TransactionOptions()
         options.isolation = isolation
-        // A server that fails may have lost what is not durable.
-        options.isDurable = Int.random(in: 0..<4, using: &random) == 0 || expectsFailures
+        options.isDurable = Int.random(in: 0..<4, using: &random) == 0
         if Int.random(in: 0..<5, using: &random) == 0 {
             // Without a transaction: the newest committed state.
             let key = listName()
