@@ -19,8 +19,11 @@ BUILT_LIBRARY := $(BUILD)/release-library/release/libholdfast.so
 DEMO_PREFIX := $(BUILD)/demo-prefix
 VENV := $(BUILD)/venv
 
-PACKAGES := build-essential chromium chromium-driver clang-format iso-codes libcmocka-dev libjansson-dev \
-    libpcre2-dev libpq5 libsqlite3-dev libstemmer-dev pgbouncer pkg-config postgresql python3-venv sqlite3 valgrind zsh
+# What the library is built with, what its examples take besides, and what the tests do.
+LIBRARY_PACKAGES := build-essential libjansson-dev libpcre2-dev libsqlite3-dev libstemmer-dev pkg-config
+DEMO_PACKAGES := $(LIBRARY_PACKAGES) iso-codes python3
+PACKAGES := $(DEMO_PACKAGES) chromium chromium-driver clang-format libcmocka-dev libpq5 pgbouncer postgresql python3-venv \
+    sqlite3 valgrind zsh
 
 C_WARNINGS := -Wall -Wextra -Wpedantic -Werror
 # How the tests' programs in C are compiled, and linked with the library that lies in a folder.
@@ -30,7 +33,7 @@ LINKED := $(call linked_with,$(LIBRARY_DIRECTORY))
 HEADERS := $(wildcard include/holdfast/*.h)
 # What is no part of the library: for the tests of programs that use it.
 TEST_HEADERS := bindings/c/include/holdfast/testing.h
-DOCUMENTED := $(wildcard include/guides/*.md) LICENSE bindings/c/holdfast.supp
+DOCUMENTED := $(wildcard docs/guides/*.md) LICENSE bindings/c/holdfast.supp
 C_FILES = $(shell find include Sources Tests bindings -name '*.[ch]' -not -path '*/build/*')
 ABI_SHARED := $(addprefix Tests/ABI/,support.c actions.c indexes.c listener.c members.c scene.c shelf.c state_table.c \
     every_function.c)
@@ -47,7 +50,7 @@ export HOLDFAST_TEST_LIBRARIES := 1
 export HOLDFAST_LIBRARY := $(LIBRARY)
 
 .NOTPARALLEL:
-.PHONY: help library install uninstall dependencies demo demo-c demo-python demo-swift test $(TEST_PARTS) \
+.PHONY: help library install uninstall dependencies demo demo-dependencies demo-c demo-python demo-swift test $(TEST_PARTS) \
     thread-sanitizer soak-python torture-postgresql aggregation-memory lint format clean
 
 help: ## Lists the targets
@@ -116,7 +119,11 @@ dependencies: ## Installs the Debian packages that are missing
 
 # --- Examples ---------------------------------------------------------------------------------------
 
-demo: dependencies demo-c demo-python demo-swift ## Runs the examples in C, Python and Swift
+demo: demo-dependencies demo-c demo-python demo-swift ## Installs what they need, and runs the examples in C, Python and Swift
+
+# By themselves, because the tests take a browser, a server and more.
+demo-dependencies:
+	@$(MAKE) --no-print-directory dependencies PACKAGES="$(DEMO_PACKAGES)"
 
 demo-c:
 	@$(MAKE) --no-print-directory install PREFIX=$(DEMO_PREFIX) > /dev/null
@@ -127,10 +134,10 @@ demo-c:
 	    $(BUILD)/$$example || exit 1; \
 	done
 
-demo-python: library $(VENV)/tools
-	$(VENV)/bin/pip install --quiet --force-reinstall --no-deps ./bindings/python
-	for example in iso_registers pie_chart country_tree shelve_provider; do \
-	    env -u HOLDFAST_LIBRARY $(VENV)/bin/python bindings/python/examples/$$example.py || exit 1; \
+# As it lies in the sources: the package needs the standard library alone, and no environment of its own.
+demo-python: library
+	@for example in iso_registers pie_chart country_tree shelve_provider; do \
+	    PYTHONPATH=bindings/python $(PYTHON) bindings/python/examples/$$example.py || exit 1; \
 	done
 
 demo-swift:
@@ -233,7 +240,7 @@ test-package: ## The documents' Swift programs, in a package that requires this 
 	Tests/Packages/run.sh
 
 test-python: library $(VENV)/tools ## The Python package
-	$(VENV)/bin/python -m pytest -q bindings/python/tests Tests/Readme
+	$(VENV)/bin/python -m pytest -q bindings/python/tests Tests/Documents
 
 test-swift-provider: $(VENV)/tools ## The conformance suite of engines, on a provider in Swift
 	swift build --product SwiftProvider

@@ -3,7 +3,7 @@ is run of it:
 
     abi/test_isolation          one program of Tests/ABI
     python/test_nested.py       one file of bindings/python/tests; conformance/test_rules.py and parts of a file, too
-    readme/test_guides.py       one file of Tests/Readme
+    documents/test_programs.py  one file of Tests/Documents
     swift/HoldfastTests.Trees   Swift's tests that the pattern finds
     torture/kill                one program of Tests/Torture with its sample, races/forks as well
     growth/commit-of-keys       one verb of Tests/Growth, of which `make test` draws some
@@ -59,16 +59,16 @@ def all_commands() -> list[str]:
     python = [
         f"python/{path.relative_to(tests)}" for path in sorted(tests.rglob("test_*.py"))
     ]
-    readme = [
-        f"readme/{path.name}"
-        for path in sorted((TREE / "Tests/Readme").glob("test_*.py"))
+    documents = [
+        f"documents/{path.name}"
+        for path in sorted((TREE / "Tests/Documents").glob("test_*.py"))
     ]
     return [
         "make/test-payload",
         *(f"abi/{name}" for name in PROGRAMS["abi"]),
         *(f"swift/{name}" for name in SWIFT_TESTS),
         *python,
-        *readme,
+        *documents,
         "provider/swift",
         *(f"torture/{name}" for name in PROGRAMS["torture"]),
         *(f"races/{name}" for name in PROGRAMS["races"]),
@@ -83,7 +83,7 @@ def refused(commands: set[str], repository: Path) -> list[str]:
         path.read_text() for path in (repository / "Tests").rglob("*.swift")
     )
     types = set(re.findall(r"\b(?:struct|class|enum|extension) (\w+)", sources))
-    folders = {"python": "bindings/python/tests", "readme": "Tests/Readme"}
+    folders = {"python": "bindings/python/tests", "documents": "Tests/Documents"}
 
     def is_there(command: str) -> bool:
         part, _, name = command.partition("/")
@@ -113,9 +113,9 @@ def _arguments(command: str) -> list[str | Path]:
     ]
     if command == "provider/swift":
         return [*pytest, TREE / "bindings/python/tests/conformance", "-k", "Swift"]
-    if part == "python" or part == "readme":
+    if part == "python" or part == "documents":
         folder = TREE / (
-            "bindings/python/tests" if part == "python" else "Tests/Readme"
+            "bindings/python/tests" if part == "python" else "Tests/Documents"
         )
         return [*pytest, f"{folder}/{name}"]
     if part == "swift":

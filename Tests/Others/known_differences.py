@@ -1,6 +1,6 @@
 """Where implementations of MongoDB's filters depart from MongoDB: the one table. The comparisons leave out exactly
 what it covers; each entry has an example, on which the implementation is held to be wrong and Holdfast right, so that
-an entry which a later version makes needless is found. What Holdfast itself means to do otherwise is in the README, and
+an entry which a later version makes needless is found. What Holdfast itself means to do otherwise is in docs/mongodb.md, and
 in bindings/python/tests/test_mongodb_differences.py.
 
 In each case MongoDB's manual decides, and Holdfast does what it says. "Query" and "Update" are its reference pages of

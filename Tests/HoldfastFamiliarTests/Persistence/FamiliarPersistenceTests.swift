@@ -8,7 +8,7 @@ import Testing
     import OpenCombine
 #endif
 
-/// The usage that people know from persistence as a middleware of a Redux store. What differs is listed in the README.
+/// The usage that people know from persistence as a middleware of a Redux store. What differs: docs/other-swift-libraries.md.
 @Suite("As known from persistence middlewares", .timeLimit(.minutes(20)))
 struct FamiliarPersistenceTests {
     struct Song: Codable, Identifiable, Sendable, Equatable {

@@ -1,7 +1,7 @@
 import HoldfastFamiliar
 import Testing
 
-/// The usage that people know from repositories over storage providers. What differs is listed in the README.
+/// The usage that people know from repositories over storage providers. What differs: docs/other-swift-libraries.md.
 @Suite("As known from repositories over storage providers")
 struct FamiliarProviderUsageTests {
     struct Restaurant: Codable, Sendable, Identifiable, Equatable {

@@ -226,11 +226,11 @@ class Store(OfOneProcess, Maintenance, StoreStreams):
         """Opens a repository, creating it where the store has none of that name.
 
         `cls` is the class of its entities: a dataclass, a class of attrs or msgspec, a TypedDict, or a class
-        with from_dict and to_dict or with model_validate and model_dump; without it they are dicts. (The
-        README tells what becomes of datetimes and all else that JSON does not have.) `key` is the member that
-        holds the id: "id" for a new repository, else what it was created with. `cache` is a `CachePolicy`, or
-        a dict of its options: how the entities are cached in this process, apart from those of other
-        repositories.
+        with from_dict and to_dict or with model_validate and model_dump; without it they are dicts.
+        (docs/python-types.md tells what becomes of datetimes and all else that JSON does not have.) `key` is
+        the member that holds the id: "id" for a new repository, else what it was created with. `cache` is a
+        `CachePolicy`, or a dict of its options: how the entities are cached in this process, apart from those
+        of other repositories.
         """
         return Repository(self, name, cls=cls, key=key, create=create, cache=cache)
 

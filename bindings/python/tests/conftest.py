@@ -44,7 +44,7 @@ settings.load_profile("tests")
 
 @pytest.fixture(scope="module", autouse=True)
 def only_what_is_new_is_collected() -> None:
-    """The garbage collector need not look through pytest and all that is loaded, each time. What the README's
+    """The garbage collector need not look through pytest and all that is loaded, each time. What one file's
     tests have left in cycles goes here, and not while the next test counts."""
     gc.collect()
     gc.freeze()

@@ -1,4 +1,4 @@
-"""Where Holdfast means to differ from MongoDB: each point of the README's list, held against implementations
+"""Where Holdfast means to differ from MongoDB: each point of docs/mongodb.md, held against implementations
 of MongoDB's way where they show it. What these tests hold, the comparisons in test_mongodb_oracle.py and
 test_updates.py leave out.
 """

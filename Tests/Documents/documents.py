@@ -1,16 +1,27 @@
-"""The programs in the documents: all code blocks of a language, one behind the other. A line that prints says in its comment
-what that is, so that a program is to print its comments.
+"""The programs in the documents. All code blocks of a language on one page, one behind the other, are one program; what a
+page has in a comment of HTML belongs to it and is not shown. A line that prints says in its comment what that is, so that a
+program is to print its comments.
 
     documents.py DIRECTORY DOCUMENT...
 
-writes each document's program in Swift to DIRECTORY/Sources/NAMEProgram/main.swift, and what it is to print to
-DIRECTORY/NAMEProgram.txt.
+writes each document's program in Swift to DIRECTORY/Sources/NAME/main.swift, and what it is to print to DIRECTORY/NAME.txt.
 """
 
 import re
 import sys
 from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[2]
+#: Every page that people read but for the Swift modules' catalogues, which DocC reads.
+PAGES = sorted(
+    [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "SECURITY.md",
+        ROOT / "bindings/python/README.md",
+        *(ROOT / "docs").rglob("*.md"),
+    ]
+)
 PRINTING = {
     "c": (r"\s*printf\(", r".*; */\* (.*) \*/"),
     "python": (r"\s*print\(", r".*\)  # (.*)"),
@@ -30,6 +41,17 @@ def program(document, language):
     return "\n".join(blocks(document, language))
 
 
+def pages_in(language):
+    return [page for page in PAGES if blocks(page, language)]
+
+
+def name(document):
+    """A page's name among all, as one word."""
+    parts = document.resolve().relative_to(ROOT).with_suffix("").parts[-2:]
+    words = re.split(r"\W+", " ".join(parts))
+    return "".join(word[:1].upper() + word[1:] for word in words)
+
+
 def told(source, language):
     """What the program's comments say that it prints. Every line that prints has one."""
     begins, says = PRINTING[language]
@@ -47,13 +69,11 @@ def main(directory, *documents):
         source = program(document, "swift")
         if not source:
             continue
-        name = f"{document.stem}Program"  # not Holdfast, which is the module
-        target = Path(directory, "Sources", name)
+        # Not the name of the module, Holdfast, alone.
+        target = Path(directory, "Sources", f"{name(document)}Program")
         target.mkdir(parents=True)
         (target / "main.swift").write_text(source)
-        # The README's prints values that no comment could foretell.
-        if document.name != "README.md":
-            Path(directory, f"{name}.txt").write_text(told(source, "swift"))
+        Path(directory, f"{target.name}.txt").write_text(told(source, "swift"))
 
 
 if __name__ == "__main__":
