@@ -38,7 +38,7 @@ C_FILES = $(shell find include Sources Tests bindings -name '*.[ch]' -not -path 
 ABI_SHARED := $(addprefix Tests/ABI/,support.c actions.c indexes.c listener.c members.c scene.c shelf.c state_table.c \
     every_function.c)
 ABI_TESTS := $(patsubst Tests/ABI/%.c,%,$(wildcard Tests/ABI/test_*.c))
-TEST_PARTS := test-headers test-payload test-abi test-postgresql test-symbols test-install test-torture-short test-simulator test-fuzz-short \
+TEST_PARTS := test-headers test-contract test-payload test-abi test-postgresql test-symbols test-install test-torture-short test-simulator test-fuzz-short \
     test-races test-growth test-mutants test-benchmarks test-swift documentation test-thread-sanitizer test-package test-python \
     test-swift-provider
 
@@ -254,6 +254,7 @@ aggregation-memory: library $(VENV)/tools ## Pipelines over a million entities: 
 	HOLDFAST_AGGREGATED=1000000 PYTHONPATH=bindings/python $(VENV)/bin/python -m pytest -q -s -p no:cacheprovider \
 	    --timeout 3600 bindings/python/tests/test_aggregation_memory.py
 
+include bindings/abi/abi.mk
 include Tests/Torture/torture.mk
 include Tests/DrawnLimits/drawn_limits.mk
 include Tests/Simulator/simulator.mk
@@ -272,7 +273,7 @@ $(VENV)/tools: Makefile
 	    'uvloop>=0.21,<1' 'pydantic>=2.5,<3' 'attrs>=23.1' 'msgspec>=0.18,<1' 'jsonschema>=4,<5' 'mypy>=2.4,<3' \
 	    'pyright[nodejs]>=1.1.414,<2' \
 	    'click>=8.1,<9' 'rich>=13,<16' 'prompt_toolkit>=3,<4' 'pexpect>=4.9,<5' 'pydux>=0.2.2,<0.3' 'selenium>=4.25,<5' \
-	    'transaction>=4,<6' 'tqdm>=4.60,<5'
+	    'transaction>=4,<6' 'tqdm>=4.60,<5' 'libclang>=16,<19'
 	@touch $@
 
 # --- Style ------------------------------------------------------------------------------------------
@@ -280,14 +281,15 @@ $(VENV)/tools: Makefile
 lint: dependencies $(VENV)/tools ## Checks formatting and the rules that a machine can check
 	swift format lint --strict --recursive Sources Tests Package.swift
 	clang-format --dry-run --Werror $(C_FILES)
-	$(VENV)/bin/ruff check bindings/python Tests
-	$(VENV)/bin/ruff format --check bindings/python Tests
+	$(VENV)/bin/ruff check bindings/abi bindings/python Tests
+	$(VENV)/bin/ruff format --check bindings/abi bindings/python Tests
+	$(ABI) --check
 	Tests/Style/check.sh
 
 format: dependencies $(VENV)/tools ## Rewrites the sources as lint wants them
 	swift format --in-place --recursive Sources Tests Package.swift
 	clang-format -i $(C_FILES)
-	$(VENV)/bin/ruff format bindings/python Tests
+	$(VENV)/bin/ruff format bindings/abi bindings/python Tests
 
 clean: ## Removes everything built
 	rm -rf $(BUILD) bindings/python/build bindings/python/*.egg-info

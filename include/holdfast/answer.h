@@ -25,14 +25,16 @@ typedef void (*hf_function)(void);
  * give; so that is the first thing that it is to do. One that never does has failed: it has then answered
  * HF_HOST_ERROR, false, -1, or for a clock the time 0.
  *
- * Errors: HF_INVALID_ARGUMENT (function is NULL), HF_NO_MEMORY (64 were declared). Any thread.
+ * function: must not be NULL. Errors: HF_INVALID_ARGUMENT (function is NULL), HF_NO_MEMORY (64 were
+ * declared). Any thread.
  */
 HF_EXPORT hf_status hf_answer_declare(hf_function function, hf_error **out_error);
 
 /**
- * Gives the answer of the declared function that the library is just calling on this thread: a status, a
- * truth, a length or a time. The last one counts. A predicate that answers a negative number ends its query
- * with HF_HOST_ERROR.
+ * Gives the answer of the declared function that the library is just calling on this thread.
+ *
+ * answer: a status, a truth, a length or a time; the last one counts. A predicate that answers a negative
+ * number ends its query with HF_HOST_ERROR.
  *
  * Answers how often the library has called the function in vain for this before: 0 as a rule, -1 where it
  * is calling none. Cannot fail. Any thread. Does not block.

@@ -10,6 +10,20 @@
  * changes nothing. What the library answers, and what it gives to the host's functions, is not NULL, but for
  * user_data and where a comment says so.
  *
+ * Parameters, once for all headers, where a comment says nothing else of them. What the functions of a header
+ * have in common besides is told at its top, in the same form. A length stands behind what it is of.
+ *
+ *   out_error       receives what went wrong, freed with hf_error_free, or NULL where nothing did; NULL
+ *                   if not wanted
+ *   user_data       handed to the host's function that it comes with, as it is; NULL allowed
+ *   length          in bytes, or HF_NTS
+ *
+ * Parameters of the host's functions, likewise:
+ *
+ *   out_error       may receive an error made with hf_error_create, or one that a call of the library has
+ *                   answered; the library takes it over
+ *   user_data       as given together with the function; may be NULL
+ *
  * Structs, once for all headers: one that the library fills or lends (hf_buffer, hf_entity, hf_entity_view,
  * hf_entity_list, hf_event, hf_receipt, hf_receipt_change, hf_provider_write) stays as it is for as long as
  * the soname does, also in arrays; what is to be told besides gets a function. One that a host fills in
@@ -80,15 +94,18 @@ typedef struct hf_buffer {
     { NULL, 0, 0 }
 
 /**
- * Frees the memory of a buffer and sets it to HF_BUFFER_INIT. NULL and an empty buffer are allowed.
+ * Frees the memory of a buffer and sets it to HF_BUFFER_INIT. buffer: NULL and an empty one are allowed.
  * Cannot fail. Any thread; one buffer must not be used by two threads at once.
  */
 HF_EXPORT void hf_buffer_free(hf_buffer *buffer);
 
 /**
  * Fills a buffer with a copy of the bytes and a closing NUL, reusing and growing its memory; for results that
- * a host's function gives back. length: in bytes, or HF_NTS. False, with the buffer as it was: buffer or
- * bytes NULL (with a length other than 0), or no memory. Any thread.
+ * a host's function gives back.
+ *
+ * buffer: must not be NULL. bytes: NULL with length 0 for none. length: in bytes, or HF_NTS.
+ * Answers false, with the buffer as it was, where one of them is NULL that must not be, and without memory.
+ * Any thread.
  */
 HF_EXPORT bool hf_buffer_set(hf_buffer *buffer, const char *bytes, size_t length);
 

@@ -44,6 +44,7 @@
 
 HF_BEGIN_DECLS
 
+/** How much of a cache is to go. */
 typedef enum HF_ENUM(hf_trim_level) {
     /** Evicts half of the entries, at least one. */
     HF_TRIM_WARNING = 1,

@@ -40,7 +40,8 @@ typedef struct hf_entity {
 #define HF_ENTITY_INIT                                                                                       \
     { NULL, 0, 0, 0 }
 
-/** Frees the memory of an entity and sets it to HF_ENTITY_INIT. NULL is allowed. Cannot fail. Any thread. */
+/** Frees the memory of an entity and sets it to HF_ENTITY_INIT. entity: NULL allowed. Cannot fail. Any
+ * thread. */
 HF_EXPORT void hf_entity_free(hf_entity *entity);
 
 /** One entity of a list, borrowed from it. Neither text is closed with NUL. */
@@ -67,7 +68,8 @@ typedef struct hf_entity_list {
 #define HF_ENTITY_LIST_INIT                                                                                  \
     { NULL, 0, NULL, 0 }
 
-/** Frees the memory of a list and sets it to HF_ENTITY_LIST_INIT. NULL is allowed. Cannot fail. Any thread.
+/** Frees the memory of a list and sets it to HF_ENTITY_LIST_INIT. list: NULL allowed. Cannot fail. Any
+ * thread.
  */
 HF_EXPORT void hf_entity_list_free(hf_entity_list *list);
 

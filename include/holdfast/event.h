@@ -38,6 +38,7 @@ struct hf_event;
  */
 typedef void (*hf_event_fn)(const struct hf_event *event, void *user_data);
 
+/** What an event tells of. */
 typedef enum HF_ENUM(hf_event_kind) {
     /** A submitted commit has ended. */
     HF_EVENT_COMMIT = 1,
@@ -79,8 +80,10 @@ typedef struct hf_event {
 
 /**
  * Frees what events taken with hf_store_events hold: positions, receipts, values, errors, and user_data
- * through its destructor. The array itself is the caller's. NULL with count 0 is allowed. Cannot fail. Any
- * thread, once for each event.
+ * through its destructor.
+ *
+ * events: the array, which itself is the caller's; NULL with count 0 is allowed.
+ * Cannot fail. Any thread, once for each event.
  */
 HF_EXPORT void hf_events_free(hf_event *events, size_t count);
 

@@ -136,7 +136,8 @@ HF_EXPORT HF_WARN_UNUSED hf_status hf_transaction_retry(hf_transaction *transact
  * Starts something that will complete the future, by a callback, on any thread, or at once.
  *
  * future: borrowed; it may be completed as long as hf_await waits. Once nobody waits any longer, completing
- * it answers HF_INVALID_HANDLE or HF_INVALID_STATE. out_error: as of hf_transaction_fn. Answers HF_OK, or why
+ * it answers HF_INVALID_HANDLE or HF_INVALID_STATE. out_error: as of hf_transaction_fn. Called once, on the
+ * thread that calls hf_await. Answers HF_OK, or why
  * nothing was started: hf_await returns it, with that error, whatever the future was completed with.
  */
 typedef hf_status (*hf_starter_fn)(hf_future *future, void *user_data, hf_error **out_error);

@@ -32,9 +32,8 @@
 HF_BEGIN_DECLS
 
 /**
- * Hears how far the building of an index is: the number of entities done. Called on the thread that
- * creates the index, between pieces of the work and once at its end, never under a lock. Answering false
- * gives up.
+ * Hears how far the building of an index is. entities: how many are done. Called on the thread that creates
+ * the index, between pieces of the work and once at its end, never under a lock. Answering false gives up.
  */
 typedef bool (*hf_index_progress_fn)(uint64_t entities, void *user_data);
 

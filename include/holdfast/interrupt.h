@@ -34,6 +34,7 @@ HF_BEGIN_DECLS
 
 /**
  * Answers whether the call in which it is asked is to end. user_data: as given to hf_interrupt_set_check.
+ * Called on the thread that has set it, in the midst of its calls.
  *
  * It is to be quick: the call stands still meanwhile. It must not end the thread, nor leave by longjmp.
  */

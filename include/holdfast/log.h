@@ -10,6 +10,7 @@
 
 HF_BEGIN_DECLS
 
+/** How much a log entry matters. */
 typedef enum HF_ENUM(hf_log_level) {
     /** Opens, closes, checkpoints. */
     HF_LOG_INFO = 1,
@@ -22,9 +23,10 @@ typedef enum HF_ENUM(hf_log_level) {
 /**
  * Receives one log entry.
  *
- * message: one sentence, UTF-8, closed with NUL. fields: a JSON object with what the sentence speaks
- * of, such as {"store":"music.db","milliseconds":412}, closed with NUL. Both are borrowed for this call.
- * user_data: as given to hf_log_set_callback.
+ * level: how much it matters; one that only a later library knows is possible. message: one sentence, UTF-8,
+ * closed with NUL. fields: a JSON object with what the sentence speaks of, such as
+ * {"store":"music.db","milliseconds":412}, closed with NUL. Both are borrowed for this call. user_data: as
+ * given to hf_log_set_callback.
  *
  * Called on the thread where the entry arose, which may be the caller's or one of the library's, and
  * by several threads at once; no lock of the library is held. It must return soon: a committer waits.

@@ -18,9 +18,11 @@
 HF_BEGIN_DECLS
 
 /**
- * Hears how far long work is: done and total in the unit that the function names; total is 0 where it is not
- * known. Called on the thread that does the work, between its pieces and once at its end, never under a
- * lock. It may use the store, and close it. Answering false gives up: the function answers HF_CANCELLED.
+ * Hears how far long work is.
+ *
+ * done: in the unit that the function names. total: in the same unit, 0 where it is not known. Called on the
+ * thread that does the work, between its pieces and once at its end, never under a lock. It may use the
+ * store, and close it. Answering false gives up: the function answers HF_CANCELLED.
  */
 typedef bool (*hf_progress_fn)(uint64_t done, uint64_t total, void *user_data);
 
@@ -110,7 +112,7 @@ HF_EXPORT hf_status hf_store_compact(hf_store *store, hf_buffer *out_report, hf_
  * Brings entities from one version of the program's schema to the next.
  *
  * transaction: borrowed for this call, as for hf_transaction_fn; all reading and writing goes through it.
- * from, to: the versions; `to` is `from` + 1. out_error, and the answer: as of hf_transaction_fn. It is
+ * from, to: the versions; `to` is `from` + 1. out_error: as of hf_transaction_fn, as is the answer. It is
  * called again for the same version after a conflict.
  */
 typedef hf_status (*hf_upgrade_fn)(hf_transaction *transaction, int64_t from, int64_t to, void *user_data,

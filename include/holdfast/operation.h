@@ -163,10 +163,11 @@ typedef hf_status (*hf_operation_fn)(hf_transaction *transaction, hf_buffer *res
 /**
  * Makes an operation from a function.
  *
- * options: as for hf_store_transact, or NULL. user_data: handed to the function; NULL allowed.
- * free_user_data: called with user_data exactly once: when the operation was freed and no run is left, or
- * before this call returns a failure; NULL allowed. Errors: HF_INVALID_ARGUMENT, HF_INVALID_JSON,
- * HF_INVALID_OPTION, HF_INVALID_HANDLE, HF_FORKED. Any thread.
+ * function: must not be NULL. options: as for hf_store_transact, or NULL. user_data: handed to the function;
+ * NULL allowed. free_user_data: called with user_data exactly once: when the operation was freed and no run
+ * is left, or before this call returns a failure; NULL allowed. out_operation receives the handle, freed with
+ * hf_operation_free. Errors: HF_INVALID_ARGUMENT, HF_INVALID_JSON, HF_INVALID_OPTION, HF_INVALID_HANDLE,
+ * HF_FORKED. Any thread.
  */
 HF_EXPORT HF_WARN_UNUSED hf_status hf_operation_create_function(
     hf_store *store, hf_operation_fn function, void *user_data, void (*free_user_data)(void *),
@@ -180,7 +181,7 @@ HF_EXPORT HF_WARN_UNUSED hf_status hf_operation_create_function(
  * answered as it is), with the entity's version where it is one; NULL if not wanted. out_receipt: receives
  * the commit's receipt, empty for a read or inside a transaction; NULL if not wanted.
  *
- * Errors: those of the calls that it consists of and of hf_store_transact. Any thread. Blocks.
+ * Errors: those of hf_store_transact, and of the calls that it consists of. Any thread. Blocks.
  */
 HF_EXPORT HF_WARN_UNUSED hf_status hf_operation_perform(hf_operation *operation, hf_transaction *transaction,
                                                         hf_entity *out_result, hf_buffer *out_receipt,
@@ -216,8 +217,9 @@ HF_EXPORT HF_WARN_UNUSED hf_status hf_operation_submit(hf_operation *operation, 
 
 /**
  * hf_operation_submit for a subscriber: HF_EVENT_VALUE with the result and then HF_EVENT_END, or HF_EVENT_END
- * with the error alone. Nothing comes after the end. Each subscription is a run of its own; cancelling its
- * future ends it with HF_CANCELLED, or is too late.
+ * with the error alone. on_event: as on_end of hf_operation_submit; NULL allowed. Nothing comes after the
+ * end. Each subscription is a run of its own; cancelling its future ends it with HF_CANCELLED, or is too
+ * late.
  */
 HF_EXPORT HF_WARN_UNUSED hf_status hf_operation_subscribe(hf_operation *operation,
                                                           hf_transaction *transaction, hf_event_fn on_event,

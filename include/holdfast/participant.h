@@ -40,6 +40,12 @@
  * Inside the host's functions the tree may be changed, also by attaching and freeing. Beginning, committing
  * and rolling back its transaction there answers HF_REENTRANT and changes nothing; other trees may be used
  * freely. A forked child's participants answer HF_FORKED.
+ *
+ * Parameters, where a function says nothing else of them:
+ *
+ *   descriptor    as of hf_participant_commit; NULL or all zero for whichever transaction is active
+ *   savepoint     its number, as hf_participant_savepoint gave it
+ *   scope         its number, as hf_participant_begin_scope gave it
  */
 #ifndef HOLDFAST_PARTICIPANT_H
 #define HOLDFAST_PARTICIPANT_H
@@ -78,7 +84,7 @@ typedef hf_status (*hf_participant_validate_fn)(hf_transaction *transaction, voi
 
 /**
  * Hears that a savepoint was made, or is rolled back to: the participant goes back to what it was at that
- * savepoint, and to how it began if it joined after that. Cannot fail.
+ * savepoint, and to how it began if it joined after that. savepoint: its number. Cannot fail.
  */
 typedef void (*hf_participant_savepoint_fn)(uint64_t savepoint, void *user_data);
 
@@ -153,9 +159,9 @@ HF_EXPORT void hf_participant_free(hf_participant *participant);
 /**
  * Whether the participant is in a transaction, of its tree alone or of a store's, and in which.
  *
- * out_descriptor: receives HF_DESCRIPTOR_BYTES, all zero where there is none; NULL if not wanted. Readable
- * inside every callback of the transaction, and gone after the last.
- * Errors: HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED. Any thread. Does not block.
+ * out_active: must not be NULL. out_descriptor: receives HF_DESCRIPTOR_BYTES, all zero where there is none;
+ * NULL if not wanted. Readable inside every callback of the transaction, and gone after the last. Errors:
+ * HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED. Any thread. Does not block.
  */
 HF_EXPORT hf_status hf_participant_active(hf_participant *participant, bool *out_active,
                                           uint8_t *out_descriptor, hf_error **out_error);

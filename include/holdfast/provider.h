@@ -46,6 +46,18 @@
  * hf_store_close and the _free functions work, and take effect when the function has returned. Other stores
  * may be used. A function that blocks holds up the calls that need it, and with them the closing of the
  * store.
+ *
+ * Parameters of the host's functions, where they say nothing else of them. All that is passed is lent for the
+ * call.
+ *
+ *   repository    its name, closed with NUL
+ *   id            in bytes, closed with a NUL that the length does not count. It holds no control characters,
+ *                 and any others, so escape it where it becomes the name of a file
+ *   entity        the JSON object, in bytes, closed with a NUL that the length does not count
+ *   filter        as of hf_repository_find, closed with a NUL that the length does not count
+ *   visit         the library's, to be called for each entity
+ *   visitor       to be handed to visit
+ *   user_data     as in hf_provider
  */
 #ifndef HOLDFAST_PROVIDER_H
 #define HOLDFAST_PROVIDER_H
@@ -76,19 +88,12 @@ typedef struct hf_provider_write {
     size_t length;
 } hf_provider_write;
 
-/*
- * The functions. repository: its name, closed with NUL. id, entity: in bytes, closed with a NUL that the
- * length does not count; ids hold no control characters, and any others, so escape them where they become
- * names of files. All that is passed is lent for the call. user_data: as in hf_provider. out_error: may
- * receive an error made with hf_error_create; the library takes it over.
- */
-
 /** Stores an entity, in place of one that is there. */
 typedef hf_status (*hf_provider_save_fn)(const char *repository, const char *id, size_t id_length,
                                          const char *entity, size_t length, void *user_data,
                                          hf_error **out_error);
 
-/** Fills out_entity, which begins empty, with hf_buffer_set; or answers HF_NOT_FOUND. */
+/** Fetches an entity, or answers HF_NOT_FOUND. out_entity: begins empty, to be filled with hf_buffer_set. */
 typedef hf_status (*hf_provider_fetch_fn)(const char *repository, const char *id, size_t id_length,
                                           hf_buffer *out_entity, void *user_data, hf_error **out_error);
 
@@ -100,7 +105,7 @@ typedef hf_status (*hf_provider_fetch_all_fn)(const char *repository, hf_provide
 typedef hf_status (*hf_provider_delete_fn)(const char *repository, const char *id, size_t id_length,
                                            void *user_data, hf_error **out_error);
 
-/** Carries out all of the writes, or fails with none of them done. count is at least 1. */
+/** Carries out all writes, or fails with none of them done. writes: one at least. */
 typedef hf_status (*hf_provider_apply_fn)(const hf_provider_write *writes, size_t count, void *user_data,
                                           hf_error **out_error);
 
@@ -113,8 +118,8 @@ typedef hf_status (*hf_provider_find_fn)(const char *repository, const char *fil
                                          hf_provider_visit_fn visit, void *visitor, void *user_data,
                                          hf_error **out_error);
 
-/** Answers a number that is another one after every change, whoever makes it. Called at every read and
- * commit: quick. */
+/** Answers a number that is another one after every change, whoever makes it. out_token: receives it. Called
+ * at every read and commit: quick. */
 typedef hf_status (*hf_provider_change_token_fn)(uint64_t *out_token, void *user_data, hf_error **out_error);
 
 /** Makes everything saved, deleted and applied before durable. */
@@ -150,7 +155,7 @@ typedef struct hf_provider {
  * provider: copied. options: as of hf_store_open, or NULL; those of SQLite and "create" have no effect, and
  *   "cache_bytes": 0..2^40 (67108864; 0 without on_change_token)
  *   "concurrent_calls": bool (false)    true: reads call the provider at the same time as others
- * out_store receives the store, to be closed and freed as any other.
+ * out_store receives it, to be closed and freed as any other.
  *
  * Errors: HF_INVALID_ARGUMENT (provider or out_store NULL, a size that is none, one of the four functions
  * NULL; of a provider whose size cannot be read, nothing else is either, and user_data is not freed),

@@ -77,7 +77,8 @@ typedef struct hf_receipt {
 HF_EXPORT HF_WARN_UNUSED hf_status hf_receipt_read(const char *text, size_t length, hf_receipt *out_receipt,
                                                    hf_error **out_error);
 
-/** Frees the memory of a receipt and sets it to HF_RECEIPT_INIT. NULL is allowed. Cannot fail. Any thread. */
+/** Frees the memory of a receipt and sets it to HF_RECEIPT_INIT. receipt: NULL allowed. Cannot fail. Any
+ * thread. */
 HF_EXPORT void hf_receipt_free(hf_receipt *receipt);
 
 HF_END_DECLS

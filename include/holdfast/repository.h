@@ -12,6 +12,17 @@
  *   on the newest state when its turn comes, so it answers HF_EXISTS, HF_NOT_FOUND or HF_VERSION_MISMATCH and
  *   never HF_CONFLICT; it blocks until stored. Batches are atomic.
  *
+ * Parameters, where a function says nothing else of them:
+ *
+ *   transaction         the one that this is a part of; NULL for none, as told above
+ *   id                  the entity's; text of its bytes
+ *   entity              the JSON object
+ *   entities, patches   a JSON array of objects
+ *   ids                 a JSON array of ids, text or integers
+ *   filter              as of hf_repository_find; NULL for all
+ *   out_entity          receives the entity as stored; NULL if not wanted
+ *   out_entities        receives the entities, in place of those that it held; must not be NULL
+ *
  * Texts and payloads are UTF-8 bytes with their length, or closed with NUL and given the length HF_NTS. They
  * are copied before the call returns.
  *
@@ -263,14 +274,16 @@ HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_add_many(hf_repository *reposit
                                                           size_t length, hf_entity_list *out_entities,
                                                           hf_error **out_error);
 
-/** hf_repository_update, of any version, for each element of a JSON array. */
+/** hf_repository_update, of any version, for each element of a JSON array. out_entities: as of
+ * hf_repository_add_many. */
 HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_update_many(hf_repository *repository,
                                                              hf_transaction *transaction,
                                                              const char *entities, size_t length,
                                                              hf_entity_list *out_entities,
                                                              hf_error **out_error);
 
-/** hf_repository_save for each element of a JSON array; of an id given twice the last stays. */
+/** hf_repository_save for each element of a JSON array; of an id given twice the last stays. out_entities: as
+ * of hf_repository_add_many. */
 HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_save_many(hf_repository *repository,
                                                            hf_transaction *transaction, const char *entities,
                                                            size_t length, hf_entity_list *out_entities,
@@ -278,7 +291,7 @@ HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_save_many(hf_repository *reposi
 
 /**
  * hf_repository_patch, of any version, for each element of a JSON array: an object that holds the id under
- * the repository's key and the members to change beside it.
+ * the repository's key and the members to change beside it. out_entities: as of hf_repository_add_many.
  */
 HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_patch_many(hf_repository *repository,
                                                             hf_transaction *transaction, const char *patches,
@@ -292,10 +305,11 @@ HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_delete_many(hf_repository *repo
 
 /**
  * hf_repository_modify for every entity that matches, or for none when one of them refuses it. filter: see
- * hf_repository_find; NULL for all. options: "parameters", as there. out_matched: how many match;
- * out_modified: how many of them the update changes, for the others are not written; each NULL if not wanted.
- * With NULL for the transaction it is run as hf_store_transact would. Errors: HF_INVALID_JSON,
- * HF_INVALID_QUERY, HF_INVALID_OPTION, HF_INVALID_ENTITY (the detail has `repository` and `id`).
+ * hf_repository_find; NULL for all. options: "parameters" of hf_repository_find. out_matched: how many
+ * match; NULL if not wanted. out_modified: how many of them the update changes, for the others are not
+ * written; NULL if not wanted. With NULL for the transaction it is run as hf_store_transact would. Errors:
+ * HF_INVALID_JSON, HF_INVALID_QUERY, HF_INVALID_OPTION, HF_INVALID_ENTITY (the detail has `repository` and
+ * `id`).
  */
 HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_modify_all(hf_repository *repository,
                                                             hf_transaction *transaction, const char *filter,
@@ -305,8 +319,8 @@ HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_modify_all(hf_repository *repos
                                                             hf_error **out_error);
 
 /**
- * Deletes every entity that matches. filter: see hf_repository_find; NULL for all. options: "parameters", as
- * there. out_count: how many; NULL if not wanted. With NULL for the transaction it is run as
+ * Deletes every entity that matches. filter: see hf_repository_find; NULL for all. options: "parameters"
+ * of hf_repository_find. out_count: how many; NULL if not wanted. With NULL for the transaction it is run as
  * hf_store_transact would. Errors: HF_INVALID_JSON, HF_INVALID_QUERY, HF_INVALID_OPTION.
  */
 HF_EXPORT HF_WARN_UNUSED hf_status hf_repository_delete_all(hf_repository *repository,
@@ -415,8 +429,9 @@ HF_EXPORT hf_status hf_repository_find(hf_repository *repository, hf_transaction
 
 /**
  * Fetches the first entity that hf_repository_find would answer. out_entity: receives it; must not be NULL.
- * options: "sort", "skip", "fields", "parameters", "damaged". HF_NOT_FOUND comes without an error object and
- * leaves out_entity as it was. Errors: HF_INVALID_JSON, HF_INVALID_QUERY, HF_INVALID_OPTION.
+ * options: "sort", "skip", "fields", "parameters", "damaged" of hf_repository_find. HF_NOT_FOUND comes
+ * without an error object and leaves out_entity as it was. Errors: HF_INVALID_JSON, HF_INVALID_QUERY,
+ * HF_INVALID_OPTION.
  */
 HF_EXPORT hf_status hf_repository_first(hf_repository *repository, hf_transaction *transaction,
                                         const char *filter, size_t filter_length, const char *options,
@@ -424,8 +439,8 @@ HF_EXPORT hf_status hf_repository_first(hf_repository *repository, hf_transactio
 
 /**
  * Counts the entities that match a filter (see hf_repository_find); NULL for all. options: NUL-terminated
- * JSON object with "parameters" and "damaged", or NULL. Errors: HF_INVALID_JSON, HF_INVALID_QUERY,
- * HF_INVALID_OPTION.
+ * JSON object with "parameters" and "damaged" of hf_repository_find, or NULL. out_count: must not be NULL.
+ * Errors: HF_INVALID_JSON, HF_INVALID_QUERY, HF_INVALID_OPTION.
  *
  * Where an index has all that the filter asks, no entity is read, nor found to be damaged.
  */
@@ -433,7 +448,8 @@ HF_EXPORT hf_status hf_repository_count(hf_repository *repository, hf_transactio
                                         const char *filter, size_t filter_length, const char *options,
                                         uint64_t *out_count, hf_error **out_error);
 
-/** Whether any entity matches a filter; arguments and errors as of hf_repository_count. */
+/** Whether any entity matches a filter. out_exists: must not be NULL. Parameters and errors as of
+ * hf_repository_count. */
 HF_EXPORT hf_status hf_repository_exists(hf_repository *repository, hf_transaction *transaction,
                                          const char *filter, size_t filter_length, const char *options,
                                          bool *out_exists, hf_error **out_error);
@@ -456,7 +472,7 @@ HF_EXPORT hf_status hf_repository_distinct(hf_repository *repository, hf_transac
                                            const char *path, const char *filter, size_t filter_length,
                                            const char *options, hf_buffer *out_values, hf_error **out_error);
 
-/** Answers whether an entity is meant. The entity is lent until it returns. */
+/** Answers whether an entity is meant. entity: lent until it returns. */
 typedef bool (*hf_predicate_fn)(const hf_entity_view *entity, void *user_data);
 
 /**
@@ -473,7 +489,7 @@ HF_EXPORT hf_status hf_repository_find_if(hf_repository *repository, hf_transact
                                           hf_predicate_fn predicate, void *user_data, const char *options,
                                           hf_entity_list *out_entities, hf_error **out_error);
 
-/** Whether there is an entity of this id. Errors: HF_INVALID_ID. */
+/** Whether there is an entity of this id. out_contains: must not be NULL. Errors: HF_INVALID_ID. */
 HF_EXPORT hf_status hf_repository_contains(hf_repository *repository, hf_transaction *transaction,
                                            const char *id, size_t id_length, bool *out_contains,
                                            hf_error **out_error);

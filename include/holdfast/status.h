@@ -9,6 +9,7 @@
 
 HF_BEGIN_DECLS
 
+/** The outcome of a call. */
 typedef enum HF_ENUM(hf_status) {
     /** Done. */
     HF_OK = 0,
@@ -126,8 +127,10 @@ typedef enum HF_ENUM(hf_status) {
 } hf_status;
 
 /**
- * The name of a status, such as "HF_NOT_FOUND"; "HF_UNKNOWN" for a number that this library does not
- * know. The text is constant and never freed. Cannot fail. Any thread.
+ * The name of a status, such as "HF_NOT_FOUND".
+ *
+ * status: any number; one that this library does not know has the name "HF_UNKNOWN".
+ * The text is constant and never freed. Cannot fail. Any thread.
  */
 HF_EXPORT const char *hf_status_name(hf_status status);
 

@@ -202,6 +202,7 @@ HF_EXPORT hf_status hf_store_wake(hf_store *store, hf_error **out_error);
  * poll, epoll and the like. It is the library's: neither read from it nor close it; it is valid until
  * hf_store_free. close-on-exec.
  *
+ * out_descriptor: receives it; must not be NULL.
  * Errors: HF_UNSUPPORTED for a store without "queue" delivery, HF_INVALID_ARGUMENT, HF_INVALID_HANDLE,
  * HF_FORKED. Any thread.
  */
@@ -233,9 +234,10 @@ HF_EXPORT hf_status hf_store_event_fd(hf_store *store, int *out_descriptor, hf_e
 HF_EXPORT hf_status hf_store_describe(hf_store *store, hf_buffer *out_description, hf_error **out_error);
 
 /**
- * How many handles of a kind live in this process: "store", "repository", "transaction", "error",
- * "cursor", "operation", "future", "participant", "stream", "controller"; NULL for all. For tests that
- * nothing leaks. 0 for an unknown kind. Cannot fail. Any thread.
+ * How many handles of a kind live in this process, for tests that nothing leaks.
+ *
+ * kind: "store", "repository", "transaction", "error", "cursor", "operation", "future", "participant",
+ * "stream", "controller", of any other there are 0; NULL for all. Cannot fail. Any thread.
  */
 HF_EXPORT size_t hf_handle_count(const char *kind);
 

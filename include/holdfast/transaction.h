@@ -25,6 +25,11 @@
  *
  * Threads: a transaction is bound to no thread. Calls on one transaction from several threads at once
  * are safe and take turns.
+ *
+ * Parameters, where a function says nothing else of them:
+ *
+ *   savepoint     its number, as hf_transaction_savepoint gave it
+ *   scope         its number, as hf_transaction_begin_scope gave it
  */
 #ifndef HOLDFAST_TRANSACTION_H
 #define HOLDFAST_TRANSACTION_H
@@ -40,11 +45,17 @@ HF_BEGIN_DECLS
 
 typedef struct hf_transaction hf_transaction;
 
+/** Where a transaction stands: see the diagram at the top. */
 typedef enum HF_ENUM(hf_transaction_state) {
+    /** It reads and writes. */
     HF_TRANSACTION_OPEN = 1,
+    /** Its commit was accepted, and is not decided yet. */
     HF_TRANSACTION_COMMITTING = 2,
+    /** It is stored. */
     HF_TRANSACTION_COMMITTED = 3,
+    /** It was given up, by whoever had it or because its store closed. */
     HF_TRANSACTION_ROLLED_BACK = 4,
+    /** Its commit was refused, withdrawn, or failed. */
     HF_TRANSACTION_FAILED = 5
 } hf_transaction_state;
 
@@ -66,16 +77,16 @@ typedef enum HF_ENUM(hf_transaction_state) {
  *                                              kept. A later one with the same key and the same writes
  *                                              changes nothing and gets that receipt with "replayed":
  *                                              true; with other writes it is HF_KEY_REUSED.
- *   "on_error": "continue" | "abort"           What a write that fails leaves behind. "continue": the
- *   (continue)                                 transaction as it was, and open, so that a program may react,
- *                                              add and else update. "abort": nothing is stored any more
- *                                              without it. Every later call that reads or writes, and the
- *                                              commit, answer that failure (retryable if it was a conflict),
- *                                              until the transaction is rolled back, or rolled back to a
- *                                              savepoint before; reads that fail, and HF_NOT_FOUND of a
- *                                              fetch, are no failed writes. A read, to which HF_NOT_FOUND is
- *                                              an answer, answers HF_INVALID_STATE where the failure was
- *                                              that, with it as the cause.
+ *   "on_error": "continue" | "abort"           (continue) what a write that fails leaves behind. "continue":
+ *                                              the transaction as it was, and open, so that a program may
+ *                                              react, add and else update. "abort": nothing is stored any
+ *                                              more without it. Every later call that reads or writes, and
+ *                                              the commit, answer that failure (retryable if it was a
+ *                                              conflict), until the transaction is rolled back, or rolled
+ *                                              back to a savepoint before; reads that fail, and HF_NOT_FOUND
+ *                                              of a fetch, are no failed writes. A read, to which
+ *                                              HF_NOT_FOUND is an answer, answers HF_INVALID_STATE where the
+ *                                              failure was that, with it as the cause.
  *   "name": text, 1..64 bytes                  told by hf_store_describe while it holds a snapshot
  *
  * out_transaction receives the handle, freed with hf_transaction_free.
@@ -221,8 +232,8 @@ HF_EXPORT HF_WARN_UNUSED hf_status hf_transaction_begin_scope(hf_transaction *tr
 HF_EXPORT HF_WARN_UNUSED hf_status hf_transaction_end_scope(hf_transaction *transaction, uint64_t scope,
                                                             bool succeeded, hf_error **out_error);
 
-/** The transaction's state, also after its store was closed. Errors: HF_INVALID_ARGUMENT, HF_INVALID_HANDLE,
- * HF_FORKED. Any thread. */
+/** The transaction's state, also after its store was closed. out_state: must not be NULL. Errors:
+ * HF_INVALID_ARGUMENT, HF_INVALID_HANDLE, HF_FORKED. Any thread. */
 HF_EXPORT hf_status hf_transaction_get_state(hf_transaction *transaction, hf_transaction_state *out_state,
                                              hf_error **out_error);
 
@@ -236,14 +247,14 @@ HF_EXPORT void hf_transaction_free(hf_transaction *transaction);
  * The body of a transaction that may have to run more than once.
  *
  * transaction: borrowed for this call; not to be committed, submitted or rolled back here (HF_INVALID_STATE).
- * out_error: may receive an error made with hf_error_create, or one that a call of the library has answered;
- * the library takes it over. So a body may hand out_error on to the calls that it makes, and what one of them
- * fails with is what hf_store_transact fails with. Answers HF_OK to commit; HF_CONFLICT to run again; any
- * other status to roll back and have hf_store_transact return it, with that error, or with one that the
- * library makes. Its hf_error_commit_state is HF_COMMIT_NONE, whatever it was of another commit. A call that
- * is given out_error forgets what stands there: a body that goes on after a failure frees its error before.
- * When it forks, it commits in the parent alone: in the child hf_store_transact answers HF_FORKED whatever
- * the body answered.
+ * user_data: as given to hf_store_transact. out_error: may receive an error made with hf_error_create, or one
+ * that a call of the library has answered; the library takes it over. So a body may hand out_error on to the
+ * calls that it makes, and what one of them fails with is what hf_store_transact fails with. Answers HF_OK to
+ * commit; HF_CONFLICT to run again; any other status to roll back and have hf_store_transact return it, with
+ * that error, or with one that the library makes. Its hf_error_commit_state is HF_COMMIT_NONE, whatever it
+ * was of another commit. A call that is given out_error forgets what stands there: a body that goes on after
+ * a failure frees its error before. When it forks, it commits in the parent alone: in the child
+ * hf_store_transact answers HF_FORKED whatever the body answered.
  */
 typedef hf_status (*hf_transaction_fn)(hf_transaction *transaction, void *user_data, hf_error **out_error);
 

@@ -17,6 +17,7 @@ HF_BEGIN_DECLS
  * Says which contract the program was compiled against. Call it once, first, with HF_API_VERSION;
  * calling it again, or not at all, does no harm.
  *
+ * api_version: the HF_API_VERSION of the headers that the program was compiled with.
  * Errors: HF_VERSION_UNSUPPORTED when this library is older than `api_version`, with both numbers in
  * the message; HF_INVALID_ARGUMENT when `api_version` is less than 1. Any thread.
  */
@@ -32,12 +33,13 @@ HF_EXPORT const char *hf_version_text(void);
 HF_EXPORT int32_t hf_version_number(void);
 
 /**
- * Whether this library has a feature, so that a program can ask before it relies on it. Known names:
- * "sqlite", "memory", "postgresql", "provider" (engines); "queue_delivery", "idempotency", "savepoints",
- * "scopes", "filters", "updates", "indexes", "cursors", "validators", "object_trees", "operations",
- * "futures", "streams", "live_queries", "controllers", "cache_policies", "expiry", "maintenance", "upgrades",
- * "transfer", "interrupts". A name that the library does not know is answered with false, as is NULL. Cannot
- * fail. Any thread.
+ * Whether this library has a feature, so that a program can ask before it relies on it.
+ *
+ * name: one that the library does not know is answered with false, as is NULL. Known are "sqlite", "memory",
+ * "postgresql", "provider" (engines); "queue_delivery", "idempotency", "savepoints", "scopes", "filters",
+ * "updates", "indexes", "cursors", "validators", "object_trees", "operations", "futures", "streams",
+ * "live_queries", "controllers", "cache_policies", "expiry", "maintenance", "upgrades", "transfer",
+ * "interrupts". Cannot fail. Any thread.
  */
 HF_EXPORT bool hf_feature_available(const char *name);
 

@@ -6,7 +6,7 @@ from typing import Any, Callable, Generic, Optional, TypeVar
 from ._handles import Result, call, load_list, native_buffer, native_list, text_of
 from ._interrupts import kept, raise_kept
 from ._json import Load, load
-from ._signatures import HF_NOT_FOUND, hf_entity_list
+from ._types import HF_NOT_FOUND, hf_entity_list
 
 T = TypeVar("T")
 #: A function of the library's that answers a status.

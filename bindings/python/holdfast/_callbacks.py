@@ -17,7 +17,7 @@ from . import errors
 from ._interrupts import keep, kept, raise_kept
 from ._library import lib
 from ._progress import Progress, told
-from ._signatures import (
+from ._types import (
     HF_HOST_ERROR,
     hf_function,
     hf_index_progress_fn,

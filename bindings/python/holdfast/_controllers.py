@@ -15,8 +15,8 @@ from ._forms import form_of
 from ._handles import Handle, call, native_buffer, text_of
 from ._json import dump_with, load
 from ._library import lib
-from ._signatures import hf_controller, hf_event, hf_middleware_fn
 from ._sources import as_members, decoder
+from ._types import hf_controller, hf_event, hf_middleware_fn
 from .events import NO_CALLBACK, NO_DESTRUCTOR
 from .expressions import Expression
 

@@ -13,7 +13,7 @@ from . import _interrupts, errors
 from ._json import Load, load
 from ._library import lib
 from ._limits import LIMITS
-from ._signatures import HF_OK, hf_buffer, hf_entity, hf_entity_list, hf_error
+from ._types import HF_OK, hf_buffer, hf_entity, hf_entity_list, hf_error
 
 C = TypeVar("C", bound="Closing")
 S = TypeVar("S", bound=ctypes.Structure)

@@ -6,7 +6,7 @@ from typing import Callable, Optional, Union
 
 from . import errors
 from ._limits import LIMITS
-from ._signatures import EVENT_CHANGES, HF_CLOSED, HF_OK, hf_event
+from ._types import EVENT_CHANGES, HF_CLOSED, HF_OK, hf_event
 
 Told = Union[bytes, BaseException]
 

@@ -5,7 +5,8 @@ import os
 from pathlib import Path
 from typing import Callable
 
-from ._signatures import API_VERSION, FUNCTIONS
+from ._signatures import FUNCTIONS
+from ._types import API_VERSION
 
 FILE_NAME = "libholdfast.so"
 # The versions of the library that this package works with: from the first up to, not including, the second.

@@ -21,7 +21,7 @@ from typing import Any
 from ._callbacks import answer, native
 from ._library import is_the_program_s, lib
 from ._limits import LIMITS
-from ._signatures import destructor, hf_log_fn
+from ._types import destructor, hf_log_fn
 
 _log = logging.getLogger("holdfast.library")
 # A program that wants no log gets nothing printed.

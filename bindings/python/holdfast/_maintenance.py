@@ -14,7 +14,7 @@ from ._library import lib
 from ._options import takes
 from ._progress import IndexProgress
 from ._query import Filter, explain_options, filter_text
-from ._signatures import hf_index_progress_fn
+from ._types import hf_index_progress_fn
 from ._validators import set_validator
 from .cache import trim_level
 

@@ -13,7 +13,7 @@ from ._callbacks import answer, native
 from ._handles import Handle, Result, call
 from ._interrupts import is_interrupt, raise_kept, tell_late
 from ._library import lib
-from ._signatures import (
+from ._types import (
     HF_CONFLICT,
     HF_HOST_ERROR,
     HF_OK,

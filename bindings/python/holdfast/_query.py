@@ -10,7 +10,7 @@ from . import errors
 from ._callbacks import native
 from ._codec import Codec, as_dict, options_of
 from ._json import dump_operands, load
-from ._signatures import hf_predicate_fn
+from ._types import hf_predicate_fn
 from .expressions import Expression
 
 #: A dict in MongoDB's language, an expression of `F`, the same as JSON in bytes, or None for all.

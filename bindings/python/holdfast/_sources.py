@@ -11,7 +11,7 @@ from ._handles import call
 from ._inbox import Told
 from ._library import lib
 from ._query import Filter, filter_arguments, plain_filter, query_options
-from ._signatures import hf_stream
+from ._types import hf_stream
 from .changes import ChangeBatch, Decode, loader_of
 from .difference import Difference, Moved, Placed, QueryEvent, Removed, Snapshot, follow
 from .events import NO_CALLBACK, NO_DESTRUCTOR

@@ -15,7 +15,7 @@ from ._codec import options_of
 from ._handles import Registry, Result, native_buffer, text_of
 from ._interrupts import raise_kept, tell_late
 from ._library import lib
-from ._signatures import HF_CONFLICT, HF_HOST_ERROR, HF_OK, hf_transaction_fn
+from ._types import HF_CONFLICT, HF_HOST_ERROR, HF_OK, hf_transaction_fn
 from .events import CommitFuture, Submission
 from .transaction import Transaction, begun
 

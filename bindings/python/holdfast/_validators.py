@@ -13,7 +13,7 @@ from ._interrupts import is_interrupt
 from ._library import lib
 from ._readers import entity_reader
 from ._records import fields_of, is_model, is_typed_dict
-from ._signatures import HF_CONFLICT, HF_HOST_ERROR, HF_OK, HF_REFUSED, destructor, hf_validator_fn
+from ._types import HF_CONFLICT, HF_HOST_ERROR, HF_OK, HF_REFUSED, destructor, hf_validator_fn
 from .transaction import TransactionHandle
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from ._callbacks import native
 from ._handles import call
 from ._interrupts import tell
 from ._library import lib
-from ._signatures import destructor, hf_clock_fn
+from ._types import destructor, hf_clock_fn
 
 if TYPE_CHECKING:
     from .store import Store

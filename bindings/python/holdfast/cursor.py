@@ -9,7 +9,7 @@ from . import errors
 from ._codec import Codec, load
 from ._handles import Closing, Handle, OfOneProcess, call, json_of
 from ._library import lib
-from ._signatures import hf_cursor, hf_entity_list
+from ._types import hf_cursor, hf_entity_list
 
 T = TypeVar("T")
 

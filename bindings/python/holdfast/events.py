@@ -18,7 +18,7 @@ from ._handles import FORKED, Handle, OfOneProcess, Registry, call, text_of
 from ._library import lib
 from ._limits import LIMITS
 from ._members import Raised, call_members
-from ._signatures import (
+from ._types import (
     EVENT_CHANGES,
     EVENT_STATE,
     HF_CANCELLED,

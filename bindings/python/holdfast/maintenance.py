@@ -19,7 +19,7 @@ from ._library import lib
 from ._limits import LIMITS
 from ._progress import Progress
 from ._query import Damaged
-from ._signatures import HF_CONFLICT, HF_OK
+from ._types import HF_CONFLICT, HF_OK
 from .transaction import Transaction, open_transaction
 
 if TYPE_CHECKING:

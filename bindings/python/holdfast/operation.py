@@ -14,7 +14,7 @@ from ._interrupts import OnError, OnFinished, tell, tell_error
 from ._json import Load, load, load_digits
 from ._library import lib
 from ._options import TransactionOptions, takes, transaction_options
-from ._signatures import hf_operation, hf_repository
+from ._types import hf_operation, hf_repository
 from .events import CommitFuture, OperationFuture, Submission
 from .transaction import current_pointer, open_transaction
 

@@ -11,7 +11,7 @@ from ._callbacks import native
 from ._codec import load
 from ._interrupts import is_interrupt
 from ._library import lib
-from ._signatures import (
+from ._types import (
     HF_CORRUPT,
     HF_HOST_ERROR,
     HF_NOT_FOUND,

@@ -16,7 +16,7 @@ from ._library import lib, without_signature
 from ._maintenance import RepositoryMaintenance
 from ._options import takes
 from ._query import Filter, filter_arguments, query_options
-from ._signatures import HF_NOT_FOUND, hf_repository
+from ._types import HF_NOT_FOUND, hf_repository
 from ._verbs import EntityLike, RepositoryVerbs
 from .aggregation import Aggregating
 from .cache import Cache, cache_options

@@ -29,7 +29,7 @@ from ._options import (
     takes,
     transaction_options,
 )
-from ._signatures import HF_TIMEOUT, hf_store
+from ._types import HF_TIMEOUT, hf_store
 from .cache import Cache, Clock, set_clock
 from .events import CommitFuture, Events, Submission
 from .maintenance import Maintenance

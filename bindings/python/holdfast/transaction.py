@@ -22,7 +22,7 @@ from ._codec import options_of
 from ._handles import Handle, OfOneProcess, call, native_buffer, text_of
 from ._library import lib
 from ._members import Raised, call_members, enlist
-from ._signatures import hf_transaction, hf_transaction_state
+from ._types import hf_transaction, hf_transaction_state
 from .events import CommitFuture, Submission
 from .receipt import Receipt
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import headers
 
-from holdfast import _signatures
+from holdfast import _signatures, _types
 from holdfast._library import lib
 
 CONTRACT = headers.read()
@@ -29,9 +29,9 @@ def functions() -> dict[str, Any]:
     """One of each type, that answers 0, or nothing, whatever it is given."""
     made = {}
     for name in CONTRACT.function_types:
-        function_type = getattr(_signatures, name)
+        function_type = getattr(_types, name)
         made[name] = function_type((lambda *_: None) if function_type._restype_ is None else (lambda *_: 0))
-    return {**made, "destructor": _signatures.destructor(lambda _: None)}
+    return {**made, "destructor": _types.destructor(lambda _: None)}
 
 
 FUNCTIONS = functions()
@@ -48,10 +48,10 @@ class Living:
         self._make("hf_cursor", lib.hf_cursor_open, self["hf_repository"], None, None, 0, None)
         self._make("hf_operation", lib.hf_operation_create_get, self["hf_store"], b"things", b"a", 1)
         self._make("hf_future", lib.hf_future_create)
-        no_function, no_destructor = _signatures.hf_event_fn(), _signatures.destructor()
+        no_function, no_destructor = _types.hf_event_fn(), _types.destructor()
         self._make("hf_stream", lib.hf_stream_open, self["hf_store"], None, no_function, None, no_destructor)
         self._make("hf_participant", lib.hf_participant_create, None, None, None, no_destructor)
-        no_middleware = _signatures.hf_middleware_fn()
+        no_middleware = _types.hf_middleware_fn()
         self._make(
             "hf_controller",
             lib.hf_controller_create,
@@ -68,8 +68,8 @@ class Living:
         return self.handles[kind]
 
     def _make(self, kind: str, function: Any, *arguments: Any) -> None:
-        handle = ctypes.POINTER(getattr(_signatures, kind))()
-        assert function(*arguments, ctypes.byref(handle), None) == _signatures.HF_OK
+        handle = ctypes.POINTER(getattr(_types, kind))()
+        assert function(*arguments, ctypes.byref(handle), None) == _types.HF_OK
         self.handles[kind] = handle
 
     def free(self) -> None:
@@ -100,7 +100,7 @@ class Call:
         if c_type in ("void*", "uint8_t*"):
             return None if c_type == "void*" else (ctypes.c_uint8 * 16)()
         if c_type == "hf_event*":
-            return (_signatures.hf_event * 4)()
+            return (_types.hf_event * 4)()
         if kind in CONTRACT.opaque:
             return self.living[kind]
         if c_type == "hf_status":
@@ -114,7 +114,7 @@ class Call:
         return FUNCTIONS.get(c_type, 0)
 
     def _place(self, kind: str) -> Any:
-        handle = ctypes.POINTER(getattr(_signatures, kind))()
+        handle = ctypes.POINTER(getattr(_types, kind))()
         self.out.append((kind, handle))
         return ctypes.pointer(handle)
 
@@ -167,7 +167,7 @@ def also_null(name: str) -> set[int]:
 def wrong_handles(kind: str) -> Iterator[tuple[str, Any]]:
     living = Living()
     freed, other = living[kind], living["hf_store" if kind != "hf_store" else "hf_future"]
-    pointer = ctypes.POINTER(getattr(_signatures, kind))
+    pointer = ctypes.POINTER(getattr(_types, kind))
     yield "of another kind", ctypes.cast(other, pointer)
     living.free()
     yield "freed", freed

@@ -12,7 +12,7 @@ import headers
 import pytest
 
 import holdfast
-from holdfast import _library, _log, _signatures, repository
+from holdfast import _library, _log, _signatures, _types, repository
 from holdfast._options import ProviderOptions, StoreOptions
 from holdfast.cache import TrimLevel
 
@@ -29,7 +29,7 @@ SCALARS: dict[str, Any] = {
     "size_t": ctypes.c_size_t,
     "void*": ctypes.c_void_p,
     "char*": ctypes.c_char_p,
-    "destructor": _signatures.destructor,
+    "destructor": _types.destructor,
     **dict.fromkeys(CONTRACT.enums, ctypes.c_int),
 }
 
@@ -38,10 +38,10 @@ def expected(c_type: str) -> Any:
     if c_type in SCALARS:
         return SCALARS[c_type]
     if c_type in CONTRACT.function_types:
-        return getattr(_signatures, c_type)
+        return getattr(_types, c_type)
     if c_type.endswith("*"):
         return ctypes.POINTER(expected(c_type[:-1]))
-    return getattr(_signatures, c_type)
+    return getattr(_types, c_type)
 
 
 def test_the_reader_finds_the_contract() -> None:
@@ -133,7 +133,7 @@ def test_a_function_has_the_header_s_result_and_parameters(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(CONTRACT.function_types))
 def test_a_function_type_has_the_header_s_result_and_parameters(name: str) -> None:
     declared = CONTRACT.function_types[name]
-    function_type = getattr(_signatures, name)
+    function_type = getattr(_types, name)
     assert function_type._restype_ == expected(declared.result)
     # Text with a length has no NUL at its end, up to which ctypes would read a char *.
     following = [*declared.parameters[1:], ""]
@@ -155,13 +155,13 @@ def test_a_struct_has_the_header_s_fields(name: str) -> None:
         (field, ctypes.c_void_p if c_type == "char*" else expected(c_type))
         for field, c_type in CONTRACT.structs[name]
     ]
-    assert getattr(_signatures, name)._fields_ == fields
+    assert getattr(_types, name)._fields_ == fields
 
 
 def test_every_struct_and_handle_of_the_package_is_in_the_headers() -> None:
     classes = {
         name
-        for name, value in vars(_signatures).items()
+        for name, value in vars(_types).items()
         if inspect.isclass(value) and issubclass(value, ctypes.Structure)
     }
     assert classes == set(CONTRACT.structs) | CONTRACT.opaque
@@ -169,15 +169,15 @@ def test_every_struct_and_handle_of_the_package_is_in_the_headers() -> None:
 
 def test_the_constants_are_the_headers_numbers() -> None:
     statuses = CONTRACT.enums["hf_status"]
-    copies = {name: value for name, value in vars(_signatures).items() if name.startswith("HF_")}
+    copies = {name: value for name, value in vars(_types).items() if name.startswith("HF_")}
     assert copies
     assert copies == {name: statuses[name] for name in copies}
     kinds = CONTRACT.enums["hf_event_kind"]
-    assert (_signatures.EVENT_CHANGES, _signatures.EVENT_STATE) == (
+    assert (_types.EVENT_CHANGES, _types.EVENT_STATE) == (
         kinds["HF_EVENT_CHANGES"],
         kinds["HF_EVENT_STATE"],
     )
-    assert _signatures.API_VERSION == CONTRACT.constants["HF_API_VERSION"]
+    assert _types.API_VERSION == CONTRACT.constants["HF_API_VERSION"]
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from .._handles import Handle, OfOneProcess, call, native_buffer, text_of, token
 from .._interrupts import Keeping, raise_kept
 from .._library import lib
 from .._limits import LIMITS
-from .._signatures import HF_OK, hf_event, hf_future
+from .._types import HF_OK, hf_event, hf_future
 from ..events import NO_CALLBACK, NO_DESTRUCTOR, Events, Listener, submit_transaction
 from ..receipt import Receipt
 from ..transaction import outside_transactions

@@ -11,7 +11,7 @@ from .._codec import options_of
 from .._handles import call
 from .._library import lib
 from .._members import call_members
-from .._signatures import HF_OK, hf_event, hf_future, hf_transaction
+from .._types import HF_OK, hf_event, hf_future, hf_transaction
 from ..events import NO_CALLBACK, NO_DESTRUCTOR
 from ..receipt import Receipt
 from ..transaction import TransactionHandle, savepoint_of

@@ -19,7 +19,7 @@ import pytest
 
 import holdfast
 from holdfast._library import find, lib
-from holdfast._signatures import hf_error, hf_store
+from holdfast._types import hf_error, hf_store
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 CHECKOUT = EXAMPLES.parents[2]
