@@ -40,7 +40,7 @@ ABI_SHARED := $(addprefix Tests/ABI/,support.c actions.c indexes.c listener.c me
 ABI_TESTS := $(patsubst Tests/ABI/%.c,%,$(wildcard Tests/ABI/test_*.c))
 TEST_PARTS := test-headers test-contract test-payload test-abi test-postgresql test-symbols test-install test-torture-short test-simulator test-fuzz-short \
     test-races test-growth test-mutants test-benchmarks test-swift documentation test-thread-sanitizer test-package test-python \
-    test-swift-provider
+    test-swift-provider test-hosts
 
 # Swift's backtracer may hang after a crash where there is no terminal.
 export SWIFT_BACKTRACE := enable=no
@@ -264,6 +264,7 @@ include Tests/Benchmarks/benchmarks.mk
 include Tests/Races/races.mk
 include Tests/Others/others.mk
 include Tests/Mutants/mutants.mk
+include bindings/hosts.mk
 
 # Ranges, so that a new major version of a tool changes nothing by itself.
 $(VENV)/tools: Makefile

@@ -1,0 +1,44 @@
+# Holdfast for C++, Rust, Go and Node, each a package in a folder beside this file: built with what Debian has, and
+# tested against the library of this tree.
+
+HOSTS := $(BUILD)/hosts
+HOST_PACKAGES := g++ iso-codes libjansson-dev pkg-config
+HOST_PARTS := test-cpp
+
+.PHONY: test-hosts host-dependencies host-lint $(HOST_PARTS)
+
+test-hosts: library host-dependencies host-lint ## The packages for C++, Rust, Go and Node, and that their examples come to C's totals
+	@failed=; for part in $(HOST_PARTS); do \
+	    echo "--- $$part"; $(MAKE) --no-print-directory $$part || failed="$$failed $$part"; \
+	done; \
+	[ -z "$$failed" ] || { echo "error: FAILED:$$failed" >&2; exit 1; }
+
+host-dependencies:
+	@$(MAKE) --no-print-directory dependencies PACKAGES='$(HOST_PACKAGES)'
+
+host-lint:
+	clang-format --dry-run --Werror $(shell find bindings/cpp -name '*.[ch]pp')
+
+# What an example in another language has to print, too: C's.
+$(HOSTS)/c.totals: bindings/c/examples/iso_registers.c bindings/totals.sh $(HEADERS)
+	@mkdir -p $(HOSTS)
+	$(CC) -O1 -Iinclude $< -o $(HOSTS)/c-iso $(LINKED) -ljansson -pthread
+	bindings/totals.sh $(HOSTS) c $(HOSTS)/c-iso
+
+# --- C++ --------------------------------------------------------------------------------------------
+
+CPP_FLAGS := -std=c++17 -g $(C_WARNINGS) -Iinclude -Ibindings/cpp
+CPP_HEADER := bindings/cpp/holdfast.hpp $(HEADERS)
+
+test-cpp: $(HOSTS)/cpp-tests $(HOSTS)/cpp-iso $(HOSTS)/c.totals
+	timeout 300 $(HOSTS)/cpp-tests
+	bindings/cpp/tests/misuse.sh $(CXX) $(CPP_FLAGS)
+	bindings/totals.sh $(HOSTS) cpp $(HOSTS)/cpp-iso
+
+$(HOSTS)/cpp-tests: bindings/cpp/tests/tests.cpp $(CPP_HEADER)
+	@mkdir -p $(HOSTS)
+	$(CXX) $(CPP_FLAGS) -fsanitize=address,undefined -fno-sanitize-recover=all $< -o $@ $(LINKED) -pthread
+
+$(HOSTS)/cpp-iso: bindings/cpp/examples/iso_registers.cpp $(CPP_HEADER)
+	@mkdir -p $(HOSTS)
+	$(CXX) $(CPP_FLAGS) -O1 $< -o $@ $(LINKED) -ljansson -pthread
