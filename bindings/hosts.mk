@@ -2,8 +2,8 @@
 # tested against the library of this tree.
 
 HOSTS := $(BUILD)/hosts
-HOST_PACKAGES := g++ iso-codes libjansson-dev pkg-config
-HOST_PARTS := test-cpp
+HOST_PACKAGES := cargo g++ iso-codes libjansson-dev librust-serde-derive-dev librust-serde-json-dev pkg-config rustc rustfmt
+HOST_PARTS := test-cpp test-rust
 
 .PHONY: test-hosts host-dependencies host-lint $(HOST_PARTS)
 
@@ -18,6 +18,7 @@ host-dependencies:
 
 host-lint:
 	clang-format --dry-run --Werror $(shell find bindings/cpp -name '*.[ch]pp')
+	cd bindings/rust && $(CARGO) fmt --check
 
 # What an example in another language has to print, too: C's.
 $(HOSTS)/c.totals: bindings/c/examples/iso_registers.c bindings/totals.sh $(HEADERS)
@@ -42,3 +43,19 @@ $(HOSTS)/cpp-tests: bindings/cpp/tests/tests.cpp $(CPP_HEADER)
 $(HOSTS)/cpp-iso: bindings/cpp/examples/iso_registers.cpp $(CPP_HEADER)
 	@mkdir -p $(HOSTS)
 	$(CXX) $(CPP_FLAGS) -O1 $< -o $@ $(LINKED) -ljansson -pthread
+
+# --- Rust -------------------------------------------------------------------------------------------
+
+# Debian's, whatever else is installed, and what it has of crates.io. Nothing is asked of the network.
+RUST := $(HOSTS)/rust
+CARGO = PATH=/usr/bin:$$PATH CARGO_HOME=$(HOSTS)/cargo CARGO_TARGET_DIR=$(RUST) LD_LIBRARY_PATH=$(LIBRARY_DIRECTORY) \
+    HOLDFAST_LIBRARY_DIRECTORY=$(LIBRARY_DIRECTORY) RUSTFLAGS='-D warnings' cargo
+
+test-rust: $(HOSTS)/cargo/config.toml $(HOSTS)/c.totals
+	cd bindings/rust && $(CARGO) test --quiet --offline --features holdfast/serde
+	bindings/rust/holdfast/tests/misuse.sh /usr/bin/rustc $(RUST)/debug
+	LD_LIBRARY_PATH=$(LIBRARY_DIRECTORY) bindings/totals.sh $(HOSTS) rust $(RUST)/debug/examples/iso_registers
+
+$(HOSTS)/cargo/config.toml: bindings/hosts.mk
+	@mkdir -p $(@D)
+	printf '[source.crates-io]\nreplace-with = "debian"\n[source.debian]\ndirectory = "/usr/share/cargo/registry"\n' > $@

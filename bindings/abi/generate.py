@@ -14,6 +14,7 @@ from typing import Any
 import comparison
 import contract
 import declarations
+import host_tables
 import python_signatures
 
 HERE = Path(__file__).resolve().parent
@@ -48,6 +49,7 @@ def main(version: str, soname: str, how: str = "") -> None:
     files = {
         DATA: text_of(abi),
         **{package / name: text for name, text in python_signatures.modules(abi).items()},
+        **{repository / "bindings" / path: text for path, text in host_tables.files(abi).items()},
     }
     if how == "--release":
         files[RELEASED] = text_of(comparison.of_release(abi))
