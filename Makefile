@@ -206,9 +206,13 @@ test-postgresql: library $(addprefix $(BUILD)/abi/,$(POSTGRESQL_TESTS)) ## The C
 	if [ -n "$$failed" ]; then echo "FAILED:$$failed" >&2; exit 1; fi
 
 # In processes of its own: a server that says nothing is given up sooner than a program would.
-torture-postgresql: library $(VENV)/tools ## Connections to a server that are cut under load, a thousand of them
-	PYTHONPATH=bindings/python HOLDFAST_LIMITS=serverReply=1000000000,foreignLock=5000000000 \
-	    $(VENV)/bin/python bindings/python/tests/cuts.py 1000
+CUT_SERVER := PYTHONPATH=bindings/python HOLDFAST_LIMITS=serverReply=1000000000,foreignLock=5000000000 $(VENV)/bin/python
+REPLICA_PACKAGES := etcd-server haproxy patroni python3-etcd
+
+torture-postgresql: library $(VENV)/tools ## A thousand cuts of connections to a server, and failovers in 10,000 commits
+	@$(MAKE) --no-print-directory dependencies PACKAGES="$(PACKAGES) $(REPLICA_PACKAGES)"
+	$(CUT_SERVER) bindings/python/tests/cuts.py 1000
+	$(CUT_SERVER) bindings/python/tests/failover.py 10000
 
 test-symbols: library ## What the library exports, needs and weighs
 	Tests/Symbols/check.sh $(LIBRARY) $(SONAME)

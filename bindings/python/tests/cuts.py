@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
+from multiprocessing.sharedctypes import Synchronized
 from multiprocessing.synchronize import Event
 from typing import Any, Callable
 
@@ -66,7 +67,9 @@ def note(told: Told, error: holdfast.Error) -> None:
     told.errors[f"{type(error).__name__} {error.commit_state.name}: {error.message[:90]}"] += 1
 
 
-def write(store: holdfast.Store, name: str, seed: int, stop: Event, told: Told) -> None:
+def write(
+    store: holdfast.Store, name: str, seed: int, stop: Event, acknowledged: "Synchronized[int]", told: Told
+) -> None:
     """Commits, each of which counts two accounts up and tells in an entry from what."""
     accounts = until_it_works(lambda: store.repository("accounts"))
     entries = until_it_works(lambda: store.repository("entries"))
@@ -122,6 +125,9 @@ def write(store: holdfast.Store, name: str, seed: int, stop: Event, told: Told) 
         except holdfast.Error as error:
             note(told, error)
             time.sleep(0.02)
+        if key in told.acknowledged:
+            with acknowledged.get_lock():
+                acknowledged.value += 1
         number += 1
 
 
@@ -133,11 +139,13 @@ def until_it_works(body: "Callable[[], Any]") -> Any:
             time.sleep(0.02)
 
 
-def run_process(url: str, name: str, seed: int, stop: Event, results: Connection) -> None:
+def run_process(
+    url: str, name: str, seed: int, stop: Event, acknowledged: "Synchronized[int]", results: Connection
+) -> None:
     store = until_it_works(lambda: holdfast.open(url, lock_timeout_ms=int(PATIENCE * 1000)))
     told = [Told(), Told()]
     threads = [
-        threading.Thread(target=write, args=(store, f"{name}{index}", seed + index, stop, one))
+        threading.Thread(target=write, args=(store, f"{name}{index}", seed + index, stop, acknowledged, one))
         for index, one in enumerate(told)
     ]
     for thread in threads:
@@ -149,6 +157,55 @@ def run_process(url: str, name: str, seed: int, stop: Event, results: Connection
         store.close()
     told[0].add(told[1])
     results.send(told[0])
+
+
+class Load:
+    """A process for each URL, all of one store, until `end`, or until the block ends."""
+
+    def __init__(self, urls: "list[str]", seed: int) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._stop = context.Event()
+        self._acknowledged = context.Value("L")
+        self._processes, self._results = [], []
+        for number, url in enumerate(urls):
+            receiver, sender = context.Pipe(duplex=False)
+            arguments = (url, f"p{number}", seed + 100 * number, self._stop, self._acknowledged, sender)
+            process = context.Process(target=run_process, args=arguments)
+            process.start()
+            sender.close()
+            self._processes.append(process)
+            self._results.append(receiver)
+
+    @property
+    def runs(self) -> bool:
+        return all(process.is_alive() for process in self._processes)
+
+    @property
+    def acknowledged(self) -> int:
+        return self._acknowledged.value
+
+    def __enter__(self) -> "Load":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._processes:
+            process.kill()
+            process.join()
+
+    def end(self) -> Told:
+        """What all of them were told."""
+        self._stop.set()
+        told = Told()
+        for process, receiver in zip(self._processes, self._results):
+            told.add(receiver.recv())
+            process.join()
+        return told
+
+
+def open_accounts(url: str) -> None:
+    with holdfast.open(url) as store:
+        for account in ACCOUNTS:
+            store.repository("accounts").save({"id": account, "n": 0})
 
 
 def drawn(draw: random.Random) -> Fault:
@@ -166,35 +223,14 @@ def drawn(draw: random.Random) -> Fault:
 def run(server: Server, store_name: str, cuts: int, seed: int) -> "tuple[Told, Proxy]":
     """So many faults of connections under the load of two processes. Then everything is looked at."""
     direct = f"{server.url}?holdfast_store={store_name}"
-    with holdfast.open(direct) as store:
-        for account in ACCOUNTS:
-            store.repository("accounts").save({"id": account, "n": 0})
+    open_accounts(direct)
     draw = random.Random(seed)
-    context = multiprocessing.get_context("spawn")
-    stop = context.Event()
-    told = Told()
-    with Proxy(server, lambda: drawn(draw)) as proxy:
-        processes, results = [], []
-        for number in range(2):
-            receiver, sender = context.Pipe(duplex=False)
-            arguments = (
-                f"{proxy.url}?holdfast_store={store_name}",
-                f"p{number}",
-                seed + 100 * number,
-                stop,
-                sender,
-            )
-            processes.append(context.Process(target=run_process, args=arguments))
-            processes[-1].start()
-            sender.close()
-            results.append(receiver)
-        while sum(proxy.struck.values()) < cuts and all(process.is_alive() for process in processes):
-            time.sleep(0.05)
-        proxy.heal()
-        stop.set()
-        for process, receiver in zip(processes, results):
-            told.add(receiver.recv())
-            process.join()
+    with Proxy(server.url, lambda: drawn(draw)) as proxy:
+        with Load([f"{proxy.url}?holdfast_store={store_name}"] * 2, seed) as load:
+            while sum(proxy.struck.values()) < cuts and load.runs:
+                time.sleep(0.05)
+            proxy.heal()
+            told = load.end()
     judge(direct, told)
     return told, proxy
 

@@ -6,6 +6,7 @@ PostgreSQL's documentation): each has a letter and a length; the first of a clie
 
 import contextlib
 import os
+import re
 import shutil
 import socket
 import tempfile
@@ -14,8 +15,7 @@ import time
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Callable, Optional
-
-from server import Server
+from urllib.parse import quote, unquote
 
 
 class Direction(Enum):
@@ -122,12 +122,17 @@ class _Link:
 
 
 class Proxy:
-    """Until `stop`. `draw` gives the fault of each new connection; `arm` one that all share."""
+    """In front of the server of a URL, until `stop`. `draw` gives the fault of each new connection; `arm` one
+    that all share. `delay`: how many seconds everything takes in each direction."""
 
-    def __init__(self, server: Server, draw: "Callable[[], Optional[Fault]]" = lambda: None) -> None:
+    def __init__(
+        self, url: str, draw: "Callable[[], Optional[Fault]]" = lambda: None, delay: float = 0
+    ) -> None:
         self.folder = tempfile.mkdtemp(prefix="holdfast-proxy-", dir="/tmp")
-        self.url = server.url.replace(server.folder.replace("/", "%2F"), self.folder.replace("/", "%2F"))
-        self._target = os.path.join(server.folder, ".s.PGSQL.5432")
+        there = re.findall("@([^:/]+):", url)[0]
+        self.url = url.replace(there, quote(self.folder, safe=""))
+        self._delay = delay
+        self._target = os.path.join(unquote(there), ".s.PGSQL.5432")
         self._draw = draw
         self._armed: Optional[Fault] = None
         #: What the server says is replaced by something as long.
@@ -222,6 +227,8 @@ class Proxy:
             self._strike(link, direction, fault, data)
             break
         self._wait(link, direction)
+        if self._delay:
+            time.sleep(self._delay)
         sink.sendall(data)
 
     def _strike(self, link: _Link, direction: Direction, fault: Fault, held: bytes) -> None:

@@ -38,7 +38,7 @@ def filled(path: str) -> str:
 
 @pytest.fixture
 def proxy() -> Iterator[Proxy]:
-    with Proxy(Server.shared()) as proxy:
+    with Proxy(Server.shared().url) as proxy:
         yield proxy
 
 

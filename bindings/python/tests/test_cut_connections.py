@@ -22,7 +22,7 @@ _names = itertools.count()
 
 @pytest.fixture
 def proxy() -> Iterator[Proxy]:
-    with Proxy(Server.shared()) as proxy:
+    with Proxy(Server.shared().url) as proxy:
         yield proxy
 
 

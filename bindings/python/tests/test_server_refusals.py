@@ -36,7 +36,7 @@ def own() -> Iterator[Server]:
 
 def test_a_server_that_is_too_old_is_refused(server: Server, url: str) -> None:
     version = server.sql("SHOW server_version").split(".")[0].encode()
-    with Proxy(server) as proxy:
+    with Proxy(server.url) as proxy:
         proxy.replaced = (b"server_version\0" + version, b"server_version\0" + b"14"[: len(version)])
         with pytest.raises(holdfast.CannotOpenError, match="is PostgreSQL 14: stores need 15 or later"):
             holdfast.open(url.replace(server.url, proxy.url))
