@@ -12,14 +12,12 @@
 #include "documents.h"
 #include "measure.h"
 
-#include <errno.h>
 #include <holdfast.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { STEPS = 10, TAKEN = 256 };
 
@@ -28,7 +26,7 @@ static hf_error *error;
 static hf_store *open_store(const char *directory, const char *options) {
     char path[4096];
     hf_store *store = NULL;
-    snprintf(path, sizeof path, "%s/holdfast.db", directory);
+    snprintf(path, sizeof path, is_on_server(directory) ? "%s" : "%s/holdfast.db", directory);
     REQUIRE(hf_store_open(path, options, &store, &error));
     return store;
 }
@@ -179,8 +177,7 @@ int main(int argc, char **argv) {
     const char *workload = argv[1], *directory = argv[2];
     documents d = documents_load(argv[3]);
     size_t count = strtoull(argv[4], NULL, 10), in_flight = argc == 6 ? strtoull(argv[5], NULL, 10) : 1;
-    if (mkdir(directory, 0700) != 0)
-        fail(directory, strerror(errno));
+    make_place(directory);
     bool is_commits = strcmp(workload, "commits") == 0, is_median = strcmp(workload, "median") == 0;
     bool is_slowest = strcmp(workload, "slowest-hundredth") == 0;
     double began = seconds_now();

@@ -7,6 +7,7 @@ JSON, and are printed as a table.
 """
 
 import argparse
+import fnmatch
 import json
 import os
 import sys
@@ -26,7 +27,11 @@ def main() -> None:
     parser.add_argument("library", type=Path)
     parser.add_argument("output", type=Path)
     parser.add_argument(
-        "--lines", nargs="*", default=[], metavar="NAME", help="only these lines"
+        "--lines",
+        nargs="*",
+        default=[],
+        metavar="NAME",
+        help="only these lines; * stands for anything",
     )
     parser.add_argument(
         "--rounds", type=int, default=5, help="how often each program is run (5)"
@@ -36,11 +41,12 @@ def main() -> None:
     )
     arguments = parser.parse_args()
 
-    unknown = set(arguments.lines) - {line.name for line in LINES}
-    if unknown:
-        parser.error(
-            f"no such line: {', '.join(unknown)}; there are: {', '.join(line.name for line in LINES)}"
-        )
+    names = [line.name for line in LINES]
+    patterns = arguments.lines or ["*"]
+    chosen = {name for pattern in patterns for name in fnmatch.filter(names, pattern)}
+    for pattern in patterns:
+        if not fnmatch.filter(names, pattern):
+            parser.error(f"no such line: {pattern}; there are: {', '.join(names)}")
     words = {
         "build": str(arguments.build),
         "sources": str(SOURCES),
@@ -57,12 +63,14 @@ def main() -> None:
         flush=True,
     )
     found = []
-    for line in LINES:
-        if not arguments.lines or line.name in arguments.lines:
-            series = runner.measure(line, arguments.rounds)
-            found += [{**result, "load": load} for result in results(line, series)]
-            print(f"{line.name} measured", flush=True)
-    runner.clean()
+    try:
+        for line in LINES:
+            if line.name in chosen:
+                series = runner.measure(line, arguments.rounds)
+                found += [{**result, "load": load} for result in results(line, series)]
+                print(f"{line.name} measured", flush=True)
+    finally:
+        runner.clean()
     arguments.output.write_text(json.dumps(found, indent=1) + "\n")
     print(table(found))
 

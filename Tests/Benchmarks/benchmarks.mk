@@ -4,11 +4,11 @@
 #     test-benchmarks    in small, that it works
 
 BENCH_BUILD := $(BUILD)/benchmarks
-BENCH_PACKAGES := liblmdb-dev librocksdb-dev strace
+BENCH_PACKAGES := liblmdb-dev libpq-dev librocksdb-dev strace
 BENCH_FLAGS := -std=c99 -O2 $(C_TEST_FLAGS)
 BENCH_SHARED := $(addprefix Tests/Benchmarks/,documents.c measure.c documents.h engine.h measure.h)
 
-BENCH_ENGINES := $(addprefix $(BENCH_BUILD)/,holdfast sqlite lmdb rocksdb)
+BENCH_ENGINES := $(addprefix $(BENCH_BUILD)/,holdfast sqlite lmdb rocksdb postgresql)
 BENCH_FIRST_READS := $(addprefix $(BENCH_BUILD)/first_read_,holdfast sqlite)
 BENCH_OTHERS := $(addprefix $(BENCH_BUILD)/,asynchronous maintenance floors load_library streams trees)
 BENCH_PROGRAMS := $(BENCH_ENGINES) $(BENCH_FIRST_READS) $(BENCH_OTHERS)
@@ -20,10 +20,14 @@ BENCH_LIBRARIES_streams := $(BENCH_LIBRARIES_holdfast)
 BENCH_LIBRARIES_trees := $(BENCH_LIBRARIES_holdfast)
 BENCH_LIBRARIES_sqlite := -lsqlite3
 BENCH_LIBRARIES_lmdb := -llmdb
+BENCH_LIBRARIES_postgresql := -lpq
 BENCH_LIBRARIES_rocksdb := -lrocksdb
 BENCH_LIBRARIES_floors := -ljansson
 
-BENCH_COMPILE = $(CC) $(BENCH_FLAGS) $(filter %.c,$^) -o $@ $(BENCH_LIBRARIES_$*) -pthread
+# Where Debian has the headers of libpq.
+BENCH_INCLUDES_postgresql := -I/usr/include/postgresql
+
+BENCH_COMPILE = $(CC) $(BENCH_FLAGS) $(BENCH_INCLUDES_$*) $(filter %.c,$^) -o $@ $(BENCH_LIBRARIES_$*) -pthread
 
 $(BENCH_PROGRAMS): $(BENCH_SHARED) | $(BENCH_BUILD)
 
@@ -65,9 +69,9 @@ ROUNDS ?= 5
 
 # To build GRDB takes minutes.
 bench: bench-programs $(if $(LINES),$(if $(filter swift-%,$(LINES)),bench-swift),bench-swift)
-bench: ## Measures all, or LINES="async-commits …", in ROUNDS=5, into .build/bench.json
+bench: ## Measures all, or LINES="async-commits …" or "pg-*", in ROUNDS=5, into .build/bench.json
 	$(VENV)/bin/python Tests/Benchmarks/bench.py $(BENCH_BUILD) $(BENCH_BUILD)/documents.ndjson $(LIBRARY) \
-	    $(BUILD)/bench.json --rounds $(ROUNDS) --lines $(LINES)
+	    $(BUILD)/bench.json --rounds $(ROUNDS) --lines $(foreach line,$(LINES),'$(line)')
 
 test-benchmarks: bench-programs ## The benchmark, in small
 	$(VENV)/bin/python -m pytest -q Tests/Benchmarks

@@ -26,8 +26,8 @@ typedef enum caching {
 } caching;
 
 typedef struct engine {
-    /* Opens the store in the directory, or creates it there. Durable: what is acknowledged survives a power
-     * cut; otherwise it survives the end of the process. */
+    /* Opens the store in the directory, or in the database of a URL, or creates it there. Durable: what is
+     * acknowledged survives a power cut; otherwise it survives the end of the process. */
     void *(*open)(const char *directory, bool is_durable, caching cache);
     void (*close)(void *store);
 

@@ -51,7 +51,7 @@ static void *store_open(const char *directory, bool is_durable, caching cache) {
     char path[4096], options[128];
     hf_store *store = NULL;
     hf_error *error = NULL;
-    snprintf(path, sizeof path, "%s/holdfast.db", directory);
+    snprintf(path, sizeof path, is_on_server(directory) ? "%s" : "%s/holdfast.db", directory);
     snprintf(options, sizeof options, "{\"max_in_flight\":%d,\"durability\":\"%s\"%s}", IN_FLIGHT,
              is_durable ? "full" : "relaxed", cache != NO_CACHE ? "" : ",\"cache_bytes\":0");
     require(hf_store_open(path, options, &store, &error), error, "hf_store_open");

@@ -46,6 +46,8 @@ class Run:
 
     command: tuple[str, ...]
     count: int = 1
+    #: Whether it works on a database of a PostgreSQL server, and not in a directory.
+    is_on_server: bool = False
     #: The engine that has filled the store which is worked on; "" for a directory that the program creates.
     store: str = ""
     #: How many documents there are; ALL for those of the package index.

@@ -30,6 +30,7 @@ from programs import (
     in_python,
     tree,
 )
+from server_lines import SERVER_LINES
 from stream_lines import STREAM_LINES
 from swift_lines import SWIFT_LINES
 from text_lines import TEXT_LINES
@@ -269,6 +270,7 @@ LINES = (
     *cared("export"),
     *cared("import"),
     *STREAM_LINES,
+    *SERVER_LINES,
     Line(
         "futures",
         "futures created, completed, waited for and freed",

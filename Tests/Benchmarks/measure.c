@@ -4,12 +4,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 double seconds_now(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+bool is_on_server(const char *place) { return strncmp(place, "postgresql:", strlen("postgresql:")) == 0; }
+
+void make_place(const char *place) {
+    if (!is_on_server(place) && mkdir(place, 0700) != 0)
+        fail(place, strerror(errno));
 }
 
 /* A line of /proc/self/status in megabytes. */

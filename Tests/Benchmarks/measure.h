@@ -1,13 +1,20 @@
 /*
- * Measure: the clock, and the one way in which a program of the benchmark tells its result or gives up.
+ * Measure: the clock, where a run stores, and the one way in which a program of the benchmark tells its
+ * result or gives up.
  */
 #ifndef MEASURE_H
 #define MEASURE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* A monotonic clock, in seconds; the same for every process since the machine was started. */
 double seconds_now(void);
+
+/* Whether a place is the URL of a server's database, and not a directory. */
+bool is_on_server(const char *place);
+/* Makes the directory of a run, which must not be there yet. A server's database is there. */
+void make_place(const char *place);
 
 /* The memory of this process: how much it has now, and the most that it has had since it was asked for that.
  */

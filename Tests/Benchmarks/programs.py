@@ -16,9 +16,27 @@ def in_c(
     return Run(
         ("{build}/" + engine, workload, *arguments),
         count,
-        store,
-        documents,
-        in_flight,
+        store=store,
+        documents=documents,
+        in_flight=in_flight,
+    )
+
+
+def on_server(
+    engine: str,
+    workload: str,
+    count: int,
+    threads: int = 1,
+    store: str = "",
+    around: tuple[str, ...] = (),
+) -> Run:
+    """A program in C on a server's database. `threads`: or commits in flight. `around`: a program that runs it."""
+    words = ("{build}/" + engine, workload, "{place}", "{documents}", "{count}")
+    return Run(
+        (*around, *words, str(threads)),
+        count,
+        is_on_server=True,
+        store=store,
     )
 
 
@@ -29,7 +47,7 @@ def in_python(
     return Run(
         ("{python}", "{sources}/python_engines.py", engine, workload, *arguments),
         count,
-        store,
+        store=store,
         in_flight=in_flight,
     )
 

@@ -5,9 +5,11 @@ import shutil
 import statistics
 import subprocess
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Optional
 
+from durable_server import DurableServer
 from line import ALL, Line, Run
 
 TIMEOUT_SECONDS = 600
@@ -46,6 +48,8 @@ class Runner:
         self.words = words
         self.data = data
         self.limit = limit
+        #: The directories that hold all documents of a run.
+        self._full: set[Path] = set()
         with open(words["documents"]) as documents:
             self.texts = documents.readlines()
         self.document_count = len(self.texts)
@@ -55,7 +59,15 @@ class Runner:
 
     def clean(self) -> None:
         """Removes what the programs have stored."""
+        if "_server" in self.__dict__:
+            self._server.stop()
+            del self._server
         shutil.rmtree(self.data, ignore_errors=True)
+
+    @cached_property
+    def _server(self) -> DurableServer:
+        """Started for the first line that wants it."""
+        return DurableServer()
 
     def measure(self, line: Line, rounds: int) -> list[Series]:
         """The series of the line's own program and of its baselines, which take turns in every round."""
@@ -84,6 +96,8 @@ class Runner:
         try:
             return self._execute(run, directory, count, prefix)
         finally:
+            if run.is_on_server:
+                self._server.drop(directory.name)
             shutil.rmtree(directory, ignore_errors=True)
 
     def syncs(self, run: Run) -> Optional[float]:
@@ -114,11 +128,15 @@ class Runner:
 
     def _filled(self, run: Run) -> Path:
         """The directory of a store that holds all documents of the run."""
-        directory = self.data / f"{run.store}-{run.documents or 'all'}"
-        if not directory.exists():
-            arguments = ("{directory}", "{documents}", "{count}")
+        kind = "-on-server" if run.is_on_server else ""
+        directory = self.data / f"{run.store}{kind}-{run.documents or 'all'}"
+        if directory not in self._full:
+            self._full.add(directory)
+            arguments = ("{place}", "{documents}", "{count}")
             load = Run(
-                ("{build}/" + run.store, "load", *arguments), documents=run.documents
+                ("{build}/" + run.store, "load", *arguments),
+                is_on_server=run.is_on_server,
+                documents=run.documents,
             )
             self._execute(load, directory, self._document_count(load), ())
         return directory
@@ -152,6 +170,9 @@ class Runner:
         words = {
             **self.words,
             "directory": str(directory),
+            "place": self._server.database(directory.name)
+            if run.is_on_server
+            else str(directory),
             "documents": str(self._documents(run)),
             "count": str(count or self._count(run)),
         }

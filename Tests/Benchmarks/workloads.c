@@ -4,8 +4,9 @@
  *     ENGINE WORKLOAD DIRECTORY DOCUMENTS COUNT [THREADS]
  *
  * Workloads that write create the directory, which must not be there yet; those that read want one that
- * "load" has filled with all the documents. Opening and closing are not timed. Prints one line of JSON; see
- * measure.h.
+ * "load" has filled with all the documents. In the place of a directory there may be the URL of a server's
+ * database, which is there already, for engines that take one. Opening and closing are not timed. Prints one
+ * line of JSON; see measure.h.
  */
 #include "engine.h"
 #include "measure.h"
@@ -16,7 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { BATCH = 1000, HOT = 1000, FOUND = 1000 };
 
@@ -398,8 +398,8 @@ int main(int argc, char **argv) {
     documents d = documents_load(argv[3]);
     if (count == 0 || threads == 0 || (chosen->adds && count > d.count))
         fail(argv[4], "not a number of operations on these documents");
-    if (!chosen->reads && mkdir(directory, 0700) != 0)
-        fail(directory, strerror(errno));
+    if (!chosen->reads)
+        make_place(directory);
     void *store = e->open(directory, chosen->is_durable, chosen->cache);
     run(chosen, store, &d, count, threads);
     e->close(store);

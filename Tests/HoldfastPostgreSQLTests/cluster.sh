@@ -10,6 +10,8 @@
 #     cluster.sh resume FOLDER     has them go on
 #     cluster.sh restart FOLDER    ends its sessions, and starts it anew
 #     cluster.sh stop FOLDER       and removes the folder
+#
+# HOLDFAST_SERVER_SETTINGS: more options of it, such as "-c fsync=on".
 set -eu
 
 folder=$2
@@ -31,7 +33,7 @@ processes() {
 start() {
     as_owner "$programs/pg_ctl" --pgdata="$data" --log="$folder/log" --wait --silent \
         --options="-c listen_addresses= -c unix_socket_directories=$folder -c port=$port -c max_connections=200 \
-        -c fsync=off -c shared_buffers=16MB -c max_wal_size=256MB" "$@" > /dev/null
+        -c fsync=off -c shared_buffers=16MB -c max_wal_size=256MB ${HOLDFAST_SERVER_SETTINGS-}" "$@" > /dev/null
 }
 
 case $1 in
