@@ -213,6 +213,7 @@ torture-postgresql: library $(VENV)/tools ## A thousand cuts of connections to a
 	@$(MAKE) --no-print-directory dependencies PACKAGES="$(PACKAGES) $(REPLICA_PACKAGES)"
 	$(CUT_SERVER) bindings/python/tests/cuts.py 1000
 	$(CUT_SERVER) bindings/python/tests/failover.py 10000
+	$(CUT_SERVER) bindings/python/tests/lost_commits.py
 
 test-symbols: library ## What the library exports, needs and weighs
 	Tests/Symbols/check.sh $(LIBRARY) $(SONAME)
