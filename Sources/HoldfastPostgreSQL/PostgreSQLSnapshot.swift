@@ -21,8 +21,9 @@ final class PostgreSQLSnapshot: StorageSnapshot {
     private let row: StoreRow
     private let epoch: UInt64
     private let state: Lock<State>
-    /// Whose call the connection serves.
-    private let turn = Lock<Void>(())
+    /// Whose call the connection serves: how many it has served. A lock of nothing would have the thread sanitizer take the
+    /// lock's own address for what it guards.
+    private let turn = Lock<UInt64>(0)
 
     init(of storage: PostgreSQLStorage, _ row: StoreRow, on connection: Connection, epoch: UInt64) {
         self.storage = storage
@@ -114,7 +115,8 @@ final class PostgreSQLSnapshot: StorageSnapshot {
             state.withLock { $0.callers -= 1 }
             giveBackIfUnused()
         }
-        return try turn.withLock { _ throws(HoldfastError) in
+        return try turn.withLock { served throws(HoldfastError) in
+            served += 1
             do throws(HoldfastError) {
                 return try body(connection)
             } catch {
