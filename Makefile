@@ -40,7 +40,7 @@ ABI_SHARED := $(addprefix Tests/ABI/,support.c actions.c indexes.c listener.c me
 ABI_TESTS := $(patsubst Tests/ABI/%.c,%,$(wildcard Tests/ABI/test_*.c))
 TEST_PARTS := test-headers test-contract test-payload test-abi test-postgresql test-symbols test-install test-torture-short test-simulator test-fuzz-short \
     test-races test-growth test-mutants test-benchmarks test-swift documentation test-thread-sanitizer test-package test-python \
-    test-swift-provider test-hosts
+    test-swift-provider test-hosts test-site
 
 # Swift's backtracer may hang after a crash where there is no terminal.
 export SWIFT_BACKTRACE := enable=no
@@ -51,7 +51,7 @@ export HOLDFAST_LIBRARY := $(LIBRARY)
 
 .NOTPARALLEL:
 .PHONY: help library install uninstall dependencies demo demo-dependencies demo-c demo-python demo-swift test $(TEST_PARTS) \
-    thread-sanitizer soak-python torture-postgresql aggregation-memory lint format clean
+    thread-sanitizer soak-python torture-postgresql aggregation-memory site lint format clean
 
 help: ## Lists the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -247,6 +247,13 @@ test-package: ## The documents' Swift programs, in a package that requires this 
 test-python: library $(VENV)/tools ## The Python package
 	$(VENV)/bin/python -m pytest -q bindings/python/tests Tests/Documents
 
+# Sphinx runs the package, to read its docstrings.
+site: library $(VENV)/site ## Builds the documentation's site, .build/site/index.html, with every warning an error
+	$(VENV)/bin/python -m sphinx --quiet --fail-on-warning --keep-going --jobs 2 --doctree-dir $(BUILD)/site-trees docs $(BUILD)/site
+
+test-site: site ## The site's links, and what a browser shows of it
+	$(VENV)/bin/python -m pytest -q Tests/Site
+
 test-swift-provider: $(VENV)/tools ## The conformance suite of engines, on a provider in Swift
 	swift build --product SwiftProvider
 	HOLDFAST_LIBRARY=$(BUILD)/debug/libSwiftProvider.so $(VENV)/bin/python -m pytest -q \
@@ -279,7 +286,12 @@ $(VENV)/tools: Makefile
 	    'uvloop>=0.21,<1' 'pydantic>=2.5,<3' 'attrs>=23.1' 'msgspec>=0.18,<1' 'jsonschema>=4,<5' 'mypy>=2.4,<3' \
 	    'pyright[nodejs]>=1.1.414,<2' \
 	    'click>=8.1,<9' 'rich>=13,<16' 'prompt_toolkit>=3,<4' 'pexpect>=4.9,<5' 'pydux>=0.2.2,<0.3' 'selenium>=4.25,<5' \
-	    'transaction>=4,<6' 'tqdm>=4.60,<5' 'libclang>=16,<19'
+	    'transaction>=4,<6' 'tqdm>=4.60,<5' 'libclang>=16,<19' \
+	    'fastapi>=0.110,<1' 'httpx>=0.27,<1' 'pandas>=2.2,<4' 'tinydb>=4.8,<5' 'ZODB>=6,<7'
+	@touch $@
+
+$(VENV)/site: $(VENV)/tools
+	$(VENV)/bin/pip install --quiet 'sphinx>=8,<10' 'myst-parser>=4,<6' 'furo>=2024.8' 'sphinx-design>=0.6,<1'
 	@touch $@
 
 # --- Style ------------------------------------------------------------------------------------------
@@ -287,15 +299,15 @@ $(VENV)/tools: Makefile
 lint: dependencies $(VENV)/tools ## Checks formatting and the rules that a machine can check
 	swift format lint --strict --recursive Sources Tests Package.swift
 	clang-format --dry-run --Werror $(C_FILES)
-	$(VENV)/bin/ruff check bindings/abi bindings/python Tests
-	$(VENV)/bin/ruff format --check bindings/abi bindings/python Tests
+	$(VENV)/bin/ruff check bindings/abi bindings/python docs Tests
+	$(VENV)/bin/ruff format --check bindings/abi bindings/python docs Tests
 	$(ABI) --check
 	Tests/Style/check.sh
 
 format: dependencies $(VENV)/tools ## Rewrites the sources as lint wants them
 	swift format --in-place --recursive Sources Tests Package.swift
 	clang-format -i $(C_FILES)
-	$(VENV)/bin/ruff format bindings/abi bindings/python Tests
+	$(VENV)/bin/ruff format bindings/abi bindings/python docs Tests
 
 clean: ## Removes everything built
 	rm -rf $(BUILD) bindings/python/build bindings/python/*.egg-info

@@ -18,12 +18,12 @@ BEGIN, END = "<!-- The table is made by docs/tools/charts.py. -->\n\n", "\n\n<!-
 STYLE = """
 text { font: 14px system-ui, sans-serif; fill: #24292f; }
 .more { fill: #0a7f5a; } .less { fill: #b3541e; } .range { opacity: .35; } .faint { fill: #57606a; font-size: 12px; }
-line { stroke: #8c959f; stroke-width: 1; } .one { stroke: #57606a; stroke-width: 2; }
+line { stroke: #8c959f; stroke-width: 1; stroke-opacity: .5; } .one { stroke: #57606a; stroke-width: 2; }
 @media (prefers-color-scheme: dark) {
   text { fill: #e6edf3; } .faint { fill: #9da7b3; } .more { fill: #3fb98c; } .less { fill: #e08a55; } .one { stroke: #9da7b3; }
 }
 """
-LEFT, WIDTH, ROW, TOP, ROOM = 20, 720, 46, 46, 66
+LEFT, WIDTH, ROW, TOP, ROOM = 330, 860, 44, 46, 96
 LEAST, MOST = 0.4, 32
 
 
@@ -52,20 +52,22 @@ def chart(lines):
     for mark in (0.5, 1, 2, 4, 8, 16, 32):
         kind = ' class="one"' if mark == 1 else ""
         out.append(f'<line{kind} x1="{at(mark):.1f}" y1="{TOP - 14}" x2="{at(mark):.1f}" y2="{height - 4}"/>')
-        label = "as fast" if mark == 1 else f"{mark} ×"
+        label = "as fast" if mark == 1 else f"{mark} &#215;"
         out.append(f'<text class="faint" text-anchor="middle" x="{at(mark):.1f}" y="{TOP - 20}">{label}</text>')
     for number, line in enumerate(lines):
         low, high = min(line["ratios"]), max(line["ratios"])
         y = TOP + number * ROW
-        out.append(f'<text x="{LEFT}" y="{y + 12}">{escape(line["name"])}'
-                   f'<tspan class="faint">  to {escape(line["baseline"])}</tspan></text>')
+        end = f'text-anchor="end" x="{LEFT - 26}"'
+        out.append(f'<text {end} y="{y + 14}">{escape(line["name"])}</text>')
+        out.append(f'<text class="faint" {end} y="{y + 30}">to {escape(line["baseline"])}</text>')
         for ratio, kind in ((high, " range"), (low, "")):
             begin, end = sorted((at(1), at(ratio)))
             colour = "more" if ratio >= 1 else "less"
-            out.append(f'<rect class="{colour}{kind}" x="{begin:.1f}" y="{y + 19}" '
-                       f'width="{max(end - begin, 2):.1f}" height="14" rx="2"/>')
+            out.append(
+                f'<rect class="{colour}{kind}" x="{begin:.1f}" y="{y + 8}" width="{max(end - begin, 2):.1f}" height="18" rx="2"/>'
+            )
         x = max(at(high), at(1)) + 6
-        out.append(f'<text x="{x:.1f}" y="{y + 31}">{range_of(line)}</text>')
+        out.append(f'<text x="{x:.1f}" y="{y + 22}">{range_of(line)}</text>')
     return "\n".join([*out, "</svg>", ""])
 
 

@@ -28,11 +28,11 @@ with holdfast.open("memory:") as store:
         store.repository("songs").update({"id": "s1"})
     except holdfast.NotFoundError as error:
         print(error.status, error.retryable, error.commit_state.name)  # 20 False NONE
-        print(error)  # songs has no "s1"
+        print(error)  # songs has no "s1": use add or save to create it
 ```
 
-The commit state is `none` (nothing was stored), `done` (it was stored, and something afterwards failed), or `unknown`: the failure
-came from the commit itself, and nobody can say. Then ask again under an
+The commit state is `none` (nothing was stored), `done` (it was stored, and something afterwards failed), or `unknown`: the
+failure came from the commit itself, and nobody can say. Then ask again under an
 [idempotency key](guides/the-same-request-twice.md).
 """
 
@@ -40,7 +40,7 @@ came from the commit itself, and nobody can say. Then ask again under an
 def statuses(text):
     """Each status as (group, name, number, meaning)."""
     body = re.search(r"typedef enum HF_ENUM\(hf_status\) \{(.*?)\} hf_status;", text, re.DOTALL)[1]
-    group = ""
+    group = meaning = ""
     for said, name, number in re.findall(r"/\*(.*?)\*/|(HF_\w+) = (\d+)", body, re.DOTALL):
         words = " ".join(re.sub(r"^\s*\*", "", line).strip() for line in said.splitlines()).strip()
         if name:
