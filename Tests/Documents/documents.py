@@ -19,7 +19,7 @@ PAGES = sorted(
         ROOT / "CONTRIBUTING.md",
         ROOT / "SECURITY.md",
         ROOT / "bindings/python/README.md",
-        *(ROOT / "docs").rglob("*.md"),
+        *(it for it in (ROOT / "docs").rglob("*.md") if "generated" not in it.parts),
     ]
 )
 PRINTING = {

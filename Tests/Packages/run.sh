@@ -11,7 +11,7 @@ git clone --quiet --no-hardlinks "$root" "$work/holdfast"
 git -C "$work/holdfast" tag 1.0.0
 
 mkdir "$work/outside"
-find "$root"/docs "$root"/Sources/*/*.docc -name '*.md' -o -name '*.swift' \
+find "$root"/docs/*.md "$root"/docs/{guides,reference} "$root"/Sources/*/*.docc -name '*.md' -o -name '*.swift' \
     | xargs python3 "$root/Tests/Documents/documents.py" "$work/outside" "$root/README.md"
 programs=$(ls "$work/outside/Sources")
 sed -e "s|@URL@|file://$work/holdfast|" -e "s|@PROGRAMS@|$(printf '"%s", ' $programs)|" \
