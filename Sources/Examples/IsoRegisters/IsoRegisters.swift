@@ -38,19 +38,28 @@ func check(_ holds: Bool, _ sentence: String) {
     if !holds { exit(1) }
 }
 
+/// Such as "0.74 s".
+func seconds(since began: ContinuousClock.Instant) -> String {
+    String(format: "%.2f s", began.duration(to: .now) / .seconds(1))
+}
+
 /// Saves every register, in batches that are atomic each.
 func importAll(_ registers: Registers) async throws {
     print("Import")
     let began = ContinuousClock.now
     var total = 0
+    // On a terminal the line is written over and over.
+    let isOnTerminal = isatty(STDOUT_FILENO) != 0
     func importOne<Entry: Register>(_ repository: Repository<Entry>) async throws {
         let entries = try Entry.all()
         for start in stride(from: 0, to: entries.count, by: 500) {
             let batch = Array(entries[start..<min(start + 500, entries.count)])
             try await repository.saveMany(batch)
             total += batch.count
-            print("  \(total) entries", terminator: "\r")
-            fflush(nil)
+            if isOnTerminal {
+                print("  \(total) entries", terminator: "\r")
+                fflush(nil)
+            }
         }
         check(
             try await repository.fetchAll() == entries.sorted { $0.id < $1.id }, "\(repository.name) are as they came")
@@ -60,7 +69,7 @@ func importAll(_ registers: Registers) async throws {
     try await importOne(registers.languages)
     try await importOne(registers.currencies)
     try await importOne(registers.scripts)
-    check(total > 13_000, "\(total) entries in \(began.duration(to: .now))")
+    check(total > 13_000, "\(total) entries in \(seconds(since: began))")
 }
 
 /// Fetches by id, and finds by members.
@@ -134,7 +143,7 @@ func commitAsynchronously(_ registers: Registers) async throws {
         }
         for try await language in group { told.insert(language.id) }
     }
-    print("  \(codes.count) durable commits in \(began.duration(to: .now))")
+    print("  \(codes.count) durable commits in \(seconds(since: began))")
     check(told == Set(codes), "each was told when it was stored")
     check(try await languages.fetchAll().map(\.number) == Array(0..<codes.count), "every language has its number")
 }

@@ -3,7 +3,8 @@
     python iso_registers.py [path of the store]
 
 Countries, their subdivisions, languages, currencies and scripts come from Debian's package iso-codes. Every
-step checks what it shows; the program exits with 1 at the first check that fails.
+step checks what it shows; the program exits with 1 at the first check that fails. What stands behind
+"elsewhere" is done, too, in the way in which it is often done without a store of this kind.
 """
 
 import itertools
@@ -32,12 +33,17 @@ SOURCES = {
 BATCH = 500
 # The second process is killed once it has acknowledged so many commits.
 ACKNOWLEDGED_BEFORE_KILL = 2000
+# So many commits one after the other tell how long all of them would take so.
+ONE_BY_ONE = 200
 
 
 def main() -> None:
     """Runs the tour, in the place given or in a temporary directory."""
     if sys.argv[1:2] == ["--load"]:
         load_until_killed(sys.argv[2])
+        return
+    if sys.argv[1:2] == ["--write"]:
+        write_until_killed(sys.argv[2])
         return
     with tempfile.TemporaryDirectory() as directory:
         path = sys.argv[1] if len(sys.argv) > 1 else os.path.join(directory, "registers.db")
@@ -49,6 +55,7 @@ def main() -> None:
             lose_a_race(store)
             commit_asynchronously(store)
         kill_a_process_in_mid_load(path)
+        kill_a_process_that_writes_a_file(os.path.join(directory, "arrivals.jsonl"))
     print("Everything held.")
 
 
@@ -79,7 +86,8 @@ def import_registers(store: holdfast.Store) -> None:
             if on_terminal:
                 print(f"\r  {total:6} entries, {register:<12}", end="", flush=True)
     begin = "\r" if on_terminal else ""
-    print(f"{begin}  {total:6} entries in {time.monotonic() - started:.2f} s    ")
+    seconds = time.monotonic() - started
+    print(f"{begin}  {total:6} entries in {seconds:.2f} s, {total / seconds:,.0f} a second, durable    ")
     stored = sum(store.repository(register).count() for register in SOURCES)
     check(stored == total > 13_000, f"{stored} entries are stored")
 
@@ -138,6 +146,19 @@ def lose_a_race(store: holdfast.Store) -> None:
         check(error.retryable, "the second of two that cannot both be right is refused")
     check(scripts.count({"on_duty": True}) == 1, "one stays on duty")
 
+    # The same by calls that know nothing of each other, in the order that a race would have.
+    scripts.patch_many([{"alpha_4": "Latn", "on_duty": True}, {"alpha_4": "Cyrl", "on_duty": True}])
+    for leaving, staying in [
+        ("Latn", scripts.count({"on_duty": True})),
+        ("Cyrl", scripts.count({"on_duty": True})),
+    ]:
+        if staying == 2:
+            scripts.patch(leaving, {"on_duty": False})
+    left = scripts.count({"on_duty": True})
+    print(
+        f"  elsewhere: where nobody looks at what a write rests on, {left} of them stay, and nobody is told"
+    )
+
 
 def commit_asynchronously(store: holdfast.Store) -> None:
     """One commit for each language, none waited for; each tells its end to a callback."""
@@ -159,10 +180,19 @@ def commit_asynchronously(store: holdfast.Store) -> None:
     store.sync()
     while len(told) < len(codes) and time.monotonic() < started + 60:
         time.sleep(0.01)
-    print(f"  {len(codes)} durable commits in {seconds:.2f} s")
+    print(f"  {len(codes)} durable commits in {seconds:.2f} s, {len(codes) / seconds:,.0f} a second")
     check(sorted(told) == sorted(codes), "each called back once")
     check(sequences == sorted(set(sequences)), "they were stored in the order of submission")
     check(all(language["number"] >= 0 for language in languages), "every language has its number")
+
+    started = time.monotonic()
+    for number, code in enumerate(codes[:ONE_BY_ONE]):
+        languages.patch(code, {"number": number})
+    each = (time.monotonic() - started) / ONE_BY_ONE
+    print(
+        f"  elsewhere: one after the other, a sync for each, {1 / each:,.0f} a second: "
+        f"all would take {len(codes) * each:.1f} s on this disk"
+    )
 
 
 def kill_a_process_in_mid_load(path: str) -> None:
@@ -186,6 +216,32 @@ def kill_a_process_in_mid_load(path: str) -> None:
         halves = [id for id in acknowledged if f"{id}/back" not in arrivals]
         check(len(halves) == 0, "each has both entities of its transaction")
         check(store.repository("countries")["DE"]["name"] == "Germany", "and everything else is still there")
+
+
+def kill_a_process_that_writes_a_file(path: str) -> None:
+    """The same with a file that is written as files mostly are: what was told is not what is there."""
+    command = [sys.executable, os.path.abspath(__file__), "--write", path]
+    told: list[str] = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.endswith("\n"):
+                told.append(line.rstrip("\n"))
+            if len(told) == ACKNOWLEDGED_BEFORE_KILL:
+                process.send_signal(signal.SIGKILL)
+    whole = {line.rstrip("\n") for line in Path(path).read_text().splitlines(True) if line.endswith("\n")}
+    lost = sum(id not in whole for id in told)
+    print(
+        f"  elsewhere: of {len(told)} lines that a program had written to a file and told of, {lost} are lost"
+    )
+
+
+def write_until_killed(path: str) -> None:
+    """What many programs do: write a line, and say that it is stored."""
+    with open(path, "w") as file:
+        for number in itertools.count():
+            file.write(f"{number}\n")
+            os.write(1, f"{number}\n".encode())
 
 
 def load_until_killed(path: str) -> None:
