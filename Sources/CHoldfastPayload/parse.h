@@ -55,7 +55,7 @@ typedef enum hfpayload_scan {
 /* Follows brackets outside of strings. As long as the text is valid JSON it nests as jansson sees it. */
 hfpayload_scan hfpayload_scan_brackets(const char *bytes, size_t length, size_t max_depth, size_t *position);
 
-/* Whether the text could nest deeper than that, judged by its number of brackets alone. */
+/* Whether the text could nest deeper than that, by its number of brackets alone. */
 bool hfpayload_scan_may_exceed_depth(const char *bytes, size_t length, size_t max_depth);
 
 size_t hfpayload_skip_white_space(const char *bytes, size_t length, size_t position);

@@ -8,7 +8,7 @@ internal import Synchronization
 ///
 /// Inside `store.transaction { }` its calls join the transaction: reads see its snapshot and its own writes, writes
 /// are checked at once and stored when it commits. Outside, a read sees the newest committed state, and a write is a
-/// commit of its own, judged on the newest state when its turn comes: it never meets a conflict, and returns when it
+/// commit of its own, evaluated on the newest state when its turn comes: it never meets a conflict, and returns when it
 /// is stored. Calls of many tasks share their syncs.
 ///
 /// No asynchronous call makes a thread of Swift's pool wait. A cancelled task's commit is withdrawn while it is queued

@@ -32,6 +32,18 @@ forbid "a skipped test proves nothing" 'XCTSkip|\.disabled\(|pytest\.mark\.skip|
 forbid "an option in the middle of a sentence is found by nobody: begin a line with it" \
     '^ \* [^ ].*"[a-z_]+": (bool|[0-9]+\.\.|text|array|object|"[a-z0-9]+" \|)' include
 
+# Words of our own that stood for those of the field, which docs/glossary.md has. Tests may call things as they like.
+retire() { # the word that stands for it, pattern
+    if grep -rniE --include='*.swift' --include='*.[ch]' --include='*.py' --include='*.md' --exclude-dir=tests \
+        --exclude-dir=generated "$2" Sources include bindings docs ./*.md; then
+        echo "FAILED: the glossary has another word for this: $1" >&2
+        failed=1
+    fi
+}
+retire "validation, or evaluation on the newest state" '\bjudg(e|es|ed|ing)\b'
+retire "before-image" '\bformer (entity|entities|text|body|value|state|one)s?\b'
+retire "maintenance, or sweep" '\b(the care of|caretaker|tend(s|ed|er))\b'
+
 while IFS= read -r file; do
     if grep -q 'jansson\.h' "$file"; then
         echo "FAILED: $file: only CHoldfastPayload sees jansson" >&2

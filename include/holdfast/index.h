@@ -66,7 +66,7 @@ typedef bool (*hf_index_progress_fn)(uint64_t entities, void *user_data);
  *       of a text index: at most 10,000 words that do not count, as ["the", "a"], but for phrases
  *   "unique": bool (false)
  *       no two entities may have the same values there. What is missing counts as null, as in MongoDB.
- *       Judged on the state that a transaction leaves, so two entities may exchange their values; commits
+ *       Checked on the state that a transaction leaves, so two entities may exchange their values; commits
  *       are refused from the moment the index is begun
  *   "expire_after_ms": 0..2^50
  *       an entity is deleted when so many milliseconds have passed since the time that stands under the one

@@ -31,7 +31,7 @@
  *          "operation": "update",                     insert, update, delete; put: one of the first two;
  *                                                     drop, rename: see below
  *          "entity": {…},                             the new form, where known
- *          "old": {…}}]}]}                            the former one, where known and asked for
+ *          "old": {…}}]}]}                            the before-image, where known and asked for
  *
  * A repository that was dropped or renamed is one change of its own, alone in its commit:
  *

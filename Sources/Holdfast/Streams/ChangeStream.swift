@@ -51,7 +51,7 @@ public struct ChangeStream: AsyncSequence, Sendable {
 public struct ChangeOptions: Sendable, Hashable {
     /// Whether changes have the entity's new form.
     public var includesEntities = true
-    /// Whether they have its former one, too, where it is known. Not of a feed.
+    /// Whether they have its before-image, too, where it is known. Not of a feed.
     public var includesOld = false
 
     /// With the new forms alone, if nothing else is said.

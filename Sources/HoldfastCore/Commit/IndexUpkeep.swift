@@ -131,7 +131,7 @@ struct IndexUpkeep {
 
     /// Adds an entry of an entity that was there before the index, and has not changed since.
     mutating func build(_ index: Index, _ entry: IndexEntryChange, in write: any StorageWrite) throws(Refusal) {
-        // This batch has changed it, and takes care of its entries.
+        // This batch has changed it, and keeps its entries.
         if !keys.isEmpty && keys[entry.entity] != nil { return }
         if index.definition.isUnique {
             if let holder = try holder(of: entry.key, in: index, except: { $0 == entry.entity }, write) {

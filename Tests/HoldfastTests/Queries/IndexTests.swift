@@ -66,7 +66,7 @@ struct IndexTests {
                 }
             }
             #expect(inTransaction?.detail.other == "a02")
-            // Judged on what a transaction leaves.
+            // Checked on what a transaction leaves.
             try await albums.store.transaction {
                 try await albums.modify(id: "a01", .set(\.title, "Title 2"))
                 try await albums.modify(id: "a02", .set(\.title, "Title 1"))

@@ -86,7 +86,7 @@ def _read_model(cls: Any, members: Any) -> Any:
 
 def _prepared(cls: Any, members: Any) -> Any:
     """What a model is made of, values already of the types that pydantic makes otherwise of JSON. What it
-    judges by itself is left to it, and so is what does not fit."""
+    reads by itself is left to it, and so is what does not fit."""
     readers = _prepared_members(cls)
     if not readers:
         return members
