@@ -2,8 +2,8 @@
 # tested against the library of this tree.
 
 HOSTS := $(BUILD)/hosts
-HOST_PACKAGES := cargo g++ iso-codes libjansson-dev librust-serde-derive-dev librust-serde-json-dev pkg-config rustc rustfmt
-HOST_PARTS := test-cpp test-rust
+HOST_PACKAGES := cargo g++ golang-go iso-codes libjansson-dev librust-serde-derive-dev librust-serde-json-dev pkg-config rustc rustfmt sqlite3
+HOST_PARTS := test-cpp test-rust test-go
 
 .PHONY: test-hosts host-dependencies host-lint $(HOST_PARTS)
 
@@ -19,6 +19,7 @@ host-dependencies:
 host-lint:
 	clang-format --dry-run --Werror $(shell find bindings/cpp -name '*.[ch]pp')
 	cd bindings/rust && $(CARGO) fmt --check
+	@unformatted=$$(gofmt -l bindings/go); [ -z "$$unformatted" ] || { echo "error: gofmt would change $$unformatted"; exit 1; }
 
 # What an example in another language has to print, too: C's.
 $(HOSTS)/c.totals: bindings/c/examples/iso_registers.c bindings/totals.sh $(HEADERS)
@@ -59,3 +60,18 @@ test-rust: $(HOSTS)/cargo/config.toml $(HOSTS)/c.totals
 $(HOSTS)/cargo/config.toml: bindings/hosts.mk
 	@mkdir -p $(@D)
 	printf '[source.crates-io]\nreplace-with = "debian"\n[source.debian]\ndirectory = "/usr/share/cargo/registry"\n' > $@
+
+# --- Go ---------------------------------------------------------------------------------------------
+
+GO = PATH=/usr/bin:$$PATH GOPROXY=off GOTOOLCHAIN=local GOCACHE=$(HOSTS)/go LD_LIBRARY_PATH=$(LIBRARY_DIRECTORY) \
+    PKG_CONFIG_PATH=$(HOSTS)/pkgconfig GODEBUG=cgocheck=2 go
+
+test-go: $(HOSTS)/pkgconfig/holdfast.pc $(HOSTS)/c.totals
+	cd bindings/go && $(GO) vet ./... && $(GO) test -count=1 -race -timeout 300s ./... && \
+	    $(GO) build -o $(HOSTS)/go-iso ./examples/iso_registers
+	LD_LIBRARY_PATH=$(LIBRARY_DIRECTORY) bindings/totals.sh $(HOSTS) go $(HOSTS)/go-iso
+
+# This tree as if it were installed.
+$(HOSTS)/pkgconfig/holdfast.pc: bindings/c/holdfast.pc.in bindings/hosts.mk
+	@mkdir -p $(@D)
+	sed -e 's|@PREFIX@|$(CURDIR)|' -e 's|@LIBDIR@|$(LIBRARY_DIRECTORY)|' -e 's|@VERSION@|$(VERSION)|' $< > $@

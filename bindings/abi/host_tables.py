@@ -34,9 +34,12 @@ def _statuses(abi: "dict[str, Any]") -> "list[dict[str, Any]]":
     return next(enum["values"] for enum in abi["enums"] if enum["name"] == "hf_status")
 
 
-def _camel(name: str) -> str:
-    """HF_NOT_FOUND as NotFound."""
-    return "".join(part.capitalize() for part in name.removeprefix("HF_").split("_"))
+def _go_name(name: str) -> str:
+    """HF_NOT_FOUND as ErrNotFound; what is short for something stays in capitals."""
+    parts = name.replace("HF_", "", 1).split("_")
+    return "Err" + "".join(
+        part if part in ("ID", "IO", "JSON", "URL") else part.capitalize() for part in parts
+    )
 
 
 def _comment(text: str, mark: str, indent: str = "") -> "list[str]":
@@ -131,11 +134,11 @@ def _rust_statuses(statuses: "list[dict[str, Any]]") -> str:
 
 
 def _go_statuses(statuses: "list[dict[str, Any]]") -> str:
-    lines = [f"// Code generated from the headers by `make abi`. DO NOT EDIT.", "", "package holdfast", ""]
+    lines = ["// Code generated from the headers by `make abi`. DO NOT EDIT.", "", "package holdfast", ""]
     lines += ["// What a call failed with, to be asked for by errors.Is.", "const ("]
     for status in statuses:
         if status["value"] != 0:
-            name = "Err" + _camel(status["name"])
+            name = _go_name(status["name"])
             lines += _comment(f"{name}: {status['description']}", "//", "\t")
             lines.append(f"\t{name} Status = {status['value']}")
     return "\n".join([*lines, ")", ""])

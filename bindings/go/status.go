@@ -8,20 +8,20 @@ const (
 	ErrInvalidArgument Status = 1
 	// ErrInvalidHandle: A handle that was freed, never existed, or is of another type.
 	ErrInvalidHandle Status = 2
-	// ErrInvalidJson: A payload is no JSON, or JSON beyond the limits for depth and size. The detail has `position`.
-	ErrInvalidJson Status = 3
+	// ErrInvalidJSON: A payload is no JSON, or JSON beyond the limits for depth and size. The detail has `position`.
+	ErrInvalidJSON Status = 3
 	// ErrInvalidEntity: An entity is no JSON object, its id is missing where one is needed, or an update does not fit it.
 	ErrInvalidEntity Status = 4
-	// ErrInvalidId: An id is empty, too long, holds control characters, or is neither text nor a 64-bit integer.
-	ErrInvalidId Status = 5
+	// ErrInvalidID: An id is empty, too long, holds control characters, or is neither text nor a 64-bit integer.
+	ErrInvalidID Status = 5
 	// ErrInvalidName: A repository's name does not follow the rule given at hf_repository_open.
 	ErrInvalidName Status = 6
 	// ErrInvalidOption: An option is unknown or has a wrong type or value. The detail has `option` and perhaps `nearest`.
 	ErrInvalidOption Status = 7
 	// ErrInvalidQuery: A filter or an update uses an unknown operator, a wrong operand or a wrong path.
 	ErrInvalidQuery Status = 8
-	// ErrInvalidUrl: The store's URL names no engine that this library has.
-	ErrInvalidUrl Status = 9
+	// ErrInvalidURL: The store's URL names no engine that this library has.
+	ErrInvalidURL Status = 9
 	// ErrInvalidState: The call is not allowed in the object's present state, such as a write in a finished transaction.
 	ErrInvalidState Status = 10
 	// ErrUnsupported: This library or engine does not offer what was asked.
@@ -64,8 +64,8 @@ const (
 	ErrReadOnly Status = 43
 	// ErrFull: No space is left.
 	ErrFull Status = 44
-	// ErrIo: Reading, writing or syncing failed. The commit state says what may have happened.
-	ErrIo Status = 45
+	// ErrIO: Reading, writing or syncing failed. The commit state says what may have happened.
+	ErrIO Status = 45
 	// ErrNoMemory: The system gives no memory, no thread or no descriptor, all handles are in use, or an aggregation would take more memory than its options allow. See holdfast.h.
 	ErrNoMemory Status = 46
 	// ErrUnsafeLocation: The place cannot hold a store safely: a symbolic link or a network file system.
