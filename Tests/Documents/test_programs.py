@@ -57,3 +57,29 @@ def test_the_program_in_python_prints_what_it_says(page, tmp_path):
     (tmp_path / "program.py").write_text(source)
     answer = printed([sys.executable, "program.py"], tmp_path)
     assert answer == documents.told(source, "python")
+
+
+#: What has none to show: how it is made, measured, compared and called.
+WITHOUT_A_PROGRAM = {
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "architecture.md",
+    "engine-interface.md",
+    "faq.md",
+    "glossary.md",
+    "index.md",
+    "other-swift-libraries.md",
+    "performance.md",
+    "postgresql.md",
+    "testing.md",
+}
+
+
+def test_every_page_for_users_has_a_program_that_is_run():
+    languages = ("c", "python", "swift", "console")
+    without = {
+        page.name
+        for page in documents.PAGES
+        if not any(documents.blocks(page, language) for language in languages)
+    }
+    assert without == WITHOUT_A_PROGRAM

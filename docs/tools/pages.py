@@ -3,6 +3,7 @@
 import enum
 import inspect
 import json
+import os
 import re
 from pathlib import Path
 
@@ -15,6 +16,12 @@ COPIES = {
     "SECURITY.md": "security",
     "CHANGELOG.md": "changelog",
     "Sources/HoldfastPostgreSQL/LAYOUT.md": "postgresql-tables",
+    # Packages for other languages; Python's is told on these pages.
+    **{
+        str(path.relative_to(ROOT)): f"host-{path.parent.name}"
+        for path in sorted((ROOT / "bindings").glob("*/README.md"))
+        if path.parent.name != "python"
+    },
 }
 LINK = re.compile(r"\]\((?!https?:|#|<)([^)#\s]+)")
 
@@ -29,12 +36,14 @@ def write(name, text):
 
 def copies():
     for file, name in COPIES.items():
-        text = LINK.sub(lambda link: f"]({elsewhere(link[1])}", (ROOT / file).read_text())
+        folder = Path(file).parent
+        text = LINK.sub(lambda link, folder=folder: f"]({elsewhere(folder, link[1])}", (ROOT / file).read_text())
         write(name, text)
 
 
-def elsewhere(target):
-    """A link of a file in the root, as one of a page in docs/generated."""
+def elsewhere(folder, target):
+    """A link of a file in the sources, as one of a page in docs/generated."""
+    target = os.path.normpath(folder / target)
     if target in COPIES:
         return f"{COPIES[target]}.md"
     return f"../{target.removeprefix('docs/')}" if target.startswith("docs/") else f"../../{target}"

@@ -9,8 +9,8 @@
  *   what a write, or a commit, has answered.
  *
  *   With NULL, a read sees the newest committed state, and a write is a transaction of its own: it is
- * evaluated on the newest state when its turn comes, so it answers HF_EXISTS, HF_NOT_FOUND or
- * HF_VERSION_MISMATCH and never HF_CONFLICT; it blocks until stored. Batches are atomic.
+ *   evaluated on the newest state when its turn comes, so it answers HF_EXISTS, HF_NOT_FOUND or
+ *   HF_VERSION_MISMATCH and never HF_CONFLICT; it blocks until stored. Batches are atomic.
  *
  * Parameters, where a function says nothing else of them:
  *
