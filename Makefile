@@ -119,7 +119,7 @@ dependencies: ## Installs the Debian packages that are missing
 
 # --- Examples ---------------------------------------------------------------------------------------
 
-demo: demo-dependencies demo-c demo-python demo-swift ## Installs what they need, and runs the examples in C, Python and Swift
+demo: demo-dependencies library demo-c demo-python demo-swift ## Installs what they need, and runs the examples in C, Python and Swift
 
 # By themselves, because the tests take a browser, a server and more.
 demo-dependencies:
