@@ -34,7 +34,7 @@ HEADERS := $(wildcard include/holdfast/*.h)
 # What is no part of the library: for the tests of programs that use it.
 TEST_HEADERS := bindings/c/include/holdfast/testing.h
 DOCUMENTED := $(wildcard docs/guides/*.md) LICENSE bindings/c/holdfast.supp
-C_FILES = $(shell find include Sources Tests bindings -name '*.[ch]' -not -path '*/build/*')
+C_FILES = $(shell find include Sources Tests bindings packaging -name '*.[ch]' -not -path '*/build/*')
 ABI_SHARED := $(addprefix Tests/ABI/,support.c actions.c indexes.c listener.c members.c scene.c shelf.c state_table.c \
     every_function.c)
 ABI_TESTS := $(patsubst Tests/ABI/%.c,%,$(wildcard Tests/ABI/test_*.c))
@@ -269,6 +269,7 @@ aggregation-memory: library $(VENV)/tools ## Pipelines over a million entities: 
 	    --timeout 3600 bindings/python/tests/test_aggregation_memory.py
 
 include bindings/abi/abi.mk
+include packaging/packaging.mk
 include Tests/Torture/torture.mk
 include Tests/DrawnLimits/drawn_limits.mk
 include Tests/Simulator/simulator.mk
@@ -301,15 +302,15 @@ $(VENV)/site: $(VENV)/tools
 lint: dependencies $(VENV)/tools ## Checks formatting and the rules that a machine can check
 	swift format lint --strict --recursive Sources Tests Package.swift
 	clang-format --dry-run --Werror $(C_FILES)
-	$(VENV)/bin/ruff check bindings/abi bindings/python docs Tests
-	$(VENV)/bin/ruff format --check bindings/abi bindings/python docs Tests
+	$(VENV)/bin/ruff check bindings/abi bindings/python docs packaging Tests
+	$(VENV)/bin/ruff format --check bindings/abi bindings/python docs packaging Tests
 	$(ABI) --check
 	Tests/Style/check.sh
 
 format: dependencies $(VENV)/tools ## Rewrites the sources as lint wants them
 	swift format --in-place --recursive Sources Tests Package.swift
 	clang-format -i $(C_FILES)
-	$(VENV)/bin/ruff format bindings/abi bindings/python docs Tests
+	$(VENV)/bin/ruff format bindings/abi bindings/python docs packaging Tests
 
 clean: ## Removes everything built
 	rm -rf $(BUILD) bindings/python/build bindings/python/*.egg-info

@@ -50,12 +50,13 @@ class Reader:
             {"name": name, "header": header, "value": value, "description": descriptions.sentence(comment)}
             for name, value, header, comment in self.contract.constants
         ]
-        return {"constants": constants, **{f"{kind}s": made[kind] for kind in made}}
+        headers = [{"name": name, "description": head} for name, head in self.contract.heads.items()]
+        return {"headers": headers, "constants": constants, **{f"{kind}s": made[kind] for kind in made}}
 
     # --- Types ----------------------------------------------------------------------------------------------
 
     def _head(self, declaration: Declaration, description: str = "") -> "dict[str, Any]":
-        description = description or "\n\n".join(descriptions.prose(declaration.comment))
+        description = description or declaration.comment
         if not description:
             self._refuse(declaration.name, "has no comment that describes it")
         return {"name": declaration.name, "header": declaration.header, "description": description}

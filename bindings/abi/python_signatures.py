@@ -64,7 +64,8 @@ def _types(abi: "dict[str, Any]") -> str:
 
 
 def _docstring(description: str) -> str:
-    first = re.split(r"(?<=[.:;]) ", description.split("\n")[0])[0].rstrip(".:;")
+    text = " ".join(description.split("\n\n")[0].split())
+    first = re.split(r"(?<=[.:;]) ", text)[0].rstrip(".:;")
     if len(first) > 95:
         first = first[:95].rpartition(",")[0]
     return f'"""{first[0].upper()}{first[1:]}."""'

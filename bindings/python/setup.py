@@ -3,21 +3,33 @@
 import os
 import shutil
 import subprocess
+import sys
+import sysconfig
 from pathlib import Path
 
 from setuptools import Distribution, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+REPOSITORY = Path(__file__).resolve().parent.parent.parent
 BUILT = REPOSITORY / ".build" / "holdfast" / "libholdfast.so"
 
 
 def native_library() -> Path:
     """The library to bundle: $HOLDFAST_LIBRARY, else the repository's own, built if need be."""
+    if "musl" in (sysconfig.get_config_var("HOST_GNU_TYPE") or ""):
+        sys.exit(
+            "holdfast-store: this Python is linked with musl, for which there is no Swift runtime and so no "
+            "libholdfast.so: use one that is linked with glibc 2.34 or later"
+        )
     named = os.environ.get("HOLDFAST_LIBRARY")
     if named:
         return Path(named)
+    if not (REPOSITORY / "Package.swift").exists():
+        sys.exit(
+            "holdfast-store: a source distribution has no libholdfast.so. Install a wheel (Linux on x86-64 "
+            "with glibc 2.34 or later), or set HOLDFAST_LIBRARY to the path of one that `make library` built"
+        )
     if not BUILT.exists():
         subprocess.run(["make", "library"], cwd=REPOSITORY, check=True)
     return BUILT

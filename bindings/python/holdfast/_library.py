@@ -8,23 +8,19 @@ from typing import Callable
 from ._signatures import FUNCTIONS
 from ._types import API_VERSION
 
-FILE_NAME = "libholdfast.so"
+BUNDLED = Path(__file__).with_name("libholdfast.so")
+#: What the dynamic linker looks for where the system's libraries are.
+SYSTEM = Path("libholdfast.so.0")
 # The versions of the library that this package works with: from the first up to, not including, the second.
 OLDEST, FIRST_TOO_NEW = (0, 1), (1, 0)
 
 
 def find() -> Path:
-    """The library's path: $HOLDFAST_LIBRARY, else beside this package."""
+    """The library's path: $HOLDFAST_LIBRARY, else beside this package, else the system's."""
     named = os.environ.get("HOLDFAST_LIBRARY")
     if named:
         return Path(named)
-    bundled = Path(__file__).with_name(FILE_NAME)
-    if not bundled.exists():
-        raise ImportError(
-            f"holdfast: there is no {bundled}; install the package with its library, "
-            "or set HOLDFAST_LIBRARY to the path of one"
-        )
-    return bundled
+    return BUNDLED if BUNDLED.exists() else SYSTEM
 
 
 def is_loaded(path: Path) -> bool:
@@ -41,6 +37,11 @@ def load(path: Path) -> ctypes.CDLL:
     try:
         library = ctypes.CDLL(str(path))
     except OSError as error:
+        if path == SYSTEM:
+            raise ImportError(
+                f"holdfast: there is no {BUNDLED}, and the system has no {SYSTEM}: install the package with "
+                "its library, or set HOLDFAST_LIBRARY to the path of one"
+            ) from error
         raise ImportError(f"holdfast: the library cannot be loaded: {error}") from error
     for name, (result, parameters) in FUNCTIONS.items():
         try:

@@ -442,5 +442,5 @@ def test_without_its_packages_the_command_says_what_to_install(tmp_path: Path) -
     )
     assert ended.returncode == 1
     assert ended.stderr == (
-        "holdfast: the command needs click, rich, prompt_toolkit: pip install 'holdfast[command]'\n"
+        "holdfast: the command needs click, rich, prompt_toolkit: pip install 'holdfast-store[command]'\n"
     )

@@ -1,4 +1,4 @@
-"""The command `holdfast`, for stores at a prompt and in scripts: `pip install 'holdfast[command]'`.
+"""The command `holdfast`, for stores at a prompt and in scripts: `pip install 'holdfast-store[command]'`.
 
 The package itself uses the standard library only; this part of it wants click, rich and prompt_toolkit, and
 `import holdfast` does not load it.
@@ -25,7 +25,8 @@ def main() -> None:
     try:
         missing = [name for name in NEEDED if find_spec(name) is None]
         if missing:
-            sys.exit(f"holdfast: the command needs {', '.join(missing)}: pip install 'holdfast[command]'")
+            cure = "pip install 'holdfast-store[command]'"
+            sys.exit(f"holdfast: the command needs {', '.join(missing)}: {cure}")
         for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
             # Whoever closed it wants nothing there; a file of the store must not take its number.
             if getattr(sys, name) is None:
