@@ -64,7 +64,7 @@ def of_header(header: "dict[str, Any]", version: str) -> "tuple[str, str]":
         for it in ABI[kind]:
             if it["header"] == header["name"]:
                 told = f".nf\n.B {troff(declaration(it))}\n.fi\n.PP\n" if "parameters" in it else ""
-                parts.append((it["name"], told + troff(it["description"])))
+                parts.append((it["name"], told + troff(it.get("comment", it["description"]))))
     name = f"holdfast_{Path(header['name']).stem}"
     first = what.split(". ")[0].rstrip(".") or title
     return f"{name}.3", page(name, 3, version, first, parts)

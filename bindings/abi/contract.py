@@ -56,10 +56,15 @@ class Reader:
     # --- Types ----------------------------------------------------------------------------------------------
 
     def _head(self, declaration: Declaration, description: str = "") -> "dict[str, Any]":
-        description = description or declaration.comment
+        paragraphs = descriptions.prose(declaration.comment)
+        description = description or "\n\n".join(paragraphs)
         if not description:
             self._refuse(declaration.name, "has no comment that describes it")
-        return {"name": declaration.name, "header": declaration.header, "description": description}
+        made = {"name": declaration.name, "header": declaration.header, "description": description}
+        # What is listed in it, such as options, stands in the whole of it alone.
+        if descriptions.LISTED.search(declaration.comment):
+            made["comment"] = declaration.comment
+        return made
 
     def _enum(self, enum: Declaration) -> "dict[str, Any]":
         values = [

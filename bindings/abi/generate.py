@@ -70,7 +70,7 @@ def _difference(path: Path, text: str) -> str:
     lines = difflib.unified_diff(
         path.read_text().splitlines(), text.splitlines(), str(path), "as it has to be", n=1
     )
-    return "\n".join(list(lines)[:40])
+    return "\n".join(line[:200] for line in list(lines)[:40])
 
 
 if __name__ == "__main__":
