@@ -108,6 +108,14 @@ uint64_t hfplatform_thread_current(void) { return (uint64_t)(uintptr_t)pthread_s
 
 bool hfplatform_thread_is_own(void) { return is_ours; }
 
+uint32_t hfplatform_thread_number(void) {
+    static uint32_t numbers;
+    static __thread uint32_t number;
+    if (number == 0)
+        number = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED);
+    return number;
+}
+
 static __thread const void *frame;
 
 const void *hfplatform_thread_frame(void) { return frame; }

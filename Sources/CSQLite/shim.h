@@ -16,7 +16,8 @@ enum { HOLDFAST_WAL_HEADER_BYTES = 48 };
 static inline bool holdfast_wal_header(const void *index, void *header) {
     unsigned char second[HOLDFAST_WAL_HEADER_BYTES];
     memcpy(header, index, HOLDFAST_WAL_HEADER_BYTES);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    /* The order of two reads is all that is wanted. */
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
     memcpy(second, (const unsigned char *)index + HOLDFAST_WAL_HEADER_BYTES, HOLDFAST_WAL_HEADER_BYTES);
     return memcmp(header, second, HOLDFAST_WAL_HEADER_BYTES) == 0;
 }

@@ -238,9 +238,13 @@ public func hf_repository_fetch(
     answerStatus(out_error) { () throws(HoldfastError) in
         let result = try required(out_entity, "out_entity")
         return try useRepository(repository, transaction) { repository, transaction throws(HoldfastError) in
-            let isFound = try repository.fetch(entityID(id, id_length), in: transaction) {
-                version, bytes throws(HoldfastError) in try fill(result, with: bytes, version: version)
+            let bytes = try bytes(id, id_length, "id")
+            func take(_ version: CommitSequence, _ body: UnsafeRawBufferPointer) throws(HoldfastError) {
+                try fill(result, with: body, version: version)
             }
+            // What is cached has an id, so these bytes need not be checked, or copied, before they are found there.
+            if transaction == nil, try repository.lendCached(bytes, take) { return hf_status.HF_OK }
+            let isFound = try repository.fetch(EntityID(checking: bytes), in: transaction, take)
             return isFound ? hf_status.HF_OK : hf_status.HF_NOT_FOUND
         }
     }

@@ -15,7 +15,7 @@ public enum Memory {
     }
 
     /// The same, for what can be done without.
-    static func isThere(for bytes: Int) -> Bool {
+    package static func isThere(for bytes: Int) -> Bool {
         hfplatform_memory_ask(bytes, Limits.inForce.memoryUnasked, Limits.inForce.memoryReserve)
     }
 }

@@ -32,8 +32,12 @@ final class ReaderPool: Sendable {
     let isImmutable: Bool
 
     private let state = Lock(State())
-    /// Apart from the state, whose lock may be held while a connection is opened. nil while none is open.
+    /// nil while none is open; guarded by the lock. Apart from the state, whose lock may be held while a connection is opened.
     private let index = Lock<WALIndex?>(nil)
+    /// The address of what it has mapped, 0 for none, for those who read the header: each cached read does, so that none takes
+    /// a lock that another takes. The index is let go when they have left.
+    private let mapped = Atomic<UInt>(0)
+    private let headerReaders = Readers()
     private let files: StoreFiles
     let limits: Limits
     private let connect: @Sendable () throws(HoldfastError) -> Connection
@@ -50,7 +54,11 @@ final class ReaderPool: Sendable {
     }
 
     /// What the index of the write-ahead log says now; nil while somebody is changing it, or while no snapshot is given.
-    func walHeader() -> WALHeader? { index.withLock { $0?.header() } }
+    func walHeader() -> WALHeader? {
+        let visit = headerReaders.enter()
+        defer { visit.leave() }
+        return UnsafeRawPointer(bitPattern: mapped.load(ordering: .acquiring)).flatMap { WALHeader(in: $0) }
+    }
 
     /// As `Storage.changeToken`.
     var changeToken: ChangeToken? { isImmutable ? ChangeToken(0) : walHeader().map { ChangeToken($0.words) } }
@@ -122,7 +130,7 @@ final class ReaderPool: Sendable {
     func serve() throws(HoldfastError) {
         if !isImmutable {
             let opened = try WALIndex(try connectToFiles())
-            index.withLock { $0 = opened }
+            show(opened)
         }
         state.withLock { if $0.phase == .withheld { $0.phase = .serving } }
     }
@@ -138,7 +146,15 @@ final class ReaderPool: Sendable {
         }
         for reader in readers { reader.interrupt(forGood: phase == .closed) }
         for reader in readers { reader.close() }
-        index.withLock { $0 = nil }
+        show(nil)
+    }
+
+    private func show(_ opened: WALIndex?) {
+        index.withLock { index in
+            mapped.store(opened.map { UInt(bitPattern: $0.mapped) } ?? 0, ordering: .releasing)
+            headerReaders.awaitLeaving()
+            index = opened
+        }
     }
 
     static let taken = HoldfastError(

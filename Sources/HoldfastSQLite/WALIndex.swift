@@ -10,7 +10,7 @@ internal import HoldfastStorage
 /// this one is never busy.
 struct WALIndex {
     private let connection: Connection
-    private let mapped: UnsafeRawPointer
+    let mapped: UnsafeRawPointer
 
     /// nil where there is none to be shared: for a database without a write-ahead log, and where nobody writes and this
     /// process may not, so that SQLite reads the WAL without one.
@@ -34,11 +34,6 @@ struct WALIndex {
 
     /// How much of the index SQLite maps at once.
     static let regionBytes: Int32 = 32_768
-
-    func header() -> WALHeader? {
-        var header = WALHeader()
-        return holdfast_wal_header(mapped, &header.words) ? header : nil
-    }
 }
 
 extension ChangeToken {
@@ -59,7 +54,12 @@ extension ChangeToken {
 
 /// One state of the index' header.
 struct WALHeader: Equatable, Sendable {
-    fileprivate(set) var words: ChangeToken.Words = (0, 0, 0, 0, 0, 0)
+    private(set) var words: ChangeToken.Words = (0, 0, 0, 0, 0, 0)
+
+    /// As it stands in a mapped index; nil while somebody is changing it.
+    init?(in index: UnsafeRawPointer) {
+        guard holdfast_wal_header(index, &words) else { return nil }
+    }
 
     /// Counts commits, of whomever ("iChange").
     var changes: UInt32 { UInt32(truncatingIfNeeded: words.1) }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "CHoldfastFileLock.h"
 
@@ -48,9 +49,28 @@ void hfplatform_thread_end_if_forked(uint32_t epoch);
 bool hfplatform_thread_is_own(void);
 /* A number that is this thread's own while it lives. */
 uint64_t hfplatform_thread_current(void);
+/* Threads count from 1 in the order in which they first ask, and keep their number. */
+uint32_t hfplatform_thread_number(void);
 /* What this thread is in the middle of: an address of the caller's choice, NULL at first. */
 const void *hfplatform_thread_frame(void);
 void hfplatform_thread_set_frame(const void *innermost);
+
+/* --- Moments ----------------------------------------------------------------------------------------
+ * A number that rises with time, by steps of a few nanoseconds (some tens on ARM), the same for all threads
+ * as far as the processors' clocks agree: which of two moments was the earlier one, at the least cost. */
+static inline uint64_t hfplatform_moment(void) {
+#if defined(__x86_64__)
+    return __builtin_ia32_rdtsc();
+#elif defined(__aarch64__)
+    uint64_t count;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(count));
+    return count;
+#else
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+#endif
+}
 
 /* --- Answers of the host's functions that answer by a call ------------------------------------------
  * Whether a function was declared to be one. */

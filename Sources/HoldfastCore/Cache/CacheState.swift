@@ -1,20 +1,22 @@
+internal import HoldfastEnvironment
 internal import HoldfastQuery
 internal import HoldfastStorage
+internal import Synchronization
 
-/// What the cache's lock guards: the entries, by repository those that are governed by a policy of its own.
+/// What the cache's lock guards: which entities there are, in which order they go, by repository those that are governed by
+/// a policy of its own.
 struct CacheState: Sendable {
-    typealias Entity = EntityCache.Entity
+    typealias Entity = CachedEntity.Pointer
 
     struct RepositoryState: Sendable {
         let repository: RepositoryID
-        /// Nil while it shares the general list.
+        /// Its entities, wherever their order stands.
+        let table: CacheTable
+        /// Nil while it shares the general order.
         var policy: CachePolicy?
-        var own = EntityCache.Entries(.lru, maxCount: 0)
-        /// In nanoseconds, 0 for none.
-        var timeToLive: UInt64 = 0
+        var own = EvictionOrder(.lru, maxCount: 0)
+        /// But for its hits: those the table counts.
         var counts = CacheStatistics.Counts()
-        /// In its own list or in the general one.
-        var entries = 0
         var bytes = 0
     }
 
@@ -26,18 +28,19 @@ struct CacheState: Sendable {
     /// While a commit of this process becomes visible and the entries do not show it yet.
     var isCommitting = false
 
-    private(set) var general: EntityCache.Entries
+    private(set) var general: EvictionOrder
     private let limitBytes: Int
     /// Those that anybody has asked about; they stay.
     var repositories: [RepositoryState] = []
     private(set) var indexes: [RepositoryID: Int] = [:]
     /// The index that was looked up last: most who come ask about the same one.
     private var latest = 0
+    private var latestMoment: UInt64 = 0
 
     init(limitBytes: Int, head: CommitSequence) {
         self.head = head
         self.limitBytes = limitBytes
-        general = EntityCache.Entries(.lru, maxSize: limitBytes)
+        general = EvictionOrder(.lru, maxSize: limitBytes)
     }
 
     /// Whether a snapshot at this sequence is served.
@@ -53,7 +56,7 @@ struct CacheState: Sendable {
         } else {
             latest = repositories.count
             indexes[repository] = latest
-            repositories.append(RepositoryState(repository: repository))
+            repositories.append(RepositoryState(repository: repository, table: CacheTable(index: latest)))
         }
         return latest
     }
@@ -62,71 +65,92 @@ struct CacheState: Sendable {
         repositories[index].policy == nil ? general.holdsNothing : repositories[index].own.holdsNothing
     }
 
+    /// The order in which the repository's entities stand.
+    private mutating func withOrder<Result>(at index: Int, _ body: (inout EvictionOrder) -> Result) -> Result {
+        repositories[index].policy == nil ? body(&general) : body(&repositories[index].own)
+    }
+
     // MARK: Entries
 
-    /// The entity, which counts as used, unless it has expired.
-    mutating func use(_ key: EntityKey, at index: Int, _ now: UInt64) -> Entity? {
-        guard repositories[index].policy != nil else { return general.use(key) }
-        guard let entity = repositories[index].own.use(key) else { return nil }
-        let timeToLive = repositories[index].timeToLive
-        // A host's clock may go back.
-        guard timeToLive > 0, now > entity.setAt, now - entity.setAt > timeToLive else { return entity }
-        _ = remove(key, at: index)
+    /// The entity, unless it has expired.
+    mutating func find(_ id: UnsafeRawBufferPointer, _ hash: UInt64, at index: Int, _ now: UInt64) -> Entity? {
+        let table = repositories[index].table
+        guard let entity = table.find(id, hash) else { return nil }
+        guard table.isExpired(entity, now) else { return entity }
+        drop(entity)
         repositories[index].counts.expirations += 1
         return nil
     }
 
-    mutating func set(_ key: EntityKey, _ entity: Entity, at index: Int, _ now: UInt64) {
-        var entity = entity
-        entity.setAt = now
-        let size = EntityCache.size(key, entity)
-        if repositories[index].policy != nil {
-            var evicted = 0
-            let isTaken = repositories[index].own.set(key, entity, size: size) { _, _ in evicted += 1 }
-            repositories[index].counts.fills += isTaken ? 1 : 0
-            repositories[index].counts.evictions += UInt64(evicted)
-            countOwn(at: index)
+    /// Inserts or overwrites, but for what is larger than all that is allowed, or than the memory that there is: that is not
+    /// taken, and what was there is dropped.
+    mutating func set(
+        _ id: UnsafeRawBufferPointer, _ body: UnsafeRawBufferPointer, version: CommitSequence, at index: Int,
+        _ now: UInt64
+    ) {
+        let table = repositories[index].table
+        let hash = table.hash(id)
+        let old = table.find(id, hash)
+        let size = EntityCache.size(idBytes: id.count, bodyBytes: body.count)
+        let isAllowed = withOrder(at: index) { size <= $0.maxSize && !$0.holdsNothing }
+        // No two are set in the same moment, so that their order is theirs.
+        latestMoment = max(moment(), latestMoment + 1)
+        let made =
+            isAllowed
+            ? CachedEntity.make(
+                id, hash, body, version: version, setAt: now, repository: index, used: latestMoment) : nil
+        guard let made, table.set(made, insteadOf: old) else {
+            if let made { CachedEntity.release(made) }
+            if let old {
+                drop(old)
+                repositories[index].counts.evictions += 1
+            }
             return
         }
-        var evicted: [(key: EntityKey, size: Int)] = []
-        let (count, bytes) = (general.count, general.size)
-        let isTaken = general.set(key, entity, size: size) { evicted.append(($0, $1)) }
-        repositories[index].counts.fills += isTaken ? 1 : 0
-        // What came, before others went for it.
-        repositories[index].entries += general.count + evicted.count - count
-        repositories[index].bytes += general.size + evicted.reduce(0) { $0 + $1.size } - bytes
-        for (key, size) in evicted {
-            let index = self.index(of: key.repository)
-            repositories[index].counts.evictions += 1
-            repositories[index].entries -= 1
-            repositories[index].bytes -= size
+        repositories[index].counts.fills += 1
+        repositories[index].bytes += size - (old?.size ?? 0)
+        withOrder(at: index) { order in
+            if let old { order.replace(old, with: made) } else { order.append(made) }
         }
+        while let evicted = withOrder(at: index, { $0.isOverfull ? $0.first() : nil }) {
+            repositories[Int(evicted.pointee.repository)].counts.evictions += 1
+            drop(evicted)
+        }
+    }
+
+    private mutating func drop(_ entity: Entity) {
+        let index = Int(entity.pointee.repository)
+        repositories[index].bytes -= entity.size
+        withOrder(at: index) { $0.remove(entity) }
+        repositories[index].table.remove(entity)
     }
 
     /// Answers whether it was there.
     mutating func remove(_ key: EntityKey, at index: Int) -> Bool {
-        let size = repositories[index].policy == nil ? general.remove(key) : repositories[index].own.remove(key)
-        guard let size else { return false }
-        repositories[index].entries -= 1
-        repositories[index].bytes -= size
+        let table = repositories[index].table
+        guard let entity = key.id.bytes.withBytes({ table.find($0, table.hash($0)) }) else { return false }
+        drop(entity)
         return true
     }
 
     /// Drops so many of the repository's entries, the first in the order of eviction first. Answers how many it were.
     mutating func drop(_ limit: Int, at index: Int) -> Int {
-        let dropped: Int
-        if repositories[index].policy == nil {
-            if repositories[index].entries == 0 { return 0 }
-            let repository = repositories[index].repository
-            let before = general.size
-            dropped = general.drop(min(limit, repositories[index].entries)) { $0.repository == repository }
-            repositories[index].entries -= dropped
-            repositories[index].bytes -= before - general.size
-        } else {
-            dropped = repositories[index].own.drop(limit)
-            countOwn(at: index)
+        let table = repositories[index].table
+        if limit >= table.count { return dropAll(at: index) }
+        let ranked = table.all.map { entity in (rank: withOrder(at: index) { $0.rank(entity) }, entity: entity) }
+        for (_, entity) in ranked.sorted(by: { $0.rank < $1.rank }).prefix(limit) { drop(entity) }
+        return limit
+    }
+
+    private mutating func dropAll(at index: Int) -> Int {
+        let table = repositories[index].table
+        let count = table.count
+        withOrder(at: index) { order in
+            if order.count == count { order.removeAll() } else { for entity in table.all { order.remove(entity) } }
         }
-        return dropped
+        table.removeAll()
+        repositories[index].bytes = 0
+        return count
     }
 
     /// All of a repository.
@@ -136,11 +160,12 @@ struct CacheState: Sendable {
     }
 
     mutating func invalidateAll() {
+        // At once, not one by one.
         general.removeAll()
-        for index in repositories.indices where repositories[index].entries > 0 {
-            repositories[index].counts.invalidations += UInt64(repositories[index].entries)
+        for index in repositories.indices {
             repositories[index].own.removeAll()
-            repositories[index].entries = 0
+            repositories[index].counts.invalidations += UInt64(repositories[index].table.count)
+            repositories[index].table.removeAll()
             repositories[index].bytes = 0
         }
     }
@@ -165,7 +190,7 @@ struct CacheState: Sendable {
         self.token = token
     }
 
-    var isEmpty: Bool { !repositories.contains { $0.entries > 0 } }
+    var isEmpty: Bool { !repositories.contains { $0.table.count > 0 } }
 
     /// Takes in what a commit has changed.
     mutating func follow(_ changes: [EntityChange], _ now: UInt64) {
@@ -173,17 +198,15 @@ struct CacheState: Sendable {
         for change in changes {
             let index = index(of: change.key.repository)
             if let body = change.body {
-                guard repositories[index].policy != nil || general.contains(change.key) else { continue }
-                set(change.key, Entity(version: change.version, body: body), at: index, now)
+                let table = repositories[index].table
+                change.key.id.bytes.withBytes { id in
+                    guard repositories[index].policy != nil || table.find(id, table.hash(id)) != nil else { return }
+                    body.withBytes { set(id, $0, version: change.version, at: index, now) }
+                }
             } else if remove(change.key, at: index) {
                 repositories[index].counts.invalidations += 1
             }
         }
-    }
-
-    private mutating func countOwn(at index: Int) {
-        repositories[index].entries = repositories[index].own.count
-        repositories[index].bytes = repositories[index].own.size
     }
 
     // MARK: Policies and statistics
@@ -194,9 +217,11 @@ struct CacheState: Sendable {
         if repositories[index].policy == policy { return false }
         repositories[index].counts.invalidations += UInt64(drop(.max, at: index))
         repositories[index].policy = policy
-        repositories[index].own = EntityCache.Entries(
+        repositories[index].own = EvictionOrder(
             policy.strategy, maxCount: policy.maxEntries ?? .max, maxSize: policy.maxBytes ?? limitBytes)
-        repositories[index].timeToLive = policy.timeToLiveMilliseconds &* 1_000_000
+        let table = repositories[index].table
+        table.timeToLive.store(policy.timeToLiveMilliseconds &* 1_000_000, ordering: .relaxed)
+        table.countsUse.store(policy.strategy == .lru, ordering: .relaxed)
         return true
     }
 
@@ -204,7 +229,8 @@ struct CacheState: Sendable {
         let state = repositories[index]
         var statistics = CacheStatistics(policy: effective(state.policy), isShared: state.policy == nil)
         statistics.counts = state.counts
-        statistics.entries = state.entries
+        statistics.counts.hits += state.table.hits
+        statistics.entries = state.table.count
         statistics.bytes = state.bytes
         return statistics
     }
@@ -212,10 +238,11 @@ struct CacheState: Sendable {
     /// Of all repositories together.
     var statistics: CacheStatistics {
         var total = CacheStatistics(policy: effective(nil), isShared: true)
-        for state in repositories {
-            total.counts += state.counts
-            total.entries += state.entries
-            total.bytes += state.bytes
+        for index in repositories.indices {
+            let statistics = statistics(at: index)
+            total.counts += statistics.counts
+            total.entries += statistics.entries
+            total.bytes += statistics.bytes
         }
         return total
     }

@@ -14,26 +14,17 @@ internal import Synchronization
 /// date. Of commits of other processes the entries go that the commit log names; what else was stored, by another
 /// program, empties it.
 ///
-/// The entries of a repository with a policy of its own stand in a list of their own, which its commits fill, too. All
-/// others share the general list, which they do not fill: a large load would push out what is in use.
+/// The entries of a repository with a policy of its own stand in an order of their own, and its commits fill them in, too.
+/// All others share the general one, which commits do not fill: a large load would push out what is in use.
+///
+/// Who reads takes no lock: it looks which state the entities show (`ShownState`), finds the entity in its repository's
+/// table, sees that the state is still shown, and is lent the entity, which stays in memory meanwhile (`Readers`). All else,
+/// also where that fails, is done under the lock.
 package final class EntityCache: Sendable {
     // What changes, and what guards it:
     //  - `state`: its lock.
+    //  - `shown`, and the tables in `state` as far as they are read: see there. Written under the lock.
     //  - `hasTimesToLive`: atomic, and changed under the lock.
-
-    struct Entity: Sendable {
-        var version: CommitSequence
-        var body: [UInt8]
-        /// The time when it was set.
-        var setAt: UInt64 = 0
-
-        init(version: CommitSequence, body: [UInt8]) {
-            self.version = version
-            self.body = body
-        }
-    }
-
-    typealias Entries = CacheList<EntityKey, Entity>
 
     /// What an entry needs beside its id and its text, about.
     private static let overhead = 160
@@ -42,6 +33,7 @@ package final class EntityCache: Sendable {
     /// Whether any policy has a time to live: without one nobody asks for the time.
     let hasTimesToLive = Atomic<Bool>(false)
     let state: Lock<CacheState>
+    private let shown: ShownState
     private let limits: Limits
 
     /// With a limit of 0 the general list stays empty.
@@ -49,74 +41,124 @@ package final class EntityCache: Sendable {
         self.clock = clock
         self.limits = limits
         state = Lock(CacheState(limitBytes: limitBytes, head: head))
+        shown = ShownState(head: head)
     }
 
     /// Read outside the lock: the clock may be the host's.
     private func now() -> UInt64 { hasTimesToLive.load(ordering: .relaxed) ? clock.monotonicNanoseconds() : 0 }
+
+    /// Changes which state the entities show, or what they are in it: who reads without the lock notices.
+    private func change<Result>(_ body: (inout CacheState) -> Result) -> Result {
+        state.withLock { state in
+            shown.beginChange()
+            defer { shown.endChange(head: state.head, floor: state.floor, state.token) }
+            return body(&state)
+        }
+    }
 
     // MARK: Reading
 
     /// While it is true, a snapshot that is not pinned may be lost at any moment.
     var isCommitting: Bool { state.withLock { $0.isCommitting } }
 
+    /// Where a repository's entities are, which whoever reads many of them keeps.
+    func table(of repository: RepositoryID) -> CacheTable {
+        state.withLock { state in
+            let index = state.index(of: repository)
+            return state.repositories[index].table
+        }
+    }
+
     /// What a look at the newest state finds.
-    enum Look {
-        /// The entity, and the state's sequence.
-        case found(head: CommitSequence, Entity)
+    enum Look: Equatable {
+        /// The entity was lent; the state's sequence.
+        case found(head: CommitSequence)
         case missing
         /// Somebody else has committed: nothing is known before a snapshot of the newest state was opened. Counts as
-        /// neither hit nor miss, because `entity` follows.
+        /// neither hit nor miss, because `lend(_:_:at:_:)` follows.
         case outdated
+    }
 
-        var found: (head: CommitSequence, entity: Entity)? {
-            if case .found(let head, let entity) = self { (head, entity) } else { nil }
+    /// Lends the entity as the newest state has it, without the lock, and answers the state's sequence; nil where it is not
+    /// there, or more would have to be done. `token` is the storage's own, read by the caller just now.
+    func lendNewestAtOnce(
+        _ table: CacheTable, _ id: UnsafeRawBufferPointer, _ token: ChangeToken?,
+        _ visit: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) -> CommitSequence? {
+        guard let token else { return nil }
+        let (now, hash) = (now(), table.hash(id))
+        return try table.visiting { lend throws(HoldfastError) in
+            guard let seen = shown.see(token), let entity = table.find(id, hash), shown.isStill(seen),
+                !table.isExpired(entity, now)
+            else { return nil }
+            try lend(entity, visit)
+            return seen.head
         }
     }
 
-    /// The entity in the newest state. `token` is the storage's own, read by the caller just now.
-    func newest(_ key: EntityKey, _ token: ChangeToken?, countsMiss: Bool = true) -> Look {
-        let now = now()
-        return state.withLock { state in
-            guard let token, state.token == token else { return .outdated }
-            let index = state.index(of: key.repository)
-            guard let entity = state.use(key, at: index, now) else {
-                if countsMiss { state.repositories[index].counts.misses += 1 }
-                return .missing
+    /// The same, and says why not.
+    func lendNewest(
+        _ table: CacheTable, _ id: UnsafeRawBufferPointer, _ token: ChangeToken?, countsMiss: Bool = true,
+        _ visit: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) -> Look {
+        if let head = try lendNewestAtOnce(table, id, token, visit) { return .found(head: head) }
+        let (now, hash) = (now(), table.hash(id))
+        return try table.visiting { lend throws(HoldfastError) in
+            let (look, entity) = state.withLock { state -> (Look, CacheState.Entity?) in
+                guard let token, state.token == token else { return (.outdated, nil) }
+                let entity = state.find(id, hash, at: table.index, now)
+                if entity == nil, countsMiss { state.repositories[table.index].counts.misses += 1 }
+                return (entity == nil ? .missing : .found(head: state.head), entity)
             }
-            state.repositories[index].counts.hits += 1
-            return .found(head: state.head, entity)
+            // The state may have been changing when it was looked at without the lock.
+            if let entity { try lend(entity, visit) }
+            return look
         }
     }
 
-    /// The entity as a snapshot at this sequence shows it.
-    func entity(_ key: EntityKey, at sequence: CommitSequence) -> Entity? {
-        let now = now()
-        return state.withLock { state in
-            let index = state.index(of: key.repository)
-            guard state.shows(sequence), let entity = state.use(key, at: index, now), entity.version <= sequence else {
-                state.repositories[index].counts.misses += 1
-                return nil
+    /// Lends the entity as a snapshot at this sequence shows it, or answers false.
+    func lend(
+        _ table: CacheTable, _ id: UnsafeRawBufferPointer, at sequence: CommitSequence,
+        _ visit: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) -> Bool {
+        let (now, hash) = (now(), table.hash(id))
+        return try table.visiting { lend throws(HoldfastError) in
+            if let seen = shown.see(at: sequence), let entity = table.find(id, hash), shown.isStill(seen),
+                !table.isExpired(entity, now), entity.pointee.version <= sequence
+            {
+                try lend(entity, visit)
+                return true
             }
-            state.repositories[index].counts.hits += 1
-            return entity
+            let entity = state.withLock { state -> CacheState.Entity? in
+                guard state.shows(sequence), let entity = state.find(id, hash, at: table.index, now),
+                    entity.pointee.version <= sequence
+                else {
+                    state.repositories[table.index].counts.misses += 1
+                    return nil
+                }
+                return entity
+            }
+            guard let entity else { return false }
+            try lend(entity, visit)
+            return true
         }
     }
 
     /// Takes in what was read from this snapshot, if there is memory for it.
     func fill(_ key: EntityKey, from snapshot: any StorageSnapshot, _ view: EntityView) {
-        fill(key, at: snapshot.sequence, snapshot.changeToken) {
-            (try? Array(asking: view.body)).map { Entity(version: view.version, body: $0) }
-        }
+        fill(key, at: snapshot.sequence, snapshot.changeToken, version: view.version, view.body)
     }
 
-    /// The same of what is made only when it is wanted.
-    func fill(_ key: EntityKey, at sequence: CommitSequence, _ token: ChangeToken?, _ entity: () -> Entity?) {
+    func fill(
+        _ key: EntityKey, at sequence: CommitSequence, _ token: ChangeToken?, version: CommitSequence,
+        _ body: UnsafeRawBufferPointer
+    ) {
         let now = now()
         state.withLock { state in
             guard sequence == state.head, let token, token == state.token, !state.isCommitting else { return }
             let index = state.index(of: key.repository)
             if state.holdsNothing(at: index) { return }
-            if let entity = entity() { state.set(key, entity, at: index, now) }
+            key.id.bytes.withBytes { state.set($0, body, version: version, at: index, now) }
         }
     }
 
@@ -161,7 +203,7 @@ package final class EntityCache: Sendable {
             if known.isCommitting || known.token == token || known.head > sequence { return }
             // The commit log is not read under the lock, so that the others go on meanwhile.
             let changes = known.changes(changes, limit: limits.cachedTransactions)
-            let isDone = state.withLock { state in
+            let isDone = change { state in
                 guard Known(state) == known else { return false }
                 state.advance(to: sequence, token, changes)
                 return true
@@ -176,7 +218,7 @@ package final class EntityCache: Sendable {
             let known = state.withLock { Known($0) }
             let isCurrent = known.token != nil && known.token == token && known.head == head
             let changes = isCurrent ? [] : known.changes(changes, limit: limits.cachedTransactions)
-            let isDone = state.withLock { state in
+            let isDone = change { state in
                 guard Known(state) == known else { return false }
                 if !isCurrent { state.advance(to: head, token, changes) }
                 state.isCommitting = true
@@ -193,7 +235,7 @@ package final class EntityCache: Sendable {
         keepsVersions: Bool = false
     ) {
         let now = now()
-        state.withLock { state in
+        change { state in
             if keepsVersions { state.floor = head }
             for repository in dropped { state.invalidate(repository) }
             state.follow(changes, now)
@@ -205,7 +247,7 @@ package final class EntityCache: Sendable {
 
     /// After a commit that failed: nothing is known.
     func clear() {
-        state.withLock { state in
+        change { state in
             state.invalidateAll()
             state.token = nil
             state.isCommitting = false
@@ -218,7 +260,9 @@ package final class EntityCache: Sendable {
     func setPolicy(_ policy: CachePolicy, of repository: RepositoryID) {
         state.withLock { state in
             if state.setPolicy(policy, of: repository) {
-                hasTimesToLive.store(state.repositories.contains { $0.timeToLive > 0 }, ordering: .relaxed)
+                hasTimesToLive.store(
+                    state.repositories.contains { $0.table.timeToLive.load(ordering: .relaxed) > 0 }, ordering: .relaxed
+                )
             }
         }
     }
@@ -247,7 +291,7 @@ package final class EntityCache: Sendable {
             let index = state.index(of: repository)
             let count =
                 switch level {
-                case .warning: max(1, state.repositories[index].entries / 2)
+                case .warning: max(1, state.repositories[index].table.count / 2)
                 case .critical: Int.max
                 }
             state.repositories[index].counts.evictions += UInt64(state.drop(count, at: index))
@@ -269,7 +313,5 @@ package final class EntityCache: Sendable {
 
     var statistics: CacheStatistics { state.withLock { $0.statistics } }
 
-    static func size(_ key: EntityKey, _ entity: Entity) -> Int {
-        overhead + key.id.bytes.count + entity.body.count
-    }
+    static func size(idBytes: Int, bodyBytes: Int) -> Int { overhead + idBytes + bodyBytes }
 }

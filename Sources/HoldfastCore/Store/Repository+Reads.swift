@@ -13,16 +13,17 @@ extension Repository {
         if let transaction = try checked(transaction) { return try transaction.fetch(key(id), visit) }
         try store.requireOpen()
         let key = key(id)
-        func show(_ entity: EntityCache.Entity) throws(HoldfastError) -> Bool {
-            try entity.body.withBytes { bytes throws(HoldfastError) in try visit(entity.version, bytes) }
-            return true
+        let look = try id.bytes.withBytes { bytes throws(HoldfastError) in
+            try store.cache.lendNewest(cached, bytes, store.storage.changeToken, visit)
         }
-        let look = store.cache.newest(key, store.storage.changeToken)
-        if let (_, entity) = look.found { return try show(entity) }
+        if case .found = look { return true }
         return try store.read { snapshot throws(HoldfastError) in
             // What others have committed has left most entries as they were.
-            if case .outdated = look, let entity = store.cache.entity(key, at: snapshot.sequence) {
-                return try show(entity)
+            if look == .outdated {
+                let isFound = try id.bytes.withBytes { bytes throws(HoldfastError) in
+                    try store.cache.lend(cached, bytes, at: snapshot.sequence, visit)
+                }
+                if isFound { return true }
             }
             return try snapshot.fetch(key) { view throws(HoldfastError) in
                 try check.require(view)
@@ -32,13 +33,27 @@ extension Repository {
         }
     }
 
+    /// Lends the newest version of the entity that has these bytes as its id, if it is cached and may be read, which takes
+    /// neither a lock nor a copy of the id. False says nothing: whoever gets it fetches.
+    public func lendCached(
+        _ id: UnsafeRawBufferPointer,
+        _ visit: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) -> Bool {
+        guard !store.isOfProvider, !store.closing.hasBegun else { return false }
+        return try store.cache.lendNewestAtOnce(cached, id, store.storage.changeToken, visit) != nil
+    }
+
     /// The entity in the newest state, if the cache holds it. Asks no file, so that it can be called where nobody may wait;
     /// but a store of a provider asks that. Nil says nothing, and counts as no miss: whoever gets it fetches.
     package func cached(_ id: EntityID) throws(HoldfastError) -> (version: CommitSequence, body: [UInt8])? {
         try store.requireOpen()
-        let look = store.cache.newest(key(id), store.storage.changeToken, countsMiss: false)
-        guard let (_, entity) = look.found else { return nil }
-        return (entity.version, entity.body)
+        var found: (version: CommitSequence, body: [UInt8])?
+        _ = try id.bytes.withBytes { bytes throws(HoldfastError) in
+            try store.cache.lendNewest(cached, bytes, store.storage.changeToken, countsMiss: false) {
+                version, body throws(HoldfastError) in found = (version, try Array(asking: body))
+            }
+        }
+        return found
     }
 
     public func contains(_ id: EntityID, in transaction: Transaction? = nil) throws(HoldfastError) -> Bool {
@@ -70,10 +85,13 @@ extension Repository {
                 for id in ids {
                     try pace.look()
                     let key = key(id)
-                    if let entity = store.cache.entity(key, at: snapshot.sequence) {
-                        try list.append(id: id, version: entity.version, body: entity.body)
-                        continue
+                    let isFound = try id.bytes.withBytes { bytes throws(HoldfastError) in
+                        try store.cache.lend(cached, bytes, at: snapshot.sequence) {
+                            version, body throws(HoldfastError) in
+                            try list.append(id: bytes, version: version, body: body)
+                        }
                     }
+                    if isFound { continue }
                     _ = try snapshot.fetch(key) { view throws(HoldfastError) in
                         try check.require(view)
                         try list.append(id: view.id, version: view.version, body: view.body)

@@ -9,12 +9,15 @@ public final class Repository: Sendable {
     public let record: RepositoryRecord
     let filters: FilterCache
     package let check: EntityCheck
+    /// What of it is cached.
+    let cached: CacheTable
 
     package init(store: Store, record: RepositoryRecord) {
         self.store = store
         self.record = record
         filters = store.catalogue.filters(of: record.id)
         check = EntityCheck(record)
+        cached = store.cache.table(of: record.id)
     }
 
     /// What it is called by now, or was when it was dropped.

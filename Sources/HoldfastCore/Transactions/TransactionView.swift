@@ -12,6 +12,7 @@ struct TransactionView {
     private let storage: any Storage
     private let names: Catalogue
     private let environment: Environment
+    private var table: (repository: RepositoryID, table: CacheTable)?
     private(set) var shared: SnapshotPool.Shared?
     /// What the host calls the transaction.
     private let owner: String?
@@ -35,32 +36,47 @@ struct TransactionView {
         _ visit: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
     ) throws(HoldfastError) -> Bool {
         try reads?.keys.askToGrow()
+        var version: CommitSequence = 0
+        func note(_ found: CommitSequence, _ body: UnsafeRawBufferPointer) throws(HoldfastError) {
+            version = found
+            try visit(found, body)
+        }
+        let table = table(of: key.repository)
         var isOutdated = false
-        if let entity = try cached(key, &isOutdated) {
-            try entity.body.withBytes { bytes throws(HoldfastError) in try visit(entity.version, bytes) }
-            record(key, entity.version)
+        let isCached = try key.id.bytes.withBytes { id throws(HoldfastError) in
+            try lendCached(table, id, &isOutdated, note)
+        }
+        if isCached {
+            record(key, version)
             return true
         }
-        var version: CommitSequence = 0
         let cache = cache
         let check = names.check(of: key.repository)
         let found = try read { snapshot throws(HoldfastError) in
             version = 0
             // What others have committed has left most entries as they were.
-            if isOutdated, let entity = cache.entity(key, at: snapshot.sequence) {
-                version = entity.version
-                try entity.body.withBytes { bytes throws(HoldfastError) in try visit(entity.version, bytes) }
-                return true
+            if isOutdated {
+                let isCached = try key.id.bytes.withBytes { id throws(HoldfastError) in
+                    try cache.lend(table, id, at: snapshot.sequence, note)
+                }
+                if isCached { return true }
             }
             return try snapshot.fetch(key) { view throws(HoldfastError) in
-                version = view.version
                 let isSound = check?.isSound(view) ?? true
                 if requiresSound, !isSound, let check { throw check.refusal(of: view) }
-                try visit(view.version, view.body)
+                try note(view.version, view.body)
                 if isSound { cache.fill(key, from: snapshot, view) }
             }
         }
         record(key, version)
+        return found
+    }
+
+    /// What is cached of a repository, which is mostly the same one again.
+    private mutating func table(of repository: RepositoryID) -> CacheTable {
+        if let table, table.repository == repository { return table.table }
+        let found = cache.table(of: repository)
+        table = (repository, found)
         return found
     }
 
@@ -77,24 +93,26 @@ struct TransactionView {
         if let shared { try moveForward(from: shared) }
     }
 
-    /// `isOutdated`: whether to ask again at the snapshot that is then opened.
-    private mutating func cached(
-        _ key: EntityKey, _ isOutdated: inout Bool
-    ) throws(HoldfastError) -> EntityCache.Entity? {
-        if let shared { return cache.entity(key, at: shared.sequence) }
+    /// `isOutdated`: whether to ask again at the snapshot that is then opened. `visit` may have been called also where the
+    /// answer is false.
+    private mutating func lendCached(
+        _ table: CacheTable, _ id: UnsafeRawBufferPointer, _ isOutdated: inout Bool,
+        _ visit: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) -> Bool {
+        if let shared { return try cache.lend(table, id, at: shared.sequence, visit) }
         let token = storage.changeToken
-        let look = cache.newest(key, token)
-        if case .outdated = look { isOutdated = true }
-        guard let (head, entity) = look.found, let token else { return nil }
+        let look = try cache.lendNewest(table, id, token, visit)
+        if look == .outdated { isOutdated = true }
+        guard case .found(let head) = look, let token else { return false }
         let acquired = try pool.acquire(at: head, token)
         // A commit that began before the snapshot was acquired does not pin it, also where it has ended by now.
         if cache.isCommitting || storage.changeToken != token {
             pool.release(acquired)
-            return nil
+            return false
         }
         hold(acquired)
         reads = ReadSet(snapshot: head)
-        return entity
+        return true
     }
 
     /// Runs `body` on the snapshot; again from its beginning if the snapshot is taken back meanwhile.
