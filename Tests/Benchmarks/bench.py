@@ -1,9 +1,10 @@
 """The benchmark. `make bench` runs it; what the lines are stands in lines.py.
 
-    bench.py BUILD DOCUMENTS LIBRARY OUTPUT [--lines NAME ...] [--rounds N] [--limit N]
+    bench.py BUILD DOCUMENTS LIBRARY OUTPUT [--lines NAME ...] [--rounds N] [--limit N] [--release]
 
 BUILD is the directory of the programs, and takes the stores while they are measured. The results go to OUTPUT as
-JSON, and are printed as a table.
+JSON, are drawn as charts into the folder "charts" beside it, and are printed as a table, with the lines that have
+fallen since the last release; --release notes them as those of the next one.
 """
 
 import argparse
@@ -13,11 +14,14 @@ import os
 import sys
 from pathlib import Path
 
+import baseline
+import charts
 from lines import LINES
 from report import results, table
 from runner import Failure, Runner
 
 SOURCES = Path(__file__).parent
+BASELINE = SOURCES / "baseline.json"
 
 
 def main() -> None:
@@ -38,6 +42,9 @@ def main() -> None:
     )
     parser.add_argument(
         "--limit", type=int, help="the most operations of a run, for a short test"
+    )
+    parser.add_argument(
+        "--release", action="store_true", help="note the ratios as a release's"
     )
     arguments = parser.parse_args()
 
@@ -73,6 +80,12 @@ def main() -> None:
         runner.clean()
     arguments.output.write_text(json.dumps(found, indent=1) + "\n")
     print(table(found))
+    for path in charts.write(found, arguments.output.parent / "charts"):
+        print(f"drawn: {path}")
+    for sentence in baseline.fallen(found, BASELINE):
+        print(f"FALLEN: {sentence}")
+    if arguments.release:
+        baseline.write(found, BASELINE)
 
 
 if __name__ == "__main__":

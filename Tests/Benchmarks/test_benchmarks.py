@@ -4,11 +4,14 @@ import json
 import os
 import subprocess
 import sys
+import xml.etree.ElementTree
 from itertools import islice
 from pathlib import Path
 
 import pytest
 
+import baseline
+import charts
 from line import Baseline, Line
 from lines import LINES
 from programs import in_c
@@ -104,3 +107,52 @@ def test_of_a_time_less_is_better(time, reached):
     )
     (result,) = results(line, [Series([time]), Series([1])])
     assert result["reached"] == reached
+
+
+def result_of(ratio, best, name="scan", reached="must"):
+    return {
+        "name": name,
+        "title": "scan <all>",
+        "baseline_name": "SQLite",
+        "ratio": ratio,
+        "ratio_spread": [ratio / 2, best],
+        "must": 1.0,
+        "stretch": 2.0,
+        "reached": reached,
+    }
+
+
+@pytest.mark.parametrize(("best", "told"), [(1.99, 1), (2.0, 0), (2.1, 0)])
+def test_a_line_has_fallen_when_the_best_of_its_rounds_is_below_the_last_release(
+    best, told, tmp_path
+):
+    path = tmp_path / "baseline.json"
+    baseline.write([result_of(2.0, 2.2)], path)
+    assert baseline.fallen([result_of(2.0, 2.2)], path) == []
+    assert len(baseline.fallen([result_of(1.5, best)], path)) == told
+    assert baseline.fallen([result_of(1.0, 1.0, "another")], path) == []
+
+
+def test_the_noted_ratios_are_of_lines_that_there_are():
+    noted = json.loads((ROOT / "Tests/Benchmarks/baseline.json").read_text())
+    known = {f"{line.name}, to {b.name}" for line in LINES for b in line.baselines}
+    assert noted and set(noted) <= known
+
+
+def test_each_ratio_has_a_bar_in_its_groups_chart_as_long_as_it_is_great(tmp_path):
+    rows = [result_of(1.5, 2), result_of(3.0, 3.5), result_of(2, 2, "python-x", None)]
+    paths = charts.write(rows, tmp_path / "charts")
+    assert [path.name for path in paths] == ["python.svg", "queries.svg"]
+    drawn = xml.etree.ElementTree.parse(paths[1])
+    space = "{http://www.w3.org/2000/svg}"
+    widths = [float(bar.get("width")) for bar in drawn.iter(space + "rect")][1:]
+    assert widths[1] == pytest.approx(2 * widths[0], rel=0.01)
+    assert any(
+        text.text == "scan <all>, to SQLite" for text in drawn.iter(space + "text")
+    )
+
+
+def test_each_line_that_has_to_reach_a_ratio_is_in_a_chart():
+    for line in LINES:
+        if any(each.must for each in line.baselines) and line.name != "object-trees":
+            assert charts.group_of(line.name), line.name
