@@ -54,18 +54,38 @@ final class Connection: @unchecked Sendable {
 
     // MARK: Connecting
 
+    /// Each host has its share of the time: libpq passes over one that refuses, but to whoever polls it leaves one that says
+    /// nothing, such as a primary that was paused or cut off, and goes on to no other.
     private static func connect(
         _ library: LibPQ, _ url: ServerURL, _ deadline: UInt64, _ stop: Interrupt.Flag
     ) throws(HoldfastError) -> (LibPQ.Connection, Int32) {
-        let settings = [
-            ("dbname", url.connection), ("fallback_application_name", "holdfast"), ("client_encoding", "UTF8"),
-        ]
+        var hosts: ConnectionHosts?
+        for first in 0... {
+            let found = try connect(library, url, deadline, stop, &hosts, first)
+            if let found { return found }
+            if first + 1 >= hosts?.count ?? 1 { break }
+        }
+        throw ServerError.unreachable("it did not answer in time", url.place)
+    }
+
+    /// Nil where nobody has answered in the time of the host at this place, with which it begins.
+    private static func connect(
+        _ library: LibPQ, _ url: ServerURL, _ last: UInt64, _ stop: Interrupt.Flag, _ hosts: inout ConnectionHosts?,
+        _ first: Int
+    ) throws(HoldfastError) -> (LibPQ.Connection, Int32)? {
+        let settings =
+            [("dbname", url.connection), ("fallback_application_name", "holdfast"), ("client_encoding", "UTF8")]
+            + (hosts?.settings(from: first) ?? [])
         let started = withNames(settings.map(\.0)) { names in
             withNames(settings.map(\.1)) { values in library.connectStart(names, values, 1) }
         }
         guard let connection = started else {
             throw HoldfastError(.noMemory, "there is no memory for a connection to \(url.place)")
         }
+        let known = hosts ?? ConnectionHosts(of: connection, library)
+        hosts = known
+        let begun = now()
+        let deadline = min(last, begun &+ (last > begun ? last - begun : 0) / UInt64(max(1, known.count - first)))
         var descriptor: Int32 = -1
         func give(_ error: HoldfastError) -> HoldfastError {
             hfplatform_forget_unshared(descriptor)
@@ -92,7 +112,9 @@ final class Connection: @unchecked Sendable {
             while !wait(descriptor, events, until: min(deadline, now() + 50_000_000)) {
                 if stop.isSet { throw give(Interrupt.cancelled) }
                 if now() >= deadline {
-                    throw give(ServerError.unreachable("it did not answer in time", url.place))
+                    hfplatform_forget_unshared(descriptor)
+                    library.finish(connection)
+                    return nil
                 }
             }
             polling = library.connectPoll(connection)

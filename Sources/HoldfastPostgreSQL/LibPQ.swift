@@ -13,6 +13,8 @@ struct LibPQ: Sendable {
     let connectStart: @convention(c) (Names, Names, Int32) -> Connection?
     let connectPoll: @convention(c) (Connection) -> Int32
     let status: @convention(c) (Connection) -> Int32
+    let settings: @convention(c) (Connection) -> UnsafeMutableRawPointer?
+    let freeSettings: @convention(c) (UnsafeMutableRawPointer) -> Void
     let socket: @convention(c) (Connection) -> Int32
     let errorMessage: @convention(c) (Connection) -> Text?
     let serverVersion: @convention(c) (Connection) -> Int32
@@ -86,6 +88,8 @@ struct LibPQ: Sendable {
         connectStart = try find("PQconnectStartParams")
         connectPoll = try find("PQconnectPoll")
         status = try find("PQstatus")
+        settings = try find("PQconninfo")
+        freeSettings = try find("PQconninfoFree")
         socket = try find("PQsocket")
         errorMessage = try find("PQerrorMessage")
         serverVersion = try find("PQserverVersion")

@@ -1,10 +1,12 @@
 """Stores on a server: what processes do there together, and what is left of who is killed."""
 
+import asyncio
 import itertools
 import json
 import multiprocessing
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -12,9 +14,12 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from described import Song, results
+from loops import Run
 from server import Server
 
 import holdfast
+import holdfast.aio
 
 _names = itertools.count()
 
@@ -399,3 +404,32 @@ for number in range(40):
             if not before < sequence < after:  # type: ignore[operator]
                 assert (f"p1.{number}" in left) == (sequence > after)  # type: ignore[operator]
         assert drafts.verify()["ok"]
+
+
+def test_of_several_hosts_one_that_says_nothing_is_passed_over(server: Server, url: str) -> None:
+    """As a primary that is paused, or cut off, takes connections and leaves them at that."""
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        place = f"127.0.0.1:{silent.getsockname()[1]}"
+        with holdfast.open(url.replace("postgres@", f"postgres@{place},"), lock_timeout_ms=4_000) as store:
+            store.repository("songs").save({"id": "s1"})
+        began = time.monotonic()
+        with pytest.raises(holdfast.CannotOpenError, match="did not answer in time"):
+            holdfast.open(f"postgresql://postgres@{place},{place}/postgres", lock_timeout_ms=2_000)
+        assert 1.9 < time.monotonic() - began < 60
+
+
+async def test_awaited_calls_answer_as_on_a_file(run: Run, url: str) -> None:
+    async with holdfast.aio.open(url) as store:
+        songs = store.repository("songs", cls=Song)
+        for operation, expected in results(songs):
+            assert await operation == expected, operation
+        async with store.changes("songs") as changes:
+            async with store.transaction():
+                await songs.save_many([Song(f"s{number}", number) for number in range(10)])
+                assert await songs.count() == 11
+            told = await changes.next()
+            assert len(list(told)) == 10
+        await asyncio.gather(*(songs.modify("s1", {"$inc": {"plays": 1}}) for _ in range(50)))
+        assert await songs.fetch("s1") == Song("s1", 51)
