@@ -2,6 +2,7 @@
 
 import gc
 import inspect
+import itertools
 import logging
 import os
 import signal
@@ -24,6 +25,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(PACKAGE), os.enviro
 from actions import Diary  # noqa: E402
 from loops import run  # noqa: E402, F401  a fixture
 from nodes import Family  # noqa: E402
+from server import Server  # noqa: E402
 
 import holdfast  # noqa: E402
 
@@ -100,15 +102,36 @@ def nothing_leaks(request: pytest.FixtureRequest) -> Iterator[None]:
     assert holdfast.handle_count() == before, "the test left native handles behind"
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+#: The modules of which each test that is given a place for a store runs on a server, too.
+ON_A_SERVER = ("test_aio_streams", "test_aio_trees", "test_stream_processes")
+
+_stores_on_the_server = itertools.count()
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if metafunc.definition.path.parent != Path(__file__).parent:
+        return  # the suite for every engine has its own
+    places = ["sqlite", "server"] if metafunc.module.__name__ in ON_A_SERVER else ["sqlite"]
+    has_own = any("engine" in mark.args[0] for mark in metafunc.definition.iter_markers("parametrize"))
+    if "engine" in metafunc.fixturenames and not has_own:
+        metafunc.parametrize("engine", ["memory", *places], indirect=True)
+    elif "path" in metafunc.fixturenames and not has_own and len(places) > 1:
+        metafunc.parametrize("path", places, indirect=True)
+
+
+@pytest.fixture
 def engine(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> str:
-    """Where a store's file may be."""
-    return str(tmp_path / "store.db")
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where a store's file may be, or the URL of one on a server that nobody used before."""
+    has_engine = "engine" in request.fixturenames
+    place = request.getfixturevalue("engine") if has_engine else getattr(request, "param", "sqlite")
+    if place != "server":
+        return str(tmp_path / "store.db")
+    return f"{Server.shared().url}?holdfast_store=path{os.getpid()}.{next(_stores_on_the_server)}"
 
 
 @pytest.fixture

@@ -36,6 +36,8 @@ LONGEST_READ = 3 * 2 * (REPLY + PATIENCE) + 3.0
 #: waited for on two connections.
 LONGEST_COMMIT = LONGEST_READ + TIMEOUT + REPLY + PATIENCE + 2 * (FOREIGN_LOCK + REPLY)
 
+#: Threads of a process that commit.
+WRITERS = 2
 ACCOUNTS = [f"a{number}" for number in range(5)]
 
 
@@ -143,7 +145,7 @@ def run_process(
     url: str, name: str, seed: int, stop: Event, acknowledged: "Synchronized[int]", results: Connection
 ) -> None:
     store = until_it_works(lambda: holdfast.open(url, lock_timeout_ms=int(PATIENCE * 1000)))
-    told = [Told(), Told()]
+    told = [Told() for _ in range(WRITERS)]
     threads = [
         threading.Thread(target=write, args=(store, f"{name}{index}", seed + index, stop, acknowledged, one))
         for index, one in enumerate(told)
@@ -155,7 +157,8 @@ def run_process(
     # What is still on its way from before may hold it up.
     with contextlib.suppress(holdfast.Error):
         store.close()
-    told[0].add(told[1])
+    for other in told[1:]:
+        told[0].add(other)
     results.send(told[0])
 
 
@@ -232,6 +235,9 @@ def run(server: Server, store_name: str, cuts: int, seed: int) -> "tuple[Told, P
             proxy.heal()
             told = load.end()
     judge(direct, told)
+    assert all(proxy.struck_in.values()), "nothing went wrong in one direction"
+    writers = {key.partition(".")[0] for key in told.acknowledged}
+    assert len(writers) == WRITERS * 2, f"only {writers} have committed"
     return told, proxy
 
 

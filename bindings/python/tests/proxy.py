@@ -12,6 +12,7 @@ import socket
 import tempfile
 import threading
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Callable, Optional
@@ -67,9 +68,10 @@ class Fault:
 
 
 class _Ends:
-    """Tells where messages end in what comes in pieces."""
+    """Tells where messages end in what comes in pieces, and counts them by their letters."""
 
-    def __init__(self, direction: Direction) -> None:
+    def __init__(self, direction: Direction, letters: "Counter[bytes]") -> None:
+        self._counted = letters
         self._letters = 0 if direction is Direction.TO_SERVER else 1
         self._head = b""
         self._rest = 0
@@ -83,6 +85,7 @@ class _Ends:
                 place += len(taken)
                 if len(self._head) < self._letters + 4:
                     break
+                self._counted[self._head[: self._letters]] += 1
                 self._rest = int.from_bytes(self._head[self._letters :], "big") - 4
                 self._head, self._letters = b"", 1
             step = min(self._rest, len(data) - place)
@@ -140,8 +143,11 @@ class Proxy:
         self._down_until = 0.0
         self._links: set[_Link] = set()
         self._lock = threading.Lock()
-        #: How many faults have struck, by their kind.
+        #: How many faults have struck, by their kind, and by their direction.
         self.struck = dict.fromkeys(Kind, 0)
+        self.struck_in = dict.fromkeys(Direction, 0)
+        #: How many messages have gone in each direction, by their letters.
+        self.messages: dict[Direction, Counter[bytes]] = {direction: Counter() for direction in Direction}
         self._listener = socket.socket(socket.AF_UNIX)
         self._listener.bind(os.path.join(self.folder, ".s.PGSQL.5432"))
         self._listener.listen(64)
@@ -200,7 +206,7 @@ class Proxy:
     def _pump(self, link: _Link, direction: Direction) -> None:
         is_up = direction is Direction.TO_SERVER
         source, sink = (link.client, link.server) if is_up else (link.server, link.client)
-        ends = _Ends(direction)
+        ends = _Ends(direction, self.messages[direction])
         with contextlib.suppress(OSError):
             while data := source.recv(1 << 16):
                 if link.is_late:
@@ -224,6 +230,7 @@ class Proxy:
             data = data[place:]
             with self._lock:
                 self.struck[fault.kind] += 1
+                self.struck_in[direction] += 1
             self._strike(link, direction, fault, data)
             break
         self._wait(link, direction)

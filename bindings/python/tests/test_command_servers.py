@@ -1,16 +1,21 @@
 """The command `holdfast` with stores on a server."""
 
 import itertools
+import json
 import os
+import signal
 import sqlite3
+import subprocess
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from proxy import Direction, Fault, Kind, Proxy
 from server import Server
-from test_command import call, lines, run
+from test_command import COMMAND, call, lines, run
 
 import holdfast
 
@@ -136,3 +141,62 @@ def test_no_command_shows_a_password(url: str, tmp_path: Path) -> None:
     ):
         ended = call(*words, code=None)
         assert secret not in ended.output, words
+
+
+def test_a_store_on_a_server_is_watched(url: str) -> None:
+    """What each process commits, as it does."""
+    call("put", url, "songs", '{"id":"s1","plays":1}')
+    watching = subprocess.Popen(
+        [*COMMAND, "watch", url, "songs", '{"plays":{"$lt":10}}', "--initial", "--count", "4"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert watching.stdout is not None
+    heard = []
+    with watching.stdout as output:
+        heard.append(json.loads(output.readline()))
+        for entity in ('{"id":"s1","plays":2}', '{"id":"s1","plays":20}', '{"id":"s2","plays":3}'):
+            run("put", url, "songs", entity)
+            heard.append(json.loads(output.readline()))
+    assert watching.wait(300) == 0
+    assert [(it["change"], it["id"]) for it in heard] == [
+        ("added", "s1"),
+        ("changed", "s1"),
+        ("removed", "s1"),
+        ("added", "s2"),
+    ]
+
+
+def test_a_store_on_a_server_is_inspected(url: str) -> None:
+    """As its page asks: what there is, what a query finds, and what changes while it is shown."""
+    secret = "0penSesame"
+    call("put", url, "songs", '[{"id":"s1","plays":1},{"id":"s2","plays":2}]')
+    inspecting = subprocess.Popen(
+        [*COMMAND, "inspect", url.replace("postgres@", f"postgres:{secret}@")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert inspecting.stdout is not None and inspecting.stderr is not None
+    with inspecting.stdout as output, inspecting.stderr as errors:
+        address = output.readline().strip()
+
+        def ask(path: str, **query: Any) -> str:
+            text = f"?query={quote(json.dumps(query))}" if query else ""
+            with urllib.request.urlopen(f"{address}{path}{text}", timeout=120) as answer:
+                return answer.read().decode()
+
+        shown = ask("store")
+        assert "songs" in shown and secret not in shown
+        found = json.loads(ask("find", repository="songs", filter={"plays": {"$gt": 1}}))
+        assert [row["members"]["plays"] for row in found["rows"]] == ["2"]
+        live = f"{address}live?query={quote(json.dumps({'repository': 'songs', 'filter': {}}))}"
+        with urllib.request.urlopen(live, timeout=120) as events:
+            while "s2" not in events.readline().decode():
+                pass
+            run("put", url, "songs", '{"id":"s3","plays":3}')
+            while "s3" not in events.readline().decode():
+                pass
+        inspecting.send_signal(signal.SIGINT)
+        assert inspecting.wait(120) == 130
+        assert secret not in output.read() + errors.read()

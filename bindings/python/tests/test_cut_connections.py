@@ -10,12 +10,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from cuts import Told, judge
 from proxy import Direction, Fault, Kind, Proxy
 from server import Server
 
 import holdfast
 
 CUTS = Path(__file__).with_name("cuts.py")
+
+FEW_ROUND_TRIPS = 4
 
 _names = itertools.count()
 
@@ -162,6 +165,43 @@ def test_what_the_server_was_not_able_to_say_is_told_later_by_the_key(proxy: Pro
         else:
             pytest.fail("no commit was stored of which nobody was told")
         assert [entry["id"] for entry in entries].count(key) == 1
+
+
+def test_a_commit_that_meets_nobody_costs_few_round_trips(proxy: Proxy) -> None:
+    """A Sync for each. The least of some commits: between them the store asks what others have committed."""
+    with holdfast.open(f"{proxy.url}?holdfast_store=counted{os.getpid()}") as store:
+        entries = store.repository("entries")
+        entries.save({"id": "warm"})
+        sent = proxy.messages[Direction.TO_SERVER]
+        counts = []
+        for number in range(20):
+            before = sent[b"S"]
+            entries.save({"id": f"{number}"})
+            counts.append(sent[b"S"] - before)
+        assert 1 <= min(counts) <= FEW_ROUND_TRIPS, counts
+
+
+@pytest.mark.parametrize(
+    ("told", "complaint"),
+    [
+        (Told(acknowledged={"p00.0", "p00.1", "p00.2"}), "is lost"),
+        (Told(acknowledged={"p00.0"}, refused={"p00.1": "no"}), "although refused"),
+        (Told(acknowledged={"p00.0"}), "nobody knows"),
+        (Told(acknowledged={"p00.0"}, unknown={"p00.1"}), "a0"),
+        (Told(acknowledged={"p00.0", "p00.1"}, longest_read=1e3), "a read took"),
+        (Told(acknowledged={"p00.0", "p00.1"}, longest_commit=1e3), "a commit took"),
+    ],
+)
+def test_the_judge_of_cuts_finds_what_is_wrong(path: str, told: Told, complaint: str) -> None:
+    """Two commits of which the second did not see the first, where the complaint is about an account."""
+    with holdfast.open(path) as store:
+        store.repository("accounts").save({"id": "a0", "n": 2})
+        second = 0 if complaint == "a0" else 1
+        store.repository("entries").save_many(
+            [{"id": "p00.0", "seen": {"a0": 0}}, {"id": "p00.1", "seen": {"a0": second}}]
+        )
+    with pytest.raises(AssertionError, match=complaint):
+        judge(path, told)
 
 
 def test_under_load_cuts_lose_and_double_nothing() -> None:

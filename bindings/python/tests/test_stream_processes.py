@@ -1,4 +1,4 @@
-"""Streams over several processes, over restarts, and behind a log that was trimmed."""
+"""Streams over several processes, and over restarts."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,7 +7,6 @@ import pytest
 from programs import Writer, run_program, start_program
 
 import holdfast
-from holdfast._inbox import Inbox
 
 ONE = """
     import sys, holdfast
@@ -137,14 +136,6 @@ def test_each_commit_is_told_at_least_once_to_a_subscriber_that_is_killed(path: 
         assert first_times == [*committed, "last"], "in order, and none is left out"
 
 
-def commit_many(store: holdfast.Store, count: int) -> None:
-    """Makes so many commits, more than the log keeps."""
-    songs = store.repository("songs")
-    futures = [store.submit(lambda number=number: songs.save({"id": number})) for number in range(count)]
-    for future in futures:
-        future.result(60)
-
-
 def test_the_feed_tells_commits_of_every_size(store: holdfast.Store, songs: Any) -> None:
     begin = store.position
     counts, lengths = [1, 127, 128, 129, 255, 256], [63, 64, 65, 127, 128, 129, 511, 512]
@@ -155,100 +146,3 @@ def test_the_feed_tells_commits_of_every_size(store: holdfast.Store, songs: Any)
     batch = store.changes_since(begin)
     assert [len(commit.changes) for commit in batch.commits] == counts + [1] * len(lengths)
     assert [len(commit.changes[0].id) for commit in batch.commits[len(counts) :]] == lengths
-
-
-def test_the_feed_misses_no_commit_where_the_log_was_trimmed(path: str) -> None:
-    store = holdfast.open(path, log_retention=1000, durability="relaxed")
-    songs = store.repository("songs")
-    positions = [store.position]
-    for number in range(3000):
-        songs.save({"id": str(number)})
-        positions.append(store.position)
-    lost = 0
-    for number, position in enumerate(positions[:-1]):
-        try:
-            batch = store.changes_since(position, limit=1)
-        except holdfast.CursorLostError:
-            lost += 1
-        else:
-            assert ids(batch) == [str(number)]
-    assert 0 < lost < len(positions) - 1000
-    store.close()
-
-
-def test_a_position_that_the_log_has_lost_is_an_error_that_says_where_to_go_on(
-    engine: str, path: str
-) -> None:
-    with holdfast.open("memory:" if engine == "memory" else path, log_retention=1000) as store:
-        songs = store.repository("songs")
-        position = store.position
-        commit_many(store, 3000)
-        for follow in (lambda: store.changes(since=position), lambda: store.changes_since(position)):
-            with pytest.raises(holdfast.CursorLostError) as lost:
-                follow()
-            assert lost.value.position == store.position
-        with store.changes(since=lost.value.position) as changes:
-            songs.save({"id": "next"})
-            assert ids(changes.next(120)) == ["next"]
-
-
-def test_a_durable_subscription_that_the_log_has_left_behind_begins_where_it_is_told_to(
-    engine: str, path: str
-) -> None:
-    with holdfast.open("memory:" if engine == "memory" else path, log_retention=1000) as store:
-        with store.subscribe("mailer") as stream:
-            stream.acknowledge(store.position)
-        commit_many(store, 3000)
-        with pytest.raises(holdfast.CursorLostError) as lost:
-            store.subscribe("mailer")
-        for options in ({"since": lost.value.position}, {}):
-            with store.subscribe("mailer", **options) as stream:
-                store.repository("songs").save({"id": "next"})
-                batch = stream.next(120)
-                assert ids(batch) == ["next"]
-                stream.acknowledge(batch.position)
-
-
-def test_what_another_process_commits_takes_its_part_of_the_bytes_that_the_log_may_take(
-    path: str, writer: Writer
-) -> None:
-    writer("None")
-    with holdfast.open(path, log_max_bytes=1 << 20) as store:
-        songs = store.repository("songs")
-        with store.subscribe("mailer") as stream:
-            stream.acknowledge(store.position)
-        position = store.position
-        entities = [{"id": f"{number:0100}"} for number in range(1000)]
-        songs.save_many(entities)
-        assert len(store.changes_since(position).commits) == 1
-        # It has more room for its log than this process, and leaves it to this one to trim it.
-        writer("[songs.save_many([{'id': f'{number:0100}'} for number in range(1000)]) for _ in range(30)]")
-        assert len(store.changes_since(position).commits) == 31
-        songs.save_many(entities)
-        with pytest.raises(holdfast.CursorLostError):
-            store.changes_since(position)
-        assert 9 <= len(store.changes_since().commits) <= 10
-        with pytest.raises(holdfast.CursorLostError):
-            store.subscribe("mailer")
-
-
-def test_a_consumer_that_the_log_has_left_behind_hears_so_once_and_goes_on(
-    engine: str, path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(Inbox, "MOST_EVENTS", 3)
-    with holdfast.open("memory:" if engine == "memory" else path, log_retention=1000) as store:
-        songs = store.repository("songs")
-        with store.changes() as changes, songs.observe() as query:
-            for _ in range(10):
-                commit_many(store, 300)
-            heard: list[str] = []
-            with pytest.raises(holdfast.CursorLostError) as lost:
-                while True:
-                    heard += ids(changes.next(120))
-            assert heard == [str(number % 300) for number in range(len(heard))]
-            assert lost.value.position == store.position
-            while query.next(120).entities != songs.find():
-                pass
-            songs.save({"id": "next"})
-            assert ids(changes.next(120)) == ["next"]
-            assert len(query.next(120).entities) == 301
