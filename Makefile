@@ -195,7 +195,9 @@ $(BUILD)/abi/%: Tests/ABI/%.c $(ABI_SHARED) $(wildcard Tests/ABI/*.h) include/ho
 	    $(LINKED) -lcmocka -ljansson -pthread
 
 # What a program does that was written for a file. Its parts in Swift and Python belong to test-swift and test-python.
-POSTGRESQL_TESTS := test_transaction
+# Not of them: what looks into files, and what takes a server minutes, such as long cursors.
+POSTGRESQL_TESTS := $(addprefix test_,transaction scopes isolation repository repositories queries indexes validators updates \
+    upgrades transfer tree_commits submitted_trees streams stream_ends operations queue receipts retries controller)
 CLUSTER := Tests/HoldfastPostgreSQLTests/cluster.sh
 
 test-postgresql: library $(addprefix $(BUILD)/abi/,$(POSTGRESQL_TESTS)) ## The C contract, on a server
