@@ -2,8 +2,9 @@
 # tested against the library of this tree.
 
 HOSTS := $(BUILD)/hosts
-HOST_PACKAGES := cargo g++ golang-go iso-codes libjansson-dev librust-serde-derive-dev librust-serde-json-dev pkg-config rustc rustfmt sqlite3
-HOST_PARTS := test-cpp test-rust test-go
+HOST_PACKAGES := cargo g++ golang-go iso-codes libjansson-dev librust-serde-derive-dev librust-serde-json-dev node-typescript \
+    nodejs pkg-config rustc rustfmt sqlite3
+HOST_PARTS := test-cpp test-rust test-go test-node
 
 .PHONY: test-hosts host-dependencies host-lint $(HOST_PARTS)
 
@@ -13,8 +14,10 @@ test-hosts: library host-dependencies host-lint ## The packages for C++, Rust, G
 	done; \
 	[ -z "$$failed" ] || { echo "error: FAILED:$$failed" >&2; exit 1; }
 
+# Node of other origin than Debian comes with its headers, which libnode-dev would overwrite.
 host-dependencies:
 	@$(MAKE) --no-print-directory dependencies PACKAGES='$(HOST_PACKAGES)'
+	@[ -e /usr/include/node/node_api.h ] || $(MAKE) --no-print-directory dependencies PACKAGES=libnode-dev
 
 host-lint:
 	clang-format --dry-run --Werror $(shell find bindings/cpp -name '*.[ch]pp')
@@ -75,3 +78,11 @@ test-go: $(HOSTS)/pkgconfig/holdfast.pc $(HOSTS)/c.totals
 $(HOSTS)/pkgconfig/holdfast.pc: bindings/c/holdfast.pc.in bindings/hosts.mk
 	@mkdir -p $(@D)
 	sed -e 's|@PREFIX@|$(CURDIR)|' -e 's|@LIBDIR@|$(LIBRARY_DIRECTORY)|' -e 's|@VERSION@|$(VERSION)|' $< > $@
+
+# --- Node -------------------------------------------------------------------------------------------
+
+test-node: $(HOSTS)/pkgconfig/holdfast.pc $(HOSTS)/c.totals
+	PKG_CONFIG_PATH=$(HOSTS)/pkgconfig bindings/node/build.sh
+	timeout 300 node --expose-gc --test bindings/node/tests/holdfast.test.js
+	tsc --noEmit --strict --target es2022 --module commonjs --moduleResolution node bindings/node/tests/types.ts
+	bindings/totals.sh $(HOSTS) node node bindings/node/examples/iso_registers.js
