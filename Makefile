@@ -61,6 +61,8 @@ help: ## Lists the targets
 # What takes the runtime's locks: see Sources/CHoldfastPlatform/runtime_locks.c.
 RUNTIME_LOCKS := pthread_mutex_lock pthread_mutex_unlock __cxa_guard_acquire __cxa_guard_release \
     _ZN5swift14threading_impl9once_slowERNS0_6once_tEPFvPvES3_
+# What only tells the names of Unicode's scalars: see Sources/CHoldfastPlatform/unicode_names.c.
+RUNTIME_NAMES := _swift_stdlib_getNameAlias _swift_stdlib_getScalarName
 
 # Its own scratch path: other flags than the tests' must not rebuild everything. The runtime is linked
 # statically and no run path is set, so the library can be moved; it cannot be unloaded, because its
@@ -70,7 +72,7 @@ RUNTIME_LOCKS := pthread_mutex_lock pthread_mutex_unlock __cxa_guard_acquire __c
 RELEASE = swift build -c release --scratch-path $(BUILD)/release-library \
     --explicit-target-dependency-import-check error --disable-local-rpath -Xswiftc -static-stdlib \
     -Xswiftc -cross-module-optimization -Xswiftc -dwarf-version=4 -Xcc -gdwarf-4 -Xcc -DHOLDFAST_OWN_RUNTIME \
-    -Xlinker --gc-sections $(foreach function,$(RUNTIME_LOCKS),-Xlinker --wrap=$(function))
+    -Xlinker --gc-sections $(foreach function,$(RUNTIME_LOCKS) $(RUNTIME_NAMES),-Xlinker --wrap=$(function))
 
 library: ## Builds .build/holdfast/libholdfast.so
 	$(RELEASE) --product holdfast -Xlinker --version-script=$(CURDIR)/bindings/c/exports.map \

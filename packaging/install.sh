@@ -15,7 +15,7 @@ install -m 644 include/holdfast/*.h bindings/c/include/holdfast/testing.h "$root
 install -m 644 bindings/abi/holdfast-abi.json bindings/c/holdfast.supp "$root$prefix/share/holdfast/"
 sed -e "s|@PREFIX@|$prefix|" -e "s|@LIBDIR@|$libraries|" -e "s|@VERSION@|$version|" bindings/c/holdfast.pc.in \
     > "$root$libraries/pkgconfig/holdfast.pc"
-relative=$(realpath --canonicalize-missing --relative-to="$libraries/cmake/Holdfast" "$prefix")
+relative=$(realpath --no-symlinks --canonicalize-missing --relative-to="$libraries/cmake/Holdfast" "${prefix:-/}")
 for file in HoldfastConfig HoldfastConfigVersion; do
     sed -e "s|@RELATIVE@|$relative|" -e "s|@VERSION@|$version|" -e "s|@SONAME@|$soname|" \
         "packaging/cmake/$file.cmake.in" > "$root$libraries/cmake/Holdfast/$file.cmake"

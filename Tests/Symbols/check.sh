@@ -7,7 +7,7 @@ library=$(realpath "$1")
 soname=$2
 cd "$(dirname "$0")/../.."
 
-largest=$((12 * 1024 * 1024))
+largest=$((12 * 1024 * 1024 - 256 * 1024))
 allowed='^(libc|libm|libstdc\+\+|libgcc_s|libjansson|libpcre2-8|libsqlite3|ld-linux-[a-z0-9_-]+)\.so\.[0-9]+$'
 failed=0
 

@@ -13,7 +13,7 @@ done
 # The linker takes the first that it finds: of the C++ runtime only the archive lies here.
 ln -sf "$(c++ -print-file-name=libstdc++.a)" "$work/static/"
 
-wrapped=$(make --no-print-directory runtime-locks)
+wrapped=$(make --no-print-directory runtime-wrapped)
 swiftc -emit-library -o "$output" -static-stdlib -module-name holdfast \
     "@$build/release-library/release/holdfast.product/Objects.LinkFileList" "$work/sqlite_locks.o" "$work/older_glibc.o" \
     "-L$work/static" -l:libstemmer.a -ljansson -lpcre2-8 -lsqlite3 \
