@@ -39,7 +39,7 @@ ABI_SHARED := $(addprefix Tests/ABI/,support.c actions.c indexes.c listener.c me
     every_function.c)
 ABI_TESTS := $(patsubst Tests/ABI/%.c,%,$(wildcard Tests/ABI/test_*.c))
 TEST_PARTS := test-headers test-contract test-payload test-abi test-postgresql test-symbols test-install test-torture-short test-simulator test-fuzz-short \
-    test-races test-growth test-mutants test-benchmarks test-swift documentation test-thread-sanitizer test-package test-python \
+    test-races test-growth test-mutants test-benchmarks test-swift test-thread-sanitizer test-package test-python \
     test-swift-provider test-hosts test-site
 
 # Swift's backtracer may hang after a crash where there is no terminal.
@@ -51,7 +51,7 @@ export HOLDFAST_LIBRARY := $(LIBRARY)
 
 .NOTPARALLEL:
 .PHONY: help library install uninstall dependencies demo demo-dependencies demo-c demo-python demo-swift test $(TEST_PARTS) \
-    thread-sanitizer soak-python torture-postgresql aggregation-memory site lint format clean
+    thread-sanitizer soak-python torture-postgresql aggregation-memory site documentation lint format clean
 
 help: ## Lists the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -257,7 +257,7 @@ test-python: library $(VENV)/tools ## The Python package
 site: library $(VENV)/site ## Builds the documentation's site, .build/site/index.html, with every warning an error
 	$(VENV)/bin/python -m sphinx --quiet --fail-on-warning --keep-going --jobs 2 --doctree-dir $(BUILD)/site-trees docs $(BUILD)/site
 
-test-site: site ## The site's links, and what a browser shows of it
+test-site: site documentation ## The site with Swift's reference: its links, and what a browser shows of it
 	$(VENV)/bin/python -m pytest -q Tests/Site
 
 test-swift-provider: $(VENV)/tools ## The conformance suite of engines, on a provider in Swift

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# Builds the documentation of the Swift modules, .build/documentation/MODULE.doccarchive, every warning an error; then has
-# the rules checked that DocC has none for. The modules must have been built: `make documentation` does both.
+# Builds the documentation of the Swift modules, .build/documentation/MODULE.doccarchive, every warning an error; has the
+# rules checked that DocC has none for; and makes of it a part of the site, .build/site/swift. The modules must have been built: `make documentation` does both.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build=$(swift build --show-bin-path)
 target=$(swiftc -print-target-info | python3 -c 'import json, sys; print(json.load(sys.stdin)["target"]["triple"])')
 work=.build/documentation
-rm -rf "$work"
+site=.build/site/swift
+rm -rf "$work" "$site"
+mkdir -p "$site"
 
 includes=(-I "$build/Modules")
 while IFS= read -r map; do includes+=(-I "$(dirname "$map")"); done \
@@ -23,5 +25,7 @@ for module in Holdfast HoldfastFamiliar HoldfastTestSupport; do
     docc convert "$catalogue" --additional-symbol-graph-dir "$symbols/own" \
         --output-path "$work/$module.doccarchive" --fallback-bundle-identifier "$module" --warnings-as-errors
     python3 Tests/Documentation/check.py "$catalogue" "$symbols/all" "$work/$module.doccarchive"
+    docc process-archive transform-for-static-hosting "$work/$module.doccarchive" --output-path "$site/$module" \
+        --hosting-base-path "swift/$module"
 done
-echo "To read it: python3 -m http.server --directory $work/Holdfast.doccarchive, then http://localhost:8000/documentation/holdfast"
+echo "To read it: python3 -m http.server --directory .build/site, then http://localhost:8000/swift/Holdfast/documentation/holdfast"

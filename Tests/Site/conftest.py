@@ -13,6 +13,16 @@ ROOT = Path(__file__).resolve().parents[2]
 SITE = ROOT / ".build/site"
 
 
+def pages_of_sphinx():
+    """DocC's are its own, and so are its links."""
+    folders = ("_static", "swift")
+    return [
+        it
+        for it in SITE.rglob("*.html")
+        if it.relative_to(SITE).parts[0] not in folders
+    ]
+
+
 class Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *_):
         pass

@@ -100,3 +100,15 @@ def test_dark_and_light_can_be_chosen(browser, address):
             break
     assert brightness(browser, "backgroundColor") < before
     browser.execute_script("localStorage.clear()")
+
+
+def test_the_reference_of_swift_is_a_part_of_the_site(browser, address):
+    look(browser, address, "reference/swift")
+    browser.find_element(By.LINK_TEXT, "Holdfast").click()
+    WebDriverWait(browser, 60).until(
+        lambda it: "Stores entities" in it.find_element(By.TAG_NAME, "body").text
+    )
+    loaded = browser.execute_script(
+        "return performance.getEntriesByType('resource').map(it => it.name)"
+    )
+    assert [it for it in loaded if not it.startswith((address, "data:"))] == []
