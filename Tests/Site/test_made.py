@@ -34,14 +34,3 @@ def test_the_chart_and_the_table_show_what_was_measured():
     assert charts.CHART.read_text() == charts.chart(measured["lines"])
     text = charts.PAGE.read_text()
     assert text == charts.page(text, measured), "python docs/tools/charts.py"
-
-
-def test_a_run_of_the_benchmark_is_drawn(tmp_path):
-    results = [
-        {"name": "scan", "ratio": 1.5, "baseline_name": "SQLite"},
-        {"name": "library", "value": 9, "ratio": None, "baseline_name": None},
-    ]
-    (tmp_path / "bench.json").write_text(charts.json.dumps(results))
-    charts.main([tmp_path / "bench.json", tmp_path / "speed.svg"])
-    picture = (tmp_path / "speed.svg").read_text()
-    assert "scan" in picture and "1.50" in picture and "library" not in picture

@@ -1,12 +1,11 @@
-"""The chart and the table of how fast Holdfast is, from ratios that were measured.
+"""The chart and the table of how fast Holdfast is, from ratios that were measured: docs/speed.svg, and the table of
+docs/performance.md. (Of a run of one's own `make bench` draws charts in more detail, see Tests/Benchmarks/charts.py.)
 
-python docs/tools/charts.py                  writes docs/speed.svg, and the table of docs/performance.md, from performance.json
-python docs/tools/charts.py .build/bench.json SVG   draws what `make bench` has just measured
+python docs/tools/charts.py     writes both
 """
 
 import json
 import math
-import sys
 from html import escape
 from pathlib import Path
 
@@ -82,24 +81,11 @@ def page(text, measured):
     return before + BEGIN + table(measured) + END + rest.split(END)[1]
 
 
-def of_bench(results):
-    """What bench.json says, where it holds Holdfast against somebody."""
-    return [
-        {"name": it["name"], "baseline": it["baseline_name"], "ratios": [it["ratio"]]}
-        for it in results
-        if it.get("ratio") and it.get("baseline_name")
-    ]
-
-
-def main(arguments):
-    if arguments:
-        results, picture = map(Path, arguments)
-        picture.write_text(chart(of_bench(json.loads(results.read_text()))))
-        return
+def main():
     measured = json.loads((DOCS / "performance.json").read_text())
     CHART.write_text(chart(measured["lines"]))
     PAGE.write_text(page(PAGE.read_text(), measured))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
