@@ -96,6 +96,7 @@ def test_every_link_of_the_site_leads_somewhere_and_nothing_is_loaded_from_elsew
                 assert place.scheme == "data", target
                 continue
             file = (path.parent / unquote(place.path)).resolve() if place.path else path
+            file = file / "index.html" if file.is_dir() else file
             assert file.is_file(), f"{path.name}: {target}"
             if place.fragment and file.suffix == ".html":
                 names = page_of(file).anchors

@@ -144,7 +144,7 @@ def values(rows, headings, value):
 
 def header_page(name, contract):
     header = (ROOT / "include/holdfast" / name).read_text()
-    own = {kind: [it for it in rows if it["header"] == name] for kind, rows in contract.items() if isinstance(rows, list)}
+    own = {kind: [it for it in rows if it.get("header") == name] for kind, rows in contract.items() if isinstance(rows, list)}
     first = re.match(r"/\*(.*?)\*/", header, re.DOTALL)
     yield f"# {name}\n"
     yield paragraphs(first[1]) + "\n"
