@@ -293,7 +293,7 @@ $(VENV)/tools: Makefile
 	    'uvloop>=0.21,<1' 'pydantic>=2.5,<3' 'attrs>=23.1' 'msgspec>=0.18,<1' 'jsonschema>=4,<5' 'mypy>=2.4,<3' \
 	    'pyright[nodejs]>=1.1.414,<2' \
 	    'click>=8.1,<9' 'rich>=13,<16' 'prompt_toolkit>=3,<4' 'pexpect>=4.9,<5' 'pydux>=0.2.2,<0.3' 'selenium>=4.25,<5' \
-	    'transaction>=4,<6' 'tqdm>=4.60,<5' 'libclang>=16,<19' \
+	    'transaction>=4,<6' 'tqdm>=4.60,<5' 'libclang>=16,<19' 'axe-core-python>=0.1,<0.2' \
 	    'fastapi>=0.110,<1' 'httpx>=0.27,<1' 'pandas>=2.2,<4' 'tinydb>=4.8,<5' 'ZODB>=6,<7'
 	@touch $@
 

@@ -44,11 +44,28 @@ class Limits:
     #: So long, in milliseconds, the end of the interpreter waits for each store that was left open; then it
     #: goes on without. At 1 it hardly waits.
     exit_wait: int = 5000
-    #: So many entities a page of `holdfast inspect` shows at once, and so often, in milliseconds, a browser
-    #: that is told of changes is sent a line that says nothing, to notice that it has gone. At 1 one entity,
-    #: and all the time.
+    #: So many entities the inspector's page is told at once, so many characters of each value, and so often,
+    #: in milliseconds, a browser that is told of changes is sent a line that says nothing, to notice that it
+    #: has gone. At 1 one entity, a character, and all the time.
     page_rows: int = 1000
+    cell_characters: int = 400
     heartbeat: int = 1000
+    #: So many entities from each end the inspector samples for their shape. At 1 the first and the last.
+    sampled: int = 100
+    #: So many documents show what a stage of a pipeline gives.
+    previewed: int = 20
+    #: So many changes it keeps, so many it tells at once, and so many commits before the present it begins.
+    kept_changes: int = 5000
+    told_changes: int = 500
+    past_commits: int = 2000
+    #: So many edits can be undone, if their former texts have so many bytes. At 1 the last one.
+    kept_edits: int = 200
+    kept_edit_bytes: int = 64 << 20
+    #: So many bytes it is asked with at most, and so many it remembers of what was chosen on the page.
+    request_bytes: int = 300 << 20
+    remembered_bytes: int = 1 << 20
+    #: So much long work it does on a store at a time. At 1 one after the other.
+    jobs_at_once: int = 4
     #: So many entities the command looks at for the paths that it proposes. At 1 at one.
     looked_at: int = 100
     #: So many rows has a table that the command prints; then another begins. At 1 each has one of its own.

@@ -23,6 +23,7 @@ sys.path.insert(0, str(PACKAGE))
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(PACKAGE), os.environ.get("PYTHONPATH")]))
 
 from actions import Diary  # noqa: E402
+from browser import driver, page  # noqa: E402, F401  fixtures
 from loops import run  # noqa: E402, F401  a fixture
 from nodes import Family  # noqa: E402
 from server import Server  # noqa: E402

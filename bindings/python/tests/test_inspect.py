@@ -1,232 +1,341 @@
-"""`holdfast inspect`: the page in a real browser, and what its server refuses."""
+"""`holdfast inspect`: what its server answers to programs, and what it refuses."""
 
 import http.client
 import json
+import os
 import signal
+import stat
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Callable
-from urllib.parse import quote, urlsplit
+from typing import Any, Optional
+from urllib.parse import urlsplit
 
 import pytest
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
-from selenium.webdriver.common.by import By
-from selenium.webdriver.support.ui import WebDriverWait
-from test_command import COMMAND, call, run
+from test_command import COMMAND, call
 
 import holdfast
+from holdfast.inspector import Inspector
+from holdfast.inspector.memory import Memory
 
-SONGS = [{"id": f"s{number}", "title": f"<b>Song {number}</b>", "plays": number} for number in range(20)]
+SONGS = [{"id": f"s{number:02}", "title": f"Song {number}", "plays": number} for number in range(20)]
 
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A store with songs, singers and a guest."""
+    """A store with songs and singers."""
     path = str(tmp_path_factory.mktemp("inspect") / "store.db")
     with holdfast.open(path) as store:
         store.repository("songs").save_many(SONGS)
         store.repository("songs").create_index("plays")
-        store.repository("singers").save({"id": "p", "big": 9007199254740993})
-        store.repository("guests").save({"id": "a"})
+        store.repository("singers").save({"id": "p", "big": 9007199254740993, "tiny": 1e-300})
     return path
 
 
+class Server:
+    """One that `holdfast inspect` has started, as a script meets it."""
+
+    def __init__(self, told: dict[str, str]) -> None:
+        self.link, self.api, self.token = told["url"], told["api"], told["token"]
+
+    def post(
+        self, place: str, body: Any = None, *, method: str = "POST", **headers: Optional[str]
+    ) -> http.client.HTTPResponse:
+        """A request, with the headers that are given in the place of the usual ones."""
+        connection = http.client.HTTPConnection(urlsplit(self.api).netloc, timeout=120)
+        usual = {"Authorization": f"Bearer {self.token}"}
+        given = {name: value for name, value in {**usual, **headers}.items() if value is not None}
+        text = body if isinstance(body, (str, bytes)) else json.dumps(body or {})
+        connection.request(method, place, text, given)
+        answer = connection.getresponse()
+        answer.body = answer.read()  # type: ignore[attr-defined]
+        connection.close()
+        return answer
+
+    def ask(self, what: str, code: int = 200, /, **given: Any) -> Any:
+        """What is answered, with this status of HTTP."""
+        answer = self.post(f"/api/{what}", given)
+        assert answer.status == code, answer.body  # type: ignore[attr-defined]
+        return json.loads(answer.body)  # type: ignore[attr-defined]
+
+
 @pytest.fixture(scope="module")
-def url(filled: str) -> Iterator[str]:
-    """The address that the command prints."""
-    command = subprocess.Popen([*COMMAND, "inspect", filled], stdout=subprocess.PIPE, text=True)
+def server(filled: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """What the command starts."""
+    environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path_factory.mktemp("state"))}
+    command = subprocess.Popen(
+        [*COMMAND, "inspect", filled, "--json"], stdout=subprocess.PIPE, text=True, env=environment
+    )
     assert command.stdout is not None
     with command.stdout as output:
-        yield output.readline().strip()
+        yield Server(json.loads(output.readline()))
         command.send_signal(signal.SIGINT)
         assert command.wait(120) == 130
 
 
-class Page:
-    """The page as somebody at the browser meets it."""
+# --- What is answered --------------------------------------------------------------------------------
 
-    def __init__(self, driver: webdriver.Chrome) -> None:
-        self.driver = driver
 
-    def choose(self, repository: str) -> None:
-        """Shows a repository."""
-        # In one step, for the page makes the buttons anew whenever it asks.
-        buttons = "[...document.querySelectorAll('nav button')]"
-        find = f"{buttons}.find(button => button.innerText.startsWith(arguments[0]))"
-        self.driver.execute_script(f"{find}.click()", repository)
-        self.wait(lambda: repository in self.text("nav [aria-current=true]"))
+def test_a_script_has_what_the_page_shows(server: Server, filled: str) -> None:
+    assert server.ask("stores")["stores"] == [{"url": filled, "can_write": False}]
+    overview = server.ask("overview")
+    assert [it["name"] for it in overview["repositories"]] == ["singers", "songs"]
+    told = server.ask("counts", repositories=["songs", "none"])
+    assert told["counts"] == {"songs": 20, "none": None} and "none" in told["failures"]["none"]
+    found = server.ask(
+        "find", repository="songs", filter='{"plays": {"$gte": 15}}', sort={"plays": -1}, limit=2
+    )
+    assert [row["id"] for row in found["rows"]] == ["s19", "s18"]
+    assert server.ask("count", repository="songs", filter={"plays": {"$gte": 15}})["count"] == 5
+    assert server.ask("explain", repository="songs", filter={"plays": 3})["plan"]["index"] == "plays"
+    text = server.ask("entity", repository="singers", id="p")["text"]
+    assert json.loads(text)["big"] == 9007199254740993
+    assert len(server.ask("history", repository="songs", id="s01")["changes"]) == 1
+    paths = {it["path"]: it["types"] for it in server.ask("sampled", repository="songs")["fields"]}
+    assert paths == {"id": {"text": 20}, "title": {"text": 20}, "plays": {"integer": 20}}
+    pipeline = '[{"$match": {"plays": {"$lt": 3}}}, {"$count": "n"}]'
+    assert server.ask("aggregate", repository="songs", pipeline=pipeline)["rows"][0]["members"] == {"n": "3"}
+    assert server.ask("aggregate", repository="songs", pipeline=pipeline, upto=1)["count"] == 3
 
-    def text(self, selector: str) -> str:
-        """What an element shows; nothing where there is none."""
-        script = "return document.querySelector(arguments[0])?.innerText ?? ''"
-        return self.driver.execute_script(script, selector)
 
-    def rows(self) -> list[list[str]]:
-        script = (
-            "return [...document.querySelectorAll('tbody tr')].map(r => [...r.cells].map(c => c.textContent))"
+def test_pages_go_on_where_the_last_one_ended(server: Server) -> None:
+    for given in ({}, {"sort": {"plays": 1}}, {"filter": {"plays": {"$gte": 0}}, "sort": {"id": -1}}):
+        found: list[str] = []
+        following: Any = {}
+        while following is not None:
+            page = server.ask("find", repository="songs", limit=3, **given, **following)
+            found += [row["id"] for row in page["rows"]]
+            following = page["next"]
+        assert sorted(found) == [it["id"] for it in SONGS] and len(found) == 20
+    assert server.ask("find", repository="songs", limit=3)["next"] == {"after": "s02"}
+
+
+def test_an_error_in_a_query_tells_its_place(server: Server) -> None:
+    told = server.ask("find", 400, repository="songs", filter='{"plays": {"$near": 1}}')
+    assert told["kind"] == "InvalidQueryError" and told["detail"]["position"] == 11
+    assert server.ask("find", 404, repository="none")["error"]
+    for wrong in (
+        {"repository": 1},
+        {"repository": "songs", "limit": -1},
+        {"repository": "songs", "sort": [1]},
+    ):
+        assert server.ask("find", 400, **wrong)["error"]
+    for text in ("[]", "{", "[" * 20000, b"\xff"):
+        assert server.post("/api/find", text).status == 400
+
+
+def test_the_stream_of_changes_begins_with_the_past(server: Server) -> None:
+    connection = http.client.HTTPConnection(urlsplit(server.api).netloc, timeout=120)
+    connection.request("POST", "/api/changes", "{}", {"Authorization": f"Bearer {server.token}"})
+    answer = connection.getresponse()
+    changes: list[Any] = []
+    while len(changes) < 21:
+        changes += json.loads(answer.readline().strip() or '{"changes": []}')["changes"]
+    connection.close()
+    assert {it["id"] for it in changes} == {"p", *(song["id"] for song in SONGS)}
+
+
+# --- What is refused ---------------------------------------------------------------------------------
+
+
+def test_who_lacks_the_token_is_told_nothing(server: Server) -> None:
+    for token in (
+        None,
+        "",
+        "Bearer",
+        "Bearer ",
+        f"Bearer {server.token[:-1]}",
+        f"Basic {server.token}",
+        "Bearer ü",
+    ):
+        for name in ("stores", "find", "changes", "none"):
+            assert server.post(f"/api/{name}", {}, Authorization=token).status == 401, (token, name)
+    for method in ("GET", "HEAD", "OPTIONS", "PUT", "NONSENSE"):
+        assert server.post("/api/stores", method=method).status in (404, 501)
+
+
+def test_who_comes_by_another_name_or_from_another_page_is_refused(server: Server) -> None:
+    port = urlsplit(server.api).port
+    for place, method in (("/", "GET"), ("/main.js", "GET"), ("/api/stores", "POST"), ("/session", "POST")):
+        for host in (
+            "evil.example",
+            f"evil.example:{port}",
+            "127.0.0.1:1",
+            "127.0.0.1",
+            f"127.0.0.1.evil.example:{port}",
+        ):
+            assert server.post(place, method=method, Host=host).status == 403, (place, host)
+        for origin in ("http://evil.example", "null", f"http://localhost:{port}", "http://127.0.0.1:1"):
+            assert server.post(place, method=method, Origin=origin).status == 403, (place, origin)
+    for site in ("cross-site", "same-site"):
+        assert server.post("/api/stores", **{"Sec-Fetch-Site": site}).status == 403
+    assert server.post("/api/stores", Host=f"localhost:{port}").status == 200
+    assert server.post("/api/stores", Origin=f"http://127.0.0.1:{port}").status == 200
+
+
+def test_a_link_is_good_once(filled: str) -> None:
+    with holdfast.open(filled, read_only=True) as store, Inspector([store]) as inspector:
+        server = Server(
+            {"url": inspector.link(), "api": f"{inspector.address}api/", "token": inspector.token}
         )
-        return self.driver.execute_script(script)
-
-    def changed(self) -> list[str]:
-        script = "return [...document.querySelectorAll('tr.changed')].map(row => row.dataset.id)"
-        return self.driver.execute_script(script)
-
-    def type(self, **fields: str) -> None:
-        """Fills the form and asks."""
-        for name, text in fields.items():
-            field = self.driver.find_element(By.NAME, name)
-            field.clear()
-            field.send_keys(text)
-        self.driver.find_element(By.CSS_SELECTOR, "form button").click()
-
-    def wait(self, condition: Callable[[], Any]) -> None:
-        WebDriverWait(self.driver, 120, poll_frequency=0.02).until(lambda _: condition())
+        link = server.link.partition("#token=")[2]
+        assert len(link) >= 43 and server.token != link
+        assert server.post("/api/stores", Authorization=f"Bearer {link}").status == 401
+        answer = server.post("/session", {"link": link}, Authorization=None)
+        session = json.loads(answer.body)["session"]  # type: ignore[attr-defined]
+        assert server.post("/api/stores", Authorization=f"Bearer {session}").status == 200
+        for used in (link, "", "ü", None):
+            assert server.post("/session", {"link": used}, Authorization=None).status == 401
+        assert inspector.socket.getsockname()[0] == "127.0.0.1"
+        with Inspector([store]) as other:
+            assert other.token != inspector.token
 
 
-@pytest.fixture(scope="module")
-def driver() -> Iterator[webdriver.Chrome]:
-    options = webdriver.ChromeOptions()
-    options.binary_location = "/usr/bin/chromium"
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"performance": "ALL", "browser": "ALL"})
-    driver = webdriver.Chrome(options, Service("/usr/bin/chromedriver"))
-    yield driver
-    driver.quit()
+def test_every_answer_forbids_what_is_not_its_own(server: Server) -> None:
+    for place, method in (("/", "GET"), ("/api/stores", "POST"), ("/none", "GET"), ("/api/none", "POST")):
+        headers = server.post(place, method=method).headers
+        assert headers["Content-Security-Policy"].startswith("default-src 'none'; script-src 'self';")
+        assert (
+            "require-trusted-types-for 'script'; trusted-types 'none'" in headers["Content-Security-Policy"]
+        )
+        assert headers["Referrer-Policy"] == "no-referrer" and headers["Cache-Control"] == "no-store"
+        assert not [name for name in headers if name.lower().startswith("access-control")]
+        assert "Set-Cookie" not in headers and "Python" not in headers["Server"]
+    for place in ("/../server.py", "/%2e%2e/server.py", "/.", "/page/main.js", "/server.py", "//etc/passwd"):
+        assert server.post(place, method="GET").status == 404, place
+
+
+def test_the_page_asks_nobody_else(server: Server) -> None:
+    files = Path(holdfast.__file__).parent / "inspector" / "page"
+    for file in files.iterdir():
+        text = file.read_text().replace("http://www.w3.org/2000/svg", "")
+        assert "http" not in text.replace("httpEquiv", ""), file
+        for sink in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function("):
+            assert sink not in text, (file, sink)
+
+
+def test_nothing_is_written_without_being_allowed(server: Server, filled: str, tmp_path: Path) -> None:
+    before = holdfast.open(filled, read_only=True)
+    sequence = before.describe()["sequence"]
+    song = {"repository": "songs", "id": "s01", "version": "2", "text": '{"id":"s01"}'}
+    for name in ("save", "delete", "undo", "create_index", "drop_index"):
+        told = server.ask(name, 400, **song, fields={"title": 1}, name="plays", number=1)
+        assert told["kind"] == "ReadOnlyError" and "--write" in told["error"]
+    assert before.describe()["sequence"] == sequence
+    before.close()
+
+
+def test_files_are_never_written_over(server: Server, filled: str, tmp_path: Path) -> None:
+    taken = tmp_path / "taken"
+    taken.write_text("mine")
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    for name in ("backup", "export"):
+        assert "taken" in server.ask(name, 409, path=str(taken))["error"]
+        assert server.ask(name, 409, path=str(tmp_path / "link"))["kind"] == "ExistsError"
+        assert server.ask(name, 409, path=filled)["error"]
+        assert server.ask(name, 400, path=str(tmp_path / "none" / "file"))["error"]
+        assert server.ask(name, 400, path="")["error"]
+    assert taken.read_text() == "mine"
+
+
+# --- Edits -------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def page(driver: webdriver.Chrome, url: str) -> Iterator[Page]:
-    """The page, which has shown the first repository."""
-    page = Page(driver)
-    driver.get(url)
-    page.wait(page.rows)
-    yield page
-    driver.get("about:blank")
-    for kind in ("performance", "browser"):
-        driver.get_log(kind)
+def writing(path: str) -> Iterator["tuple[Server, holdfast.Repository[Any]]"]:
+    """A server that may write, and its songs."""
+    with holdfast.open(path) as store:
+        songs = store.repository("songs")
+        songs.save_many(SONGS)
+        with Inspector([store], write=True) as inspector:
+            yield Server({"url": "", "api": f"{inspector.address}api/", "token": inspector.token}), songs
 
 
-def test_the_page_lists_repositories_and_shows_their_entities(page: Page, filled: str) -> None:
-    assert page.text("nav").split() == ["guests", "1", "singers", "1", "songs", "20"]
-    assert page.text("#store") == filled
-    page.choose("singers")
-    # A browser's own numbers would have lost the last digit.
-    page.wait(lambda: page.rows()[0][:2] == ['"p"', "9007199254740993"])
-    page.choose("songs")
-    page.wait(lambda: len(page.rows()) == 20)
-    assert page.rows()[3][:3] == ['"s11"', '"<b>Song 11</b>"', "11"], "text is never taken for HTML"
-    assert page.text("[role=status]") == "20 entities"
-
-
-def test_a_query_shows_its_rows_and_how_it_is_carried_out(page: Page) -> None:
-    page.choose("songs")
-    page.type(filter='{"plays": {"$gte": 15}}', sort='{"plays": -1}', limit="2", skip="1")
-    page.wait(lambda: [row[0] for row in page.rows()] == ['"s18"', '"s17"'])
-    explain = page.driver.find_element(By.ID, "explain")
-    assert explain.text.startswith("Found by index plays: ")
-    explain.find_element(By.TAG_NAME, "summary").click()
-    page.wait(lambda: '"index"' in explain.text)
-
-
-def test_an_error_in_the_filter_is_shown(page: Page) -> None:
-    for filter, message in (
-        ("{", "filter: "),
-        ('{"a": {"$near": 1}}', "$near"),
-        ("[1]", "A filter is a dict"),
-    ):
-        page.type(filter=filter)
-        page.wait(lambda message=message: message in page.text("[role=alert]"))
-    page.type(filter="{}")
-    page.wait(lambda: page.text("[role=alert]") == "")
-
-
-def test_an_entity_that_another_process_changes_appears_without_reload(page: Page, filled: str) -> None:
-    page.choose("guests")
-    page.driver.find_element(By.NAME, "live").click()
-    page.wait(lambda: "live" in page.text("[role=status]"))
-    run("put", filled, "guests", '{"id": "b", "name": "Patti"}')
-    page.wait(lambda: len(page.rows()) == 2)
-    assert page.changed() == ["b"]
-    run("put", filled, "guests", '{"id": "a", "name": "Bob"}')
-    page.wait(lambda: page.changed() == ["a"])
-    run("delete", filled, "guests", "b")
-    page.wait(lambda: [row[0] for row in page.rows()] == ['"a"'])
-
-
-def test_no_request_leaves_for_another_host_and_the_console_is_silent(page: Page, url: str) -> None:
-    page.driver.find_element(By.NAME, "live").click()
-    page.wait(lambda: "live" in page.text("[role=status]"))
-    told = [json.loads(entry["message"])["message"] for entry in page.driver.get_log("performance")]
-    asked = [it["params"]["request"]["url"] for it in told if it["method"] == "Network.requestWillBeSent"]
-    assert {"", "page.css", "page.js", "store", "find", "live"} <= {
-        urlsplit(address).path.rpartition("/")[2] for address in asked
-    }
-    assert [address for address in asked if not address.startswith((url, "about:"))] == []
-    assert page.driver.get_log("browser") == []
-    # What the policy forbids, should a value ever be taken for code.
-    script = "return fetch('http://localhost:1/').then(() => 'sent', error => error.name)"
-    assert page.driver.execute_script(script) == "TypeError"
-    blocked = [entry["message"] for entry in page.driver.get_log("browser")]
-    assert any("Content Security Policy" in message for message in blocked)
-
-
-def ask(url: str, path: str, method: str = "GET", **headers: str) -> http.client.HTTPResponse:
-    """A request to the server, with the headers that are given."""
-    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=120)
-    connection.request(method, path, headers=headers)
-    answer = connection.getresponse()
-    answer.body = answer.read()  # type: ignore[attr-defined]
-    connection.close()
-    return answer
-
-
-def test_who_lacks_the_token_or_comes_by_another_name_is_refused(url: str) -> None:
-    token = urlsplit(url).path
-    paths = (
-        "/",
-        "/store",
-        "/page.js",
-        "/favicon.ico",
-        token[:-2] + "/",
-        f"{token[:-1]}x/store",
-        f"//x{token}",
+def test_an_edit_expects_the_version_that_was_seen(
+    writing: "tuple[Server, holdfast.Repository[Any]]",
+) -> None:
+    server, songs = writing
+    seen = server.ask("entity", repository="songs", id="s01")
+    songs.modify("s01", {"$inc": {"plays": 1}})
+    given = {"repository": "songs", "id": "s01", "version": seen["version"]}
+    told = server.ask("save", 409, **given, text='{"id":"s01","title":"Mine"}')
+    assert told["kind"] == "VersionMismatchError" and str(told["detail"]["actual"]) != seen["version"]
+    assert server.ask("delete", 409, **given)["kind"] == "VersionMismatchError"
+    assert songs["s01"] == {"id": "s01", "title": "Song 1", "plays": 2}
+    assert (
+        server.ask("save", 409, repository="songs", text='{"id":"s01"}', version="0")["kind"] == "ExistsError"
     )
-    for method in ("GET", "POST", "HEAD", "OPTIONS", "NONSENSE"):
-        for path in paths:
-            assert ask(url, path, method).status == 403, (method, path)
-    for host in ("evil.example", f"evil.example:{urlsplit(url).port}", "127.0.0.1:1", "127.0.0.1", ""):
-        assert ask(url, token + "store", Host=host).status == 403, host
-    assert ask(url, token + "store", Host=f"localhost:{urlsplit(url).port}").status == 200
-    assert ask(url, token + "../../../etc/passwd").status == 404
-    assert ask(url, token + "store", "POST").status == 501
 
 
-def test_every_answer_forbids_what_is_not_its_own(url: str) -> None:
-    for path in (urlsplit(url).path, urlsplit(url).path + "store", "/"):
-        headers = ask(url, path, Origin="http://evil.example").headers
-        assert headers["Content-Security-Policy"].startswith("default-src 'none'; script-src 'self';")
-        assert headers["Referrer-Policy"] == "no-referrer" and headers["Cache-Control"] == "no-store"
-        assert not [name for name in headers if name.lower().startswith("access-control")]
-        assert "Python" not in headers["Server"]
+def test_each_edit_can_be_undone_unless_another_came(
+    writing: "tuple[Server, holdfast.Repository[Any]]",
+) -> None:
+    server, songs = writing
+
+    def edit(name: str, **given: Any) -> Any:
+        return server.ask(name, repository="songs", **given)["edit"]["number"]
+
+    # Spelt as no program would spell it again: an undo gives the bytes back.
+    songs.save(b'{"id": "odd",  "n": 1.50}')
+    version = server.ask("entity", repository="songs", id="odd")["version"]
+    number = edit("delete", id="odd", version=version)
+    assert "odd" not in songs
+    server.ask("undo", number=number)
+    assert songs.fetch_bytes("odd") == b'{"id": "odd",  "n": 1.50}'
+    added = edit("save", text='{"id":"new"}', version="0")
+    server.ask("undo", number=added)
+    assert "new" not in songs
+    assert server.ask("undo", 404, number=added)["error"]
+    version = server.ask("entity", repository="songs", id="s02")["version"]
+    number = edit("save", id="s02", version=version, text='{"id":"s02","plays":9}')
+    songs.modify("s02", {"$inc": {"plays": 1}})
+    assert server.ask("undo", 409, number=number)["kind"] == "VersionMismatchError"
+    assert songs["s02"]["plays"] == 10
+    assert [it["undone"] for it in server.ask("edits")["edits"]][:1] == [True]
 
 
-@pytest.mark.parametrize("query", ["[]", '{"repository": 1}', '{"repository": "none"}', "{", "", "[" * 20000])
-def test_a_query_that_is_none_is_an_error_and_the_server_goes_on(url: str, query: str) -> None:
-    for place in ("find", "live"):
-        answer = ask(url, f"{urlsplit(url).path}{place}?query={quote(query)}")
-        assert answer.status == 400
-        assert json.loads(answer.body)["error"]  # type: ignore[attr-defined]
+def test_what_is_stored_may_be_anything(writing: "tuple[Server, holdfast.Repository[Any]]") -> None:
+    server, songs = writing
+    id = '"/../<b>\u2028&#token=1 %2e'
+    songs.save({"id": id, "long": "x" * 5000, "</script>": [1] * 3000})
+    found = server.ask("find", repository="songs", filter={"id": id})["rows"][0]
+    assert found["id"] == id and found["cut"] == {"long": 5002, "</script>": 6001}
+    assert server.ask("entity", repository="songs", id=id)["id"] == id
+    assert server.ask("history", repository="songs", id=id)["count"] == 1
 
 
-def test_it_listens_on_this_machine_alone_and_creates_no_store(filled: str, tmp_path: Path) -> None:
-    from holdfast.command.inspect_server import InspectServer
+def test_a_store_that_is_closed_is_told(path: str) -> None:
+    store = holdfast.open(path)
+    store.repository("songs").save_many(SONGS)
+    with Inspector([store]) as inspector:
+        server = Server({"url": "", "api": f"{inspector.address}api/", "token": inspector.token})
+        assert server.ask("find", repository="songs", limit=1)["rows"]
+        store.close()
+        for name in ("overview", "find", "live", "figures", "history"):
+            told = server.ask(name, 410, repository="songs", id="s01")
+            assert told["kind"] == "ClosedError"
 
-    with holdfast.open(filled, read_only=True) as store, InspectServer(store) as server:
-        assert server.socket.getsockname()[0] == "127.0.0.1"
-        with InspectServer(store) as other:
-            assert other.token != server.token and len(other.token) >= 43
+
+# --- The command -------------------------------------------------------------------------------------
+
+
+def test_it_creates_no_store(tmp_path: Path) -> None:
     call("inspect", tmp_path / "typo.db", code=3)
     assert not (tmp_path / "typo.db").exists()
+    call("inspect", code=2)
+
+
+def test_what_is_remembered_is_this_persons_alone(tmp_path: Path) -> None:
+    file = tmp_path / "state" / "inspector.json"
+    Memory(file).keep("page", "theme", "dark")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert Memory(file).theme == "dark"
+    memory = Memory(file)
+    with pytest.raises(ValueError, match="remembers no more"):
+        memory.keep("store", "columns", "x" * (2 << 20))
+    assert memory.theme == "dark"
+    memory.keep("page", "theme", "<script>")
+    assert memory.theme == "auto"
+    for damaged in ("{", "[]", '{"page": 1}', '{"page": {"theme": ["dark"]}}'):
+        file.write_text(damaged)
+        assert Memory(file).theme == "auto"

@@ -51,7 +51,7 @@ def test_an_installed_package_brings_its_library_and_works(wheel: Path, tmp_path
     run(*pip, "install", "--quiet", wheel, env=OUTSIDE)
     files = run(*pip, "show", "--files", "holdfast-store", env=OUTSIDE)
     assert "holdfast/libholdfast.so" in files and "holdfast/py.typed" in files
-    assert "holdfast/command/inspect_page/page.html" in files
+    assert "holdfast/inspector/page/index.html" in files
     environment = {name: value for name, value in OUTSIDE.items() if name != "HOLDFAST_LIBRARY"}
     plays, library = run(python, "-c", PROGRAM, cwd=tmp_path, env=environment).split()
     assert plays == "2"

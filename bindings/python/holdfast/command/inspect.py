@@ -1,30 +1,59 @@
-"""The command `inspect`: a page for the browser that shows a store."""
+"""The command `inspect`: a page for the browser that shows stores."""
 
 import sys
+import threading
+import webbrowser
+from contextlib import ExitStack
+from typing import Any
 
 import click
 
-from .inspect_server import InspectServer
-from .parameters import store_argument
+from ..inspector.memory import usual_place
+from ..inspector.server import Inspector
+from .output import json_text
 from .session import Session
 
 
 @click.command()
-@store_argument
+@click.argument("stores", nargs=-1, required=True, metavar="STORE...", type=click.Path())
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Listen there (any free port).")
+@click.option("--open", "open_", is_flag=True, help="Open the page in the browser.")
+@click.option("--write", is_flag=True, help="Allow edits, and indexes to be created and dropped.")
 @click.pass_obj
-def inspect(session: Session, store: str, port: int) -> None:
-    """Show a store in the browser.
+def inspect(session: Session, stores: "tuple[str, ...]", port: int, open_: bool, write: bool) -> None:
+    """Show stores in the browser.
 
-    Prints the address of a page that lists the repositories, runs queries, tells how they are carried out,
-    and shows entities change. It is served on this machine alone, to who knows the address; the store is
-    opened read-only. Goes on until Ctrl-C. In JSON the address is the "url".
+    Prints a link to a page for queries, entities, changes as they are committed, and how the stores are. It
+    is served on this machine alone. The link is good for the browser that comes first; Enter prints another.
+    Stores are opened read-only without --write. Goes on until Ctrl-C.
+
+    In JSON it answers the link as "url", and for scripts "api" and "token": what the page shows is asked by
+    POST to the api and a name, with a JSON object and the header "Authorization: Bearer TOKEN".
 
     \b
-    Example:
+    Examples:
         holdfast inspect music.db
+        holdfast inspect music.db people.db --write --open
     """
-    with session.open(store) as opened, InspectServer(opened, port) as server:
-        session.output.value("url", server.url)
+    with ExitStack() as opened:
+        all_ = [opened.enter_context(session.open(store, write=write)) for store in stores]
+        inspector = Inspector(all_, port=port, write=write and not session.read_only, memory=usual_place())
+        opened.callback(inspector.server_close)
+        link = inspector.link()
+        if session.output.json:
+            told: dict[str, Any] = {"url": link, "api": f"{inspector.address}api/", "token": inspector.token}
+            sys.stdout.write(json_text(told) + "\n")
+        else:
+            session.output.value("url", link)
         sys.stdout.flush()
-        server.serve_forever()
+        if open_:
+            webbrowser.open(inspector.link())
+        if sys.stdin.isatty():
+            threading.Thread(target=_print_links, args=(inspector,), daemon=True).start()
+        inspector.serve_forever()
+
+
+def _print_links(inspector: Inspector) -> None:
+    """Prints another link each time that Enter is pressed."""
+    for _ in sys.stdin:
+        print(inspector.link(), flush=True)
