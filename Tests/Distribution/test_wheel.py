@@ -138,7 +138,7 @@ def test_the_wheel_has_the_licences_of_all_parts_and_a_page_that_describes_it(
     assert licences == {"LICENSE", *(f"LICENSE.{part}" for part in PARTS)}
     assert (
         "holdfast/py.typed" in names
-        and "holdfast/command/inspect_page/page.html" in names
+        and "holdfast/inspector/page/index.html" in names
     )
     assert (
         metadata["Description-Content-Type"] == "text/markdown"

@@ -2,9 +2,11 @@
 
 import hmac
 import secrets
+import socket
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Optional
@@ -40,7 +42,8 @@ class Inspector(ThreadingHTTPServer):
         self.token = secrets.token_urlsafe(32)
         self._links: set[str] = set()
         self._sessions: set[str] = set()
-        self._secrets = threading.Lock()
+        self._lock = threading.Lock()
+        self._connections: set[socket.socket] = set()
         self._thread: Optional[threading.Thread] = None
         super().__init__((ADDRESS, port), Handler)
 
@@ -59,13 +62,13 @@ class Inspector(ThreadingHTTPServer):
         """An address that opens the page once: the browser that comes first keeps a session, so that what
         stands in its history afterwards opens nothing. The secret is behind a #, which no browser sends."""
         link = secrets.token_urlsafe(32)
-        with self._secrets:
+        with self._lock:
             self._links.add(link)
         return f"{self.address}#token={link}"
 
     def session(self, link: str) -> Optional[str]:
         """A session in exchange for a link's secret; None where there is no such link, or it was used."""
-        with self._secrets:
+        with self._lock:
             found = next((it for it in self._links if hmac.compare_digest(it.encode(), link.encode())), None)
             if found is None:
                 return None
@@ -77,14 +80,16 @@ class Inspector(ThreadingHTTPServer):
     def knows(self, secret: str) -> bool:
         """Whether this is the token or a session."""
         given = secret.encode()
-        with self._secrets:
+        with self._lock:
             known = [self.token, *self._sessions]
         # All of them, so that the time tells nothing.
         return any([hmac.compare_digest(it.encode(), given) for it in known])
 
     def start(self) -> "Inspector":
         """Serves on a thread of its own."""
-        self._thread = threading.Thread(target=self.serve_forever, name="holdfast inspector", daemon=True)
+        self._thread = threading.Thread(
+            target=self.serve_forever, args=(0.05,), name="holdfast inspector", daemon=True
+        )
         self._thread.start()
         return self
 
@@ -100,6 +105,24 @@ class Inspector(ThreadingHTTPServer):
         super().server_close()
         for shown in self.shown:
             shown.close()
+        with self._lock:
+            connections = list(self._connections)
+        for connection in connections:
+            # Whoever waits there for a browser's next question lets go of the stores.
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Begins to answer a connection."""
+        with self._lock:
+            self._connections.add(request)
+        super().process_request(request, client_address)
+
+    def shutdown_request(self, request: Any) -> None:
+        """Ends a connection."""
+        with self._lock:
+            self._connections.discard(request)
+        super().shutdown_request(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Reports a failure, unless it is that the connection was closed."""

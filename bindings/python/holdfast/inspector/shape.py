@@ -23,10 +23,11 @@ def shape(repository: "Repository[Any]", count: int) -> dict[str, Any]:
     fields: dict[str, dict[str, Any]] = {}
     for entity, _ in found:
         # Of several elements that have a path, one counts.
-        for path, (kinds, value) in {path: rest for path, *rest in _paths(entity)}.items():
+        for path, (depth, kinds, value) in {path: rest for path, *rest in _paths(entity)}.items():
             if path not in fields and len(fields) >= MOST:
                 continue
-            field = fields.setdefault(path, {"path": path, "in": 0, "types": Counter(), "values": Counter()})
+            new = {"path": path, "depth": depth, "in": 0, "types": Counter(), "values": Counter()}
+            field = fields.setdefault(path, new)
             field["in"] += 1
             field["types"][kinds] += 1
             if kinds not in ("object", "array") and len(field["values"]) <= 12:
@@ -41,10 +42,10 @@ def shape(repository: "Repository[Any]", count: int) -> dict[str, Any]:
     }
 
 
-def _paths(value: dict[str, Any], prefix: str = "", depth: int = 1) -> Iterator[tuple[str, str, Any]]:
+def _paths(value: dict[str, Any], prefix: str = "", depth: int = 1) -> Iterator[tuple[str, int, str, Any]]:
     for name, member in value.items():
         path = prefix + name
-        yield path, kind_of(member), member
+        yield path, depth, kind_of(member), member
         if isinstance(member, dict) and depth < DEEPEST:
             yield from _paths(member, f"{path}.", depth + 1)
         elif isinstance(member, list):

@@ -11,7 +11,7 @@ export function chart(title) {
   const value = make("strong", { text: "–" });
   const most = make("span", { class: "quiet" });
   const element = make("figure", { class: "chart" },
-    make("figcaption", { class: "row" }, make("span", { class: "quiet", text: title }), make("span", { class: "gap" }), most), value,
+    make("figcaption", { class: "quiet", text: title }), make("p", { class: "row" }, value, most),
     draw("svg", { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, preserveAspectRatio: "none", "aria-hidden": "true" }, area, line));
   return {
     element,

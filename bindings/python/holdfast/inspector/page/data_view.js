@@ -19,7 +19,7 @@ const PAGE = 100;
 /** Shows it in an element; answers what ends it. */
 export function show(element, { names: [repository], query }, { heading, canWrite }) {
   const asked = new AbortController();
-  let stop = null, run = 0, next = null, isLoading = false, total = null, all = null, lastPlan = null, key = "id", given = null;
+  let stop = null, run = 0, next = null, isLoading = false, total = null, all = null, lastPlan = null, key = "id", given = null, extra = "";
   const columns = recall(`columns ${repository}`, {});
   const shape = sampledShape(repository);
 
@@ -68,7 +68,7 @@ export function show(element, { names: [repository], query }, { heading, canWrit
         next = found.next;
         key = found.key;
         table.show(found.rows, { key, sort: asks.sort ?? {}, end: !next });
-        tellTotal();
+        tellTotal("");
       }
       explain(asks, number_);
       count(asks, number_);
@@ -87,10 +87,11 @@ export function show(element, { names: [repository], query }, { heading, canWrit
     if (error.kind === "CorruptError") wrong.append(" Verify the store, on its page, to see what else is damaged.");
   }
 
-  function tellTotal(extra = "") {
+  function tellTotal(words = extra) {
+    extra = words;
     const shown = table.rows.length;
     const of = total === null ? (next ? "…" : number(shown)) : number(total);
-    status.textContent = `${number(shown)} of ${of}${extra}`;
+    status.textContent = `${number(shown)} of ${of}${words}`;
   }
 
   async function count({ filter }, number_) {
@@ -100,7 +101,7 @@ export function show(element, { names: [repository], query }, { heading, canWrit
       if (number_ !== run) return;
       total = found.count;
       if (!filter) { all = total; heading.total(all); }
-      tellTotal(stop ? ", live" : "");
+      tellTotal();
       if (lastPlan) drawPlan();
     } catch (error) {
       if (number_ === run) refuse(error);
@@ -202,7 +203,7 @@ export function show(element, { names: [repository], query }, { heading, canWrit
     const close = () => { peekBox.hidden = true; before?.isConnected ? before.focus() : table.focus(); };
     const shown = node.raw === undefined ? tree(node, { label: name }) : null;
     peekBox.replaceChildren(
-      make("header", { class: "row" }, make("strong", { class: "mono", text: name }), make("span", { class: "quiet mono", text: row.id }), make("span", { class: "gap" }),
+      make("div", { class: "row" }, make("strong", { class: "mono", text: name }), make("span", { class: "quiet mono", text: row.id }), make("span", { class: "gap" }),
         make("button", { class: "plain", type: "button", text: "Copy", onclick: () => copy(node.value ?? pretty(node), "The value") }),
         make("button", { class: "plain", type: "button", text: "Open", onclick: () => go(address(chosenStore(), "entity", [repository, row.id])) }),
         make("button", { class: "plain", type: "button", "aria-label": "Close", onclick: close }, sign("close"))),
@@ -210,7 +211,7 @@ export function show(element, { names: [repository], query }, { heading, canWrit
       make("p", { class: "quiet", text: bytes(new TextEncoder().encode(text).length) }));
     peekBox.hidden = false;
     peekBox.onkeydown = (event) => { if (event.key === "Escape") { event.stopPropagation(); close(); } };
-    shown ? shown.focus() : peekBox.querySelector("pre").focus();
+    shown ? shown.focus() : peekBox.querySelector("pre").focus({ preventScroll: true });
   }
 
   function chooseColumns() {

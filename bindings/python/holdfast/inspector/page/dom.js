@@ -58,10 +58,10 @@ export function dialog(title, body, footer = [], { onclose } = {}) {
     box.remove();
     onclose?.();
   } },
-    make("header", {}, make("h2", { text: title }),
+    make("div", { class: "head" }, make("h2", { text: title }),
       make("button", { class: "plain", type: "button", "aria-label": "Close", onclick: () => box.close() }, sign("close"))),
     make("div", { class: "body" }, body),
-    footer.length ? make("footer", {}, footer) : null);
+    footer.length ? make("div", { class: "foot" }, footer) : null);
   document.body.append(box);
   box.showModal();
   return box;

@@ -104,7 +104,7 @@ export function editor({ label, value = "", placeholder = "", propose, run, isSh
     else if (isOpen && event.key === "Escape") { used(); close(); }
     else if (event.key === " " && event.ctrlKey) { used(); open(true); }
     else if (event.key === "Enter" && isShort && !event.shiftKey) { used(); run(); }
-    else if (PAIRS[event.key] && !event.ctrlKey && area.selectionStart === area.selectionEnd && /^[\s,\]}]*$/.test(area.value.slice(area.selectionStart))) {
+    else if (PAIRS[event.key] && !event.ctrlKey && /^[\s,\]}]*$/.test(area.value.slice(area.selectionEnd))) {
       used();
       const at = area.selectionStart;
       document.execCommand("insertText", false, event.key + PAIRS[event.key]);

@@ -97,7 +97,7 @@ export function show(element, _, { store, counted }) {
         cell.count.textContent = number(shape.count);
         cell.size.textContent = `≈ ${bytes(shape.bytes)}`;
         cell.indexes.textContent = shape.indexes.length;
-        const names = shape.fields.filter(({ path }) => !path.includes(".")).slice(0, AT_ONCE);
+        const names = shape.fields.filter(({ depth }) => depth === 1).slice(0, AT_ONCE);
         cell.shape.replaceChildren(...names.map((field) => make("span", { class: "badge", title: Object.entries(field.types).map(([type, count]) => `${type} in ${Math.round((100 * count) / shape.sampled)} %`).join(", ") }, make("span", { class: "mono", text: field.path }), ` ${Object.keys(field.types).join("|")}`)), " ", make("a", { href: address(chosenStore(), "shape", [name]), "aria-label": `Shape and indexes of ${name}`, text: "all" }));
       } catch (error) {
         if (error.name === "AbortError") return;
