@@ -10,7 +10,6 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pytest
 from proxy import Direction, Fault, Kind, Proxy
@@ -167,36 +166,41 @@ def test_a_store_on_a_server_is_watched(url: str) -> None:
     ]
 
 
-def test_a_store_on_a_server_is_inspected(url: str) -> None:
+def test_a_store_on_a_server_is_inspected(url: str, tmp_path: Path) -> None:
     """As its page asks: what there is, what a query finds, and what changes while it is shown."""
     secret = "0penSesame"
     call("put", url, "songs", '[{"id":"s1","plays":1},{"id":"s2","plays":2}]')
     inspecting = subprocess.Popen(
-        [*COMMAND, "inspect", url.replace("postgres@", f"postgres:{secret}@")],
+        [*COMMAND, "inspect", url.replace("postgres@", f"postgres:{secret}@"), "--json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        env={**os.environ, "XDG_STATE_HOME": str(tmp_path)},
     )
     assert inspecting.stdout is not None and inspecting.stderr is not None
     with inspecting.stdout as output, inspecting.stderr as errors:
-        address = output.readline().strip()
+        told = json.loads(output.readline())
 
-        def ask(path: str, **query: Any) -> str:
-            text = f"?query={quote(json.dumps(query))}" if query else ""
-            with urllib.request.urlopen(f"{address}{path}{text}", timeout=120) as answer:
-                return answer.read().decode()
+        def ask(name: str, **given: Any) -> Any:
+            headers = {"Authorization": f"Bearer {told['token']}"}
+            request = urllib.request.Request(told["api"] + name, json.dumps(given).encode(), headers)
+            return urllib.request.urlopen(request, timeout=120)
 
-        shown = ask("store")
+        shown = ask("overview").read().decode()
         assert "songs" in shown and secret not in shown
-        found = json.loads(ask("find", repository="songs", filter={"plays": {"$gt": 1}}))
+        found = json.loads(ask("find", repository="songs", filter={"plays": {"$gt": 1}}).read())
         assert [row["members"]["plays"] for row in found["rows"]] == ["2"]
-        live = f"{address}live?query={quote(json.dumps({'repository': 'songs', 'filter': {}}))}"
-        with urllib.request.urlopen(live, timeout=120) as events:
-            while "s2" not in events.readline().decode():
+        assert json.loads(ask("history", repository="songs", id="s1").read())["count"] == 1
+        with ask("live", repository="songs") as rows, ask("changes") as changes:
+            while "s2" not in rows.readline().decode():
                 pass
             run("put", url, "songs", '{"id":"s3","plays":3}')
-            while "s3" not in events.readline().decode():
-                pass
+            for lines_ in (rows, changes):
+                while "s3" not in lines_.readline().decode():
+                    pass
+        with ask("figures") as figures:
+            assert json.loads(figures.readline())["server"]["connections"] > 0
         inspecting.send_signal(signal.SIGINT)
         assert inspecting.wait(120) == 130
         assert secret not in output.read() + errors.read()
+        assert not any(secret in file.read_text() for file in tmp_path.rglob("*.json"))
