@@ -58,7 +58,7 @@ class Limits:
     kept_changes: int = 5000
     told_changes: int = 500
     past_commits: int = 2000
-    #: So many edits can be undone, if their former texts have so many bytes. At 1 the last one.
+    #: So many edits can be undone, if what they replaced has so many bytes. At 1 the last one.
     kept_edits: int = 200
     kept_edit_bytes: int = 64 << 20
     #: So many bytes it is asked with at most, and so many it remembers of what was chosen on the page.
