@@ -35,12 +35,13 @@ $(HOSTS)/c.totals: bindings/c/examples/iso_registers.c bindings/totals.sh $(HEAD
 CPP_FLAGS := -std=c++17 -g $(C_WARNINGS) -Iinclude -Ibindings/cpp
 CPP_HEADER := bindings/cpp/holdfast.hpp $(HEADERS)
 
-test-cpp: $(HOSTS)/cpp-tests $(HOSTS)/cpp-iso $(HOSTS)/c.totals
-	timeout 300 $(HOSTS)/cpp-tests
+test-cpp: $(HOSTS)/cpp-entities $(HOSTS)/cpp-lifetimes $(HOSTS)/cpp-iso $(HOSTS)/c.totals
+	timeout 300 $(HOSTS)/cpp-entities
+	timeout 300 $(HOSTS)/cpp-lifetimes
 	bindings/cpp/tests/misuse.sh $(CXX) $(CPP_FLAGS)
 	bindings/totals.sh $(HOSTS) cpp $(HOSTS)/cpp-iso
 
-$(HOSTS)/cpp-tests: bindings/cpp/tests/tests.cpp $(CPP_HEADER)
+$(HOSTS)/cpp-%: bindings/cpp/tests/%.cpp bindings/cpp/tests/checks.hpp $(CPP_HEADER)
 	@mkdir -p $(HOSTS)
 	$(CXX) $(CPP_FLAGS) -fsanitize=address,undefined -fno-sanitize-recover=all $< -o $@ $(LINKED) -pthread
 

@@ -40,6 +40,10 @@ struct Inboxes {
     closed: bool,
 }
 
+/// How long a thread waits in the library before it looks again. It is woken before: but a wake that comes just before
+/// it waits may be taken by another thread that does (see `hf_store_wake`).
+const SLICE: Duration = Duration::from_millis(100);
+
 /// A store's handle with its events. Closed and freed with the last who has it.
 pub(crate) struct Queue {
     pub(crate) store: *mut sys::hf_store,
@@ -99,17 +103,21 @@ impl Queue {
 
     /// For who does not wait here: see `Store::deliver`.
     pub(crate) fn deliver(&self, timeout: Option<Duration>) -> Result<usize, Error> {
-        let taken = self.take(milliseconds(timeout));
-        self.nudge();
-        taken
+        let taken = self.take(milliseconds(timeout))?;
+        if taken > 0 {
+            self.nudge();
+        }
+        Ok(taken)
     }
 
     /// Has everybody who waits look whether what they wait for has come.
     pub(crate) fn nudge(&self) {
-        drop(lock(&self.driven));
+        let driven = *lock(&self.driven);
         self.delivered.notify_all();
-        // SAFETY: the store's handle lives as long as self.
-        unsafe { sys::hf_store_wake(self.store, ptr::null_mut()) };
+        if driven {
+            // SAFETY: the store's handle lives as long as self.
+            unsafe { sys::hf_store_wake(self.store, ptr::null_mut()) };
+        }
     }
 
     /// Waits until something has come: one thread of those that wait takes the events of all. False: in vain.
@@ -137,7 +145,7 @@ impl Queue {
             }
             *driven = true;
             drop(driven);
-            let taken = self.take(milliseconds(left));
+            let taken = self.take(milliseconds(Some(left.map_or(SLICE, |left| left.min(SLICE)))));
             driven = lock(&self.driven);
             *driven = false;
             self.delivered.notify_all();

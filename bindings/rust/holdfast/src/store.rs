@@ -125,7 +125,7 @@ impl Store {
     }
 
     /// Hands the events that are ready to their futures and streams, waiting for the first (None: for ever), and answers
-    /// how many. For a reactor, which calls it with zero when the descriptor (`as_raw_fd`) is readable; who waits with
+    /// how many; 0 when the time has passed, or, seldom, before. For a reactor, which calls it with zero when the descriptor (`as_raw_fd`) is readable; who waits with
     /// [`Store::block_on`], `Commit::wait` or a stream's iterator takes events by itself. `CLOSED` when the store is
     /// closed and everything was taken.
     pub fn deliver(&self, timeout: Option<Duration>) -> Result<usize, Error> {

@@ -313,6 +313,22 @@ fn a_reactor_waits_for_the_descriptor() -> Outcome {
     Ok(())
 }
 
+#[test]
+fn who_delivers_and_has_nothing_to_deliver_waits() -> Outcome {
+    let store = memory();
+    let transaction = store.begin("")?;
+    songs(&store).within(&transaction).save(r#"{"id": "s1"}"#)?;
+    let commit = transaction.submit()?;
+    assert_eq!(store.deliver(Some(LONG))?, 1);
+    for _ in 0..3 {
+        let started = Instant::now();
+        assert_eq!(store.deliver(Some(Duration::from_millis(50)))?, 0);
+        assert!(started.elapsed() >= Duration::from_millis(50));
+    }
+    commit.wait()?;
+    Ok(())
+}
+
 #[derive(Default)]
 struct Wakes(AtomicU32);
 impl std::task::Wake for Wakes {
