@@ -1,4 +1,4 @@
-"""Usage: sbom.py LIBRARY VERSION. Prints what the library is made of and what it needs, as CycloneDX has it."""
+"""Usage: sbom.py LIBRARY VERSION. Prints what the library is made of and what it needs, as CycloneDX."""
 
 import datetime
 import hashlib

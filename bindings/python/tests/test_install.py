@@ -1,6 +1,7 @@
 """The package installs with its library inside, and works where nothing else is."""
 
 import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -64,3 +65,21 @@ def test_an_installed_package_brings_its_library_and_works(wheel: Path, tmp_path
 
 def test_the_wheel_is_for_any_python_3_on_this_platform(wheel: Path) -> None:
     assert wheel.suffix == ".whl" and "-py3-none-linux_" in wheel.name
+
+
+def test_a_package_without_a_library_takes_the_system_s_or_says_that_there_is_none(tmp_path: Path) -> None:
+    shutil.copytree(PACKAGE / "holdfast", tmp_path / "holdfast", ignore=shutil.ignore_patterns("*.so"))
+    environment = {name: value for name, value in OUTSIDE.items() if name != "HOLDFAST_LIBRARY"}
+    program = "import holdfast; print(holdfast.version_text())"
+    command = [sys.executable, "-c", program]
+    refused = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    told = refused.stderr.splitlines()[-1]
+    assert (
+        str(tmp_path / "holdfast" / "libholdfast.so") in told and "the system has no libholdfast.so.0" in told
+    )
+    # Where the dynamic linker looks, as a package of the system's puts it.
+    system = tmp_path / "system"
+    system.mkdir()
+    (system / "libholdfast.so.0").symlink_to(Path(os.environ["HOLDFAST_LIBRARY"]).resolve())
+    environment["LD_LIBRARY_PATH"] = str(system)
+    assert run(*command, cwd=tmp_path, env=environment) == "0.1.0\n"
