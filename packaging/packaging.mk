@@ -22,7 +22,7 @@ dist-tarball: library $(PACKAGING)/tools ## The library with all that goes with 
 	packaging/tarball.sh $(PACKAGING)/venv/bin/python $(LIBRARY) $(VERSION) $(SONAME) $(PACKAGING)/tarball $(DIST)
 
 # One wheel in the Python at hand; test-packages takes all that are here.
-test-distribution: dist-python ## The wheel and the source distribution
+test-distribution: dist-python $(VENV)/tools ## The wheel and the source distribution
 	$(PACKAGING)/venv/bin/python -m pytest -q -p no:cacheprovider Tests/Distribution/test_wheel.py
 
 test-packages: dist ## Installs all that is handed out, in every Python that is here and in fresh Debian roots

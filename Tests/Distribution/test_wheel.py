@@ -137,8 +137,7 @@ def test_the_wheel_has_the_licences_of_all_parts_and_a_page_that_describes_it(
     }
     assert licences == {"LICENSE", *(f"LICENSE.{part}" for part in PARTS)}
     assert (
-        "holdfast/py.typed" in names
-        and "holdfast/inspector/page/index.html" in names
+        "holdfast/py.typed" in names and "holdfast/inspector/page/index.html" in names
     )
     assert (
         metadata["Description-Content-Type"] == "text/markdown"
@@ -168,6 +167,28 @@ def test_the_library_needs_nothing_that_a_system_may_lack(
         "libgcc_s.so.1",
         "ld",
     }
+
+
+def test_forks_are_as_safe_with_it_as_with_the_library_that_it_is_made_from(
+    wheel: Path, tmp_path: Path
+) -> None:
+    with zipfile.ZipFile(wheel) as files:
+        files.extractall(tmp_path)
+    library = {
+        **OUTSIDE,
+        "HOLDFAST_LIBRARY": str(tmp_path / "holdfast" / "libholdfast.so"),
+    }
+    tests = REPOSITORY / "bindings" / "python" / "tests" / "test_fork.py"
+    command = (
+        BUILD / "venv" / "bin" / "python",
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        tests,
+    )
+    assert " passed" in run(*command, env=library)
 
 
 @pytest.mark.parametrize("python", pythons(), ids=lambda python: python.name)

@@ -35,6 +35,11 @@ typedef struct {
     ino_t inode;
 } entry;
 
+/* Not by the calls that the linker leads to Sources/CHoldfastPlatform/runtime_locks.c: those are the
+ * runtime's. */
+int __real_pthread_mutex_lock(pthread_mutex_t *mutex);
+int __real_pthread_mutex_unlock(pthread_mutex_t *mutex);
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static entry *entries;
 static size_t count, capacity;
@@ -86,9 +91,9 @@ static int control(int descriptor, int command, ...) {
     va_end(rest);
     if (command != F_SETLK && command != F_SETLKW && command != F_GETLK)
         return fcntl(descriptor, command, argument);
-    pthread_mutex_lock(&lock);
+    __real_pthread_mutex_lock(&lock);
     int holder = holder_of(descriptor);
-    pthread_mutex_unlock(&lock);
+    __real_pthread_mutex_unlock(&lock);
     if (holder < 0)
         return -1;
     struct flock *range = argument;
@@ -101,7 +106,7 @@ static int control(int descriptor, int command, ...) {
 }
 
 static int close_file(int descriptor) {
-    pthread_mutex_lock(&lock);
+    __real_pthread_mutex_lock(&lock);
     for (size_t i = 0; i < count; i++) {
         if (entries[i].descriptor != descriptor)
             continue;
@@ -114,12 +119,12 @@ static int close_file(int descriptor) {
             close(holder);
         break;
     }
-    pthread_mutex_unlock(&lock);
+    __real_pthread_mutex_unlock(&lock);
     return close(descriptor);
 }
 
-static void take(void) { pthread_mutex_lock(&lock); }
-static void give_back(void) { pthread_mutex_unlock(&lock); }
+static void take(void) { __real_pthread_mutex_lock(&lock); }
+static void give_back(void) { __real_pthread_mutex_unlock(&lock); }
 
 /* These locks are inherited, unlike the other kind: a child that kept the holders would go on holding its
  * parent's locks when the parent is gone. */
@@ -132,7 +137,7 @@ static void let_go(void) {
             close(entries[i].holder);
     }
     count = 0;
-    pthread_mutex_unlock(&lock);
+    __real_pthread_mutex_unlock(&lock);
 }
 
 /* A program that is linked with an SQLite of its own has all its libraries use that: one copy needs nothing.
