@@ -5,6 +5,7 @@ python cuts.py 1000 makes so many cuts, and prints figures.
 
 import contextlib
 import multiprocessing
+import os
 import random
 import sys
 import threading
@@ -141,9 +142,18 @@ def until_it_works(body: "Callable[[], Any]") -> Any:
             time.sleep(0.02)
 
 
+def end_with_parent() -> None:
+    """Else who is left alone would ask for ever for a server that has ended, too."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
+
+
 def run_process(
     url: str, name: str, seed: int, stop: Event, acknowledged: "Synchronized[int]", results: Connection
 ) -> None:
+    threading.Thread(target=end_with_parent, daemon=True).start()
     store = until_it_works(lambda: holdfast.open(url, lock_timeout_ms=int(PATIENCE * 1000)))
     told = [Told() for _ in range(WRITERS)]
     threads = [
