@@ -199,7 +199,8 @@ $(BUILD)/abi/%: Tests/ABI/%.c $(ABI_SHARED) $(wildcard Tests/ABI/*.h) include/ho
 # What a program does that was written for a file. Its parts in Swift and Python belong to test-swift and test-python.
 # Not of them: what looks into files, and what takes a server minutes, such as long cursors.
 POSTGRESQL_TESTS := $(addprefix test_,transaction scopes isolation repository repositories queries indexes validators updates \
-    upgrades transfer tree_commits submitted_trees streams stream_ends operations queue receipts retries controller)
+    upgrades transfer tree_commits submitted_trees streams stream_ends operations queue receipts retries controller events \
+    answers cache_policies close fork key_values)
 CLUSTER := Tests/HoldfastPostgreSQLTests/cluster.sh
 
 test-postgresql: library $(addprefix $(BUILD)/abi/,$(POSTGRESQL_TESTS)) ## The C contract, on a server
