@@ -54,7 +54,8 @@ class Limits:
     sampled: int = 100
     #: So many documents show what a stage of a pipeline gives.
     previewed: int = 20
-    #: So many changes it keeps, so many it tells at once, and so many commits before the present it begins.
+    #: So many changes it keeps, so many it tells at once, and so many commits before the present it begins
+    #: at most.
     kept_changes: int = 5000
     told_changes: int = 500
     past_commits: int = 2000

@@ -6,9 +6,10 @@ import os
 import signal
 import stat
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 from urllib.parse import urlsplit
 
 import pytest
@@ -17,6 +18,7 @@ from test_command import COMMAND, call
 import holdfast
 from holdfast.inspector import Inspector
 from holdfast.inspector.memory import Memory
+from holdfast.inspector.recorder import Recorder
 
 SONGS = [{"id": f"s{number:02}", "title": f"Song {number}", "plays": number} for number in range(20)]
 
@@ -133,6 +135,33 @@ def test_the_stream_of_changes_begins_with_the_past(server: Server) -> None:
         changes += json.loads(answer.readline().strip() or '{"changes": []}')["changes"]
     connection.close()
     assert {it["id"] for it in changes} == {"p", *(song["id"] for song in SONGS)}
+
+
+def test_however_fast_changes_come_each_is_told_or_counted(path: str) -> None:
+    with holdfast.open(path) as store:
+        events = store.repository("events")
+        events.save_many({"id": f"old{number}"} for number in range(20_000))
+        recorder = Recorder(store)
+        recorder.start()
+        _, missed, changes = wait_for(lambda: recorder.after(0, 1), lambda told: told[0] == 20_000)
+        assert (
+            missed == 0 and [it["id"] for it in changes] == sorted(f"old{n}" for n in range(20_000))[-5000:]
+        )
+        for piece in range(20):
+            events.save_many({"id": f"new{piece}-{number}"} for number in range(1000))
+        _, missed, changes = wait_for(lambda: recorder.after(20_000, 1), lambda told: told[0] == 40_000)
+        assert len(changes) == 500 and missed == 19_500
+        assert {it["id"].partition("-")[0] for it in changes} == {"new19"}
+        assert sum(second["changes"] for second in recorder.rates()) <= 40_000
+        recorder.close()
+
+
+def wait_for(ask: Callable[[], Any], holds: Callable[[Any], bool]) -> Any:
+    """What is answered once it holds."""
+    deadline = time.monotonic() + 60
+    while not holds(answer := ask()):
+        assert time.monotonic() < deadline, answer
+    return answer
 
 
 # --- What is refused ---------------------------------------------------------------------------------
@@ -311,12 +340,37 @@ def test_a_store_that_is_closed_is_told(path: str) -> None:
         server = Server({"url": "", "api": f"{inspector.address}api/", "token": inspector.token})
         assert server.ask("find", repository="songs", limit=1)["rows"]
         store.close()
-        for name in ("overview", "find", "live", "figures", "history"):
+        for name in ("overview", "find", "live", "figures", "history", "changes"):
             told = server.ask(name, 410, repository="songs", id="s01")
             assert told["kind"] == "ClosedError"
 
 
 # --- The command -------------------------------------------------------------------------------------
+
+
+def test_the_browser_is_opened_without_a_secret_among_its_words(filled: str, tmp_path: Path) -> None:
+    browser = tmp_path / "browser"
+    seen, words = tmp_path / "seen", tmp_path / "words"
+    file = "$(echo $1 | cut -c8-)"
+    browser.write_text(
+        f'#!/bin/sh\ncp "{file}" {seen}\nstat -c %a "{file}" >> {words}\necho "$@" >> {words}\n'
+    )
+    browser.chmod(0o700)
+    command = subprocess.Popen(
+        [*COMMAND, "inspect", filled, "--open"],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "BROWSER": f"{browser} %s", "XDG_STATE_HOME": str(tmp_path)},
+    )
+    assert command.stdout is not None
+    with command.stdout as output:
+        port = urlsplit(output.readline().decode()).port
+        wait_for(lambda: words.exists() and words.read_text(), lambda told: str(told).count("\n") == 2)
+        command.send_signal(signal.SIGINT)
+        assert command.wait(120) == 130
+    mode, opened = words.read_text().splitlines()
+    assert mode == "600" and "token" not in opened and opened.startswith("file://")
+    assert f"http://127.0.0.1:{port}/#token=" in seen.read_text()
+    assert not Path(opened.removeprefix("file://")).exists()
 
 
 def test_it_creates_no_store(tmp_path: Path) -> None:

@@ -174,9 +174,9 @@ def test_a_query_is_proposed_marked_remembered_and_in_the_address(at_songs: Page
     page.press("Down", "Enter")
     page.type("{$gt")
     page.wait(lambda: "$gte" in page.text(".proposals"))
+    page.picture("proposals")
     page.press("Down", "Enter")
     page.type("1998")
-    page.picture("proposals")
     page.press("Control+Enter")
     page.wait(lambda: page.status().endswith("of 50"))
     link = page.driver.current_url
@@ -204,6 +204,7 @@ def test_each_stage_of_a_pipeline_tells_what_it_gives(at_songs: Page) -> None:
     pipeline = '[{"$match": {"plays": {"$lt": 100}}}, {"$group": {"_id": "$album.year", "n": {"$sum": 1}}}]'
     show(page, "aggregate", "songs", pipeline=pipeline)
     page.wait(lambda: page.status() == "40 of 40 documents")
+    assert page.rows()[:2] == [["1960", "3"], ["1961", "3"]]
     page.wait(lambda: "100 documents" in page.text(".stages") and "40 documents" in page.text(".stages"))
     assert "Song 0" in page.text(".stages li:first-child")
     assert "index plays" in page.text(".plan-box").replace("Index", "index")

@@ -1,9 +1,12 @@
 """The command `inspect`: a page for the browser that shows stores."""
 
 import sys
+import tempfile
 import threading
 import webbrowser
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
@@ -47,10 +50,21 @@ def inspect(session: Session, stores: "tuple[str, ...]", port: int, open_: bool,
             session.output.value("url", link)
         sys.stdout.flush()
         if open_:
-            webbrowser.open(inspector.link())
+            opened.enter_context(_browser(inspector.link()))
         if sys.stdin.isatty():
             threading.Thread(target=_print_links, args=(inspector,), daemon=True).start()
         inspector.serve_forever()
+
+
+@contextmanager
+def _browser(link: str) -> Iterator[None]:
+    """Opens the link in the browser, by way of a file that only this person may read: everybody on the
+    machine sees with which words a program is started."""
+    with tempfile.NamedTemporaryFile("w", suffix=".html") as file:
+        file.write(f'<meta http-equiv="refresh" content="0; url={link}">')
+        file.flush()
+        webbrowser.open(Path(file.name).as_uri())
+        yield
 
 
 def _print_links(inspector: Inspector) -> None:

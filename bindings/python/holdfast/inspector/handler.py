@@ -94,20 +94,26 @@ class Handler(BaseHTTPRequestHandler):
             self._refuse(str(error) or type(error).__name__, HTTPStatus.BAD_REQUEST)
 
     def _given(self) -> dict[str, Any]:
+        # What is not read would be taken for the next request.
+        closes, self.close_connection = self.close_connection, True
+        most = LIMITS.request_bytes
+        if self.place == "session":
+            most = 1000  # of who is not known yet
+        elif not self._is_known():
+            raise Refused("Only who has this program's token is told.", HTTPStatus.UNAUTHORIZED)
         length = self.headers.get("Content-Length", "")
-        if not length.isdecimal() or int(length) > LIMITS.request_bytes:
-            # What is not read would be taken for the next request.
-            self.close_connection = True
+        if not length.isdecimal() or int(length) > most:
             raise Refused("The request is too large.", HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
         text = self.rfile.read(int(length))
-        if self.place != "session":
-            scheme, _, secret = self.headers.get("Authorization", "").partition(" ")
-            if scheme != "Bearer" or not self.server.knows(secret):
-                raise Refused("Only who has this program's token is told.", HTTPStatus.UNAUTHORIZED)
+        self.close_connection = closes
         given = json.loads(text)
         if not isinstance(given, dict):
             raise ValueError("What is asked is a JSON object.")
         return given
+
+    def _is_known(self) -> bool:
+        scheme, _, secret = self.headers.get("Authorization", "").partition(" ")
+        return scheme == "Bearer" and self.server.knows(secret)
 
     def _answer(self, given: dict[str, Any]) -> None:
         if self.place == "session":

@@ -4,7 +4,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any, Optional
 
 from .. import errors
@@ -31,6 +30,8 @@ class Recorder:
         self._stream: Optional[ChangeStream[Any]] = None
         self._thread: Optional[threading.Thread] = None
         self._is_closed = False
+        #: Why nothing is recorded any more.
+        self._failure: Optional[errors.Error] = None
 
     def start(self) -> None:
         """Begins, unless it has."""
@@ -52,11 +53,13 @@ class Recorder:
 
     def after(self, number: int, wait: float) -> "tuple[int, int, list[dict[str, Any]]]":
         """What was recorded after so many changes, waited for: how many were recorded, how many of the later
-        ones are kept no longer or too many to tell at once, and the newest of them."""
+        ones are kept no longer or too many to tell at once, and the newest of them. Raises what ended it."""
         with self._heard:
             # Who has a number of an earlier run gets all that is kept.
             number = number if number <= self._recorded else 0
-            self._heard.wait_for(lambda: self._recorded > number or self._is_closed, wait)
+            self._heard.wait_for(lambda: self._recorded > number or self._is_ended(), wait)
+            if self._failure is not None and self._recorded == number:
+                raise self._failure
             # Who begins gets all that is kept, and what was before that is not missed.
             most = LIMITS.told_changes if number else len(self._kept)
             new = min(self._recorded - number, len(self._kept), most)
@@ -77,23 +80,42 @@ class Recorder:
 
     def _run(self) -> None:
         position = self._beginning()
-        while not self._is_closed:
+        failure: Optional[errors.Error] = None
+        while failure is None and not self._is_closed:
             try:
                 self._follow(position)
-                return
+                failure = errors.ClosedError("The store was closed.")
             except errors.CursorLostError as error:
                 position = error.detail["position"]
-            except errors.Error:
-                return  # who looks at the store is told what is wrong with it
+            except errors.Error as error:
+                failure = error
+        with self._heard:
+            self._failure = failure
+            self._heard.notify_all()
+
+    def _is_ended(self) -> bool:
+        return self._is_closed or self._failure is not None
 
     def _beginning(self) -> Optional[str]:
-        """A place a little before the present, so that what was just changed can be seen."""
-        with suppress(errors.Error):
+        """A place a little before the present, so that what was just changed can be seen, and near enough
+        that not much more is read than is kept: one commit may have changed a million entities."""
+        position = None
+        try:
             incarnation, _, sequence = self._store.position.rpartition(":")
-            # The token of another place is for the library to make, and this is a part of it. Where the log
-            # does not reach so far back, what refuses it names the first that it has.
-            return f"{incarnation}:{max(0, int(sequence) - LIMITS.past_commits)}"
-        return None
+            back = 1
+            while back <= LIMITS.past_commits and not self._is_closed:
+                # The token of another place is for the library to make, and this is a part of it.
+                position = f"{incarnation}:{max(0, int(sequence) - back)}"
+                past = self._store.changes_since(position, entities=False, limit=back)
+                if sum(len(commit.changes) for commit in past.commits) >= LIMITS.kept_changes:
+                    break
+                back *= 2
+        except errors.CursorLostError as error:
+            # The first that the log has.
+            return error.detail["position"]  # type: ignore[no-any-return]
+        except errors.Error:
+            pass
+        return position
 
     def _follow(self, position: Optional[str]) -> None:
         began = time.time()

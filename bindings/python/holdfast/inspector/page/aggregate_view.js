@@ -53,7 +53,7 @@ export function show(element, { names: [repository], query }) {
     try {
       const found = await ask("aggregate", { repository, pipeline: given.text }, asked.signal);
       if (now !== run) return;
-      table.show(found.rows, { key: "_id" });
+      table.show(found.rows, { key: "" });
       status.textContent = `${number(found.rows.length)} of ${number(found.count)} documents`;
       plan.hidden = false;
       plan.replaceChildren(make("p", { text: sentence(found.plan) }), picture(found.plan, null));

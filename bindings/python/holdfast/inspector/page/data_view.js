@@ -59,7 +59,8 @@ export function show(element, { names: [repository], query }, { heading, canWrit
     note(address(chosenStore(), "data", [repository], form.typed()));
     form.keep();
     element.setAttribute("aria-busy", "true");
-    const { parsed, ...asks } = given;
+    const slow = setTimeout(() => { status.textContent = "Searching…"; }, 400);
+    const asks = given;
     try {
       if (asks.live) await follow(asks, number_);
       else {
@@ -75,6 +76,7 @@ export function show(element, { names: [repository], query }, { heading, canWrit
     } catch (error) {
       if (number_ === run) refuse(error);
     } finally {
+      clearTimeout(slow);
       if (number_ === run) element.removeAttribute("aria-busy");
     }
   }

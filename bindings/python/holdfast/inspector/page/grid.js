@@ -23,6 +23,8 @@ export function grid({ label, open, peek, sort, more, columns, keep }) {
   const body = make("tbody", {});
   const table = make("table", { role: "grid", "aria-label": label, "aria-rowcount": "-1" }, make("thead", {}, head), body);
   const element = make("div", { class: "grid", tabindex: "-1", onscroll: () => { render(); reach(); } }, table);
+  const nothing = make("p", { class: "empty", hidden: true, text: "Nothing is found." });
+  element.append(nothing);
   let rows = [], names = [], key = "id", order = {}, marks = new Map(), isEnd = true;
   let at = { row: 0, column: 0 }, drawn = { from: -1, to: -1 };
 
@@ -176,6 +178,7 @@ export function grid({ label, open, peek, sort, more, columns, keep }) {
       const place = (name) => (name === key ? -2 : chosen.includes(name) ? chosen.indexOf(name) : chosen.length + known.indexOf(name));
       names = known.sort((one, other) => place(one) - place(other));
       if (!isMore) { element.scrollTop = Math.min(element.scrollTop, rows.length * HEIGHT); at = { row: Math.min(at.row, Math.max(0, rows.length - 1)), column: at.column }; }
+      nothing.hidden = rows.length > 0;
       headings();
       render(true);
       reach();

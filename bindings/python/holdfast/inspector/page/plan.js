@@ -26,7 +26,7 @@ function steps(plan, total) {
 export function describe(stage) {
   if (stage.group) return stage.group === "memory" ? "groups kept in memory" : "one group at a time";
   if (stage.access) return `${stage.index ? `index ${stage.index}` : stage.access}, ${number(stage.examined)} read`;
-  return "";
+  return stage.stage === "$sortByCount" ? "sorted" : "";
 }
 
 export const time = (microseconds) => (microseconds < 1000 ? `${microseconds} µs` : `${(microseconds / 1000).toFixed(microseconds < 100000 ? 1 : 0)} ms`);
