@@ -206,12 +206,14 @@ class Load:
             process.join()
 
     def end(self) -> Told:
-        """What all of them were told."""
+        """What all of them were told. Each of their threads must have committed something."""
         self._stop.set()
         told = Told()
         for process, receiver in zip(self._processes, self._results):
             told.add(receiver.recv())
             process.join()
+        writers = {key.partition(".")[0] for key in told.acknowledged}
+        assert len(writers) == WRITERS * len(self._processes), f"only {writers} have committed"
         return told
 
 
@@ -246,8 +248,6 @@ def run(server: Server, store_name: str, cuts: int, seed: int) -> "tuple[Told, P
             told = load.end()
     judge(direct, told)
     assert all(proxy.struck_in.values()), "nothing went wrong in one direction"
-    writers = {key.partition(".")[0] for key in told.acknowledged}
-    assert len(writers) == WRITERS * 2, f"only {writers} have committed"
     return told, proxy
 
 
