@@ -457,7 +457,8 @@ final class BatchCommitter {
 
     private func refusal(_ reason: HoldfastError) -> HoldfastError {
         HoldfastError(
-            .io, "the store takes no commits since one failed and it could not be reopened: mend the disk, then retry",
-            cause: reason)
+            .io,
+            "the store takes no commits since one failed and it could not be reopened: mend the disk or the server, then "
+                + "retry", cause: reason)
     }
 }
