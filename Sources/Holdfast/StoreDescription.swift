@@ -60,12 +60,18 @@ public struct StoreDescription: Sendable, Hashable, Decodable {
         public var connections: Int
         /// How often the server was asked, each time about any number of things.
         public var roundTrips: Int
+        /// How long ago it told its newest state last.
+        public var lagMilliseconds: Int
+        /// How often a batch of commits began anew because another process was faster.
+        public var lostRaces: Int
         /// Commits of which only a new connection told what became of them.
         public var resolvedCommits: Int
 
         private enum CodingKeys: String, CodingKey {
             case connections
             case roundTrips = "round_trips"
+            case lagMilliseconds = "lag_ms"
+            case lostRaces = "lost_races"
             case resolvedCommits = "resolved_commits"
         }
     }

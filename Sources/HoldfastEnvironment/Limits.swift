@@ -232,6 +232,8 @@ public struct Limits: Sendable, Equatable {
 
     /// So often a read is tried whose snapshot is lost with the connection to the server. At 1 it fails at once.
     public var snapshotAttempts = 3
+    /// So often in a row a batch of commits is tried that the server refuses because others are in its way. At 1 once.
+    public var serverAttempts = 10
     /// How long a server may take for an answer before the connection is given up. At 1 each is.
     public var serverReply = 60_000_000_000
     /// So many rows, or this many bytes and the row that reaches them, a server is asked for at once. At 1 one by one.
@@ -350,8 +352,8 @@ extension Limits {
 
     private static var ofPostgreSQL: [(name: String, path: WritableKeyPath<Limits, Int>)] {
         [
-            ("snapshotAttempts", \.snapshotAttempts), ("serverReply", \.serverReply), ("serverRows", \.serverRows),
-            ("serverPageBytes", \.serverPageBytes),
+            ("snapshotAttempts", \.snapshotAttempts), ("serverAttempts", \.serverAttempts),
+            ("serverReply", \.serverReply), ("serverRows", \.serverRows), ("serverPageBytes", \.serverPageBytes),
         ]
     }
 
@@ -375,7 +377,7 @@ extension Limits {
     /// program that counts such answers as wrong leaves them as they are.
     public static var refusing: Set<WritableKeyPath<Limits, Int>> {
         [
-            \.foreignLock, \.busyTimeout, \.serverReply, \.snapshotAttempts,
+            \.foreignLock, \.busyTimeout, \.serverReply, \.snapshotAttempts, \.serverAttempts,
             \.closingDoor, \.indexKeyBytes, \.indexAttempts, \.patternItems,
             \.patternItemsPerByte, \.patternMemory, \.probedValues, \.probedDepth,
             \.validationRounds, \.handles, \.handleGenerations,

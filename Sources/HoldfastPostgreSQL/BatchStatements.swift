@@ -4,22 +4,37 @@ internal import HoldfastStorage
 
 /// The statements that store a batch: one for each table, with arrays, and more where the arrays would be long. Those that
 /// are ready go to the server together.
+///
+/// Guarded statements take effect only where the common table expression `moved` has a row.
 struct BatchStatements {
     typealias Run = ([Statement]) throws(HoldfastError) -> [Rows]
 
     private let store: Int64
     private let isUnwanted: (() -> Bool)?
     private let run: Run
-    private var ready: [Statement] = []
+    /// What comes before the other sources of rows.
+    private let guarding: String
+    private(set) var ready: [Statement] = []
     private var bytes = 0
 
     /// So many bytes of values go out at once.
-    private static let partBytes = 8 << 20
+    static let partBytes = 8 << 20
 
-    init(_ store: Int64, isUnwanted: (() -> Bool)?, _ run: @escaping Run) {
+    /// `ready`: what is to go before.
+    init(_ store: Int64, isUnwanted: (() -> Bool)?, ready: [Statement], _ run: @escaping Run) {
         self.store = store
         self.isUnwanted = isUnwanted
         self.run = run
+        self.ready = ready
+        guarding = ""
+    }
+
+    /// Guarded, for a batch that one statement can store.
+    init(_ store: Int64) {
+        self.store = store
+        isUnwanted = nil
+        run = { _ in [] }
+        guarding = "moved, "
     }
 
     mutating func add(_ batch: WriteBatch, logStart: CommitSequence) throws(HoldfastError) {
@@ -38,7 +53,7 @@ struct BatchStatements {
         try addTrimming(batch)
     }
 
-    mutating func flush() throws(HoldfastError) {
+    private mutating func flush() throws(HoldfastError) {
         if isUnwanted?() ?? false { throw Interrupt.cancelled }
         if ready.isEmpty { return }
         _ = try run(ready)
@@ -116,7 +131,7 @@ struct BatchStatements {
     }
 
     private mutating func addEntities(_ changes: [EntityChange]) throws(HoldfastError) {
-        let store = store
+        let (store, guarding) = (store, guarding)
         for change in changes where change.key.id.bytes.count > Layout.longestKey {
             throw HoldfastError(
                 .invalidID,
@@ -129,7 +144,7 @@ struct BatchStatements {
                 Statement(
                     """
                     DELETE FROM holdfast_entity WHERE ctid = ANY (ARRAY (SELECT f.ctid
-                    FROM unnest($2::int8[], $3::bytea[]) AS k (repository, id)
+                    FROM \(guarding)unnest($2::int8[], $3::bytea[]) AS k (repository, id)
                     CROSS JOIN LATERAL (SELECT ctid FROM holdfast_entity e WHERE e.store = $1 AND e.repository = k.repository
                     AND e.id = k.id LIMIT 1) AS f))
                     """, .integer(store), .integers(part.map(\.repository)), .byteArrays(part.map(\.id.bytes)))
@@ -140,7 +155,7 @@ struct BatchStatements {
                 Statement(
                     """
                     INSERT INTO holdfast_entity (store, repository, id, version, body)
-                    SELECT $1, c.* FROM unnest($2::int8[], $3::bytea[], $4::int8[], $5::bytea[]) AS c
+                    SELECT $1, c.* FROM \(guarding)unnest($2::int8[], $3::bytea[], $4::int8[], $5::bytea[]) AS c
                     ON CONFLICT (store, repository, id) DO UPDATE SET version = excluded.version, body = excluded.body
                     """, .integer(store), .integers(part.map(\.key.repository)), .byteArrays(part.map(\.key.id.bytes)),
                     .integers(part.map { Int64(clamping: $0.version) }), .byteArrays(part.map { $0.body! }))
@@ -154,7 +169,7 @@ struct BatchStatements {
             let key: [UInt8]
             let id: EntityID
         }
-        let store = store
+        let (store, guarding) = (store, guarding)
         var last: [Entry: Int] = [:]
         if changes.count > 1 {
             for (place, change) in changes.enumerated() {
@@ -184,7 +199,7 @@ struct BatchStatements {
                 Statement(
                     """
                     DELETE FROM holdfast_entry WHERE ctid = ANY (ARRAY (SELECT f.ctid
-                    FROM unnest($2::int8[], $3::bytea[], $4::bytea[]) AS k (index, key, id)
+                    FROM \(guarding)unnest($2::int8[], $3::bytea[], $4::bytea[]) AS k (index, key, id)
                     CROSS JOIN LATERAL (SELECT ctid FROM holdfast_entry e WHERE e.store = $1 AND e.index = k.index
                     AND e.key = k.key AND e.id = k.id LIMIT 1) AS f))
                     """, .integer(store), .integers(part.map(\.index)), .byteArrays(part.map(\.key)),
@@ -196,7 +211,7 @@ struct BatchStatements {
                 Statement(
                     """
                     INSERT INTO holdfast_entry (store, index, key, id, repository)
-                    SELECT $1, c.* FROM unnest($2::int8[], $3::bytea[], $4::bytea[], $5::int8[]) AS c
+                    SELECT $1, c.* FROM \(guarding)unnest($2::int8[], $3::bytea[], $4::bytea[], $5::int8[]) AS c
                     ON CONFLICT (store, index, key, id) DO NOTHING
                     """, .integer(store), .integers(part.map(\.index)), .byteArrays(part.map(\.key)),
                     .byteArrays(part.map(\.entity.id.bytes)), .integers(part.map(\.entity.repository)))
@@ -206,12 +221,15 @@ struct BatchStatements {
     /// All in one row, as on every engine.
     private mutating func addLog(_ entries: [CommitLogEntry]) throws(HoldfastError) {
         if let newest = entries.last {
-            try add(.log(store, newest, CommitLogEncoding.encode(entries, under: newest)))
+            try add(
+                .log(
+                    store, newest, CommitLogEncoding.encode(entries, under: newest),
+                    from: guarding.isEmpty ? "" : "FROM moved"))
         }
     }
 
     private mutating func addIdempotency(_ records: [IdempotencyRecord]) throws(HoldfastError) {
-        let store = store
+        let (store, guarding) = (store, guarding)
         var last: [[UInt8]: IdempotencyRecord] = [:]
         for record in records { last[record.key] = record }
         let records = last.values.sorted { $0.sequence < $1.sequence }
@@ -221,7 +239,7 @@ struct BatchStatements {
                 Statement(
                     """
                     INSERT INTO holdfast_idempotency (store, key, sequence, fingerprint, time, receipt)
-                    SELECT $1, r.* FROM unnest($2::bytea[], $3::int8[], $4::int8[], $5::int8[], $6::bytea[]) AS r
+                    SELECT $1, r.* FROM \(guarding)unnest($2::bytea[], $3::int8[], $4::int8[], $5::int8[], $6::bytea[]) AS r
                     ON CONFLICT (store, key) DO UPDATE SET sequence = excluded.sequence, fingerprint = excluded.fingerprint,
                     time = excluded.time, receipt = excluded.receipt
                     """, .integer(store), .byteArrays(part.map(\.key)),
@@ -255,11 +273,26 @@ struct BatchStatements {
 
 extension Statement {
     /// A row of the commit log.
-    static func log(_ store: Int64, _ newest: CommitLogEntry, _ changes: [UInt8]) -> Statement {
+    static func log(
+        _ store: Int64, _ newest: CommitLogEntry, _ changes: [UInt8], from source: String = ""
+    ) -> Statement {
         Statement(
-            "INSERT INTO holdfast_log (store, sequence, commit_id, time, changes) VALUES ($1, $2, $3, $4, $5)",
+            "INSERT INTO holdfast_log (store, sequence, commit_id, time, changes) SELECT $1, $2, $3, $4, $5 \(source)",
             .integer(store), .integer(Int64(clamping: newest.sequence)),
             .integer(Int64(bitPattern: newest.commitIdentifier)), .integer(Int64(clamping: newest.time)),
             .bytes(changes))
+    }
+}
+
+extension WriteBatch {
+    /// Whether one statement, whose parts see nothing of each other, may store it.
+    var suitsOneStatement: Bool {
+        guard !changesCatalogue, unindexed.isEmpty, trimCommitLogBelow == nil,
+            trimIdempotencyBefore == nil, keepIdempotency == nil
+        else { return false }
+        let bytes =
+            changes.reduce(0) { $0 + $1.key.id.bytes.count + ($1.body?.count ?? 0) + 32 }
+            + indexEntries.reduce(0) { $0 + $1.key.count + $1.entity.id.bytes.count + 32 }
+        return bytes < BatchStatements.partBytes
     }
 }

@@ -241,16 +241,18 @@ extension Connection {
     /// What a row of the commit log takes beside its changes, about.
     private static let commitLogRowBytes = 48
 
-    func contains(
-        commit identifier: UInt64, at sequence: CommitSequence, of store: Int64, _ limits: Limits
-    ) throws(HoldfastError) -> Bool {
-        guard sequence > 0 else { return false }
-        var isThere = false
-        try walkLog(after: sequence - 1, of: store, limits) { row, _ in
-            isThere = row.contains { $0.sequence == sequence && $0.commitIdentifier == identifier }
-            return false
+    /// Those of these commits that the log has.
+    func stored(
+        of commits: Set<CommitName>, _ store: Int64, _ limits: Limits
+    ) throws(HoldfastError) -> Set<CommitName> {
+        var found: Set<CommitName> = []
+        let sequences = commits.map(\.sequence)
+        guard let first = sequences.min(), let last = sequences.max() else { return found }
+        try walkLog(after: first - min(first, 1), of: store, limits) { row, _ in
+            found.formUnion(row.lazy.map(\.name).filter(commits.contains))
+            return row.last!.sequence < last
         }
-        return isThere
+        return found
     }
 
     // MARK: The catalogue

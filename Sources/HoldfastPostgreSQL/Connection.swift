@@ -34,6 +34,16 @@ final class Connection: @unchecked Sendable {
     private(set) var isLost = false
     /// Whether a transaction was begun that was not ended.
     var isInTransaction = false
+    /// What each `run` is surrounded by.
+    var frame: Frame?
+
+    /// A transaction of its own for what is read outside of one.
+    struct Frame {
+        let before: [Statement]
+        let after: [Statement]
+        /// Told what the first of those behind has answered.
+        let check: (Rows) throws(HoldfastError) -> Void
+    }
 
     /// Connects. Gives up at the monotonic time `deadline`, and soon after `stop` is set.
     init(
@@ -155,6 +165,16 @@ final class Connection: @unchecked Sendable {
     /// transaction the caller rolls back then.
     @discardableResult
     func run(_ statements: [Statement], _ doing: String) throws(HoldfastError) -> [Rows] {
+        guard let frame else { return try exchange(statements, doing) }
+        isInTransaction = true
+        let rows = try exchange(frame.before + statements + frame.after, doing)
+        isInTransaction = false
+        let end = frame.before.count + statements.count
+        try frame.check(rows[end])
+        return Array(rows[frame.before.count..<end])
+    }
+
+    private func exchange(_ statements: [Statement], _ doing: String) throws(HoldfastError) -> [Rows] {
         try send(statements, doing)
         guard let rows = try take(until: Self.now() &+ reply) else {
             throw lose(ServerError.silent(reply, place))
@@ -210,6 +230,13 @@ final class Connection: @unchecked Sendable {
     /// Whether answers are still to be taken.
     var isWaiting: Bool { sent > 0 }
 
+    /// Whether the server has ended the session: it says so unasked. It says other things, too, now and then, and then another
+    /// connection does as well.
+    var isEnded: Bool {
+        do throws(HoldfastError) { try settle() } catch { return true }
+        return isLost || Self.wait(descriptor, POLLIN, until: 0)
+    }
+
     /// Ends a transaction without waiting for the server's answer.
     func rollBack() {
         guard isInTransaction, !isLost else { return }
@@ -223,7 +250,7 @@ final class Connection: @unchecked Sendable {
 
     /// Takes answers that nobody has waited for.
     private func settle() throws(HoldfastError) {
-        guard isWaiting else { return }
+        guard isWaiting, !isLost else { return }
         if try take(until: Self.now() &+ reply) == nil { throw lose(ServerError.silent(reply, place)) }
     }
 

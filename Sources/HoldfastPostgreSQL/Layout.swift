@@ -1,4 +1,5 @@
 internal import HoldfastEnvironment
+internal import HoldfastStorage
 
 /// The tables of a database that holds stores; `Sources/HoldfastPostgreSQL/LAYOUT.md` describes them.
 enum Layout {
@@ -68,16 +69,16 @@ enum Layout {
 struct StoreRow {
     let format: Int64
     let incarnation: [UInt8]
-    let head: UInt64
-    let commitIdentifier: UInt64
+    private(set) var head: UInt64
+    private(set) var commitIdentifier: UInt64
     /// Counts write transactions.
-    let writes: UInt64
-    let reserved: UInt64
+    private(set) var writes: UInt64
+    private(set) var reserved: UInt64
     /// Whether the server has run since sequences were reserved last.
-    let isSameRun: Bool
-    let logStart: UInt64
+    private(set) var isSameRun: Bool
+    private(set) var logStart: UInt64
     /// Counts changes of the catalogue.
-    let catalogue: Int64
+    private(set) var catalogue: Int64
     /// What the log has for the commit that was asked about; nil where it has none.
     let known: UInt64?
 
@@ -87,10 +88,21 @@ struct StoreRow {
         s.catalogue, (SELECT l.commit_id FROM holdfast_log l WHERE l.store = s.store AND l.sequence = $2)
         """
 
-    static func statement(_ store: Int64, _ known: KnownCommit, suffix: String = "") -> Statement {
+    static func statement(_ store: Int64, _ known: CommitName?, suffix: String = "") -> Statement {
         Statement(
             "SELECT \(columns) FROM holdfast_store s WHERE s.store = $1\(suffix)", .integer(store),
-            .integer(Int64(clamping: known.sequence)))
+            .integer(Int64(clamping: known?.sequence ?? 0)))
+    }
+
+    /// Begins a transaction that has the row to itself, as the last of these finds it. `patience`: for others who have it, in
+    /// nanoseconds.
+    static func locking(_ store: Int64, _ known: CommitName, patience: Int) -> [Statement] {
+        [
+            Statement("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
+            Statement("SET LOCAL lock_timeout = \(max(1, patience / 1_000_000))"),
+            .byKeys,
+            statement(store, known, suffix: " FOR UPDATE OF s"),
+        ]
     }
 
     init?(_ rows: Rows) {
@@ -106,14 +118,27 @@ struct StoreRow {
         catalogue = rows.integer(0, 8)
         known = rows.isNull(0, 9) ? nil : UInt64(bitPattern: rows.integer(0, 9))
     }
+
+    /// As a write transaction that built on this one leaves it.
+    func after(_ written: Written) -> StoreRow {
+        var row = self
+        (row.head, row.commitIdentifier) = (written.head, written.commitIdentifier)
+        (row.reserved, row.logStart) = (written.reserved, written.logStart)
+        row.writes = writes &+ 1
+        row.catalogue = catalogue + (written.changesCatalogue ? 1 : 0)
+        row.isSameRun = true
+        return row
+    }
+
+    var newest: CommitName { CommitName(commitIdentifier, at: head) }
+
+    /// Whether nothing was written between the two.
+    func isSameState(as other: StoreRow) -> Bool { newest == other.newest && writes == other.writes }
 }
 
-/// The newest commit of which this process knows that it was stored. A server that does not know it has lost commits.
-struct KnownCommit: Equatable, Sendable {
-    var sequence: UInt64 = 0
-    var identifier: UInt64 = 0
-
-    /// Whether a state that was read after this was known goes on from it.
+extension CommitName {
+    /// Whether a state that was read after this commit was known to be stored goes on from it. A server whose state does not
+    /// has lost commits.
     func isPartOf(_ row: StoreRow) -> Bool {
         if sequence == 0 { return true }
         if row.head <= sequence { return row.head == sequence && row.commitIdentifier == identifier }

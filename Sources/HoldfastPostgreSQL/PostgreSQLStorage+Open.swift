@@ -22,7 +22,7 @@ extension PostgreSQLStorage {
             if !options.readOnly {
                 // Finds out what the server may have lost.
                 let deadline = Connection.now() &+ options.patience
-                guard try storage.acquireWriteLock(until: deadline) else {
+                guard try storage.lockRow(until: deadline) else {
                     throw HoldfastError.lockedOut(of: storage.location)
                 }
                 storage.releaseWriteLock()
@@ -138,9 +138,6 @@ extension PostgreSQLStorage {
 extension HoldfastError {
     /// unique_violation, also of PostgreSQL's own catalogue, and duplicate_table.
     fileprivate var isRaceOfCreators: Bool {
-        detail.contains { member in
-            guard member.name == "sqlstate", case .text(let state) = member.value else { return false }
-            return ["23505", "42P07", "40001", "40P01"].contains(state)
-        }
+        ["23505", "42P07", "40001", "40P01"].contains(sqlState)
     }
 }

@@ -5,8 +5,8 @@ internal import Synchronization
 
 /// The engine that keeps stores in a PostgreSQL database. See LAYOUT.md for the tables.
 ///
-///     writer      one connection, used by whoever leads the commit queue, of this and of other processes: it locks the
-///                 store's row, and the server keeps the queue
+///     writer      one connection, used by whoever leads the commit queue: it compares the store's row and moves it on; where
+///                 other processes were faster it locks the row first, and the server keeps the queue
 ///     teller      one connection, which asks for the newest state
 ///     pool        one connection for each open snapshot, idle ones kept
 ///
@@ -26,11 +26,16 @@ public final class PostgreSQLStorage: Storage {
 
     private struct Writer {
         var connection: Connection?
-        /// What was known when the lock was asked for; nil where it was not asked for. And when that was.
-        var asked: KnownCommit?
-        var since: UInt64 = 0
+        /// What was known when the lock was asked for; nil where it was not asked for.
+        var asked: Question?
         var locked: StoreRow?
         var isWriting = false
+        /// How often in a row somebody else was faster.
+        var lostRaces = 0
+        /// Whether the row is locked before anything is judged, so that nobody can be faster: others write, too.
+        var locksFirst = false
+        /// What the row counted when this process had written last.
+        var writes: UInt64?
     }
 
     private struct Told {
@@ -41,11 +46,21 @@ public final class PostgreSQLStorage: Storage {
     }
 
     private let writer = Lock(Writer())
-    private let known = Lock(KnownCommit())
+    private struct Newest {
+        /// What any statement has found last; nil until it is asked for again.
+        var row: StoreRow?
+        /// At this time it was the newest.
+        var time: UInt64 = 0
+    }
+
+    private let newest = Lock(Newest())
+    private let known = Lock(CommitName(0, at: 0))
     private let told = Lock(Told())
     private let questions = Atomic<UInt64>(0)
-    /// How many commits `contains` was asked about.
+    /// How many commits `resolve` was asked about.
     private let resolved = Atomic<UInt64>(0)
+    /// How often somebody else was faster.
+    private let lostRaces = Atomic<UInt64>(0)
     private let knownCatalogue = Lock<Connection.Catalogue?>(nil)
     /// What the core takes to be reserved.
     private let reserved = Lock<CommitSequence>(0)
@@ -82,17 +97,26 @@ public final class PostgreSQLStorage: Storage {
         row.writes >= token.words.2 ? row.writes - token.words.2 : nil
     }
 
-    func note(_ commit: KnownCommit) {
+    private func note(_ commit: CommitName) {
         known.withLock { known in if commit.sequence >= known.sequence { known = commit } }
     }
 
+    /// What is known when something is asked: the newest commit of which this process knows that it was stored.
+    struct Question {
+        let known: CommitName
+        let time: UInt64
+    }
+
+    var question: Question { Question(known: known.withLock { $0 }, time: Connection.now()) }
+
     /// Holds a row against what was known before it was asked for.
-    func check(_ row: StoreRow, _ before: KnownCommit) throws(HoldfastError) {
+    private func check(_ row: StoreRow, _ question: Question) throws(HoldfastError) {
         if let loss = loss.withLock({ $0 }) { throw loss }
         guard row.format <= Layout.format else {
             throw HoldfastError(
                 .formatTooNew, "\(location) was changed by a newer version of this library: install that")
         }
+        let before = question.known
         guard before.isPartOf(row), row.incarnation == incarnation else {
             let loss = HoldfastError(
                 .io,
@@ -102,20 +126,30 @@ public final class PostgreSQLStorage: Storage {
             self.loss.withLock { $0 = loss }
             throw loss
         }
-        note(KnownCommit(sequence: row.head, identifier: row.commitIdentifier))
+        note(row, at: question.time)
+    }
+
+    private func note(_ row: StoreRow, at time: UInt64) {
+        note(row.newest)
+        newest.withLock { newest in
+            // What was asked for earlier, and answered later, tells nothing new.
+            if let known = newest.row, known.writes > row.writes { return }
+            (newest.row, newest.time) = (row, max(newest.time, time))
+        }
     }
 
     /// The row as a statement of its own finds it.
     private func row(on connection: Connection) throws(HoldfastError) -> StoreRow {
-        let before = known.withLock { $0 }
-        return try checked(connection.run([StoreRow.statement(number, before)], "reading from")[0], before)
+        let question = question
+        return try checked(connection.run([StoreRow.statement(number, question.known)], "reading from")[0], question)
     }
 
-    func checked(_ rows: Rows, _ before: KnownCommit) throws(HoldfastError) -> StoreRow {
+    /// The row in what this question was answered.
+    func checked(_ rows: Rows, _ question: Question) throws(HoldfastError) -> StoreRow {
         guard let row = StoreRow(rows) else {
             throw HoldfastError(.notFound, "\(location) was removed by another program: open it again")
         }
-        try check(row, before)
+        try check(row, question)
         return row
     }
 
@@ -176,16 +210,16 @@ public final class PostgreSQLStorage: Storage {
         if let loss = loss.withLock({ $0 }) { throw loss }
         for isFresh in [false, true] {
             let epoch = pool.epoch
-            let before = known.withLock { $0 }
+            let question = question
             let connection = try pool.take(isFresh: isFresh)
             do throws(HoldfastError) {
                 connection.isInTransaction = true
                 let rows = try connection.run(
                     [
                         Statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"), .byKeys,
-                        StoreRow.statement(number, before),
+                        StoreRow.statement(number, question.known),
                     ], "reading from")
-                let row = try checked(rows[2], before)
+                let row = try checked(rows[2], question)
                 return PostgreSQLSnapshot(of: self, row, on: connection, epoch: epoch)
             } catch {
                 pool.give(connection)
@@ -195,27 +229,28 @@ public final class PostgreSQLStorage: Storage {
         throw ServerError.lost("", location)
     }
 
-    public func contains(commit identifier: UInt64, at sequence: CommitSequence) throws(HoldfastError) -> Bool {
-        let isStored = try pool.using { connection throws(HoldfastError) in
-            try connection.contains(commit: identifier, at: sequence, of: number, environment.limits)
-        }
-        resolved.add(1, ordering: .relaxed)
-        return isStored
-    }
-
     public var server: ServerStatistics? {
         let (connections, roundTrips) = pool.counts
+        let lag = (Connection.now() &- newest.withLock { $0.time }) / 1_000_000
         return ServerStatistics(
-            connections: connections, roundTrips: roundTrips, resolvedCommits: resolved.load(ordering: .relaxed))
+            connections: connections, roundTrips: roundTrips, lagMilliseconds: lag,
+            lostRaces: lostRaces.load(ordering: .relaxed),
+            resolvedCommits: resolved.load(ordering: .relaxed))
     }
 
     // MARK: Writing
 
-    /// The lock is asked for, and waited for in pieces: the server keeps the place in its queue meanwhile.
+    /// Where nobody else writes the row is compared when the batch is stored, and needs no lock before.
     public func acquireWriteLock(until deadline: UInt64) throws(HoldfastError) -> Bool {
         if isReadOnly { return true }
         if let loss = loss.withLock({ $0 }) { throw loss }
-        return try writer.withLock { writer throws(HoldfastError) in
+        if writer.withLock({ !$0.locksFirst }) { return true }
+        return try lockRow(until: deadline)
+    }
+
+    /// The lock is asked for, and waited for in pieces: the server keeps the place in its queue meanwhile.
+    func lockRow(until deadline: UInt64) throws(HoldfastError) -> Bool {
+        try writer.withLock { writer throws(HoldfastError) in
             for isFresh in [false, true] {
                 if writer.locked != nil || writer.isWriting { return true }
                 do throws(HoldfastError) {
@@ -223,7 +258,7 @@ public final class PostgreSQLStorage: Storage {
                 } catch {
                     letGo(&writer)
                     // The server has waited as long as anybody is to wait.
-                    if error.isLockTimeout { throw HoldfastError.lockedOut(of: location) }
+                    if error.sqlState == "55P03" { throw HoldfastError.lockedOut(of: location) }
                     guard error.tellsOfLostConnection && !isFresh else { throw pool.closed(error) }
                 }
             }
@@ -235,35 +270,55 @@ public final class PostgreSQLStorage: Storage {
         let connection = if let open = writer.connection { open } else { try pool.take(isFresh: isFresh) }
         writer.connection = connection
         while true {
-            let before = writer.asked ?? known.withLock { $0 }
+            let question = writer.asked ?? question
             if writer.asked == nil {
                 connection.isInTransaction = true
                 try connection.send(
-                    [
-                        Statement("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
-                        Statement("SET LOCAL lock_timeout = \(max(1, environment.limits.foreignLock / 1_000_000))"),
-                        .byKeys,
-                        StoreRow.statement(number, before, suffix: " FOR UPDATE OF s"),
-                    ], "beginning a commit in")
-                writer.asked = before
-                writer.since = Connection.now()
+                    StoreRow.locking(number, question.known, patience: environment.limits.foreignLock),
+                    "beginning a commit in")
+                writer.asked = question
             }
             guard let rows = try connection.take(until: deadline) else {
                 // The server refuses the lock by itself before.
                 let limits = environment.limits
                 let longest = UInt64(limits.foreignLock) + UInt64(limits.serverReply)
-                if Connection.now() &- writer.since > longest { throw ServerError.silent(longest, location) }
+                if Connection.now() &- question.time > longest { throw ServerError.silent(longest, location) }
                 return false
             }
             writer.asked = nil
-            let row = try checked(rows[3], before)
+            let row = try checked(rows.last!, question)
             guard row.isSameRun || row.reserved <= row.head else {
                 try skipReserved(row, on: connection)
                 continue
             }
+            // Who writes alone by now need not lock it the next time.
+            if writer.writes == row.writes { writer.locksFirst = false }
             writer.locked = row
             return true
         }
+    }
+
+    /// Notes that somebody else was faster, and answers whether to begin anew: also where the server found that this process
+    /// and others wait for each other, but not for ever.
+    func loseRace(_ error: HoldfastError? = nil) -> Bool {
+        lostRaces.add(1, ordering: .relaxed)
+        newest.withLock { $0.row = nil }
+        let count = writer.withLock { writer in
+            writer.lostRaces += 1
+            // Who has waited for the row in vain queues for it.
+            if writer.lostRaces >= 2 || error != nil { writer.locksFirst = true }
+            return writer.lostRaces
+        }
+        guard error != nil else { return true }
+        if count >= environment.limits.serverAttempts { return false }
+        usleep(UInt32(environment.random.next() % (1_000 << UInt64(min(count, 6)))))
+        return true
+    }
+
+    /// Notes what a write transaction of this process has stored.
+    func win(_ row: StoreRow, at time: UInt64) {
+        note(row, at: time)
+        writer.withLock { writer in (writer.lostRaces, writer.writes) = (0, row.writes) }
     }
 
     /// The server may have lost commits that were not durable: puts an entry without changes at the end of the block of
@@ -277,6 +332,7 @@ public final class PostgreSQLStorage: Storage {
     private func moveHead(
         to sequence: CommitSequence, _ row: StoreRow, reserved: CommitSequence, on connection: Connection
     ) throws(HoldfastError) {
+        let time = Connection.now()
         var statements = [Statement.durability(true)]
         var written = StoreRow.Written(
             head: row.head, commitIdentifier: row.commitIdentifier, reserved: reserved, logStart: row.logStart)
@@ -289,7 +345,7 @@ public final class PostgreSQLStorage: Storage {
         }
         statements += [written.statement(number), Statement("COMMIT")]
         try connection.run(statements, "committing to")
-        note(KnownCommit(sequence: written.head, identifier: written.commitIdentifier))
+        note(row.after(written), at: time)
     }
 
     public func releaseWriteLock() {
@@ -323,12 +379,42 @@ public final class PostgreSQLStorage: Storage {
             throw HoldfastError.lockedOut(of: location)
         }
         return try writer.withLock { writer throws(HoldfastError) in
-            guard let row = writer.locked.take(), let connection = writer.connection else {
-                throw HoldfastError(.internal, "the write lock of \(location) was lost")
+            if let row = writer.locked.take(), let connection = writer.connection {
+                writer.isWriting = true
+                return PostgreSQLWrite(of: self, row, on: connection, durable: durable, isLocked: true)
             }
-            writer.isWriting = true
-            return PostgreSQLWrite(of: self, row, on: connection, durable: durable)
+            for isFresh in [false, true] {
+                do throws(HoldfastError) {
+                    let connection = try usable(&writer, isFresh: isFresh)
+                    let known = newest.withLock { $0.row }
+                    let row = if let known { known } else { try row(on: connection) }
+                    writer.isWriting = true
+                    return PostgreSQLWrite(of: self, row, on: connection, durable: durable, isLocked: false)
+                } catch {
+                    letGo(&writer)
+                    guard error.tellsOfLostConnection && !isFresh else { throw pool.closed(error) }
+                }
+            }
+            throw ServerError.lost("", location)
         }
+    }
+
+    /// A connection that the server has not ended meanwhile: with the statement of a batch it would not be known whether the
+    /// server has it.
+    private func usable(_ writer: inout Writer, isFresh: Bool) throws(HoldfastError) -> Connection {
+        if let open = writer.connection {
+            if !open.isEnded { return open }
+            letGo(&writer)
+        }
+        let connection = try pool.take(isFresh: isFresh)
+        if !connection.isEnded {
+            writer.connection = connection
+            return connection
+        }
+        pool.give(connection)
+        let fresh = try pool.take(isFresh: true)
+        writer.connection = fresh
+        return fresh
     }
 
     /// What a write transaction reserves: what it was told, and what the core counts on, though another process has closed
@@ -373,10 +459,12 @@ public final class PostgreSQLStorage: Storage {
         pool.drop()
         writer.withLock { letGo(&$0) }
         told.withLock { $0.connection = nil }
+        newest.withLock { $0.row = nil }
         let deadline = Connection.now() &+ patience
-        while true {
+        while !isReadOnly {
             do throws(HoldfastError) {
-                if try acquireWriteLock(until: deadline) || isReadOnly { break }
+                if let loss = loss.withLock({ $0 }) { throw loss }
+                if try lockRow(until: deadline) { break }
                 releaseWriteLock()
                 throw HoldfastError.lockedOut(of: location)
             } catch {
@@ -389,6 +477,32 @@ public final class PostgreSQLStorage: Storage {
         releaseWriteLock()
     }
 
+    /// Behind the lock of the row nothing of this process's is under way that the server has begun. What it begins later, because
+    /// a pooler or the network held it back, compares in vain once the head has moved on.
+    public func resolve(_ commits: [CommitName]) throws(HoldfastError) -> [Bool] {
+        try pool.require(pool.epoch)
+        guard let last = commits.map(\.sequence).max() else { return [] }
+        guard try lockRow(until: Connection.now() &+ patience) else {
+            releaseWriteLock()
+            throw HoldfastError.lockedOut(of: location)
+        }
+        defer { releaseWriteLock() }
+        let found = try writer.withLock { writer throws(HoldfastError) in
+            guard let row = writer.locked, let connection = writer.connection else {
+                throw HoldfastError(.internal, "the write lock of \(location) was lost")
+            }
+            let found = try connection.stored(of: Set(commits), number, environment.limits)
+            if row.head < last {
+                writer.locked = nil
+                try moveHead(to: last, row, reserved: max(row.reserved, last), on: connection)
+                connection.isInTransaction = false
+            }
+            return found
+        }
+        resolved.add(UInt64(commits.count), ordering: .relaxed)
+        return commits.map(found.contains)
+    }
+
     public func close(head: CommitSequence) throws(HoldfastError) {
         defer {
             pool.close()
@@ -397,7 +511,7 @@ public final class PostgreSQLStorage: Storage {
         }
         if isReadOnly || loss.withLock({ $0 != nil }) { return }
         let deadline = Connection.now() &+ patience
-        guard try acquireWriteLock(until: deadline) else { throw HoldfastError.lockedOut(of: location) }
+        guard try lockRow(until: deadline) else { throw HoldfastError.lockedOut(of: location) }
         try writer.withLock { writer throws(HoldfastError) in
             guard let row = writer.locked.take(), let connection = writer.connection else { return }
             let last = max(head, row.head)
@@ -421,14 +535,5 @@ public final class PostgreSQLStorage: Storage {
             .unsupported,
             "a store on a server is no file that could be compacted: its autovacuum uses free space again, and VACUUM FULL "
                 + "gives it back")
-    }
-}
-
-extension HoldfastError {
-    fileprivate var isLockTimeout: Bool {
-        detail.contains { member in
-            guard member.name == "sqlstate", case .text(let state) = member.value else { return false }
-            return state == "55P03"
-        }
     }
 }

@@ -2,29 +2,89 @@ internal import HoldfastEnvironment
 internal import HoldfastQuery
 internal import HoldfastStorage
 
-/// From the lock of the store's row to COMMIT, at READ COMMITTED: nobody else who writes to the store is under way, and
-/// each statement sees what those before have committed.
+/// It builds on the row of the store that was known when it began. Each time that it reads it asks for the row, too, in the same
+/// round trip and of the same state; another one means that it is overtaken. What it is to store goes to the server with its end
+/// alone, as one statement that compares the row and moves it on.
+///
+/// Where others were faster before, and for what one statement cannot store, it locks the row: from there to COMMIT, at READ
+/// COMMITTED, nobody else who writes to the store is under way, and each statement sees what those before have committed.
 final class PostgreSQLWrite: StorageWrite {
     private let storage: PostgreSQLStorage
     private let connection: Connection
     private let row: StoreRow
     private let isDurable: Bool
+    private var isLocked: Bool
+    private(set) var isOvertaken = false
+    /// Whether the row was seen to be the newest after this has begun.
+    private var isConfirmed = false
     private var isOpen = true
     private var hasChanged = false
+    /// For the one statement; nil where it is locked.
+    private var batch: WriteBatch?
+    /// What goes to the server with COMMIT, where it is locked.
+    private var statements: [Statement] = []
     private var changesCatalogue = false
     private var newest: CommitLogEntry?
     private var reservedThrough: CommitSequence?
     private var logStart: CommitSequence
 
-    init(of storage: PostgreSQLStorage, _ row: StoreRow, on connection: Connection, durable: Bool) {
+    init(
+        of storage: PostgreSQLStorage, _ row: StoreRow, on connection: Connection, durable: Bool, isLocked: Bool
+    ) {
         self.storage = storage
         self.row = row
         self.connection = connection
+        self.isLocked = isLocked
         isDurable = durable
         logStart = row.logStart
+        if !isLocked { connection.frame = frame }
     }
 
     deinit { rollback() }
+
+    var excludesOthers: Bool { isLocked }
+
+    /// What is read is of one state, whose row is the last thing that is read.
+    private var frame: Connection.Frame {
+        let question = storage.question
+        return Connection.Frame(
+            before: [Statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"), .byKeys],
+            after: [StoreRow.statement(store, question.known), Statement("COMMIT")]
+        ) { [unowned self] rows throws(HoldfastError) in try compare(storage.checked(rows, question)) }
+    }
+
+    private func compare(_ found: StoreRow) throws(HoldfastError) {
+        guard found.isSameState(as: row) else { throw overtaken() }
+        isConfirmed = true
+    }
+
+    private func overtaken() -> HoldfastError {
+        isOvertaken = storage.loseRace()
+        return HoldfastError(.busy, "another process has committed to \(storage.location) meanwhile: run it again")
+    }
+
+    /// Locks the row, where it is still the one on which this builds.
+    private func lock() throws(HoldfastError) {
+        if isLocked { return }
+        connection.frame = nil
+        let question = storage.question
+        connection.isInTransaction = true
+        do throws(HoldfastError) {
+            // Who waits longer does so where deadlines are looked at.
+            let patience = limits.turnInterval
+            let rows = try connection.run(
+                StoreRow.locking(store, question.known, patience: patience), "beginning a commit in")
+            let found = try storage.checked(rows.last!, question)
+            try compare(found)
+            // Sequences may have been lost, which who locks the row first takes care of.
+            guard found.isSameRun || found.reserved <= found.head else { throw overtaken() }
+        } catch {
+            if error.tellsOfRace { isOvertaken = storage.loseRace(error) }
+            throw error
+        }
+        isLocked = true
+        if let batch = batch.take() { try store(batch) }
+    }
 
     var head: CommitSequence { row.head }
 
@@ -110,6 +170,7 @@ final class PostgreSQLWrite: StorageWrite {
     // MARK: Writing
 
     func removeEntries(of index: IndexID, limit: Int) throws(HoldfastError) -> Bool {
+        try lock()
         hasChanged = true
         let rest = try connection.run(
             [
@@ -137,47 +198,97 @@ final class PostgreSQLWrite: StorageWrite {
         reservedThrough = batch.reservedThrough ?? reservedThrough
         // The newest entry stays, whatever is asked: it tells the head.
         logStart = max(logStart, min(batch.trimCommitLogBelow ?? 0, newest?.sequence ?? head))
-        var statements = BatchStatements(store, isUnwanted: batch.isUnwanted) { part throws(HoldfastError) in
-            try self.connection.run(part, "writing to")
+        if !isLocked && self.batch == nil && batch.suitsOneStatement {
+            self.batch = batch
+        } else {
+            try lock()
+            try store(batch)
         }
-        try statements.add(batch, logStart: logStart)
-        try statements.flush()
     }
 
-    func commit() throws(HoldfastError) -> ChangeToken? {
-        guard hasChanged else {
-            rollback()
-            return changeToken
+    private func store(_ batch: WriteBatch) throws(HoldfastError) {
+        let connection = connection
+        var statements = BatchStatements(store, isUnwanted: batch.isUnwanted, ready: self.statements) {
+            part throws(HoldfastError) in try connection.run(part, "writing to")
         }
+        self.statements = []
+        try statements.add(batch, logStart: logStart)
+        self.statements = statements.ready
+    }
+
+    func confirm() throws(HoldfastError) -> Bool {
+        if !isLocked && !isConfirmed {
+            do throws(HoldfastError) { try connection.run([], "reading from") } catch {
+                guard isOvertaken else { throw error }
+            }
+        }
+        rollback()
+        return !isOvertaken
+    }
+
+    func commit() throws(HoldfastError) -> WriteOutcome {
+        guard hasChanged else { return try confirm() ? .stored(changeToken) : .overtaken }
         isOpen = false
         let written = StoreRow.Written(
             head: newest?.sequence ?? head, commitIdentifier: newest?.commitIdentifier ?? row.commitIdentifier,
             reserved: storage.reserve(reservedThrough, over: row), logStart: logStart,
             changesCatalogue: changesCatalogue)
+        let isDurable = isDurable || written.reserved > row.reserved
+        let time = Connection.now()
+        connection.frame = nil
+        defer { storage.end(connection) }
+        let all: [Statement]
         do throws(HoldfastError) {
-            let rows = try connection.run(
-                [
-                    Statement.durability(isDurable || written.reserved > row.reserved), written.statement(store),
-                    Statement("COMMIT"),
-                ], "committing to")
-            // Of a transaction that has failed COMMIT says that it was rolled back.
-            guard rows[1].affected == 1, rows[2].command == "COMMIT" else {
-                throw HoldfastError(
-                    .io, "committing to \(storage.location) failed (the server rolled back): run it again")
+            all =
+                if let batch { [try compared(batch, written, isDurable)] } else {
+                    statements + [.durability(isDurable), written.statement(store), Statement("COMMIT")]
+                }
+        } catch { return .refused(error) }
+        do throws(HoldfastError) {
+            let rows = try connection.run(all, "committing to")
+            if batch != nil {
+                guard rows[0].integer(0, 0) == 1 else {
+                    _ = storage.loseRace()
+                    return .overtaken
+                }
+            } else {
+                // Of a transaction that has failed COMMIT says that it was rolled back.
+                guard rows[rows.count - 2].affected == 1, rows[rows.count - 1].command == "COMMIT" else {
+                    return .refused(
+                        HoldfastError(
+                            .io, "committing to \(storage.location) failed (the server rolled back): run it again"))
+                }
+                connection.isInTransaction = false
             }
         } catch {
-            storage.end(connection)
-            throw error
+            // What the server refuses with words of its own is rolled back; a session that ends may have done it.
+            if error.leavesOutcomeOpen { throw error }
+            return error.tellsOfRace && storage.loseRace(error) ? .overtaken : .refused(error)
         }
-        connection.isInTransaction = false
-        storage.end(connection)
-        storage.note(KnownCommit(sequence: written.head, identifier: written.commitIdentifier))
-        return storage.token(head: written.head, written.commitIdentifier, writes: row.writes &+ 1)
+        let after = row.after(written)
+        storage.win(after, at: time)
+        return .stored(storage.token(of: after))
+    }
+
+    /// Stores a batch where the row is still the one on which this builds, and answers whether it was.
+    private func compared(
+        _ batch: WriteBatch, _ written: StoreRow.Written, _ isDurable: Bool
+    ) throws(HoldfastError) -> Statement {
+        var parts = BatchStatements(store)
+        try parts.add(batch, logStart: logStart)
+        let patience = "\(max(1, limits.turnInterval / 1_000_000))"
+        let settings = Statement(
+            "SELECT set_config('lock_timeout', $1, true), \(Statement.synchronousCommit(isDurable))", .text(patience))
+        let named = parts.ready.enumerated().map { ("part\($0.offset)", $0.element) }
+        return Statement(
+            with: [("settings", settings), ("moved", written.comparison(with: row, store))] + named,
+            "SELECT count(*) FROM moved")
     }
 
     func rollback() {
         guard isOpen else { return }
         isOpen = false
+        connection.frame = nil
         storage.end(connection)
     }
 }
@@ -191,13 +302,14 @@ extension Statement {
             .map { "set_config('enable_\($0)', 'off', true)" }.joined(separator: ", "))
 
     /// How the transaction's COMMIT waits: at least for the server's own disk, or for nothing.
-    static func durability(_ isDurable: Bool) -> Statement {
-        Statement(
-            isDurable
-                ? """
-                SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
-                ELSE current_setting('synchronous_commit') END, true)
-                """ : "SELECT set_config('synchronous_commit', 'off', true)")
+    static func durability(_ isDurable: Bool) -> Statement { Statement("SELECT \(synchronousCommit(isDurable))") }
+
+    static func synchronousCommit(_ isDurable: Bool) -> String {
+        isDurable
+            ? """
+            set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'
+            ELSE current_setting('synchronous_commit') END, true)
+            """ : "set_config('synchronous_commit', 'off', true)"
     }
 }
 
@@ -210,14 +322,38 @@ extension StoreRow {
         var logStart: CommitSequence
         var changesCatalogue = false
 
+        /// Of a row that is locked.
         func statement(_ store: Int64) -> Statement {
-            Statement(
+            Statement(update("", "WHERE store = $1"), parameters(store))
+        }
+
+        /// Of one that is still as it was found. Once the settings have come into force: the row may have to be waited for.
+        func comparison(with row: StoreRow, _ store: Int64) -> Statement {
+            let condition = """
+                FROM settings WHERE s.store = $1 AND s.head = $7 AND s.commit_id = $8 AND s.writes = $9
+                AND (s.reserved <= s.head OR s.server_run = \(Layout.serverRun)) RETURNING 1 AS one
                 """
-                UPDATE holdfast_store SET head = $2, commit_id = $3, reserved = $4, log_start = $5,
-                catalogue = catalogue + $6, writes = writes + 1, server_run = \(Layout.serverRun) WHERE store = $1
-                """, .integer(store), .integer(Int64(clamping: head)), .integer(Int64(bitPattern: commitIdentifier)),
+            return Statement(
+                update("AS s ", condition),
+                parameters(store) + [
+                    .integer(Int64(clamping: row.head)), .integer(Int64(bitPattern: row.commitIdentifier)),
+                    .integer(Int64(bitPattern: row.writes)),
+                ])
+        }
+
+        private func update(_ alias: String, _ condition: String) -> String {
+            """
+            UPDATE holdfast_store \(alias)SET head = $2, commit_id = $3, reserved = $4, log_start = $5,
+            catalogue = catalogue + $6, writes = writes + 1, server_run = \(Layout.serverRun) \(condition)
+            """
+        }
+
+        private func parameters(_ store: Int64) -> [Statement.Parameter] {
+            [
+                .integer(store), .integer(Int64(clamping: head)), .integer(Int64(bitPattern: commitIdentifier)),
                 .integer(Int64(clamping: reserved)), .integer(Int64(clamping: logStart)),
-                .integer(changesCatalogue ? 1 : 0))
+                .integer(changesCatalogue ? 1 : 0),
+            ]
         }
     }
 }

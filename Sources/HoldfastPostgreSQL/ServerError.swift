@@ -80,10 +80,19 @@ enum ServerError {
 extension HoldfastError {
     /// Whether the same on a new connection may go well.
     var tellsOfLostConnection: Bool {
-        detail.contains { $0.name == "connection" }
-            || detail.contains { member in
-                guard member.name == "sqlstate", case .text(let state) = member.value else { return false }
-                return state.hasPrefix("08") || state.hasPrefix("57P") || state == "25P03"
-            }
+        if detail.contains(where: { $0.name == "connection" }) { return true }
+        return sqlState.hasPrefix("08") || sqlState.hasPrefix("57P") || sqlState == "25P03"
+    }
+
+    /// Whether what was to be committed may be, though the server has not said so. 40003: "statement completion unknown".
+    var leavesOutcomeOpen: Bool { sqlState.isEmpty || tellsOfLostConnection || sqlState == "40003" }
+
+    /// Whether others were in the way: serialization_failure, deadlock_detected, lock_not_available.
+    var tellsOfRace: Bool { ["40001", "40P01", "55P03"].contains(sqlState) }
+
+    /// What the server has refused a statement with; empty where it was not the server.
+    var sqlState: String {
+        for case ("sqlstate", .text(let state)) in detail { return state }
+        return ""
     }
 }

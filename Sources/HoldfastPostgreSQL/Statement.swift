@@ -2,16 +2,43 @@ internal import HoldfastEnvironment
 
 /// One statement and its parameters, in the binary form of PostgreSQL's protocol.
 struct Statement {
-    let sql: String
+    private(set) var sql: String
     private(set) var types: [UInt32] = []
     private(set) var lengths: [Int32] = []
     /// Where each parameter begins among the bytes.
     private(set) var offsets: [Int] = []
     private(set) var bytes: [UInt8] = []
 
-    init(_ sql: String, _ parameters: Parameter...) {
+    init(_ sql: String, _ parameters: Parameter...) { self.init(sql, parameters) }
+
+    init(_ sql: String, _ parameters: [Parameter]) {
         self.sql = sql
         for parameter in parameters { add(parameter) }
+    }
+
+    /// One statement that runs each of these as a common table expression of this name, before the last, which stands by itself.
+    init(with parts: [(name: String, statement: Statement)], _ last: String) {
+        sql = ""
+        var texts: [String] = []
+        for (name, part) in parts {
+            texts.append("\(name) AS (\(part.sql(behind: types.count)))")
+            types += part.types
+            lengths += part.lengths
+            offsets += part.offsets.map { $0 + bytes.count }
+            bytes += part.bytes
+        }
+        sql = "WITH \(texts.joined(separator: ", ")) \(last)"
+    }
+
+    /// Its text where so many parameters come before its own. It has a "$" nowhere else.
+    private func sql(behind count: Int) -> String {
+        if count == 0 { return sql }
+        let pieces = sql.utf8.split(separator: UInt8(ascii: "$"), omittingEmptySubsequences: false)
+        return pieces.dropFirst().reduce(String(pieces[0])!) { text, piece in
+            let digits = piece.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            let number = digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+            return text + "$\(number + count)" + String(piece[digits.endIndex...])!
+        }
     }
 
     enum Parameter {

@@ -115,15 +115,13 @@ extension Connection {
         return rows == count ? entries : nil
     }
 
-    func contains(commit identifier: UInt64, at sequence: CommitSequence) throws(HoldfastError) -> Bool {
-        guard sequence > 0 else { return false }
+    func contains(_ commit: CommitName) throws(HoldfastError) -> Bool {
+        guard commit.sequence > 0 else { return false }
         let statement = try statement(.commitLog)
         defer { statement.reset() }
-        try statement.bind(1, Int64(clamping: sequence) - 1)
+        try statement.bind(1, Int64(clamping: commit.sequence) - 1)
         guard try statement.step() else { return false }
-        return try commitLogEntries(in: statement).contains {
-            $0.sequence == sequence && $0.commitIdentifier == identifier
-        }
+        return try commitLogEntries(in: statement).contains { $0.name == commit }
     }
 
     /// The commits of the commit log's row at which the statement stands.

@@ -89,9 +89,11 @@ public final class SQLiteStorage: Storage {
 
     public func beginSnapshot() throws(HoldfastError) -> any StorageSnapshot { try SQLiteSnapshot(in: readers) }
 
-    public func contains(commit identifier: UInt64, at sequence: CommitSequence) throws(HoldfastError) -> Bool {
+    public func resolve(_ commits: [CommitName]) throws(HoldfastError) -> [Bool] {
         try reading { connection, _ throws(HoldfastError) in
-            try connection.contains(commit: identifier, at: sequence)
+            var answers: [Bool] = []
+            for commit in commits { answers.append(try connection.contains(commit)) }
+            return answers
         }
     }
 

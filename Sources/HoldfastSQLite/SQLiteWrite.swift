@@ -95,14 +95,16 @@ final class SQLiteWrite: StorageWrite {
         if let last = batch.commitLog.last { newest = last.sequence }
     }
 
-    func commit() throws(HoldfastError) -> ChangeToken? {
+    func commit() throws(HoldfastError) -> WriteOutcome {
         isOpen = false
         try requireTransaction()
         try storage.commit(on: connection)
         // Another program may commit at once. If it has, the count has gone on by more than one.
-        guard let header, let now = storage.readers.walHeader(), now.changes == header.changes &+ 1 else { return nil }
+        guard let header, let now = storage.readers.walHeader(), now.changes == header.changes &+ 1 else {
+            return .stored(nil)
+        }
         storage.note(newest ?? head, at: now)
-        return ChangeToken(now.words)
+        return .stored(ChangeToken(now.words))
     }
 
     /// After some failures SQLite has rolled back by itself, also where it only read (sqlite3VdbeHalt in vdbeaux.c). What were

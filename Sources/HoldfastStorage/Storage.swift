@@ -65,15 +65,17 @@ public protocol Storage: AnyObject, Sendable {
     /// `releaseWriteLock` gives up lock or position. Both are called by one thread at a time, as are the calls below.
     ///
     ///     SQLite       locks on a sidecar file
-    ///     PostgreSQL   BEGIN; SELECT head FROM holdfast_store … FOR UPDATE: its row locks have a queue
+    ///     PostgreSQL   nothing; where others were faster, BEGIN; SELECT head FROM holdfast_store … FOR UPDATE: its row
+    ///                  locks have a queue
     func acquireWriteLock(until deadline: UInt64) throws(HoldfastError) -> Bool
     func releaseWriteLock()
 
-    /// Opens the write transaction: from here to its end no other writer commits. With `durable` it is on the
-    /// disk before its `commit` returns and before anybody sees it. `.busy` when another program does not let go in time.
+    /// Opens the write transaction: from here to its end no other writer commits, or its end tells that one has. With
+    /// `durable` it is on the disk before its `commit` returns and before anybody sees it. `.busy` when another program does
+    /// not let go in time.
     ///
     ///     SQLite       PRAGMA synchronous = FULL or NORMAL; BEGIN IMMEDIATE; SELECT max(sequence) FROM holdfast_log
-    ///     PostgreSQL   goes on with the lock of the row; with COMMIT, SET LOCAL synchronous_commit = …
+    ///     PostgreSQL   nothing: it begins with the newest row that is known; or goes on with the row's lock
     func beginWrite(durable: Bool) throws(HoldfastError) -> any StorageWrite
 
     /// Makes every commit that returned before durable, in whatever process.
@@ -86,11 +88,14 @@ public protocol Storage: AnyObject, Sendable {
     /// readable is durable. Open snapshots answer `.io` from here on.
     func recover() throws(HoldfastError)
 
-    /// Whether the commit log holds this commit: how the outcome of a failed `commit` is found out.
+    /// Whether the commit log holds these commits, one answer for each: how the outcome of a failed `commit` is found out. What
+    /// it does not hold it never will: an engine whose commit may be under way still sees to that first.
     ///
     ///     both         SELECT sequence, commit_id, time, changes FROM holdfast_log WHERE sequence >= $1
     ///                  ORDER BY sequence LIMIT 1
-    func contains(commit identifier: UInt64, at sequence: CommitSequence) throws(HoldfastError) -> Bool
+    ///     PostgreSQL   behind SELECT … FOR UPDATE of the store's row; where one is missing the row's head moves on, so
+    ///                  that what arrives late finds another head than it compares with
+    func resolve(_ commits: [CommitName]) throws(HoldfastError) -> [Bool]
 
     /// Notes that no sequence after `head`, and after the newest in the commit log, was used, so that none is skipped
     /// at the next open, and lets go of the place. Called once, also if it throws. Whoever is reading is not waited
@@ -214,6 +219,17 @@ public struct RepositoryRecord: Sendable, Equatable {
     public func name(at sequence: CommitSequence) -> String {
         let place = formerNames.partitioningIndex { sequence <= $0.through }
         return place < formerNames.count ? formerNames[place].name : name
+    }
+}
+
+/// Names a commit in the commit log: the identifier tells it from another that got the same sequence after a failure.
+public struct CommitName: Hashable, Sendable {
+    public var sequence: CommitSequence
+    public var identifier: UInt64
+
+    public init(_ identifier: UInt64, at sequence: CommitSequence) {
+        self.sequence = sequence
+        self.identifier = identifier
     }
 }
 

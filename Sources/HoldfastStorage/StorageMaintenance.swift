@@ -27,12 +27,18 @@ public struct ServerStatistics: Sendable {
     public var connections: Int
     /// How often the server was asked, each time about any number of things.
     public var roundTrips: UInt64
+    /// How long ago it told its newest state last.
+    public var lagMilliseconds: UInt64
+    /// How often a batch of commits began anew because another process was faster.
+    public var lostRaces: UInt64
     /// Commits of which only a new connection told what became of them.
     public var resolvedCommits: UInt64
 
-    public init(connections: Int, roundTrips: UInt64, resolvedCommits: UInt64) {
+    public init(connections: Int, roundTrips: UInt64, lagMilliseconds: UInt64, lostRaces: UInt64, resolvedCommits: UInt64) {
         self.connections = connections
         self.roundTrips = roundTrips
+        self.lagMilliseconds = lagMilliseconds
+        self.lostRaces = lostRaces
         self.resolvedCommits = resolvedCommits
     }
 }

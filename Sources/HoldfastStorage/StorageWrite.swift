@@ -2,13 +2,20 @@ public import HoldfastEnvironment
 public import HoldfastQuery
 
 /// The engine's write transaction, which carries a batch of commits. Used by one thread. Exactly one of
-/// `commit` and `rollback` ends it.
+/// `commit`, `confirm` and `rollback` ends it; `rollback` may follow the two others, and then does nothing.
 public protocol StorageWrite: AnyObject {
     /// The newest sequence in the commit log, read inside.
     var head: CommitSequence { get }
 
     /// The storage's token for the state on which this builds.
     var changeToken: ChangeToken? { get }
+
+    /// Whether nobody else commits before this ends. If somebody may, all that is read is of the state on which this builds,
+    /// and what is judged by it counts only once `commit` or `confirm` has said so.
+    var excludesOthers: Bool { get }
+
+    /// Whether somebody else has committed, so that what was read fails: the batch begins anew with another transaction.
+    var isOvertaken: Bool { get }
 
     /// Lends those of the entities that exist, each with its index in `keys`, in any order.
     ///
@@ -67,17 +74,41 @@ public protocol StorageWrite: AnyObject {
     ///     PostgreSQL   the same with unnest of arrays, and UPDATE holdfast_store SET head = $2 WHERE id = $1 last
     func apply(_ batch: WriteBatch) throws(HoldfastError)
 
-    /// Ends with everything stored. Answers the token for the new state, nil if somebody else may have committed behind
-    /// it. A failure from here leaves the outcome unknown.
+    /// Ends with everything stored, or tells why nothing is. What it throws leaves the outcome unknown.
     ///
-    ///     both         COMMIT
-    @discardableResult func commit() throws(HoldfastError) -> ChangeToken?
+    ///     SQLite       COMMIT
+    ///     PostgreSQL   everything that `apply` has noted and UPDATE holdfast_store SET head = $2 … WHERE head = $1, as one
+    ///                  statement
+    @discardableResult func commit() throws(HoldfastError) -> WriteOutcome
+
+    /// Ends with nothing stored, and answers whether the state on which this builds was still the newest: what was judged by
+    /// it is told only then.
+    func confirm() throws(HoldfastError) -> Bool
 
     /// Ends with nothing stored.
     func rollback()
 }
 
+/// What became of a write transaction.
+public enum WriteOutcome: Sendable {
+    /// It is stored. With the token for the new state; nil if somebody else may have committed behind it.
+    case stored(ChangeToken?)
+    /// Nothing is stored, for certain, for this reason.
+    case refused(HoldfastError)
+    /// Nothing is stored: somebody else has committed since the state on which it builds.
+    case overtaken
+}
+
 extension StorageWrite {
+    public var excludesOthers: Bool { true }
+
+    public var isOvertaken: Bool { false }
+
+    public func confirm() throws(HoldfastError) -> Bool {
+        rollback()
+        return true
+    }
+
     public func changes(
         since token: ChangeToken, behind sequence: CommitSequence, limit: Int
     ) throws(HoldfastError) -> [CommitLogEntry]? { nil }
@@ -164,6 +195,8 @@ public struct CommitLogEntry: Sendable, Equatable {
         self.time = time
         self.changes = changes
     }
+
+    public var name: CommitName { CommitName(commitIdentifier, at: sequence) }
 }
 
 /// What is kept of a commit that carried an idempotency key.

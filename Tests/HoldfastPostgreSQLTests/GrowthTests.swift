@@ -54,17 +54,24 @@ import Testing
         try write.fetch(Array(ids[5_000..<5_100])) { _, _ in found += 1 }
         #expect(found == 100)
         #expect(try write.removeEntries(of: 7, limit: 100) == false)
-        var few = batch([:], at: 3)
+        try write.apply(batch([:], at: 3))
+        try write.commit()
+        var few = batch([:], at: 4)
         few.changes = ids[7_000..<7_100].enumerated().map { number, key in
-            EntityChange(key: key, version: 3, body: number < 50 ? nil : Array("{}".utf8))
+            EntityChange(key: key, version: 4, body: number < 50 ? nil : Array("{}".utf8))
         }
         few.indexEntries = (7_000..<7_050).map { number in
             IndexEntryChange(
                 index: 7, key: [1, UInt8(number >> 8), UInt8(number & 255)], entity: ids[number], isRemoval: true)
         }
-        try write.apply(few)
-        try write.commit()
-        try storage.close(head: 3)
+        let compared = try storage.beginWrite(durable: true)
+        #expect(!compared.excludesOthers)
+        found = 0
+        try compared.fetch(Array(ids[5_000..<5_100])) { _, _ in found += 1 }
+        #expect(found == 100)
+        try compared.apply(few)
+        guard case .stored = try compared.commit() else { throw HoldfastError(.internal, "nobody else was there") }
+        try storage.close(head: 4)
         let read = rowsRead(cluster) - before
         #expect((100..<4_000).contains(read), "\(read) rows of \(Self.entities)")
     }

@@ -1,6 +1,6 @@
 import HoldfastCore
 import HoldfastEnvironment
-import HoldfastPostgreSQL
+@testable import HoldfastPostgreSQL
 import HoldfastQuery
 import HoldfastStorage
 import StorageConformance
@@ -50,10 +50,13 @@ import Testing
         let lost = error { () throws(HoldfastError) in _ = try write.commit() }
         #expect(lost?.status == .io)
         try storage.recover()
-        #expect(try storage.contains(commit: batch.commitLog[0].commitIdentifier, at: 2) == false)
-        try storage.store(batch)
-        #expect(try storage.contains(commit: batch.commitLog[0].commitIdentifier, at: 2))
-        try storage.close(head: 2)
+        #expect(try storage.resolve([batch.commitLog[0].name]) == [false])
+        // The sequence that it had is given to nobody else.
+        #expect(try storage.readState().head == 2)
+        let again = HoldfastPostgreSQLTests.batch(["a": "2"], at: 3)
+        try storage.store(again)
+        #expect(try storage.resolve([batch.commitLog[0].name, again.commitLog[0].name]) == [false, true])
+        try storage.close(head: 3)
     }
 
     @Test func `a recovery waits for a server that starts anew, and no longer than asked`() throws {
@@ -78,30 +81,35 @@ import Testing
         let storage = try open(cluster.url) { $0.store = "locked" }
         let other = try open(cluster.url) { $0.store = "locked" }
         try storage.store(["a": "1"], at: 1)
-        let write = try other.beginWrite(durable: true)
+        try other.store(["a": "2"], at: 2)
         let now = SystemTime().monotonicNanoseconds()
+        #expect(try other.lockRow(until: now + 60_000_000_000))
+        // Who meets the lock waits for it a moment, and queues for it from then on.
+        let met = try storage.beginWrite(durable: true)
+        try met.apply(batch(["a": "3"], at: 3))
+        guard case .overtaken = try met.commit() else { throw HoldfastError(.internal, "the lock was no obstacle") }
+        #expect(SystemTime().monotonicNanoseconds() - now < 10_000_000_000)
         #expect(try storage.acquireWriteLock(until: now + 20_000_000) == false)
         #expect(try storage.acquireWriteLock(until: now + 40_000_000) == false)
         storage.releaseWriteLock()
         #expect(try storage.acquireWriteLock(until: now + 60_000_000) == false)
-        write.rollback()
-        #expect(try storage.acquireWriteLock(until: now + 60_000_000_000))
+        other.releaseWriteLock()
+        #expect(try storage.acquireWriteLock(until: now + 120_000_000_000))
         storage.releaseWriteLock()
-        try other.store(["a": "2"], at: 2)
-        #expect(try storage.text("a") == "{2}")
+        try other.store(["a": "3"], at: 3)
+        #expect(try storage.text("a") == "{3}")
         try storage.close(head: 1)
-        try other.close(head: 2)
+        try other.close(head: 3)
     }
 
     @Test func `who does not let go of the lock is told of as another program is`() throws {
         let storage = try open(cluster.url, { $0.store = "held" }, limits: { $0.foreignLock = 50_000_000 })
         let other = try open(cluster.url) { $0.store = "held" }
-        let write = try other.beginWrite(durable: true)
-        let error = error { () throws(HoldfastError) in _ = try storage.beginWrite(durable: true) }
-        #expect(error?.status == .busy)
-        write.rollback()
-        try storage.beginWrite(durable: true).rollback()
-        try storage.close(head: 0)
+        #expect(try other.lockRow(until: .max))
+        #expect(error { () throws(HoldfastError) in try storage.store(["a": "1"], at: 1) }?.status == .busy)
+        other.releaseWriteLock()
+        try storage.store(["a": "1"], at: 1)
+        try storage.close(head: 1)
         try other.close(head: 0)
     }
 

@@ -49,9 +49,8 @@ import Testing
     @Test func `a commit is found by its identifier and no other`() throws {
         let storage = try directory.open()
         try storage.store(["a": "1"], at: 1)
-        #expect(try storage.contains(commit: 0x9E37_79B9, at: 1))
-        #expect(try !storage.contains(commit: 5, at: 1))
-        #expect(try !storage.contains(commit: 0x9E37_79B9, at: 2))
+        let names = [CommitName(0x9E37_79B9, at: 1), CommitName(5, at: 1), CommitName(0x9E37_79B9, at: 2)]
+        #expect(try storage.resolve(names) == [true, false, false])
     }
 
     /// The large one touches each page twice, with more than SQLite's cache in between, so that SQLite writes it

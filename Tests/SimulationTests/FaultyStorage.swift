@@ -74,9 +74,9 @@ final class FaultyStorage: Storage, @unchecked Sendable {
         disk.sync()
     }
 
-    func contains(commit identifier: UInt64, at sequence: CommitSequence) throws(HoldfastError) -> Bool {
-        try call("contains", failsPermille: 50)
-        return disk.visible.commitLog[sequence]?.commitIdentifier == identifier
+    func resolve(_ commits: [CommitName]) throws(HoldfastError) -> [Bool] {
+        try call("resolve", failsPermille: 50)
+        return commits.map { disk.visible.commitLog[$0.sequence]?.commitIdentifier == $0.identifier }
     }
 
     func close(head: CommitSequence) throws(HoldfastError) {
@@ -99,7 +99,7 @@ final class FaultyStorage: Storage, @unchecked Sendable {
     }
 
     /// Publishes a write, as well as a simulated disk does.
-    func commit(_ write: any StorageWrite, isDurable: Bool) throws(HoldfastError) -> ChangeToken? {
+    func commit(_ write: any StorageWrite, isDurable: Bool) throws(HoldfastError) -> WriteOutcome {
         simulation.interrupt("before commit")
         try requireAlive()
         let becomesDurable = isDurable && simulation.weakness != .earlyAcknowledgement
@@ -108,17 +108,17 @@ final class FaultyStorage: Storage, @unchecked Sendable {
             inDoubt = (write, simulation.chance.happens(500), becomesDurable)
             throw HoldfastError(.io, "commit fails by the simulation's will")
         }
-        let token = try publish(write, isDurable: becomesDurable)
+        let outcome = try publish(write, isDurable: becomesDurable)
         simulation.interrupt("after commit")
         try requireAlive()
-        return token
+        return outcome
     }
 
     @discardableResult
-    private func publish(_ write: any StorageWrite, isDurable: Bool) throws(HoldfastError) -> ChangeToken? {
-        let token = try write.commit()
+    private func publish(_ write: any StorageWrite, isDurable: Bool) throws(HoldfastError) -> WriteOutcome {
+        let outcome = try write.commit()
         disk.store(memory.state, isDurable: isDurable)
-        return token
+        return outcome
     }
 
     private func settleDoubt() throws(HoldfastError) {
@@ -258,7 +258,7 @@ final class FaultyWrite: StorageWrite {
         try write.apply(batch)
     }
 
-    func commit() throws(HoldfastError) -> ChangeToken? { try storage.commit(write, isDurable: isDurable) }
+    func commit() throws(HoldfastError) -> WriteOutcome { try storage.commit(write, isDurable: isDurable) }
 
     func rollback() { write.rollback() }
 }

@@ -81,16 +81,23 @@ func identifier(of sequence: CommitSequence) -> UInt64 { .max >> 1 - sequence }
 func time(of sequence: CommitSequence) -> UInt64 { 1_750_000_000_000 + sequence }
 
 extension Storage {
-    /// Stores one batch in a write transaction of its own.
+    /// Stores one batch in a write transaction of its own; again, where somebody else was faster.
     package func store(_ batch: WriteBatch, durable: Bool = true) throws(HoldfastError) {
-        let write = try beginWrite(durable: durable)
-        do throws(HoldfastError) {
-            try write.apply(batch)
-        } catch {
-            write.rollback()
-            throw error
+        while true {
+            let write = try beginWrite(durable: durable)
+            do throws(HoldfastError) {
+                try write.apply(batch)
+            } catch {
+                write.rollback()
+                if write.isOvertaken { continue }
+                throw error
+            }
+            switch try write.commit() {
+            case .stored: return
+            case .refused(let reason): throw reason
+            case .overtaken: continue
+            }
         }
-        try write.commit()
     }
 
     /// Creates the two repositories that checks use, and stores the changes with sequence 1.

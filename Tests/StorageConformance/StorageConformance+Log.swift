@@ -57,7 +57,8 @@ extension StorageConformance {
             try compare(after: 1...8)
             for sequence in 2...8 as ClosedRange<CommitSequence> {
                 let isThere = [2, 3, 7, 8].contains(sequence)
-                try expect(storage.contains(commit: identifier(of: sequence), at: sequence), is: isThere, "\(sequence)")
+                let name = CommitName(identifier(of: sequence), at: sequence)
+                try expect(storage.resolve([name]), is: [isThere], "\(sequence)")
             }
             var batch = WriteBatch()
             batch.trimCommitLogBelow = 3
@@ -108,10 +109,12 @@ extension StorageConformance {
             let storage = try place.open()
             try storage.begin()
             try storage.store(WriteBatch(at: 2), durable: false)
-            try expect(storage.contains(commit: identifier(of: 2), at: 2), is: true, "the commit")
-            try expect(storage.contains(commit: identifier(of: 2), at: 1), is: false, "at another sequence")
-            try expect(storage.contains(commit: identifier(of: 3), at: 2), is: false, "with another identifier")
-            try expect(storage.contains(commit: identifier(of: 3), at: 3), is: false, "one that never was")
+            let names = [
+                CommitName(identifier(of: 2), at: 2), CommitName(identifier(of: 2), at: 1), CommitName(identifier(of: 3), at: 2),
+                CommitName(identifier(of: 3), at: 3),
+            ]
+            try expect(storage.resolve(names), is: [true, false, false, false], "the commits")
+            try expect(storage.resolve([]), is: [], "none")
         },
     ]
 }

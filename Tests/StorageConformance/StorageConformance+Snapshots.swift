@@ -47,7 +47,7 @@ extension StorageConformance {
             try write.apply(WriteBatch(at: 2, [EntityChange(songs, "a", 2, "{}")]))
             try expect(write.changeToken == snapshot.changeToken, is: true, "what is written builds on the same")
             try expect(storage.changeToken == snapshot.changeToken, is: true, "while it is written")
-            let token = try write.commit()
+            guard case .stored(let token) = try write.commit() else { throw HoldfastError(.corrupt, "it is not stored") }
             try expect(token != nil && token != snapshot.changeToken, is: true, "a commit's own token")
             try expect(storage.changeToken == token, is: true, "after the commit")
             let newer = try storage.beginSnapshot()
@@ -142,7 +142,7 @@ extension StorageConformance {
             try expect(.closed) { () throws(HoldfastError) in _ = try snapshot.list(songs) }
             try expect(.closed) { () throws(HoldfastError) in _ = try storage.readState() }
             try expect(.closed) { () throws(HoldfastError) in _ = try storage.beginSnapshot() }
-            try expect(.closed) { () throws(HoldfastError) in _ = try storage.contains(commit: 1, at: 1) }
+            try expect(.closed) { () throws(HoldfastError) in _ = try storage.resolve([CommitName(1, at: 1)]) }
             snapshot.close()
         },
         Check("several threads read one snapshot, while another is closed under its reader") { place in

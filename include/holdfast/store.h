@@ -221,9 +221,11 @@ HF_EXPORT hf_status hf_store_event_fd(hf_store *store, int *out_descriptor, hf_e
  *   "transactions"           how many are open
  *   "sizes"                  {"store_bytes","log_bytes","free_bytes"} of the file, the log beside it, and
  *                            what of the file is unused; null for a store without a file
- *   "server"                 {"connections","round_trips","resolved_commits"}: how many are open; and since
- *                            the store was opened, how often the server was asked, and how many commits only
- *                            a new connection told the outcome of. null for a store that is on no server
+ *   "server"                 {"connections","round_trips","lag_ms","lost_races","resolved_commits"}: how many
+ *                            are open; and since the store was opened, how often the server was asked, how
+ *                            long ago it last told its newest state, how often a batch of commits began anew
+ *                            because another process was faster, and how many commits only a new connection
+ *                            told the outcome of. null for a store that is on no server
  *   "cache"                  see hf_repository_cache_statistics
  *   "handles"                how many live in this process, by kind, as hf_handle_count
  *   "repositories"           an array of {"name","key"}

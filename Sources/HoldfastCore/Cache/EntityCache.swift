@@ -245,6 +245,9 @@ package final class EntityCache: Sendable {
         }
     }
 
+    /// After one that has stored nothing: everything is as it was.
+    func abandonCommit() { state.withLock { $0.isCommitting = false } }
+
     /// After a commit that failed: nothing is known.
     func clear() {
         change { state in

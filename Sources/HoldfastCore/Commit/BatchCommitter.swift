@@ -22,7 +22,8 @@ protocol CommitSnapshots: AnyObject, Sendable {
 ///
 ///     begin → validate each member → apply → commit → publish
 ///       |          |                |        |
-///       |          |                |        +- fails: outcome unknown; recover, then look each one up
+///       |          |                |        +- somebody else was faster: nothing counts, all are taken again
+///       |          |                |        +- fails: outcome unknown; recover, then resolve each one
 ///       |          |                +- fails: roll back, try each survivor alone; what cannot be rolled back is unknown
 ///       |          +- refused: that member ends with the batch, and the others go on
 ///       +- fails: all end with that error, nothing was stored
@@ -153,9 +154,9 @@ final class BatchCommitter {
         return Opening(write: Result { () throws(HoldfastError) in try begin(needs) }, began: began)
     }
 
-    /// Ends the commits of the batch, in an order in which successes are in commit order, and answers those that it had no
-    /// time for.
-    func run(_ batch: [Commit], in opening: Opening) -> ArraySlice<Commit> {
+    /// Ends the commits of the batch, in an order in which successes are in commit order, and answers those that are to be taken
+    /// again: it had no time for them, or somebody else was faster.
+    func run(_ batch: [Commit], in opening: Opening) -> [Commit] {
         if batch.isEmpty {
             if case .success((let transaction, _)) = opening.write { transaction.rollback() }
             return []
@@ -194,10 +195,10 @@ final class BatchCommitter {
 
     // MARK: One write transaction
 
-    /// Answers those that it had no time for.
+    /// Answers those that are to be taken again.
     private func commit(
         _ batch: [Commit], _ begun: Result<(transaction: any StorageWrite, reserves: Bool), HoldfastError>
-    ) -> ArraySlice<Commit> {
+    ) -> [Commit] {
         let write: any StorageWrite
         let reserves: Bool
         let isDurable = batch.contains { $0.isDurable }
@@ -217,6 +218,7 @@ final class BatchCommitter {
             batch[0].end(.failure(Interrupt.cancelled))
             return []
         }
+        let lastBefore = lastSequence
         var validated = batch.count
         var overlay = BatchOverlay(commits: batch.count)
         var survivors: [(commit: Commit, receipt: Receipt)] = []
@@ -232,10 +234,10 @@ final class BatchCommitter {
             try requireWanted()
             validated = try validate(batch, in: write, isDurable: isDurable, &overlay, &upkeep, &survivors, &refused)
             if overlay.isEmpty {
-                write.rollback()
+                guard try write.confirm() else { return beginAnew(batch, from: lastBefore) }
                 for (commit, receipt) in survivors { commit.end(.success(receipt)) }
                 for (commit, reason) in refused { commit.end(.failure(reason)) }
-                return batch[validated...]
+                return Array(batch[validated...])
             }
             try requireWanted()
             var stored = overlay.writeBatch()
@@ -253,43 +255,63 @@ final class BatchCommitter {
             try requireWanted()
             try write.apply(stored)
             try requireWanted()
+            let outcome: WriteOutcome
             do throws(HoldfastError) {
                 // Readers that rely on the state which now ends must keep it.
                 cache.beginCommit(on: write.head, write.changeToken) { token, head, limit throws(HoldfastError) in
                     try write.changes(since: token, behind: head, limit: limit)
                 }
                 snapshots.pinBeforeCommit()
-                if stored.repositories.isEmpty { names.beginCommit() }
+                if stored.repositories.isEmpty && write.excludesOthers { names.beginCommit() }
                 defer { names.endCommit() }
-                let token = try write.commit()
-                let dropped = stored.repositories.filter(\.isDropped).map(\.id)
-                cache.endCommit(
-                    stored.changes, dropping: dropped, head: lastSequence, token, keepsVersions: overlay.keepsVersions)
-                // Who follows tells of it by these names.
-                names.add(stored.repositories, token)
-                follower.stored(token)
+                outcome = try write.commit()
+                if case .stored(let token) = outcome {
+                    let dropped = stored.repositories.filter(\.isDropped).map(\.id)
+                    cache.endCommit(
+                        stored.changes, dropping: dropped, head: lastSequence, token,
+                        keepsVersions: overlay.keepsVersions)
+                    // Who follows tells of it by these names.
+                    names.add(stored.repositories, token)
+                    follower.stored(token)
+                }
             } catch {
                 cache.clear()
                 follower.lost()
                 let isStored = settle(survivors, after: error)
                 for (commit, reason) in refused { commit.end(.failure(isStored ? reason : error)) }
-                return batch[validated...]
+                return Array(batch[validated...])
+            }
+            switch outcome {
+            case .stored: break
+            case .refused(let reason):
+                cache.abandonCommit()
+                throw reason
+            case .overtaken:
+                cache.abandonCommit()
+                return beginAnew(batch, from: lastBefore)
             }
             if let reserved = stored.reservedThrough { reservedThrough = reserved }
             commitLogSizes.remove(below: stored.trimCommitLogBelow ?? 0)
             commitLogSizes.add(entryBytes, through: lastSequence)
         } catch {
             write.rollback()
+            if write.isOvertaken { return beginAnew(batch, from: lastBefore) }
             follower.lost()
             if error.commitState == .unknown { abandon(survivors.map(\.commit), after: error) }
-            retryAlone(batch[..<validated].filter { !$0.isDone }, after: error)
-            return batch[validated...]
+            return retryAlone(batch[..<validated].filter { !$0.isDone }, after: error) + batch[validated...]
         }
         storage.releaseWriteLock()
         storedHead = lastSequence
         finish(survivors, overlay.commitLog)
         for (commit, reason) in refused { commit.end(.failure(reason)) }
-        return batch[validated...]
+        return Array(batch[validated...])
+    }
+
+    /// Somebody else was faster: what was judged counts for nothing, and nobody has seen the sequences that were given out.
+    private func beginAnew(_ batch: [Commit], from last: CommitSequence) -> [Commit] {
+        follower.withdrawn()
+        lastSequence = last
+        return batch.filter { !$0.isDone }
     }
 
     /// Begins the write transaction, and tells whether it must reserve sequences. A reservation must reach the disk
@@ -305,6 +327,7 @@ final class BatchCommitter {
                 try catchUp(with: write)
             } catch {
                 write.rollback()
+                if write.isOvertaken { continue }
                 throw error
             }
             if reserves || lastSequence + CommitSequence(needs.commits) < reservedThrough { return (write, reserves) }
@@ -348,16 +371,18 @@ final class BatchCommitter {
         for commit in commits { commit.end(.failure(error)) }
     }
 
-    /// After a storage error before COMMIT: those that the storage can take are taken.
-    private func retryAlone(_ batch: [Commit], after error: HoldfastError) {
+    /// After a storage error before COMMIT: those that the storage can take are taken. Answers those that are to be taken again.
+    private func retryAlone(_ batch: [Commit], after error: HoldfastError) -> [Commit] {
         if batch.count == 1 && error.commitState == .none {
             batch[0].end(.failure(error))
-        } else {
-            for one in batch {
-                let needs = Needs(commits: 1, isDurable: one.isDurable, advances: one.advances)
-                _ = commit([one], open(for: needs).write)
-            }
+            return []
         }
+        var rest: [Commit] = []
+        for one in batch {
+            let needs = Needs(commits: 1, isDurable: one.isDurable, advances: one.advances)
+            rest += commit([one], open(for: needs).write)
+        }
+        return rest
     }
 
     /// Makes what is stored visible, then ends the commits, in order.
@@ -406,12 +431,16 @@ final class BatchCommitter {
             var stored: [(commit: Commit, receipt: Receipt)] = []
             var lost: [Commit] = []
             var lostSequences: Set<CommitSequence> = []
+            let written = survivors.filter { !$0.receipt.isReplayed }
+            var found = try storage.resolve(
+                written.map { CommitName($0.commit.commitIdentifier, at: $0.receipt.sequence) }
+            ).makeIterator()
             for (commit, receipt) in survivors {
                 // A replay shares the fate of the commit that it repeats, which may be in this batch.
                 let isStored =
-                    try receipt.isReplayed
+                    receipt.isReplayed
                     ? !lostSequences.contains(receipt.sequence)
-                    : storage.contains(commit: commit.commitIdentifier, at: receipt.sequence)
+                    : found.next() ?? false
                 if isStored {
                     var durable = receipt
                     durable.isDurable = true

@@ -333,7 +333,7 @@ package final class CommitQueue: Sendable {
             let batch = takeBatch(needs)
             let rest = committer.value.run(batch, in: opening)
             committer.value.releaseWriteLock()
-            let done = batch.dropLast(rest.count)
+            let done = rest.isEmpty ? batch : batch.filter(\.isDone)
             post(done)
             ended += done
             giveBack(rest)
@@ -356,8 +356,8 @@ package final class CommitQueue: Sendable {
         if committerIsNeeded { wakeCommitter() }
     }
 
-    /// Queues those again that a batch had no time for, before all others.
-    private func giveBack(_ rest: ArraySlice<Commit>) {
+    /// Queues those again that a batch has not ended, before all others.
+    private func giveBack(_ rest: [Commit]) {
         if rest.isEmpty { return }
         state.withLock { state in
             state.waiting.insert(contentsOf: rest, at: 0)

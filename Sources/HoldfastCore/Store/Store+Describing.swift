@@ -65,6 +65,8 @@ extension Store {
         writer.beginObject()
         writer.member("connections", UInt64(server.connections))
         writer.member("round_trips", server.roundTrips)
+        writer.member("lag_ms", server.lagMilliseconds)
+        writer.member("lost_races", server.lostRaces)
         writer.member("resolved_commits", server.resolvedCommits)
         writer.endObject()
     }

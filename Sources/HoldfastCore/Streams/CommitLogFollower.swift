@@ -161,6 +161,9 @@ final class CommitLogFollower: Sendable {
         if isNew { wake() }
     }
 
+    /// What was announced is not stored.
+    func withdrawn() { state.withLock { $0.announced = nil } }
+
     /// Nobody knows what became of what was announced.
     func lost() {
         let isNew = state.withLock { state in

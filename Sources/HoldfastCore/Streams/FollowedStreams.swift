@@ -219,7 +219,7 @@ final class FollowedStreams {
 
     private func follow(
         _ entries: [CommitLogEntry], through last: CommitSequence, from snapshot: any StorageSnapshot,
-        _ own: [CommitSequence: [ChangeSelection.Known]], _ touched: inout TouchedQueries
+        _ own: [CommitName: [ChangeSelection.Known]], _ touched: inout TouchedQueries
     ) throws(HoldfastError) {
         if entries.contains(where: {
             $0.changes.contains { $0.key.isWhole || catalogue.record(of: $0.key.repository) == nil }
@@ -243,14 +243,15 @@ final class FollowedStreams {
             for aggregation in aggregations { aggregation.follow(entry.changes.lazy.map(\.key), at: entry.sequence) }
             touched.add(entry.changes.flatMap { touchedBy[$0.key] ?? [] })
         }
-        notifyObservers(entries, through: last) { own[$0.sequence] ?? bodies.known($0) }
+        notifyObservers(entries, through: last) { own[$0.name] ?? bodies.known($0) }
     }
 
-    /// What this process knows of commits that are in the commit log already.
-    private func ownBodies(and batch: CommittedBatch?) -> [CommitSequence: [ChangeSelection.Known]] {
-        var bodies: [CommitSequence: [ChangeSelection.Known]] = [:]
+    /// What this process knows of commits that are in the commit log already. What is just being stored may turn out not to be:
+    /// the commit log has another commit there then.
+    private func ownBodies(and batch: CommittedBatch?) -> [CommitName: [ChangeSelection.Known]] {
+        var bodies: [CommitName: [ChangeSelection.Known]] = [:]
         for commit in (ownCommits() + [batch].compactMap(\.self)).flatMap(\.commits) {
-            bodies[commit.entry.sequence] = commit.known
+            bodies[commit.entry.name] = commit.known
         }
         return bodies
     }

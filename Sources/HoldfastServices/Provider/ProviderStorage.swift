@@ -154,8 +154,10 @@ public final class ProviderStorage: HostStorage {
         if isLost { forget() }
     }
 
-    public func contains(commit identifier: UInt64, at sequence: CommitSequence) throws(HoldfastError) -> Bool {
-        try openState { $0.state.commitLog[sequence]?.commitIdentifier == identifier }
+    public func resolve(_ commits: [CommitName]) throws(HoldfastError) -> [Bool] {
+        try openState { guarded in
+            commits.map { guarded.state.commitLog[$0.sequence]?.commitIdentifier == $0.identifier }
+        }
     }
 
     public func close(head: CommitSequence) throws(HoldfastError) {

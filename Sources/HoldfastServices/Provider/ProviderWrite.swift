@@ -142,8 +142,8 @@ final class ProviderWrite: StateWrite {
 
     // MARK: Its end
 
-    func commit() throws(HoldfastError) -> ChangeToken? {
-        storage.endWrite(hasWritten: hasWritten, publishing: (state, versions))
+    func commit() throws(HoldfastError) -> WriteOutcome {
+        .stored(storage.endWrite(hasWritten: hasWritten, publishing: (state, versions)))
     }
 
     func rollback() {

@@ -64,10 +64,9 @@ public final class MemoryStorage: Storage {
 
     public func recover() throws(HoldfastError) { epoch.add(1, ordering: .acquiringAndReleasing) }
 
-    public func contains(
-        commit identifier: UInt64, at sequence: CommitSequence
-    ) throws(HoldfastError) -> Bool {
-        try openState().commitLog[sequence]?.commitIdentifier == identifier
+    public func resolve(_ commits: [CommitName]) throws(HoldfastError) -> [Bool] {
+        let log = try openState().commitLog
+        return commits.map { log[$0.sequence]?.commitIdentifier == $0.identifier }
     }
 
     public func close(head: CommitSequence) throws(HoldfastError) {

@@ -61,9 +61,9 @@ final class MemoryWrite: StateWrite {
 
     func apply(_ batch: WriteBatch) throws(HoldfastError) { state.apply(batch) }
 
-    func commit() throws(HoldfastError) -> ChangeToken? {
+    func commit() throws(HoldfastError) -> WriteOutcome {
         storage.endWrite(publishing: state)
-        return ChangeToken(state.newestSequence)
+        return .stored(ChangeToken(state.newestSequence))
     }
 
     func rollback() { storage.endWrite(publishing: nil) }

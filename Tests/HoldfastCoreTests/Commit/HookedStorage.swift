@@ -111,9 +111,7 @@ final class HookedStorage: Storage {
     func close(head: CommitSequence) throws(HoldfastError) { try memory.close(head: head) }
     func attach(_ host: any StorageHost) {}
 
-    func contains(commit identifier: UInt64, at sequence: CommitSequence) throws(HoldfastError) -> Bool {
-        try memory.contains(commit: identifier, at: sequence)
-    }
+    func resolve(_ commits: [CommitName]) throws(HoldfastError) -> [Bool] { try memory.resolve(commits) }
 
     func compact(unless end: Interrupt.Flag) throws(HoldfastError) -> (before: UInt64, after: UInt64) {
         note(.compact)
@@ -170,7 +168,7 @@ private final class HookedWrite: StorageWrite {
         try write.apply(batch)
     }
 
-    func commit() throws(HoldfastError) -> ChangeToken? {
+    func commit() throws(HoldfastError) -> WriteOutcome {
         switch storage.takeFailingCommit() {
         case nil: return try write.commit()
         case .stored: _ = try write.commit()

@@ -49,8 +49,8 @@ def stats(session: Session, store: str, entries: bool) -> None:
     "repositories" ("name", "entities") and "indexes" ("repository", "name", "state", and with --entries
     "entries"); and of this process, of interest in a shell, "queue" and "in_flight" (commits),
     "transactions", "snapshots" and "open_snapshots" (held), and "cache" and "server" (what they have done
-    since the store was opened; "server", with "connections", "round_trips" and "resolved_commits", is null
-    for a file).
+    since the store was opened; "server", with "connections", "round_trips", "lag_ms", "lost_races" and
+    "resolved_commits", is null for a file).
 
     \b
     Examples:

@@ -1,0 +1,151 @@
+import HoldfastCore
+import HoldfastEnvironment
+@testable import HoldfastPostgreSQL
+import HoldfastQuery
+import HoldfastStorage
+import StorageConformance
+import Testing
+
+/// A batch is stored by one statement, which compares the store's row with the one that was judged by.
+@Suite(.serialized) struct CompareTests {
+    private static let cluster = Cluster()
+    private var cluster: Cluster { Self.cluster }
+
+    /// Two processes' storages of one store.
+    private func pair(_ name: String) throws -> (PostgreSQLStorage, PostgreSQLStorage) {
+        let one = try open(cluster.url) { $0.store = name }
+        try one.store(["a": "0"], at: 1)
+        let other = try open(cluster.url) { $0.store = name }
+        _ = try other.readState()
+        return (one, other)
+    }
+
+    private func roundTrips(of storage: PostgreSQLStorage, _ body: () throws -> Void) rethrows -> UInt64 {
+        let before = storage.server!.roundTrips
+        try body()
+        return storage.server!.roundTrips - before
+    }
+
+    @Test func `a batch that meets nobody takes one round trip, and what it must know another`() throws {
+        let (storage, other) = try pair("alone")
+        defer { try? other.close(head: 0) }
+        for sequence in 2...9 as ClosedRange<CommitSequence> {
+            #expect(try roundTrips(of: storage) { try storage.store(["a": "\(sequence)"], at: sequence) } == 1)
+        }
+        let asking = try roundTrips(of: storage) {
+            let write = try storage.beginWrite(durable: true)
+            try write.fetch([EntityKey("a"), EntityKey("b")]) { _, _ in }
+            try write.apply(batch(["a": "10", "b": "10"], at: 10))
+            _ = try write.commit()
+        }
+        #expect(asking == 2)
+        #expect(try storage.text("b") == "{10}")
+        #expect(storage.server?.lostRaces == 0)
+        try storage.close(head: 10)
+    }
+
+    @Test func `of two who build on one state the second stores nothing and begins anew`() throws {
+        let (one, other) = try pair("two")
+        let first = try one.beginWrite(durable: true)
+        let second = try other.beginWrite(durable: true)
+        var both = batch(["a": "2", "gone": "2"], at: 2)
+        both.idempotency = [IdempotencyRecord(key: [1], fingerprint: 1, sequence: 2, time: 1, receipt: [])]
+        both.indexEntries = [IndexEntryChange(index: 7, key: [1], entity: EntityKey("gone"), isRemoval: false)]
+        try second.apply(both)
+        try first.apply(batch(["a": "1"], at: 2, salt: 9))
+        guard case .stored = try first.commit() else { throw HoldfastError(.internal, "nobody was before it") }
+        guard case .overtaken = try second.commit() else { throw HoldfastError(.internal, "somebody was before it") }
+        #expect(try other.text("a") == "{1}")
+        #expect(try other.text("gone") == nil)
+        let snapshot = try other.beginSnapshot()
+        #expect(try snapshot.idempotencyRecord([1]) == nil)
+        #expect(try snapshot.commitLog(after: 0)?.map(\.sequence) == [1, 2])
+        snapshot.close()
+        #expect(cluster.sql("SELECT count(*) FROM holdfast_entry WHERE index = 7") == "0")
+        try other.store(["a": "3"], at: 3)
+        #expect(try one.text("a") == "{3}")
+        #expect(other.server?.lostRaces == 1)
+        try one.close(head: 0)
+        try other.close(head: 0)
+    }
+
+    @Test func `what is read in a write that was overtaken fails, and what was refused is not told`() throws {
+        let (one, other) = try pair("reading")
+        for asks in [false, true] {
+            let write = try one.beginWrite(durable: true)
+            let head = write.head
+            if asks { try write.fetch([EntityKey("a")]) { _, _ in } }
+            try other.store(["a": "\(head + 1)"], at: head + 1)
+            // What was read before was the newest then, and is told by that.
+            if asks {
+                #expect(try write.confirm())
+            } else {
+                #expect(throws: HoldfastError.self) { try write.fetch([EntityKey("a")]) { _, _ in } }
+                #expect(write.isOvertaken)
+                write.rollback()
+                let unread = try one.beginWrite(durable: true)
+                try other.store(["a": "\(head + 2)"], at: head + 2)
+                #expect(try !unread.confirm())
+            }
+        }
+        try one.close(head: 0)
+        try other.close(head: 0)
+    }
+
+    @Test func `who has lost two races locks the row, and compares again once nobody else writes`() throws {
+        let (one, other) = try pair("racing")
+        var head: CommitSequence = 1
+        for _ in 0..<2 {
+            let write = try one.beginWrite(durable: true)
+            #expect(!write.excludesOthers)
+            head += 1
+            try other.store(["a": "\(head)"], at: head)
+            try write.apply(batch(["a": "0"], at: head, salt: 5))
+            guard case .overtaken = try write.commit() else { throw HoldfastError(.internal, "it was not overtaken") }
+        }
+        for isLocked in [true, true, false] {
+            let write = try one.beginWrite(durable: true)
+            #expect(write.excludesOthers == isLocked)
+            head += 1
+            try write.apply(batch(["a": "\(head)"], at: head))
+            guard case .stored = try write.commit() else { throw HoldfastError(.internal, "it is not stored") }
+        }
+        #expect(try other.text("a") == "{\(head)}")
+        try one.close(head: 0)
+        try other.close(head: 0)
+    }
+
+    @Test func `a commit that was resolved as not stored never is, however late it arrives`() throws {
+        let (one, other) = try pair("late")
+        let late = try one.beginWrite(durable: true)
+        let batch = batch(["a": "1"], at: 2)
+        try late.apply(batch)
+        #expect(try other.resolve(batch.commitLog.map(\.name)) == [false])
+        guard case .overtaken = try late.commit() else { throw HoldfastError(.internal, "it is stored") }
+        #expect(try other.text("a") == "{0}")
+        #expect(try other.resolve(batch.commitLog.map(\.name)) == [false])
+        #expect(try other.readState().head == 2)
+        try one.close(head: 0)
+        try other.close(head: 0)
+    }
+
+    @Test func `what does not fit into one statement is stored behind the lock`() throws {
+        let (one, other) = try pair("large")
+        let large = String(repeating: "x", count: 5 << 20)
+        try one.store(["a": large, "b": large], at: 2)
+        #expect(try other.text("b")?.utf8.count == large.utf8.count + 2)
+        let write = try one.beginWrite(durable: true)
+        try write.apply(batch(["a": "1"], at: 3))
+        try write.apply(batch(["a": "2"], at: 4))
+        guard case .stored = try write.commit() else { throw HoldfastError(.internal, "it is not stored") }
+        #expect(try other.text("a") == "{2}")
+        let overtaken = try one.beginWrite(durable: true)
+        try other.store(["b": "5"], at: 5)
+        #expect(throws: HoldfastError.self) { try overtaken.apply(batch(["a": large, "b": large], at: 5, salt: 3)) }
+        #expect(overtaken.isOvertaken)
+        overtaken.rollback()
+        #expect(try one.text("b") == "{5}")
+        try one.close(head: 0)
+        try other.close(head: 0)
+    }
+}
