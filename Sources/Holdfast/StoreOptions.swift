@@ -62,6 +62,9 @@ public struct StoreOptions: Sendable, Hashable {
     public var store: String?
     /// On a server: how many connections the store opens at most, 3 to 1,000.
     public var maxConnections: Int
+    /// On a server: a cached entity is read without asking the server where it was the newest at most so long ago, up to a
+    /// day. Zero asks at each read.
+    public var maxStaleness: Duration
 
     /// The defaults, but for what is given: each argument is the property of its name.
     public init(
@@ -71,7 +74,7 @@ public struct StoreOptions: Sendable, Hashable {
         idempotencyMaxAge: Duration = .seconds(604_800), idempotencyMaxCount: Int = 100_000,
         logRetention: Int = 100_000, logMaxAge: Duration? = nil, logMaxBytes: Int = 268_435_456,
         slowCommit: Duration = .seconds(1), allowUnsafeLocation: Bool = false, mode: UInt16? = nil,
-        store: String? = nil, maxConnections: Int = 32
+        store: String? = nil, maxConnections: Int = 32, maxStaleness: Duration = .zero
     ) {
         self.create = create
         self.readOnly = readOnly
@@ -94,6 +97,7 @@ public struct StoreOptions: Sendable, Hashable {
         self.mode = mode
         self.store = store
         self.maxConnections = maxConnections
+        self.maxStaleness = maxStaleness
     }
 }
 
@@ -120,6 +124,7 @@ extension StoreOptions: Encodable {
         case mode
         case store
         case maxConnections = "max_connections"
+        case maxStaleness = "max_staleness_ms"
     }
 
     /// Encodes the options as the C interface names them.
@@ -146,6 +151,7 @@ extension StoreOptions: Encodable {
         try container.encodeIfPresent(mode.map { "0" + String($0, radix: 8) }, forKey: .mode)
         try container.encodeIfPresent(store, forKey: .store)
         try container.encode(maxConnections, forKey: .maxConnections)
+        try container.encode(maxStaleness.milliseconds, forKey: .maxStaleness)
     }
 
     /// Checked and named by the core's own reader, so that every face refuses the same.

@@ -232,6 +232,9 @@ public struct Limits: Sendable, Equatable {
 
     /// So often a read is tried whose snapshot is lost with the connection to the server. At 1 it fails at once.
     public var snapshotAttempts = 3
+    /// Transactions read in the cache what was the newest state so long ago at most, without asking the server: their commit is
+    /// held against the newest. At 1 they ask each time.
+    public var trustedState = 1_000_000_000
     /// So often in a row a batch of commits is tried that the server refuses because others are in its way. At 1 once.
     public var serverAttempts = 10
     /// How long a server may take for an answer before the connection is given up. At 1 each is.
@@ -353,6 +356,7 @@ extension Limits {
     private static var ofPostgreSQL: [(name: String, path: WritableKeyPath<Limits, Int>)] {
         [
             ("snapshotAttempts", \.snapshotAttempts), ("serverAttempts", \.serverAttempts),
+            ("trustedState", \.trustedState),
             ("serverReply", \.serverReply), ("serverRows", \.serverRows), ("serverPageBytes", \.serverPageBytes),
         ]
     }

@@ -46,6 +46,25 @@ extension Connection {
         return true
     }
 
+    /// See `StorageWrite.fetch`.
+    func fetch(
+        _ keys: [EntityKey], of store: Int64, _ limits: Limits,
+        _ body: (Int, EntityView) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) {
+        var first = 0
+        while first < keys.count {
+            let part = keys[first..<min(keys.count, first + limits.serverRows)]
+            let rows = try run([.entities(part, of: store)], "reading from")[0]
+            for row in 0..<rows.count {
+                let place = first + Int(rows.integer(row, 0)) - 1
+                try keys[place].id.bytes.withBytes { id throws(HoldfastError) in
+                    try body(place, Self.view(rows, row, id: id, version: 1))
+                }
+            }
+            first += part.count
+        }
+    }
+
     /// An entity in a row, whose text stands behind its version.
     private static func view(_ rows: Rows, _ row: Int, id: UnsafeRawBufferPointer, version: Int) -> EntityView {
         EntityView(
@@ -124,21 +143,10 @@ extension Connection {
     func idempotencyRecords(_ keys: [[UInt8]], of store: Int64) throws(HoldfastError) -> [IdempotencyRecord?] {
         var records = [IdempotencyRecord?](repeating: nil, count: keys.count)
         if keys.isEmpty { return records }
-        let rows = try run(
-            [
-                Statement(
-                    """
-                    SELECT k.place, i.fingerprint, i.sequence, i.time, i.receipt
-                    FROM unnest($2::bytea[]) WITH ORDINALITY AS k (key, place)
-                    JOIN holdfast_idempotency i ON i.store = $1 AND i.key = k.key
-                    """, .integer(store), .byteArrays(keys))
-            ], "reading from")[0]
+        let rows = try run([.idempotency(keys, of: store)], "reading from")[0]
         for row in 0..<rows.count {
             let place = Int(rows.integer(row, 0)) - 1
-            records[place] = IdempotencyRecord(
-                key: keys[place], fingerprint: UInt64(bitPattern: rows.integer(row, 1)),
-                sequence: CommitSequence(clamping: rows.integer(row, 2)), time: UInt64(clamping: rows.integer(row, 3)),
-                receipt: Array(rows.bytes(row, 4)))
+            records[place] = IdempotencyRecord(keys[place], in: rows, row)
         }
         return records
     }
@@ -291,5 +299,37 @@ extension Connection {
                     definition: Array(rows[1].bytes(row, 3)), state: state, hasArrays: rows[1].boolean(row, 5)))
         }
         return catalogue
+    }
+}
+
+extension Statement {
+    /// Each row with its place among the keys, from 1.
+    static func entities(_ keys: ArraySlice<EntityKey>, of store: Int64) -> Statement {
+        Statement(
+            """
+            SELECT k.place, e.version, e.body
+            FROM unnest($2::int8[], $3::bytea[]) WITH ORDINALITY AS k (repository, id, place)
+            CROSS JOIN LATERAL (SELECT version, body FROM holdfast_entity f WHERE f.store = $1
+            AND f.repository = k.repository AND f.id = k.id LIMIT 1) AS e
+            """, .integer(store), .integers(keys.map(\.repository)), .byteArrays(keys.map(\.id.bytes)))
+    }
+
+    static func idempotency(_ keys: [[UInt8]], of store: Int64) -> Statement {
+        Statement(
+            """
+            SELECT k.place, i.fingerprint, i.sequence, i.time, i.receipt
+            FROM unnest($2::bytea[]) WITH ORDINALITY AS k (key, place)
+            CROSS JOIN LATERAL (SELECT * FROM holdfast_idempotency f WHERE f.store = $1 AND f.key = k.key LIMIT 1) AS i
+            """, .integer(store), .byteArrays(keys))
+    }
+}
+
+extension IdempotencyRecord {
+    /// As `Statement.idempotency` finds it.
+    init(_ key: [UInt8], in rows: Rows, _ row: Int) {
+        self.init(
+            key: key, fingerprint: UInt64(bitPattern: rows.integer(row, 1)),
+            sequence: CommitSequence(clamping: rows.integer(row, 2)), time: UInt64(clamping: rows.integer(row, 3)),
+            receipt: Array(rows.bytes(row, 4)))
     }
 }

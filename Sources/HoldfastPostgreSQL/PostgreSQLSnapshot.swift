@@ -40,6 +40,14 @@ final class PostgreSQLSnapshot: StorageSnapshot {
         try read { connection throws(HoldfastError) in try connection.fetch(key, of: storage.number, body) }
     }
 
+    func fetch(
+        _ keys: [EntityKey], _ body: (Int, EntityView) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) {
+        try read { connection throws(HoldfastError) in
+            try connection.fetch(keys, of: storage.number, storage.environment.limits, body)
+        }
+    }
+
     func scan(_ scan: EntityScan, _ body: (EntityView) throws(HoldfastError) -> Bool) throws(HoldfastError) {
         try read { connection throws(HoldfastError) in
             try connection.scan(scan, of: storage.number, storage.environment.limits, body)

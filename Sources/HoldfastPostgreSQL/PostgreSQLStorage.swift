@@ -189,6 +189,18 @@ public final class PostgreSQLStorage: Storage {
         }
     }
 
+    public var isRemote: Bool { true }
+
+    public func knownToken(within age: UInt64) -> ChangeToken? {
+        if loss.withLock({ $0 != nil }) { return nil }
+        return newest.withLock { newest in
+            guard let row = newest.row, age == .max || age > 0 && Connection.now() &- newest.time <= age else {
+                return nil
+            }
+            return token(of: row)
+        }
+    }
+
     private func ask(_ told: inout Told) -> ChangeToken? {
         for _ in 0..<2 {
             let isFresh = told.connection == nil

@@ -19,6 +19,7 @@ final class PostgreSQLWrite: StorageWrite {
     private var isConfirmed = false
     private var isOpen = true
     private var hasChanged = false
+    private var prefetched = PrefetchedState()
     /// For the one statement; nil where it is locked.
     private var batch: WriteBatch?
     /// What goes to the server with COMMIT, where it is locked.
@@ -98,30 +99,14 @@ final class PostgreSQLWrite: StorageWrite {
     func fetch(
         _ keys: [EntityKey], _ body: (Int, EntityView) throws(HoldfastError) -> Void
     ) throws(HoldfastError) {
-        var first = 0
-        while first < keys.count {
-            let part = keys[first..<min(keys.count, first + limits.serverRows)]
-            let rows = try connection.run(
-                [
-                    Statement(
-                        """
-                        SELECT k.place, e.version, e.body
-                        FROM unnest($2::int8[], $3::bytea[]) WITH ORDINALITY AS k (repository, id, place)
-                        CROSS JOIN LATERAL (SELECT version, body FROM holdfast_entity f WHERE f.store = $1
-                        AND f.repository = k.repository AND f.id = k.id LIMIT 1) AS e
-                        """, .integer(store), .integers(part.map(\.repository)), .byteArrays(part.map(\.id.bytes)))
-                ], "reading from")[0]
-            for row in 0..<rows.count {
-                let place = first + Int(rows.integer(row, 0)) - 1
-                try keys[place].id.bytes.withBytes { id throws(HoldfastError) in
-                    try body(
-                        place,
-                        EntityView(
-                            id: id, version: CommitSequence(clamping: rows.integer(row, 1)), body: rows.bytes(row, 2)))
-                }
-            }
-            first += part.count
+        let missing = try prefetched.fetch(keys, body)
+        try connection.fetch(missing.map { keys[$0] }, of: store, limits) { index, view throws(HoldfastError) in
+            try body(missing[index], view)
         }
+    }
+
+    func prefetch(_ needs: WriteNeeds) throws(HoldfastError) {
+        prefetched = try connection.prefetch(needs, of: store, limits)
     }
 
     func commitLog(after sequence: CommitSequence, limit: Int) throws(HoldfastError) -> [CommitLogEntry]? {
@@ -141,7 +126,8 @@ final class PostgreSQLWrite: StorageWrite {
     }
 
     func idempotencyRecords(_ keys: [[UInt8]]) throws(HoldfastError) -> [IdempotencyRecord?] {
-        try connection.idempotencyRecords(keys, of: store)
+        if let known = prefetched.idempotencyRecords(keys) { return known }
+        return try connection.idempotencyRecords(keys, of: store)
     }
 
     func repositories() throws(HoldfastError) -> [RepositoryRecord] { try catalogue().repositories }
@@ -158,6 +144,10 @@ final class PostgreSQLWrite: StorageWrite {
     func ids(
         under key: [UInt8], of index: IndexRecord, _ body: (UnsafeRawBufferPointer) throws(HoldfastError) -> Bool
     ) throws(HoldfastError) {
+        if let ids = prefetched.ids(under: key, of: index.id) {
+            for id in ids where try !id.withBytes(body) { return }
+            return
+        }
         let rows = try connection.run(
             [
                 Statement(

@@ -54,6 +54,13 @@ public protocol Storage: AnyObject, Sendable {
     ///     PostgreSQL   SELECT head FROM holdfast_store …, unless the caller allows what is stale
     var changeToken: ChangeToken? { get }
 
+    /// The same without asking a server: stands for a state that was the newest at most so many nanoseconds ago, `.max` for the
+    /// newest that is known; nil where none is. An engine for which asking is cheap asks.
+    func knownToken(within age: UInt64) -> ChangeToken?
+
+    /// Whether each call takes a round trip, so that nothing is asked ahead that may not be needed.
+    var isRemote: Bool { get }
+
     /// Opens a view of the newest committed state that later commits do not change. Any thread.
     ///
     ///     SQLite       BEGIN; SELECT max(sequence) FROM holdfast_log        (on a connection of its own)
@@ -146,6 +153,13 @@ public protocol Storage: AnyObject, Sendable {
 extension Storage {
     public var isAtomic: Bool { true }
     public var noticesChanges: Bool { true }
+    public var isRemote: Bool { false }
+    public func knownToken(within age: UInt64) -> ChangeToken? { changeToken }
+
+    /// Of a state that was the newest at most so many nanoseconds ago.
+    package func changeToken(within age: UInt64) -> ChangeToken? {
+        isRemote && age > 0 ? knownToken(within: age) ?? changeToken : changeToken
+    }
 }
 
 /// What the core does for an engine. Held weakly by the engine.

@@ -34,7 +34,9 @@ public struct ServerStatistics: Sendable {
     /// Commits of which only a new connection told what became of them.
     public var resolvedCommits: UInt64
 
-    public init(connections: Int, roundTrips: UInt64, lagMilliseconds: UInt64, lostRaces: UInt64, resolvedCommits: UInt64) {
+    public init(
+        connections: Int, roundTrips: UInt64, lagMilliseconds: UInt64, lostRaces: UInt64, resolvedCommits: UInt64
+    ) {
         self.connections = connections
         self.roundTrips = roundTrips
         self.lagMilliseconds = lagMilliseconds

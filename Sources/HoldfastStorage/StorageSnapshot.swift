@@ -22,6 +22,14 @@ public protocol StorageSnapshot: AnyObject, Sendable {
         _ key: EntityKey, _ body: (EntityView) throws(HoldfastError) -> Void
     ) throws(HoldfastError) -> Bool
 
+    /// Lends those of the entities that exist, each with its index in `keys`, in any order.
+    ///
+    ///     SQLite       as `fetch` of each
+    ///     PostgreSQL   SELECT … FROM unnest($1, $2) …                                                  (for all)
+    func fetch(
+        _ keys: [EntityKey], _ body: (Int, EntityView) throws(HoldfastError) -> Void
+    ) throws(HoldfastError)
+
     /// Lends entities of a repository in the order of their ids' bytes until `body` answers false.
     ///
     ///     both         SELECT id, version, body, number FROM holdfast_entity
@@ -82,6 +90,14 @@ public protocol StorageSnapshot: AnyObject, Sendable {
 
 extension StorageSnapshot {
     public var isLost: Bool { false }
+
+    public func fetch(
+        _ keys: [EntityKey], _ body: (Int, EntityView) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) {
+        for (index, key) in keys.enumerated() {
+            _ = try fetch(key) { view throws(HoldfastError) in try body(index, view) }
+        }
+    }
 
     public func changes(
         since token: ChangeToken, behind sequence: CommitSequence, limit: Int

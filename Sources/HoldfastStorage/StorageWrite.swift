@@ -17,6 +17,13 @@ public protocol StorageWrite: AnyObject {
     /// Whether somebody else has committed, so that what was read fails: the batch begins anew with another transaction.
     var isOvertaken: Bool { get }
 
+    /// Has everything ready that the batch will ask for, as far as that is known when it begins: what is named here and asked
+    /// for afterwards takes no round trip of its own.
+    ///
+    ///     SQLite       nothing
+    ///     PostgreSQL   the statements of the calls below, in one round trip
+    func prefetch(_ needs: WriteNeeds) throws(HoldfastError)
+
     /// Lends those of the entities that exist, each with its index in `keys`, in any order.
     ///
     ///     SQLite       SELECT version, body FROM holdfast_entity WHERE repository = ? AND id = ?     (for each)
@@ -89,6 +96,18 @@ public protocol StorageWrite: AnyObject {
     func rollback()
 }
 
+/// What a batch of commits will ask for.
+public struct WriteNeeds: Sendable {
+    public var entities: [EntityKey] = []
+    public var idempotencyKeys: [[UInt8]] = []
+    /// Keys of indexes, of which it is asked whose they are.
+    public var indexKeys: [(index: IndexRecord, key: [UInt8])] = []
+
+    public init() {}
+
+    public var isEmpty: Bool { entities.isEmpty && idempotencyKeys.isEmpty && indexKeys.isEmpty }
+}
+
 /// What became of a write transaction.
 public enum WriteOutcome: Sendable {
     /// It is stored. With the token for the new state; nil if somebody else may have committed behind it.
@@ -103,6 +122,8 @@ extension StorageWrite {
     public var excludesOthers: Bool { true }
 
     public var isOvertaken: Bool { false }
+
+    public func prefetch(_ needs: WriteNeeds) throws(HoldfastError) {}
 
     public func confirm() throws(HoldfastError) -> Bool {
         rollback()

@@ -1,10 +1,11 @@
 import HoldfastCore
 import HoldfastEnvironment
-@testable import HoldfastPostgreSQL
 import HoldfastQuery
 import HoldfastStorage
 import StorageConformance
 import Testing
+
+@testable import HoldfastPostgreSQL
 
 /// A batch is stored by one statement, which compares the store's row with the one that was judged by.
 @Suite(.serialized) struct CompareTests {

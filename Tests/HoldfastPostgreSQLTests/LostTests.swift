@@ -1,10 +1,11 @@
 import HoldfastCore
 import HoldfastEnvironment
-@testable import HoldfastPostgreSQL
 import HoldfastQuery
 import HoldfastStorage
 import StorageConformance
 import Testing
+
+@testable import HoldfastPostgreSQL
 
 /// What becomes of a storage whose connections, commits, or server are lost.
 @Suite(.serialized) struct LostTests {
@@ -85,6 +86,7 @@ import Testing
         let now = SystemTime().monotonicNanoseconds()
         #expect(try other.lockRow(until: now + 60_000_000_000))
         // Who meets the lock waits for it a moment, and queues for it from then on.
+        #expect(storage.changeToken == other.changeToken)
         let met = try storage.beginWrite(durable: true)
         try met.apply(batch(["a": "3"], at: 3))
         guard case .overtaken = try met.commit() else { throw HoldfastError(.internal, "the lock was no obstacle") }

@@ -110,7 +110,8 @@ extension StorageConformance {
             try storage.begin()
             try storage.store(WriteBatch(at: 2), durable: false)
             let names = [
-                CommitName(identifier(of: 2), at: 2), CommitName(identifier(of: 2), at: 1), CommitName(identifier(of: 3), at: 2),
+                CommitName(identifier(of: 2), at: 2), CommitName(identifier(of: 2), at: 1),
+                CommitName(identifier(of: 3), at: 2),
                 CommitName(identifier(of: 3), at: 3),
             ]
             try expect(storage.resolve(names), is: [true, false, false, false], "the commits")

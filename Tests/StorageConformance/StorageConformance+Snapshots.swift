@@ -47,7 +47,9 @@ extension StorageConformance {
             try write.apply(WriteBatch(at: 2, [EntityChange(songs, "a", 2, "{}")]))
             try expect(write.changeToken == snapshot.changeToken, is: true, "what is written builds on the same")
             try expect(storage.changeToken == snapshot.changeToken, is: true, "while it is written")
-            guard case .stored(let token) = try write.commit() else { throw HoldfastError(.corrupt, "it is not stored") }
+            guard case .stored(let token) = try write.commit() else {
+                throw HoldfastError(.corrupt, "it is not stored")
+            }
             try expect(token != nil && token != snapshot.changeToken, is: true, "a commit's own token")
             try expect(storage.changeToken == token, is: true, "after the commit")
             let newer = try storage.beginSnapshot()

@@ -89,6 +89,12 @@ typedef struct hf_store hf_store;
  *                                          parameter "holdfast_store" of the URL says the same
  *   "max_connections": 3..1000 (32)        on a server: as many connections at most; each snapshot in use
  *                                          takes one, and few are kept that are not in use
+ *   "max_staleness_ms": 0..86400000 (0)    on a server: reads outside of transactions take a cached entity
+ *                                          without asking where it was the newest at most so long ago. At 0
+ *                                          each asks what the newest state is. Whatever it is, transactions
+ *                                          that are serializable may read cached entities of a second ago:
+ *                                          their commit, also of one that wrote nothing, is held against
+ *                                          the newest state, and a conflict where what they read has changed
  *
  * Several processes on one machine may have an SQLite file open at once, each by one handle. They write in
  * turns, in the order in which they ask, and wait for their turn as long as the commit's timeout allows; a

@@ -232,6 +232,7 @@ final class BatchCommitter {
             if droppedRepositories.update(to: newest) { names.add(newest) }
             var upkeep = IndexUpkeep(knownIndexes, names: names, environment.limits)
             try requireWanted()
+            if storage.isRemote { try write.prefetch(needs(of: batch)) }
             validated = try validate(batch, in: write, isDurable: isDurable, &overlay, &upkeep, &survivors, &refused)
             if overlay.isEmpty {
                 guard try write.confirm() else { return beginAnew(batch, from: lastBefore) }
@@ -312,6 +313,35 @@ final class BatchCommitter {
         follower.withdrawn()
         lastSequence = last
         return batch.filter { !$0.isDone }
+    }
+
+    /// What the members of a batch ask of a server, as far as their requests tell it.
+    private func needs(of batch: [Commit]) -> WriteNeeds {
+        var needs = WriteNeeds()
+        var keys: Set<EntityKey> = []
+        var indexKeys: [IndexID: Set<[UInt8]>] = [:]
+        let followed = follower.needsBeforeImages
+        for commit in batch {
+            if let key = commit.idempotencyKey { needs.idempotencyKeys.append(key) }
+            for write in commit.writes {
+                let repository = write.key.repository
+                let indexes = knownIndexes[repository] ?? []
+                if write.asksForState || !indexes.isEmpty || followed?(repository) ?? false {
+                    if keys.insert(write.key).inserted { needs.entities.append(write.key) }
+                }
+                guard case .put(let body) = write.action else { continue }
+                for index in indexes where index.definition.isUnique {
+                    // What is wrong with it is found when it is its turn.
+                    let found = try? body.withBytes { body throws(HoldfastError) in
+                        try index.keys(of: body, write.key.id, in: names.name(of: repository))
+                    }
+                    for key in found?.keys ?? [] where indexKeys[index.record.id, default: []].insert(key).inserted {
+                        needs.indexKeys.append((index.record, key))
+                    }
+                }
+            }
+        }
+        return needs
     }
 
     /// Begins the write transaction, and tells whether it must reserve sequences. A reservation must reach the disk

@@ -31,6 +31,8 @@ public struct StoreOptions: Sendable {
     public var store: String?
     /// On a server: so many connections at most.
     public var maxConnections = 32
+    /// In nanoseconds.
+    public var maxStaleness: UInt64 = 0
     /// Of a provider: whether its functions may be called at the same time.
     public var concurrentCalls = false
 
@@ -76,6 +78,7 @@ public struct StoreOptions: Sendable {
         if let value = try reader.fileMode("mode") { mode = value }
         store = try reader.text("store")
         if let value = try reader.integer("max_connections", in: 3...1000) { maxConnections = Int(value) }
+        if let value = try reader.integer("max_staleness_ms", in: 0...day) { maxStaleness = UInt64(value) * 1_000_000 }
         if let value = try reader.boolean("concurrent_calls") { concurrentCalls = value }
         try reader.finish()
     }

@@ -8,7 +8,8 @@ internal import Synchronization
 ///
 /// A snapshot whose holders have found everything in the cache is not pinned in the storage, which costs a good part of
 /// a short transaction. It is pinned when a holder needs more, and, while there are holders, before a commit
-/// of this process ends the state that it stands for. A commit of another process can come before; then it is taken back.
+/// of this process ends the state that it stands for. A commit of another process can come before, and on a server, where
+/// pinning takes a round trip, any commit; then it is taken back.
 package final class SnapshotPool: CommitSnapshots {
     // What changes, and what guards it:
     //  - `state`: its lock, which guards what changes in each `Shared`, too, from when the pool has adopted it; before, its
@@ -140,6 +141,9 @@ package final class SnapshotPool: CommitSnapshots {
         return shared
     }
 
+    /// Whether nobody has committed since, which the storage is asked.
+    func isNewest(_ shared: Shared) -> Bool { storage.changeToken.map { $0 == shared.token } ?? false }
+
     /// What a holder reads from; pins it if it is not pinned. nil when it was taken back, or is not to be had any more.
     func storage(of shared: Shared) throws(HoldfastError) -> (any StorageSnapshot)? {
         let (ready, isRevoked) = state.withLock { _ in (shared.storage, shared.isRevoked) }
@@ -150,6 +154,8 @@ package final class SnapshotPool: CommitSnapshots {
 
     /// Before a commit of this process becomes visible: pins the state that it ends, if somebody holds it.
     func pinBeforeCommit() {
+        // Its holders move forward where they need more than the cache has.
+        if storage.isRemote { return }
         let held = state.withLock { state -> Shared? in
             guard let current = state.current, current.holders > 0, current.storage == nil else { return nil }
             return current
@@ -159,7 +165,7 @@ package final class SnapshotPool: CommitSnapshots {
     }
 
     func release(_ shared: Shared, owner: String? = nil) {
-        let token = storage.changeToken
+        let token = storage.knownToken(within: .max)
         let unused = state.withLock { state -> (any StorageSnapshot)? in
             shared.holders -= 1
             if let owner, let index = shared.owners.firstIndex(of: owner) { shared.owners.remove(at: index) }
@@ -236,7 +242,7 @@ package final class SnapshotPool: CommitSnapshots {
 
     /// Makes it the current one, held once, or answers why not.
     private func adopt(_ shared: Shared, unlessDroppedSince drops: Int? = nil) -> Refusal? {
-        let newest = storage.changeToken
+        let newest = storage.knownToken(within: .max)
         let (refusal, superfluous, mustWake) = state.withLock { state -> (Refusal?, [any StorageSnapshot], Bool) in
             if state.isClosed { return (.closed, [], false) }
             // The storage was opened anew meanwhile, and this is of before.
@@ -260,7 +266,7 @@ package final class SnapshotPool: CommitSnapshots {
 
     /// Lets go of the newest snapshot if it no longer is that and nobody holds it. For after a commit.
     func releaseStale() {
-        let token = storage.changeToken
+        let token = storage.knownToken(within: .max)
         let unused = state.withLock { Self.removeIfUnused($0.current, newest: token, &$0) }
         unused?.close()
     }
@@ -270,7 +276,7 @@ package final class SnapshotPool: CommitSnapshots {
     /// another one needs the space. Answers when to call again, nil: when `wakeSweeper` says so. Called by one thread.
     func sweep() -> UInt64? {
         let now = time.monotonicNanoseconds()
-        let token = storage.changeToken
+        let token = storage.knownToken(within: .max)
         let (dropped, mustGoOn) = state.withLock { state -> ([any StorageSnapshot], Bool) in
             var dropped: [Shared] = []
             for shared in state.open {

@@ -14,7 +14,8 @@ extension Repository {
         try store.requireOpen()
         let key = key(id)
         let look = try id.bytes.withBytes { bytes throws(HoldfastError) in
-            try store.cache.lendNewest(cached, bytes, store.storage.changeToken, visit)
+            try store.cache.lendNewest(
+                cached, bytes, store.storage.changeToken(within: store.options.maxStaleness), visit)
         }
         if case .found = look { return true }
         return try store.read { snapshot throws(HoldfastError) in
@@ -40,16 +41,18 @@ extension Repository {
         _ visit: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
     ) throws(HoldfastError) -> Bool {
         guard !store.isOfProvider, !store.closing.hasBegun else { return false }
-        return try store.cache.lendNewestAtOnce(cached, id, store.storage.changeToken, visit) != nil
+        let token = store.storage.knownToken(within: store.options.maxStaleness)
+        return try store.cache.lendNewestAtOnce(cached, id, token, visit) != nil
     }
 
-    /// The entity in the newest state, if the cache holds it. Asks no file, so that it can be called where nobody may wait;
-    /// but a store of a provider asks that. Nil says nothing, and counts as no miss: whoever gets it fetches.
+    /// The entity in the newest state, if the cache holds it. Asks no file and no server, so that it can be called where nobody
+    /// may wait; but a store of a provider asks that. Nil says nothing, and counts as no miss: whoever gets it fetches.
     package func cached(_ id: EntityID) throws(HoldfastError) -> (version: CommitSequence, body: [UInt8])? {
         try store.requireOpen()
+        let token = store.storage.knownToken(within: store.options.maxStaleness)
         var found: (version: CommitSequence, body: [UInt8])?
         _ = try id.bytes.withBytes { bytes throws(HoldfastError) in
-            try store.cache.lendNewest(cached, bytes, store.storage.changeToken, countsMiss: false) {
+            try store.cache.lendNewest(cached, bytes, token, countsMiss: false) {
                 version, body throws(HoldfastError) in found = (version, try Array(asking: body))
             }
         }
@@ -81,27 +84,62 @@ extension Repository {
         } else {
             // One snapshot for all, so that they belong together.
             try store.read { snapshot throws(HoldfastError) in
-                list = EntityList()
-                for id in ids {
-                    try pace.look()
-                    let key = key(id)
-                    let isFound = try id.bytes.withBytes { bytes throws(HoldfastError) in
-                        try store.cache.lend(cached, bytes, at: snapshot.sequence) {
-                            version, body throws(HoldfastError) in
-                            try list.append(id: bytes, version: version, body: body)
-                        }
-                    }
-                    if isFound { continue }
-                    _ = try snapshot.fetch(key) { view throws(HoldfastError) in
-                        try check.require(view)
-                        try list.append(id: view.id, version: view.version, body: view.body)
-                        store.cache.fill(key, from: snapshot, view)
-                    }
-                }
+                list = try all(ids, on: snapshot, &pace)
             }
         }
         try list.finish()
         return list
+    }
+
+    /// What a server has is asked for at once.
+    private func all(
+        _ ids: [EntityID], on snapshot: any StorageSnapshot, _ pace: inout Interrupt.Pace
+    ) throws(HoldfastError) -> EntityList {
+        var list = EntityList()
+        if store.storage.isRemote {
+            var found: [(version: CommitSequence, body: [UInt8])?] = ids.map { _ in nil }
+            for (number, id) in ids.enumerated() {
+                _ = try lend(id, at: snapshot.sequence) { bytes, version, body throws(HoldfastError) in
+                    found[number] = (version, try Array(asking: body))
+                }
+            }
+            let missing = found.indices.filter { found[$0] == nil }
+            try snapshot.fetch(missing.map { key(ids[$0]) }) { number, view throws(HoldfastError) in
+                try check.require(view)
+                store.cache.fill(key(ids[missing[number]]), from: snapshot, view)
+                found[missing[number]] = (view.version, try Array(asking: view.body))
+            }
+            for (id, entity) in zip(ids, found) {
+                if let entity { try list.append(id: id, version: entity.version, body: entity.body) }
+            }
+            return list
+        }
+        for id in ids {
+            try pace.look()
+            let isFound = try lend(id, at: snapshot.sequence) { bytes, version, body throws(HoldfastError) in
+                try list.append(id: bytes, version: version, body: body)
+            }
+            if isFound { continue }
+            let key = key(id)
+            _ = try snapshot.fetch(key) { view throws(HoldfastError) in
+                try check.require(view)
+                try list.append(id: view.id, version: view.version, body: view.body)
+                store.cache.fill(key, from: snapshot, view)
+            }
+        }
+        return list
+    }
+
+    /// What the cache has of it at this sequence, or false.
+    private func lend(
+        _ id: EntityID, at sequence: CommitSequence,
+        _ visit: (UnsafeRawBufferPointer, CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
+    ) throws(HoldfastError) -> Bool {
+        try id.bytes.withBytes { bytes throws(HoldfastError) in
+            try store.cache.lend(cached, bytes, at: sequence) { version, body throws(HoldfastError) in
+                try visit(bytes, version, body)
+            }
+        }
     }
 
     /// Every entity, ordered by id. Always asks the storage, and fills the cache of a repository that has a policy.

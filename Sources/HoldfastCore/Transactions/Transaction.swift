@@ -46,7 +46,8 @@ public final class Transaction: Sendable {
         self.isManaged = isManaged
         state = Lock(
             State(
-                view: TransactionView(of: store, owner: options.name), buffer: WriteBuffer(store.environment.limits)))
+                view: TransactionView(of: store, owner: options.name, options.isolation),
+                buffer: WriteBuffer(store.environment.limits)))
         store.openTransactions.add(1, ordering: .relaxed)
     }
 
@@ -248,8 +249,8 @@ public final class Transaction: Sendable {
             if let doom = state.doom { throw doom.error }
             if !state.buffer.isEmpty { try store.requireWritable() }
             let writes = state.buffer.writes()
-            // What the members have done is a write too, which no batch will validate.
-            if writes.isEmpty && state.trees != nil { try state.view.confirm() }
+            // What the members have done is a write too, which no batch will validate. Nor will one what was read a moment late.
+            if writes.isEmpty && (state.trees != nil || state.view.mustConfirm) { try state.view.confirm() }
             let commit = Commit(
                 writes: writes, reads: state.view.readsForCommit(options.isolation, writes),
                 isDurable: options.isDurable ?? store.options.isDurable,

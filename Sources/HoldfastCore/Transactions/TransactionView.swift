@@ -14,14 +14,19 @@ struct TransactionView {
     private let environment: Environment
     private var table: (repository: RepositoryID, table: CacheTable)?
     private(set) var shared: SnapshotPool.Shared?
+    /// How long ago the state that it reads in the cache may have been the newest: its end is held against the newest.
+    private let trust: UInt64
+    /// Whether the newest state was known to be another, or not asked for, when this one was taken for it.
+    private(set) var mustConfirm = false
     /// What the host calls the transaction.
     private let owner: String?
     private(set) var reads: ReadSet?
     /// What validators have read, once they are asked: the keys, and the predicates from this one on.
     private(set) var validated: (keys: Set<EntityKey>, predicates: Int)?
 
-    init(of store: Store, owner: String?) {
+    init(of store: Store, owner: String?, _ isolation: Isolation) {
         self.owner = owner
+        trust = isolation == .serializable ? UInt64(store.environment.limits.trustedState) : 0
         pool = store.snapshots
         cache = store.cache
         storage = store.storage
@@ -90,7 +95,9 @@ struct TransactionView {
 
     /// Checks that what was read still holds in the newest state.
     mutating func confirm() throws(HoldfastError) {
-        if let shared { try moveForward(from: shared) }
+        guard let shared else { return }
+        if !pool.isNewest(shared) { try moveForward(from: shared) }
+        mustConfirm = false
     }
 
     /// `isOutdated`: whether to ask again at the snapshot that is then opened. `visit` may have been called also where the
@@ -100,18 +107,20 @@ struct TransactionView {
         _ visit: (CommitSequence, UnsafeRawBufferPointer) throws(HoldfastError) -> Void
     ) throws(HoldfastError) -> Bool {
         if let shared { return try cache.lend(table, id, at: shared.sequence, visit) }
-        let token = storage.changeToken
+        let known = trust > 0 && storage.isRemote ? storage.knownToken(within: trust) : nil
+        let token = known ?? storage.changeToken
         let look = try cache.lendNewest(table, id, token, visit)
         if look == .outdated { isOutdated = true }
         guard case .found(let head) = look, let token else { return false }
         let acquired = try pool.acquire(at: head, token)
         // A commit that began before the snapshot was acquired does not pin it, also where it has ended by now.
-        if cache.isCommitting || storage.changeToken != token {
+        if cache.isCommitting || storage.knownToken(within: .max) != token {
             pool.release(acquired)
             return false
         }
         hold(acquired)
         reads = ReadSet(snapshot: head)
+        mustConfirm = known != nil
         return true
     }
 
@@ -203,21 +212,17 @@ struct TransactionView {
         _ reads: ReadSet, on snapshot: any StorageSnapshot
     ) throws(HoldfastError) -> ConflictCheck {
         var check = ConflictCheck(of: reads)
-        for key in reads.keys.keys {
-            var version: CommitSequence = 0
-            _ = try snapshot.fetch(key) { version = $0.version }
-            check.compare(key, with: version)
-        }
+        let keys = Array(reads.keys.keys)
+        var versions = [CommitSequence](repeating: 0, count: keys.count)
+        try snapshot.fetch(keys) { index, view in versions[index] = view.version }
+        for (key, version) in zip(keys, versions) { check.compare(key, with: version) }
         if check.hasChangedKeys || reads.predicates.isEmpty { return check }
         let recent = try RecentCommits(
             behind: [reads.snapshot], in: reads.repositoriesToFollow, head: snapshot.sequence, environment.limits
         ) { after, limit throws(HoldfastError) in try snapshot.commitLog(after: after, limit: limit) }
         guard recent.covers(reads.snapshot) else { throw ConflictCheck.tooOld }
         var stored = StoredChanges(recent.changes, oldest: reads.snapshot, environment) {
-            keys, body throws(HoldfastError) in
-            for (index, key) in keys.enumerated() {
-                _ = try snapshot.fetch(key) { view throws(HoldfastError) in try body(index, view) }
-            }
+            keys, body throws(HoldfastError) in try snapshot.fetch(keys, body)
         }
         for predicate in reads.predicates where !check.hasChangedKeys { try check.look(for: predicate, in: &stored) }
         return check
@@ -228,5 +233,6 @@ struct TransactionView {
         hold(newer)
         if reads == nil { reads = ReadSet(snapshot: newer.sequence) }
         reads?.snapshot = newer.sequence
+        mustConfirm = false
     }
 }

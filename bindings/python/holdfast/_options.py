@@ -47,6 +47,7 @@ class StoreOptions(TypedDict, total=False):
     mode: str
     store: str
     max_connections: int
+    max_staleness_ms: int
 
 
 class ProviderOptions(StoreOptions, total=False):

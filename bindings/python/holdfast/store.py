@@ -60,7 +60,8 @@ def open(url: Union[str, "os.PathLike[str]"], **options: "Unpack[StoreOptions]")
     `hf_store_open` in holdfast/store.h, by the same names: create, read_only, durability, max_in_flight,
     max_entity_bytes, max_depth, cache_bytes, max_snapshots, snapshot_max_age_ms, wal_limit_bytes,
     lock_timeout_ms, idempotency_max_age_ms, idempotency_max_count, log_retention, log_max_age_ms,
-    log_max_bytes, slow_commit_ms, allow_unsafe_location, mode, store, max_connections.
+    log_max_bytes, slow_commit_ms, allow_unsafe_location, mode, store, max_connections,
+    max_staleness_ms.
     """
     return Store(url, **options)
 
